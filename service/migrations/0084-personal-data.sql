@@ -3,12 +3,10 @@
 -- beneficiary and every quote of the partner, and every record of its audit log. It may also ask for erasure (Art. 17). What an
 -- obliged entity must keep (AMLD, Art. 40) is erased when its time is over. The row of the customer stays, so that the ledger,
 -- payments and the audit log keep what they refer to.
--- `parties_closed` of a balance is what a payout and an erasure that race meet at: a payout is written only if the number is still
--- the one that was read before its beneficiary was. It needs no statement and no lock of its own.
 -- Processes of the version before may run: what they record has no row in audit.subjects. They do not know of erased customers. Erase
 -- none until they have ended.
 -- Locks: writes to beneficiaries, quotes and idempotency keys wait while the indexes are built, each about a second for each million
--- rows. Writes to customers, balances, IBANs and wallets wait for an instant while the columns are added.
+-- rows. Writes to customers, IBANs and wallets wait for an instant while the columns are added.
 
 create index beneficiaries_of_customer on beneficiaries.beneficiaries (partner_id, customer_id, id) where customer_id is not null;
 create index quotes_by_customer on fx.quotes (partner_id, customer_id, id) where customer_id is not null;
@@ -26,8 +24,6 @@ create table audit.subjects (
 select public.shard('audit.subjects');
 
 alter table customers.customers add column erased_at timestamptz;
--- null: none was closed.
-alter table ledger.accounts add column parties_closed bigint;
 -- from then on the IBAN or the wallet takes no credit.
 alter table accounts.ibans add column closed_at timestamptz;
 alter table wallets.wallets add column closed_at timestamptz;

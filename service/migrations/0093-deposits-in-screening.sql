@@ -22,7 +22,8 @@ alter table cases.cases drop constraint cases_kind_check;
 alter table cases.cases add constraint cases_kind_check check (kind in
   ('unknown_payment', 'contradiction', 'amount_differs', 'credit_reversed', 'bank_fee', 'doubled',
     'unknown_debit', 'file_unreadable', 'file_refused', 'message_differs', 'statement_gap', 'statement_overlap',
-    'sum_differs', 'payment_missing', 'foreign_currency', 'entry_unclear', 'unexplained', 'sanctions_hold'));
+    'sum_differs', 'payment_missing', 'foreign_currency', 'entry_unclear', 'unexplained',
+    'account_blocked', 'sanctions_hold'));
 -- `released`: the names were cleared, and the deposit was credited.
 alter table cases.cases drop constraint cases_resolution_check;
 alter table cases.cases add constraint cases_resolution_check check (resolution in

@@ -33,10 +33,10 @@ import { queueProbes } from './probes.ts'
 import { type Reconciliation, reconciliationIdleMs } from './reconciliation/index.ts'
 import { type Rates } from './rates/index.ts'
 import { type Screener, type Screening, sealedHits } from './screening/index.ts'
-import { accountsRoutes } from './modules/accounts/index.ts'
+import { type Accounts, accountsRoutes } from './modules/accounts/index.ts'
 import { type Beneficiaries, beneficiariesRoutes } from './modules/beneficiaries/index.ts'
 import { checkoutRoutes, sealedLinkTokens } from './modules/checkout/index.ts'
-import { customersRoutes, sealedChanges, sealedKyc, sealedNameKeys } from './modules/customers/index.ts'
+import { type Customers, customersRoutes, sealedChanges, sealedKyc, sealedNameKeys } from './modules/customers/index.ts'
 import { type Deposits } from './modules/deposits/index.ts'
 import { fxRoutes } from './modules/fx/index.ts'
 import { type Payouts, payoutsRoutes } from './modules/payouts/index.ts'
@@ -58,10 +58,13 @@ export type Service = {
   readonly beneficiaries: Beneficiaries
   /** For the operator's commands. */
   readonly audit: Pick<Audit, 'append'>
+  /** For the operator's commands, as `customers`. */
+  readonly accounts: Accounts
   readonly cases: Cases
   readonly decisions: Decisions
   /** The keys of chain connectors, for the operator's commands. */
   readonly chainKeys: ChainKeys
+  readonly customers: Customers
   readonly deposits: Deposits
   /** Banks by files, for the operator's commands. */
   readonly isoBanks: IsoBanks

@@ -23,6 +23,9 @@ const receiver = await startReceiver()
 const { client } = service
 const world = await createWorld(client, receiver.url, service)
 const stranger = await otherPartner(service)
+const blocked = textAt(await createCustomer(client), 'guid')
+const by = ['--reason', 'Other', '--staff', 'Ada']
+await service.operator('account', 'block', '--partner', service.credentials.partnerId, '--customer', blocked, ...by)
 after(async () => {
   await service.dispose()
   await receiver.close()

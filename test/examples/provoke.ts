@@ -156,6 +156,12 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
     const beneficiary = textAt(await createBeneficiary(client, { currency: 'GBP' }), 'id')
     return client.post(payouts, payoutText(beneficiary, '10.00', { currency: 'GBP' }))
   },
+  account_blocked: async ({ client, db }) => {
+    const customerId = textAt(await createCustomer(client), 'guid')
+    const beneficiary = textAt(await createBeneficiary(client, { customerId }), 'id')
+    await db.run(sql`update customers.customers set account_state = 'BlockedOutbound' where id = ${customerId}`)
+    return client.post(payouts, payoutText(beneficiary, '10.00'))
+  },
   currency_not_supported: (stage) => pay(stage, { currency: 'JPY' }),
   beneficiary_currency_mismatch: (stage) => pay(stage, { currency: 'USD' }),
   wallet_address_not_payable: ({ client }) => client.post('/v1/beneficiaries', payeeAt(`0x${'0'.repeat(40)}`)),

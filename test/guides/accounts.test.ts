@@ -15,7 +15,7 @@ after(() => service?.dispose())
 
 test('the code of the guide runs, verifies a payee, pays it and reads what moved', async () => {
   const { text, blocks } = programOf(guide, 'ts')
-  assert.equal(blocks, 6)
+  assert.equal(blocks, 7)
   const lines = await runTypeScript(service, text)
   assertLine(lines, /^CloseMatch: the account is of Grace Hopper$/)
   assertLine(lines, /^Grace Hopper: Match by sandbox$/)
@@ -23,5 +23,6 @@ test('the code of the guide runs, verifies a payee, pays it and reads what moved
   assertLine(lines, /^Outward 12\.50 leads to \d+\.\d\d: true$/)
   assertLine(lines, /^before the payout: true$/)
   assertLine(lines, /^customer: -12\.50 EUR$/)
+  assertLine(lines, /^EUR: Active$/)
   assertLine(lines, /^ {2}Outward 12\.50, in sum -12\.50$/)
 })

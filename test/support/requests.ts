@@ -166,6 +166,7 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   getCustomerAccount: (world) => at(`/v1/customers/${world.customer}/account`),
   listAccounts: () => at('/v1/accounts'),
   listAccountEntries: (world) => at(`/v1/accounts/${world.balance}/entries`),
+  listAccountStateChanges: () => at('/v1/accounts/state-changes'),
   listCustomerBalances: (world) => at(`/v1/customers/${world.customer}/account/balances`),
   listCustomerAccountEntries: (world) => at(`/v1/customers/${world.customer}/account/balances/EUR/entries`),
   listTransactions: () => at('/v1/transactions'),

@@ -3,6 +3,7 @@ import {
   Amount,
   CountryCode,
   Currency,
+  CustomerRef,
   Iban,
   Reference,
   Timestamp,
@@ -114,3 +115,28 @@ const period = {
   to: optional(timeInput('Only entries before this time')),
 }
 export const EntryQuery = closed({ ...pageQuery, ...period })
+
+export const accountStates = ['Active', 'BlockedInbound', 'BlockedOutbound', 'Blocked', 'Closed'] as const
+export const stateReasons = ['Compliance', 'CourtOrder', 'CustomerRequest', 'Fraud', 'PartnerRequest', 'Other'] as const
+
+/** A change of the state of a balance or of the account of a customer. */
+const AccountStateChange = closed({
+  id: described(Uuid, 'Identifies the change.'),
+  at: described(Timestamp, 'When the state was changed.'),
+  currency: optional(described(Currency, 'Of which balance. Absent if it is the account of a customer.')),
+  customerId: optional(described(Uuid, 'The `guid` of the customer. Absent if it is a balance.')),
+  from: described(oneOf(accountStates), 'The state before.'),
+  state: described(
+    oneOf(accountStates),
+    'The state from then on. `BlockedInbound` takes no money, `BlockedOutbound` pays none, `Blocked` does neither. `Closed` ' +
+      'does neither for good.',
+  ),
+  reason: described(oneOf(stateReasons), 'Why the operator changed it.'),
+})
+export const AccountStateChangePage = page(AccountStateChange)
+
+export const StateChangeQuery = closed({
+  ...pageQuery,
+  currency: optional(described(Currency, 'Only changes of the balance of this currency.')),
+  customerId: optional(CustomerRef),
+})

@@ -200,6 +200,11 @@ export const problems = {
     title: 'Beneficiary in its cooling-off period',
     detail: 'The beneficiary is new or has a new name. Pay it when the cooling-off period has ended.',
   },
+  account_blocked: {
+    status: 422,
+    title: 'Account blocked',
+    detail: 'The operator has blocked or closed the account. Read its state changes, or use another balance.',
+  },
   currency_not_supported: {
     status: 422,
     title: 'Currency not supported',

@@ -36,6 +36,30 @@ export type AccountEntryPage = {
   readonly hasMore: boolean
 }
 
+export type AccountStateChangePage = {
+  /** The items of the page, newest first. */
+  readonly data: readonly ({
+    /** Identifies the change. */
+    readonly id: string
+    /** When the state was changed. */
+    readonly at: string
+    /** Of which balance. Absent if it is the account of a customer. */
+    readonly currency?: string
+    /** The `guid` of the customer. Absent if it is a balance. */
+    readonly customerId?: string
+    /** The state before. */
+    readonly from: 'Active' | 'BlockedInbound' | 'BlockedOutbound' | 'Blocked' | 'Closed'
+    /** The state from then on. `BlockedInbound` takes no money, `BlockedOutbound` pays none, `Blocked` does neither. `Closed` does neither for good. */
+    readonly state: 'Active' | 'BlockedInbound' | 'BlockedOutbound' | 'Blocked' | 'Closed'
+    /** Why the operator changed it. */
+    readonly reason: 'Compliance' | 'CourtOrder' | 'CustomerRequest' | 'Fraud' | 'PartnerRequest' | 'Other'
+  })[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+  readonly nextCursor: string | null
+  /** True if there is another page. */
+  readonly hasMore: boolean
+}
+
 export type Balance = {
   /** Identifies the balance. */
   readonly id: string
@@ -442,7 +466,7 @@ export type FiatPayoutPreview = {
   readonly arrivesOn?: string
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
@@ -791,7 +815,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'account_blocked' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -2013,6 +2037,17 @@ export type ListAccountEntriesQuery = {
   readonly to?: string | undefined
 }
 
+export type ListAccountStateChangesQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only changes of the balance of this currency. */
+  readonly currency?: string | undefined
+  /** The `guid` or the `serviceId` of the customer. */
+  readonly customerId?: string | undefined
+}
+
 export type ListCustomerBalancesQuery = {
   /** Reads the balances as they were immediately before this time. Default: now, also for a later time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
   readonly at?: string | undefined
@@ -2296,6 +2331,7 @@ export type OperationResults = {
   readonly getCustomerAccount: CustomerAccount
   readonly listAccounts: BalancePage
   readonly listAccountEntries: AccountEntryPage
+  readonly listAccountStateChanges: AccountStateChangePage
   readonly listCustomerBalances: CustomerBalancePage
   readonly listCustomerAccountEntries: CustomerAccountEntryPage
   readonly createBeneficiary: Beneficiary
@@ -3499,6 +3535,20 @@ export type Namespaces = {
     /** Like `listEntries`, and requests page after page. The default of `limit` is 100. */
     readonly listAllEntries: (id: string, query?: ListAccountEntriesQuery, options?: CallOptions) => Pages<AccountEntryPage>
     /**
+     * List changes of account states.
+     *
+     * Lists how the operator has blocked, unblocked or closed your balances and the accounts of your customers,
+     * newest first. The first change of an account has its state now. An account without changes is `Active`. A
+     * balance that is blocked for what goes out refuses payouts and conversions with 422 `account_blocked`. What
+     * comes in for a blocked account is not credited: the deposit fails, and the operator returns or credits the
+     * money.
+     *
+     * `GET /v1/accounts/state-changes`, permission `accounts:read`.
+     */
+    readonly listStateChanges: (query?: ListAccountStateChangesQuery, options?: CallOptions) => Promise<AccountStateChangePage>
+    /** Like `listStateChanges`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllStateChanges: (query?: ListAccountStateChangesQuery, options?: CallOptions) => Pages<AccountStateChangePage>
+    /**
      * List what moved for a customer.
      *
      * Returns what the customer's payments add up to, one item per currency in which money moved or is reserved. The
@@ -4168,8 +4218,8 @@ export type Namespaces = {
      * neither its key nor its quote.
      *
      * `POST /v1/fx/conversions`, permission `fx:write`.
-     * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, request_in_progress,
-     * idempotency_key_reused.
+     * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, account_blocked,
+     * request_in_progress, idempotency_key_reused.
      */
     readonly createConversion: ((body: {
       /** The quote to accept. A quote can be accepted once, before it expires. */
@@ -4256,7 +4306,7 @@ export type Namespaces = {
      * keeps yours in `userReference`.
      *
      * `POST /v1/payouts/fiat`, permission `payouts:write`.
-     * Problem codes: not_found, insufficient_funds, limit_exceeded, currency_not_supported,
+     * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, currency_not_supported,
      * beneficiary_currency_mismatch, beneficiary_not_payable, beneficiary_cooling_off, request_in_progress,
      * idempotency_key_reused.
      */
@@ -4281,7 +4331,7 @@ export type Namespaces = {
      * then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.
      *
      * `POST /v1/payouts/token`, permission `payouts:write`.
-     * Problem codes: not_found, insufficient_funds, limit_exceeded, currency_not_supported,
+     * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, currency_not_supported,
      * beneficiary_currency_mismatch, beneficiary_not_payable, beneficiary_cooling_off, request_in_progress,
      * idempotency_key_reused.
      */
@@ -4326,8 +4376,8 @@ export type Namespaces = {
      *
      * `POST /v1/payouts/fx`, permission `payouts:write`.
      * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, limit_exceeded,
-     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, beneficiary_cooling_off,
-     * request_in_progress, idempotency_key_reused.
+     * account_blocked, currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable,
+     * beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
      */
     readonly createFx: ((body: FxPayoutCreate, options?: CallOptions) => Promise<FxPayout>) & ((body: Omit<FxPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FxPayout>)
     /**
@@ -5574,8 +5624,8 @@ export type Namespaces = {
      * request creates a second withdrawal.
      *
      * `POST /v1/simulations/withdrawals`, permission `simulations:write`, sandbox only.
-     * Problem codes: not_found, currency_not_supported, insufficient_funds, limit_exceeded, request_in_progress,
-     * idempotency_key_reused.
+     * Problem codes: not_found, currency_not_supported, insufficient_funds, limit_exceeded, account_blocked,
+     * request_in_progress, idempotency_key_reused.
      */
     readonly createWithdrawal: (body: SimulatedWithdrawalCreate, options?: CallOptions) => Promise<Simulated>
     /**

@@ -6,7 +6,7 @@ import { type Currency, dayMs, type Minor } from '../kernel/index.ts'
 export const operatorPartnerId = '00000000-0000-8000-8000-000000000000'
 
 /**
- * Of what settlement finds; `debit.booked` and `oddity` of the port of connectors; what reconciliation finds; and money of a deposit
+ * Of what settlement and deposits find; `debit.booked` and `oddity` of the port of connectors; what reconciliation finds; and money of a deposit
  * that waits for a decision about a name, or is frozen by one.
  */
 export type CaseKind =
@@ -28,6 +28,7 @@ export type CaseKind =
   | 'entry_unclear'
   | 'unexplained'
   | 'sanctions_hold'
+  | 'account_blocked'
 
 /**
  * `match`: the money is that of a payout, or of the owner of an account. `credit`: a partner gets it. `fees`: charges of the bank,

@@ -1,6 +1,7 @@
 /** The accounts that transfers name, as keys of maps. Pure. */
 import { type Currency, type Minor, partnerKey } from '../kernel/index.ts'
 import type { AccountKey } from './account-kinds.ts'
+import type { AccountState } from './account-states.ts'
 import type { Transfer } from './rules.ts'
 
 export type Movement = Pick<Transfer, 'partnerId' | 'currency' | 'debit' | 'credit'>
@@ -12,8 +13,10 @@ type AccountSnapshot = {
   readonly available: Minor
   /** The operator has set rules for what leaves the account. The module that moves the money knows them. */
   readonly controlled?: boolean
-  /** How many customers of the partner were closed, at the time of the read. */
-  readonly partiesClosed?: bigint
+  /** Absent: Active. */
+  readonly state?: AccountState
+  /** How often the state of this balance or of a customer of the partner was changed. Absent: never. */
+  readonly blocks?: number
 }
 
 export const mapKey = ({ partnerId, currency, name }: AccountKey): string => partnerKey(partnerId, currency, name)
@@ -21,6 +24,10 @@ export const mapKey = ({ partnerId, currency, name }: AccountKey): string => par
 /** Whether rules of the operator hold for what leaves the partner's balance, at the time of the read. */
 export const isControlled = (accounts: AccountSnapshots, partnerId: string, currency: Currency): boolean =>
   accounts.get(mapKey({ partnerId, currency, name: 'balance' }))?.controlled === true
+
+/** The state of the partner's balance, at the time of the read. */
+export const balanceStateIn = (accounts: AccountSnapshots, partnerId: string, currency: Currency): AccountState =>
+  accounts.get(mapKey({ partnerId, currency, name: 'balance' }))?.state ?? 'Active'
 
 export const debitAccount = ({ partnerId, currency, debit }: Omit<Movement, 'credit'>): AccountKey => ({
   partnerId,

@@ -11,11 +11,9 @@ export async function readAccounts(tx: Tx, keys: readonly AccountKey[]): Promise
   const rows = await store.accountsByKey(tx, keys)
   return new Map(
     rows.map((row) => {
-      const { id, posted, reserved, controlled, partiesClosed } = row
-      return [
-        mapKey(row),
-        { id, available: posted - reserved, controlled: controlled === true, partiesClosed: partiesClosed ?? 0n },
-      ]
+      const { id, posted, reserved, controlled, state, blocks } = row
+      const snapshot = { id, available: posted - reserved, controlled: controlled === true }
+      return [mapKey(row), { ...snapshot, state: state ?? 'Active', blocks: blocks ?? 0 }]
     }),
   )
 }

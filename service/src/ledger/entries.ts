@@ -9,6 +9,7 @@ import {
   mapKey,
   type Movement,
 } from './account-keys.ts'
+import type { AccountKey } from './account-kinds.ts'
 import { createAccounts, readAccounts } from './accounts.ts'
 import { createJudge } from './judge.ts'
 import {
@@ -37,23 +38,22 @@ export type Entries = {
   ) => Promise<readonly boolean[]>
   /**
    * Writes entries. The caller has checked the funds: if they do not fit, the commit fails by the constraint
-   * `accounts_never_negative`. Locks the accounts, and writes with the commit.
+   * `accounts_never_negative`. If the state of a balance was changed since `accounts` was read, the commit fails by the constraint
+   * `accounts_judged_by_state`. Locks the accounts, and writes with the commit.
    */
   readonly enterMany: (tx: Tx, entries: readonly Entry[], accounts: AccountSnapshots) => Promise<void>
-  /**
-   * As `enterMany`. If a customer of the partner was closed since `accounts` were read, the commit fails by the constraint
-   * `accounts_reserved_check`. What was read of customers after `accounts` thus still holds.
-   */
-  readonly enterUnlessClosed: Entries['enterMany']
-  /** A customer of the partner is closed in this transaction. Locks the balances of the partner. */
-  readonly closeParty: (tx: Tx, partnerId: string) => Promise<void>
   /** Checks the funds under the lock, then writes the entry as `enterMany`. Refuses: insufficient_funds. */
   readonly enter: (tx: Tx, entry: Entry) => Promise<void>
   /**
    * Ends entries, and writes others as `enterMany` does: one lock of the accounts for all. An entry that ended before is a
-   * unique violation. Writes with the commit.
+   * unique violation. With `judged`, the entries depend on the states in it, as those of `enterMany` do. Writes with the commit.
    */
-  readonly settleMany: (tx: Tx, ends: readonly EntryEnd[], entries: readonly Entry[]) => Promise<void>
+  readonly settleMany: (
+    tx: Tx,
+    ends: readonly EntryEnd[],
+    entries: readonly Entry[],
+    judged?: AccountSnapshots,
+  ) => Promise<void>
 }
 
 /** The end of all reserves of an entry: their money moves (`post`), or is available again (`release`). */
@@ -62,8 +62,6 @@ export type EntryEnd = {
   readonly entryId: string
   readonly kind: Extract<TransferKind, 'post' | 'release'>
 }
-
-type AccountChange = Change & { readonly partnerId: string; readonly id: string }
 
 export function createEntries(clock: Clock): Entries {
   const { shortOfFunds } = createJudge(clock)
@@ -76,39 +74,34 @@ export function createEntries(clock: Clock): Entries {
     return transfers.map((transfer): store.NewTransfer => ({ ...transfer, reserveId: null }))
   }
   /** Locks the accounts last, in the order of their ids: until the commit every other writer waits for them. */
-  const write = (tx: Tx, transfers: readonly store.NewTransfer[], read?: AccountSnapshots) => {
-    const closed = new Map([...(read?.values() ?? [])].map(({ id, partiesClosed }) => [id, partiesClosed]))
-    const changes = changesOf(transfers).map((change) => ({
-      ...change,
-      partiesClosed: closed.get(change.id) ?? null,
-    }))
+  const write = (tx: Tx, transfers: readonly store.NewTransfer[], judged?: Judged) => {
+    const changes = changesOf(transfers, judged)
     store.insertTransfers(tx, transfers, clock.now())
     store.lockBeforeChange(tx, changes)
     store.changeAccounts(tx, changes)
   }
   const enterMany = async (tx: Tx, entries: readonly Entry[], accounts: AccountSnapshots) => {
-    if (entries.length > 0) write(tx, await toTransfers(tx, entries, accounts))
+    if (entries.length === 0) return
+    const transfers = await toTransfers(tx, entries, accounts)
+    write(tx, transfers, judgedOf(entries, transfers, accounts))
   }
   return {
     accountsOf,
     fittingUnderLock: async (tx, requests, accounts) =>
       (await shortOfFunds(tx, requests, accounts)).map((currency) => currency === undefined),
     enterMany,
-    enterUnlessClosed: async (tx, entries, accounts) => {
-      if (entries.length > 0) write(tx, await toTransfers(tx, entries, accounts), accounts)
-    },
-    closeParty: store.closeParty,
     enter: async (tx, entry) => {
       const accounts = await accountsOf(tx, entry.transfers)
       const [currency] = await shortOfFunds(tx, [entry], accounts)
       if (currency !== undefined) throw insufficientFunds(currency)
       await enterMany(tx, [entry], accounts)
     },
-    settleMany: async (tx, ends, entries) => {
+    settleMany: async (tx, ends, entries, judged) => {
       const ended = ends.length > 0 ? await toEnds(tx, ends) : []
       const movements = entries.flatMap(({ transfers }) => transfers)
       const entered = entries.length > 0 ? await toTransfers(tx, entries, await accountsOf(tx, movements)) : []
-      if (ended.length + entered.length > 0) write(tx, [...ended, ...entered])
+      const judgedBy = judged === undefined ? undefined : judgedOf(entries, entered, judged)
+      if (ended.length + entered.length > 0) write(tx, [...ended, ...entered], judgedBy)
     },
   }
 }
@@ -158,8 +151,29 @@ const findAccountIds = <T extends Movement>(transfers: readonly T[], accounts: A
     return [{ ...transfer, debitAccountId, creditAccountId }]
   })
 
+/** By the id of a balance: the `blocks` that its entries were judged by. */
+type Judged = ReadonlyMap<string, number>
+
+/** Of the balances alone: other accounts have no state. One that did not exist when it was judged had no blocks. */
+function judgedOf(
+  entries: readonly Entry[],
+  transfers: readonly store.NewTransfer[],
+  accounts: AccountSnapshots,
+): Judged {
+  const judged = new Map<string, number>()
+  const movements = entries.flatMap((entry) => entry.transfers)
+  const add = (account: AccountKey, id: string | undefined) => {
+    if (account.name === 'balance' && id !== undefined) judged.set(id, accounts.get(mapKey(account))?.blocks ?? 0)
+  }
+  for (const [index, movement] of movements.entries()) {
+    add(debitAccount(movement), transfers[index]?.debitAccountId)
+    add(creditAccount(movement), transfers[index]?.creditAccountId)
+  }
+  return judged
+}
+
 /** One change per account, whatever the number of transfers. */
-function changesOf(transfers: readonly store.NewTransfer[]): readonly AccountChange[] {
+function changesOf(transfers: readonly store.NewTransfer[], judged?: Judged): readonly store.AccountChange[] {
   const changes = new Map<string, { partnerId: string; id: string; posted: Minor; reserved: Minor }>()
   const add = (partnerId: string, id: string, { posted, reserved }: Change) => {
     const change = changes.get(id)
@@ -174,5 +188,7 @@ function changesOf(transfers: readonly store.NewTransfer[]): readonly AccountCha
     add(partnerId, debitAccountId, debit)
     add(partnerId, creditAccountId, credit)
   }
-  return [...changes.values()].filter(({ posted, reserved }) => posted !== 0n || reserved !== 0n)
+  return [...changes.values()].flatMap((change) =>
+    change.posted === 0n && change.reserved === 0n ? [] : [{ ...change, judgedAt: judged?.get(change.id) ?? null }],
+  )
 }

@@ -4,6 +4,7 @@ import type { Tx } from '../postgres/index.ts'
 import { createEntries, type Entries } from './entries.ts'
 import { type History, history } from './history.ts'
 import { type PeriodReader, periodReader } from './period.ts'
+import { createStates, type States } from './states.ts'
 import * as store from './store.ts'
 
 export type Balance = {
@@ -16,7 +17,8 @@ export type Balance = {
 
 export type Ledger = Entries &
   History &
-  PeriodReader & {
+  PeriodReader &
+  States & {
     readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
     /**
      * Marks a balance as controlled or not, and creates it if it is missing. Until the transaction ends, no other one marks it.
@@ -33,6 +35,7 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
     ...createEntries(clock),
     ...history,
     ...periodReader,
+    ...createStates(clock),
     setControlled: async (tx, partnerId, currency, controlled) => {
       const account = { partnerId, name: 'balance', currency } as const
       await store.ensureAccount(tx, partnerId, { ...account, id: newId() }, clock.now())

@@ -2,6 +2,7 @@
 import { type Currency, idAfter, type Minor } from '../kernel/index.ts'
 import { acrossPartners, columnOf, insertBy, ofOnePartner, ofPartners, sql, type Tx } from '../postgres/index.ts'
 import type { AccountKey, AccountName } from './account-kinds.ts'
+import type { AccountState } from './account-states.ts'
 import type { Change, TransferKind } from './rules.ts'
 
 export type AccountRow = {
@@ -102,15 +103,20 @@ export function lockAccountsByKey(
     order by id for update`)
 }
 
-type Marks = { readonly controlled: boolean | null; readonly partiesClosed: bigint | null }
+/** Null: false, Active, 0. */
+type AccountMarks = {
+  readonly controlled: boolean | null
+  readonly state: AccountState | null
+  readonly blocks: number | null
+}
 
 /** As `lockAccountsByKey`, without a lock: the ids never change, the balances do. */
 export function accountsByKey(
   tx: Tx,
   keys: readonly AccountKey[],
-): Promise<readonly (AccountRow & Marks & { readonly partnerId: string })[]> {
+): Promise<readonly (AccountRow & AccountMarks & { readonly partnerId: string })[]> {
   return tx.rows(sql`/* ledger.accountsByKey */
-    select partner_id, id, name, currency, posted, reserved, controlled, parties_closed from ledger.accounts
+    select partner_id, id, name, currency, posted, reserved, controlled, state, blocks from ledger.accounts
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and name = any(${namesOf(keys)}::text[]) and currency = any(${currenciesOf(keys)}::text[])`)
 }
@@ -127,31 +133,25 @@ export function lockBeforeChange(
         and id = any(${accounts.map(({ id }) => id)}::uuid[]) order by id for no key update) as locked`)
 }
 
-/** Locks in id order, as every writer. */
-export async function closeParty(tx: Tx, partnerId: string): Promise<void> {
-  await tx.run(sql`/* ledger.closeParty */
-    select id from ledger.accounts where partner_id = ${partnerId} and name = 'balance' order by id for no key update`)
-  await tx.run(sql`/* ledger.closeParty */
-    update ledger.accounts set parties_closed = coalesce(parties_closed, 0) + 1
-    where partner_id = ${partnerId} and name = 'balance'`)
+export type AccountChange = Change & {
+  readonly partnerId: string
+  readonly id: string
+  /** The `blocks` by which the change was judged. Null: states do not concern it. */
+  readonly judgedAt: number | null
 }
 
-/** Null: the number does not matter to the writer. */
-type ClosedSeen = { readonly partiesClosed: bigint | null }
-
-/** Each account once. A customer that was closed since the number was read makes the check `accounts_reserved_check` fail, so that the writer reads again. The join with `unnest` finds the rows: an `any(array)` beside it is sorted again for each row. */
-export function changeAccounts(
-  tx: Tx,
-  changes: readonly (Change & ClosedSeen & { readonly partnerId: string; readonly id: string })[],
-): void {
+/**
+ * Each account once. The join with `unnest` finds the rows: an `any(array)` beside it is sorted again for each row. A change that
+ * was judged before the last change of state violates `accounts_judged_by_state`, so that the batch runs again.
+ */
+export function changeAccounts(tx: Tx, changes: readonly AccountChange[]): void {
   const column = columnOf(changes)
   tx.later(sql`/* ledger.changeAccounts */
-    update ledger.accounts set posted = posted + change.posted_by, reserved = case
-        when change.closed_seen is null or coalesce(accounts.parties_closed, 0) = change.closed_seen
-        then reserved + change.reserved_by else -1 end
+    update ledger.accounts set posted = posted + change.posted_by, reserved = reserved + change.reserved_by,
+      blocks = case when change.judged_at <> coalesce(accounts.blocks, 0) then -1 else accounts.blocks end
     from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('posted')}::bigint[],
-      ${column('reserved')}::bigint[], ${column('partiesClosed')}::bigint[])
-      as change (partner_id, account_id, posted_by, reserved_by, closed_seen)
+      ${column('reserved')}::bigint[], ${column('judgedAt')}::integer[])
+      as change (partner_id, account_id, posted_by, reserved_by, judged_at)
     where accounts.partner_id = change.partner_id and accounts.id = change.account_id
       and ${ofOnePartner(column('partnerId'), sql`accounts.partner_id`)}`)
 }

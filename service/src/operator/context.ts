@@ -7,11 +7,13 @@ export type Context = {
   readonly service: Pick<
     Service,
     | 'access'
-    | 'beneficiaries'
+    | 'accounts'
     | 'audit'
+    | 'beneficiaries'
     | 'cases'
     | 'chainKeys'
     | 'closePartner'
+    | 'customers'
     | 'decisions'
     | 'deposits'
     | 'isoBanks'

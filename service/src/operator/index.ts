@@ -3,6 +3,7 @@
  * the database of the service and may run while it runs.
  */
 import { type Config, ConfigError } from '../config.ts'
+import { accountCommands } from './accounts.ts'
 import { auditCommands } from './audit.ts'
 import { approvalCommands } from './approvals.ts'
 import { backupCommands, commandsWithoutDatabase } from './backups.ts'
@@ -56,6 +57,11 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator bank recall --partner ID --payout ID --reason DUPL|TECH|FRAD|CUST|AC03|AM09 --staff NAME
   operator ledger balances --partner ID [--at TIME]
   operator ledger statement --partner ID --currency EUR [--account balance] [--from TIME] [--to TIME] [--format table|csv]
+  operator account block --partner ID --currency EUR | --customer ID [--direction both|inbound|outbound]
+    --reason Compliance|CourtOrder|CustomerRequest|Fraud|PartnerRequest|Other --staff NAME [--note TEXT]
+  operator account unblock --partner ID --currency EUR | --customer ID --reason CODE --staff NAME [--note TEXT]
+  operator account close --partner ID --currency EUR | --customer ID --reason CODE --staff NAME [--note TEXT]
+  operator account list --partner ID
   operator limit set --partner ID --scope partner|customer|beneficiary --period payment|day|month --currency EUR --amount 1000.00
     [--customer ID | --beneficiary ID]
   operator limit list --partner ID
@@ -92,6 +98,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...serviceAccountCommands,
     ...ledgerCommands,
     ...fxCommands,
+    ...accountCommands,
     ...limitCommands,
     ...feeCommands,
     ...approvalCommands,

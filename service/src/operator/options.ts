@@ -48,6 +48,7 @@ const names = [
   'expires-hours',
   'hours',
   'outcome',
+  'direction',
 ] as const
 const flags = ['remove', 'copy'] as const
 type Name = (typeof names)[number]

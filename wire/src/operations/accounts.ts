@@ -62,6 +62,22 @@ export const accountsOperations = {
       'Set a `to` that is older for a statement that stays. A cursor is valid for the same `from` and `to`.',
     refusals: ['not_found'],
   },
+  listAccountStateChanges: {
+    tag: 'accounts',
+    method: 'GET',
+    path: '/v1/accounts/state-changes',
+    query: accounts.StateChangeQuery,
+    response: accounts.AccountStateChangePage,
+    permission: 'accounts:read',
+    source: 'extension',
+    summary: 'List changes of account states',
+    description:
+      'Lists how the operator has blocked, unblocked or closed your balances and the accounts of your customers, newest ' +
+      'first. The first change of an account has its state now. An account without changes is `Active`. A balance that is ' +
+      'blocked for what goes out refuses payouts and conversions with 422 `account_blocked`. What comes in for a blocked ' +
+      'account is not credited: the deposit fails, and the operator returns or credits the money.',
+    refusals: [],
+  },
   listCustomerBalances: {
     tag: 'accounts',
     method: 'GET',

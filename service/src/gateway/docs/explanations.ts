@@ -127,6 +127,10 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
     cause: 'The operator lets a beneficiary be paid only some hours after its creation or after a change of its name.',
     cure: 'The detail has the time from which it can be paid. Send the request with the same key then, or ask the operator.',
   },
+  account_blocked: {
+    cause: 'The operator has blocked or closed the balance, or the account of the customer, in this direction.',
+    cure: 'Read `GET /v1/accounts/state-changes`. Pay from another balance, or ask the operator.',
+  },
   insufficient_funds: {
     cause: 'The available balance in the currency is lower than the amount. Reserved money is not available.',
     cure: 'Read `GET /v1/accounts`. Fund the balance or send a smaller amount. The key of the request can be used again.',

@@ -1,7 +1,8 @@
 /**
  * Accounts: the IBANs of customers, and the balances and statements of partners and their customers, which the ledger keeps.
  *
- * Tables: accounts.iban_pools, accounts.iban_blocks, accounts.customer_accounts, accounts.ibans. Invariants: an account
+ * Tables: accounts.iban_pools, accounts.iban_blocks, accounts.customer_accounts, accounts.ibans,
+ * accounts.state_changes. Invariants: an account
  * number is issued once, to one customer of one partner. A customer has one IBAN per country. An issued IBAN stays.
  * Numbers are unique across partners without a constraint: a partner takes blocks of 1,000 numbers from a pool under the
  * lock of the pool. Order of `ibans`: as the countries are configured now, then countries that are no longer configured.
@@ -10,4 +11,6 @@
  */
 export { accountsRoutes } from './routes.ts'
 export { defaultIssuers, isInvented, type Issuer, issuersProblem, overlapProblem } from './rules.ts'
+export type { AccountRef } from './states.ts'
+export type { StateChange } from './store-states.ts'
 export { type Accounts, createAccounts, type CustomerAccount } from './service.ts'

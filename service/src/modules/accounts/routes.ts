@@ -6,6 +6,7 @@ import type { Idempotency } from '../../idempotency/index.ts'
 import type { AccountName, PartySum } from '../../ledger/index.ts'
 import type { Accounts, CustomerAccount } from './service.ts'
 import type { StatementEntry } from './statements.ts'
+import type { StateChange } from './store-states.ts'
 
 /** The documented account: `iban` and `country` are the first of `ibans`. */
 function toWire({ partnerCustomerId, ibans }: CustomerAccount): ResponseOf<'createCustomerAccount'> {
@@ -35,6 +36,10 @@ export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Ha
       })
       return { body: { ...page, data: data.map(toItem) } }
     },
+    listAccountStateChanges: async ({ caller, query }) => {
+      const { data, ...page } = await accounts.stateChanges(caller.partnerId, query)
+      return { body: { ...page, data: data.map(changeToWire) } }
+    },
     listCustomerBalances: async ({ caller, params, query }) => {
       const { asOf, balances } = await accounts.customerBalances(caller.partnerId, params.id, query)
       return { body: whole(balances.map((balance) => balanceToWire(balance, asOf))) }
@@ -45,6 +50,17 @@ export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Ha
     },
   }
 }
+
+/** Neither the note nor the name of the person: they are the operator's. */
+const changeToWire = ({ id, customerId, currency, fromState, toState, reason, changedAt }: StateChange) => ({
+  id,
+  at: changedAt.toISOString(),
+  ...(customerId === null ? {} : { customerId }),
+  ...(currency === null ? {} : { currency }),
+  from: fromState,
+  state: toState,
+  reason,
+})
 
 /** A list that has one page. */
 const whole = <T>(data: T[]) => ({ data, nextCursor: null, hasMore: false })

@@ -4,6 +4,7 @@ import { assert, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'
 import { blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issuerOf, issuersProblem } from './rules.ts'
+import { createStates, type States, type StatesDeps } from './states.ts'
 import { createStatements, type Statements, type StatementsDeps } from './statements.ts'
 import * as store from './store.ts'
 
@@ -14,35 +15,37 @@ export type CustomerAccount = {
   readonly ibans: readonly [store.IbanRow, ...store.IbanRow[]]
 }
 
-export type Accounts = Statements & {
-  /**
-   * The customer's IBANs, one per configured country. Issues all that are missing, or none.
-   * Refuses: not_found, iban_issuer_not_configured, iban_pool_exhausted.
-   */
-  readonly create: (partnerId: string, customerRef: string, tx?: Tx) => Promise<CustomerAccount>
-  /** Refuses: not_found (no such customer, or no IBAN is issued yet). */
-  readonly get: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
-  /** Of an erased customer: its IBANs take no credits from now on, and are not issued again. */
-  readonly close: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
-  /** Of an erased customer: nothing names its IBANs any longer. Money that comes in for one becomes a case. */
-  readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
-  /** For the export of a customer: its IBANs, oldest first. */
-  readonly ibansOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly store.IbanRow[]>
-  /** The BIC of the bank that has issued an IBAN, if it is configured. */
-  readonly bicOf: (iban: string) => string | undefined
-  /** Whether an IBAN has a bank code of ours, issued or not. */
-  readonly issues: (iban: string) => boolean
-  /** Whose IBANs these are. One that is not ours is absent. */
-  readonly ownersOf: (
-    tx: Tx,
-    ibans: readonly string[],
-  ) => Promise<ReadonlyMap<string, { readonly partnerId: string; readonly customerId: string }>>
-}
+export type Accounts = Statements &
+  States & {
+    /**
+     * The customer's IBANs, one per configured country. Issues all that are missing, or none.
+     * Refuses: not_found, iban_issuer_not_configured, iban_pool_exhausted.
+     */
+    readonly create: (partnerId: string, customerRef: string, tx?: Tx) => Promise<CustomerAccount>
+    /** Refuses: not_found (no such customer, or no IBAN is issued yet). */
+    readonly get: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
+    /** Of an erased customer: its IBANs take no credits from now on, and are not issued again. */
+    readonly close: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
+    /** Of an erased customer: nothing names its IBANs any longer. Money that comes in for one becomes a case. */
+    readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
+    /** For the export of a customer: its IBANs, oldest first. */
+    readonly ibansOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly store.IbanRow[]>
+    /** The BIC of the bank that has issued an IBAN, if it is configured. */
+    readonly bicOf: (iban: string) => string | undefined
+    /** Whether an IBAN has a bank code of ours, issued or not. */
+    readonly issues: (iban: string) => boolean
+    /** Whose IBANs these are. One that is not ours is absent. */
+    readonly ownersOf: (
+      tx: Tx,
+      ibans: readonly string[],
+    ) => Promise<ReadonlyMap<string, { readonly partnerId: string; readonly customerId: string }>>
+  }
 
-type AccountsDeps = StatementsDeps & {
-  readonly customers: Pick<Customers, 'find' | 'hold'>
-  readonly issuers: readonly Issuer[]
-}
+type AccountsDeps = StatementsDeps &
+  StatesDeps & {
+    readonly customers: Pick<Customers, 'find' | 'hold'>
+    readonly issuers: readonly Issuer[]
+  }
 
 /** Takes the next number of an issuer from a block of the partner, or from a new block of the pool. */
 async function takeIndex(tx: Tx, partnerId: string, issuer: Issuer, now: Date): Promise<number> {
@@ -121,5 +124,6 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     ownersOf: async (tx, ibans) =>
       new Map((await store.ownersOfIbans(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
     ...createStatements(deps),
+    ...createStates(deps),
   }
 }

@@ -65,7 +65,7 @@ export type ErasuresDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
-  readonly ledger: Pick<Ledger, 'closeParty' | 'partySumsAt'>
+  readonly ledger: Pick<Ledger, 'countBlock' | 'partySumsAt'>
   readonly idempotency: Pick<Idempotency, 'forget'>
   readonly held: HeldByModules
   /** CUSTOMER_RETENTION_YEARS. */
@@ -136,8 +136,8 @@ function createErase({ clock, sealer, ledger, idempotency, held, retentionYears 
     if (locked.email !== seen.email) throw new Changed('the email of the customer has changed')
     const { id, serviceId, createdAt } = locked
     await refuse(tx, partnerId, id, nothingOwed)
-    // A payout that commits from here on has read the balance before, and fails (`closeParty`).
-    await ledger.closeParty(tx, partnerId)
+    // A payout that commits from here on has read the balance before, and fails (`countBlock`).
+    await ledger.countBlock(tx, partnerId)
     await refuse(tx, partnerId, id, nothingOwed)
 
     const now = clock.now()

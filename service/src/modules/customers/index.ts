@@ -6,7 +6,7 @@
  * response contains `personalIdentificationNumber`. `customerType` is set once, at creation. Partner identifiers and
  * emails need not be unique. Updates of one customer are serialised by a row lock.
  * An erased customer keeps its row, and what has to be kept until its time is over. It gets no new payment: `hold` refuses it, and
- * until a transaction that holds a customer ends, none erases it. Payouts find out by the balance (`closeParty`).
+ * until a transaction that holds a customer ends, none erases it. Payouts find out by the balance (`countBlock`).
  * For other modules: `find`, `hold`, `payersByIds` and `idOf` join the caller's transaction. They do not distinguish another
  * partner's customer from an unknown one.
  */

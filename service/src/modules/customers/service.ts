@@ -1,7 +1,8 @@
 /** The verbs of customers. An erased customer does not exist for them, except where one says that it does. */
 import type { QueryOf } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page } from '../../api/index.ts'
+import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
 import { type Clock, type Log, newId, partnerKey, randomText, type Sealer } from '../../kernel/index.ts'
+import type { AccountState } from '../../ledger/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Screening, SubjectName } from '../../screening/index.ts'
 import { type Actor, type Change, createHistory, type History } from './history.ts'
@@ -41,6 +42,7 @@ export type Payer = Pick<Customer, 'id' | 'serviceId' | 'partnerCustomerIdentifi
   readonly citizenshipCountryCode: string | null
   /** Its earlier payments may still return. It gets no new ones. */
   readonly isErased: boolean
+  readonly accountState: AccountState
 }
 
 export type Customers = {
@@ -70,6 +72,11 @@ export type Customers = {
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, Payer>>
+  /**
+   * Sets the state of the customer's account under the lock of its row, and answers the state before. The same state again changes
+   * nothing. Refuses: not_found, account_blocked (it is closed).
+   */
+  readonly setAccountState: (tx: Tx, partnerId: string, id: string, state: AccountState) => Promise<AccountState>
   /** For screening: the names of the customer and of its owners. Empty if there is no such customer. */
   readonly namesOf: (tx: Tx, partnerId: string, id: string) => Promise<readonly SubjectName[]>
   /** For screening: ids of the partner's customers behind one of them, in their order. */
@@ -119,8 +126,8 @@ function kycOrNone(
 /** Caches the citizenship of opened KYC, and no other field of it, until another KYC is stored. */
 function createPayerReader(kycSealer: KycSealer) {
   const citizenships = new Map<string, { readonly mark: string; readonly country: string | null }>()
-  return (name: string, { partnerId, kycSealed, erasedAt, ...rest }: store.PayerRow): Payer => {
-    const row = { ...rest, isErased: erasedAt !== null }
+  return (name: string, { partnerId, kycSealed, erasedAt, accountState: state, ...rest }: store.PayerRow): Payer => {
+    const row = { ...rest, isErased: erasedAt !== null, accountState: state ?? 'Active' }
     const mark = kycSealer.mark(kycSealed)
     const cached = citizenships.get(name)
     if (cached?.mark === mark) return { ...row, citizenshipCountryCode: cached.country }
@@ -147,6 +154,15 @@ const idBy =
     const kind = refKind(ref)
     return kind && store.idByRef(tx, partnerId, kind, options)
   }
+const setAccountState: Customers['setAccountState'] = async (tx, partnerId, id, state) => {
+  const before = await store.lockAccountState(tx, partnerId, id)
+  if (before === undefined) throw notFound('customer')
+  if (before === state) return before
+  if (before === 'Closed')
+    throw new Refusal('account_blocked', 'The account of the customer is closed, which is final.')
+  await store.setAccountState(tx, partnerId, id, state)
+  return before
+}
 
 export function createCustomers(deps: CustomersDeps): Customers {
   const { db, clock, log } = deps
@@ -197,6 +213,7 @@ export function createCustomers(deps: CustomersDeps): Customers {
         }),
       )
     },
+    setAccountState,
     namesOf: async (tx, partnerId, id) => {
       const row = await store.byRef(tx, partnerId, { kind: 'guid', value: id }, {})
       return row === undefined ? [] : screenedNames(toCustomer(kycSealer, partnerId, row).kyc)

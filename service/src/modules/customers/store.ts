@@ -1,4 +1,5 @@
 /** All SQL of customers. KYC is sealed here. */
+import type { AccountState } from '../../ledger/index.ts'
 import { noSql, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { CustomerType } from './rules.ts'
 
@@ -15,6 +16,8 @@ export type CustomerRow = {
 export type PayerRow = Pick<CustomerRow, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email' | 'kycSealed'> & {
   readonly partnerId: string
   readonly erasedAt: Date | null
+  /** Null: Active. */
+  readonly accountState: AccountState | null
 }
 export type CustomerFilter = {
   readonly email?: string | undefined
@@ -78,8 +81,22 @@ export function payersByIds(
   keys: readonly { readonly partnerId: string; readonly id: string }[],
 ): Promise<readonly PayerRow[]> {
   return tx.rows(sql`/* customers.payersByIds */
-    select partner_id, id, service_id, partner_customer_identifier, email, kyc_sealed, erased_at from customers.customers
+    select partner_id, id, service_id, partner_customer_identifier, email, kyc_sealed, erased_at, account_state
+    from customers.customers
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
+}
+
+/** Locks the row. `no key` lets payments insert rows that refer to it meanwhile. */
+export async function lockAccountState(tx: Tx, partnerId: string, id: string): Promise<AccountState | undefined> {
+  const row = await tx.row<{ accountState: AccountState | null }>(sql`/* customers.lockAccountState */
+    select account_state from customers.customers where partner_id = ${partnerId} and id = ${id} for no key update`)
+  return row && (row.accountState ?? 'Active')
+}
+
+export async function setAccountState(tx: Tx, partnerId: string, id: string, state: AccountState): Promise<void> {
+  await tx.run(sql`/* customers.setAccountState */
+    update customers.customers set account_state = ${state === 'Active' ? null : state}::text
+    where partner_id = ${partnerId} and id = ${id}`)
 }
 
 /** Serialises updates of one customer. `no key` lets other tables insert rows that refer to it meanwhile. */

@@ -14,6 +14,7 @@ import type { NewTransaction } from '../transactions/index.ts'
 import { type AccountOwner, type CreditApplied, type DepositsDeps, partyOf } from './deps.ts'
 import * as events from './events.ts'
 import type { CreditOfDeposit } from './progress.ts'
+import { refuseClosed } from './inbound.ts'
 import { createReverse, type Withdraw, type ReversalNotification } from './reversals.ts'
 import { creditorReferenceIn } from './rules.ts'
 import * as store from './store.ts'
@@ -27,7 +28,8 @@ export type Credits = {
   readonly moneyOfCredit: (tx: Tx, partnerId: string, connector: string, creditId: string) => Promise<Money | undefined>
   /**
    * Credits money whose owner an operator has found out, in the caller's transaction: a deposit as of any credit. False: the owner
-   * has it already. Refuses: not_found (customerId), validation_failed (names that are not screened yet).
+   * has it already. A block does not stop it. Refuses: not_found (customerId), account_blocked (closed), validation_failed (names
+   * that are not screened yet).
    */
   readonly creditOwner: (
     tx: Tx,
@@ -111,9 +113,11 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
     creditOwner: async (tx, connector, { partnerId, customerId }, notification) => {
       const customer = customerId === null ? undefined : await customers.find(tx, partnerId, customerId)
       const owner = { partnerId, customerId: customer?.id ?? null }
+      await refuseClosed(deps, tx, owner, notification.money.currency)
       const booking = { connector, owner, notification }
       const [id] = await bookAll(deps, tx, [booking])
-      const [applied] = await apply.inTransaction(tx, [triggerOf(booking, present(id, 'a booking has an id'))])
+      const decided = { ...triggerOf(booking, present(id, 'a booking has an id')), isDecided: true }
+      const [applied] = await apply.inTransaction(tx, [decided])
       if (applied === 'early')
         throw new Refusal('validation_failed', 'The names of the payment are not screened yet: repeat it in a minute.')
       return applied === true
@@ -132,10 +136,12 @@ const triggerOf = ({ connector, owner: { partnerId }, notification }: Booking, i
 function creditOf(
   connector: string,
   { partnerId, id: subjectId }: store.DepositKey,
-  { id, subjectId: creditId, money, debtor, transactionHash }: CreditNotification,
+  { id, subjectId: creditId, money, debtor, transactionHash, account, remittance, endToEndId }: CreditNotification,
 ): CreditOfDeposit {
+  const origin = { account, remittance, endToEndId }
   const hash = transactionHash === undefined ? {} : { transactionHash }
-  return { kind: 'credit', connector, partnerId, id, subjectId, creditId, money, debtor, ...hash }
+  const credited = { connector, partnerId, id, subjectId, creditId, money, debtor, ...hash }
+  return { kind: 'credit', ...credited, origin, isDecided: false }
 }
 
 /** A reference counts where the account is the same partner's, or not ours: a payer may not choose whose money it is. */

@@ -130,7 +130,8 @@ export const depositLifecycle = createLifecycle({
     misfit: {
       from: ['Accepted'],
       to: 'Failed',
-      cause: 'The bank has booked another amount or currency. The money goes to suspense, with a case.',
+      cause:
+        'The bank has booked another amount or currency, or the account takes no money. The money goes to suspense, with a case.',
       by: ['bank'],
       on: ['misfit', 'credit-misfit'],
       steps: ['Failed'],

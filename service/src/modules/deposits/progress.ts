@@ -4,6 +4,7 @@
  */
 import { assert, partnerKey, present } from '../../kernel/index.ts'
 import { type Entry, entryOf } from '../../ledger/index.ts'
+import { type Inbound, openToAll, readInbound } from './inbound.ts'
 import type { NewEvent } from '../../events/index.ts'
 import { type Advanced, createEngine, type Move as Transit, transitionOn } from '../../lifecycle/index.ts'
 import type { NewCase } from '../../cases/index.ts'
@@ -33,6 +34,10 @@ export type CreditOfDeposit = Pick<Credit, 'money' | 'debtor' | 'transactionHash
   readonly id: string
   readonly subjectId: string
   readonly creditId: string
+  /** For the case of a credit that an account does not take: to which account it was paid, and what for. */
+  readonly origin: { readonly account: string; readonly remittance: string | null; readonly endToEndId: string | null }
+  /** An operator has decided whose it is: a block does not stop it. */
+  readonly isDecided: boolean
 }
 /** The bank takes the money of a deposit back that waits for a decision about a name. */
 export type Reversed = {
@@ -51,26 +56,46 @@ type DepositMove = Transit<HeldDeposit, DepositTrigger, DepositEvent>
 
 /** Applies a batch of triggers, and returns for each whether it changed its deposit. */
 export function createApplyBatch(deps: DepositsDeps) {
-  const apply = createEngine({
-    clock: deps.clock,
-    lifecycle: depositLifecycle,
-    lock: createLock(deps),
-    actorOf,
-    holds: (deposit: HeldDeposit, trigger, now) => {
-      if (trigger.kind === 'cleared') return deposit.status === 'Screening' && !isUndecided(deposit)
-      if ('connector' in trigger) return !isKnownCredit(deposit, trigger)
-      return trigger.kind === 'ended' || (deposit.expiresAt !== null && deposit.expiresAt <= now)
-    },
-    kindOf,
-    isEarly: (deposit, trigger) => settles(deposit, trigger) && deposit.hold === 'unscreened',
-    isForeign: (deposit, trigger) => (moneyOf(trigger)?.amount ?? 1n) <= 0n || isOtherCredit(deposit, trigger),
-    write: (tx, moves, now) => write(deps, tx, moves, now),
-  })
-  return (tx: Tx, triggers: readonly DepositTrigger[]): Promise<readonly Advanced[]> =>
-    apply(
+  return async (tx: Tx, triggers: readonly DepositTrigger[]): Promise<readonly Advanced[]> => {
+    const apply = createApply(deps, connectorsOf(triggers))
+    return apply(
       tx,
       triggers.map((trigger) => ({ key: { partnerId: trigger.partnerId, id: trigger.subjectId }, trigger })),
     )
+  }
+}
+
+/** By deposit: which connector reports about it. */
+const connectorsOf = (triggers: readonly DepositTrigger[]): ReadonlyMap<string, string> =>
+  new Map(
+    triggers.flatMap((trigger) =>
+      'connector' in trigger ? [[partnerKey(trigger.partnerId, trigger.subjectId), trigger.connector] as const] : [],
+    ),
+  )
+
+/** The engine of one batch: what it has read of the accounts judges its deposits and guards its credits. */
+function createApply(deps: DepositsDeps, connectors: ReadonlyMap<string, string>) {
+  let inbound: Inbound = openToAll
+  const lock = createLock(deps)
+  return createEngine({
+    clock: deps.clock,
+    lifecycle: depositLifecycle,
+    lock: async (tx, keys) => {
+      const rows = await lock(tx, keys)
+      inbound = await readInbound(deps, tx, rows, ({ partnerId, id }) => connectors.get(partnerKey(partnerId, id)))
+      return rows
+    },
+    actorOf,
+    holds: (deposit: HeldDeposit, trigger: DepositTrigger, now) => {
+      if (trigger.kind === 'cleared') return isDecided(inbound, deposit)
+      if ('connector' in trigger) return !isKnownCredit(deposit, trigger)
+      return trigger.kind === 'ended' || (deposit.expiresAt !== null && deposit.expiresAt <= now)
+    },
+    kindOf: (deposit, trigger) => kindOf(inbound, deposit, trigger),
+    isEarly: (deposit, trigger) => settles(deposit, trigger) && deposit.hold === 'unscreened',
+    isForeign: (deposit, trigger) => (moneyOf(trigger)?.amount ?? 1n) <= 0n || isOtherCredit(deposit, trigger),
+    write: (tx, moves, now) => write(deps, tx, moves, now, inbound),
+  })
 }
 
 /** The money that a notification of the bank names. Undefined: none, or the bank does not say. */
@@ -82,7 +107,11 @@ const actorOf = (trigger: DepositTrigger) => {
   return trigger.kind === 'ended' ? 'partner' : 'time'
 }
 
-const isUndecided = ({ hold }: HeldDeposit): boolean => hold === 'open' || hold === 'unscreened'
+/** Money that is cleared waits on for an account that is blocked. That of a listed person is frozen whatever the account takes. */
+const isDecided = ({ isBlocked }: Inbound, deposit: HeldDeposit): boolean => {
+  const { status, hold } = deposit
+  return status === 'Screening' && (hold === 'confirmed' || (hold === undefined && !isBlocked(deposit)))
+}
 
 /** Whether the trigger would credit the deposit. */
 const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
@@ -90,10 +119,13 @@ const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
   (trigger.kind === 'deposit.settled' || trigger.kind === 'credit') &&
   !isMisfit(deposit, trigger)
 
-function kindOf(deposit: HeldDeposit, trigger: DepositTrigger) {
+/** A hold comes before a block: what is paid back by a case of a block must not be the money of a listed person. */
+function kindOf(inbound: Inbound, deposit: HeldDeposit, trigger: DepositTrigger) {
   if (trigger.kind === 'cleared') return deposit.hold === 'confirmed' ? 'confirmed' : 'cleared'
-  if (isMisfit(deposit, trigger)) return trigger.kind === 'credit' ? 'credit-misfit' : 'misfit'
-  return settles(deposit, trigger) && deposit.hold !== undefined ? 'held' : trigger.kind
+  const isHeld = settles(deposit, trigger) && deposit.hold !== undefined
+  if (isHeld) return 'held'
+  if (!isMisfit(deposit, trigger) && !isStopped(inbound, deposit, trigger)) return trigger.kind
+  return trigger.kind === 'credit' ? 'credit-misfit' : 'misfit'
 }
 
 /** A deposit is paid by one credit. Money that comes again is not its money. */
@@ -113,6 +145,10 @@ function isMisfit({ currency, amount }: store.Deposit, trigger: DepositTrigger):
   return money !== undefined && (money.currency !== currency || money.amount !== amount)
 }
 
+/** Whether the money has come, and the balance or the customer's account does not take it. */
+const isStopped = ({ isBlocked }: Inbound, deposit: store.Deposit, trigger: DepositTrigger): boolean =>
+  (trigger.kind === 'deposit.settled' || (trigger.kind === 'credit' && !trigger.isDecided)) && isBlocked(deposit)
+
 /** The money of a name on a sanctions list is in suspense, with a case that has the id of the deposit. */
 function caseOfHold({ row: { partnerId, id, currency, amount, debtor, endToEndId }, trigger }: DepositMove): NewCase {
   assert('connector' in trigger, 'a credit is reported by a connector')
@@ -123,23 +159,29 @@ function caseOfHold({ row: { partnerId, id, currency, amount, debtor, endToEndId
 }
 
 /** The money of a misfit is in suspense until an operator decides. */
-function caseOf({ row: { partnerId, id, currency, amount }, trigger }: DepositMove): readonly NewCase[] {
-  const money = moneyOf(trigger)
-  if (money === undefined || !('connector' in trigger)) return []
+function caseOf({ row, trigger }: DepositMove): readonly NewCase[] {
+  if (!('connector' in trigger)) return []
+  const { partnerId, id: subject, currency, amount } = row
+  const money = moneyOf(trigger) ?? { currency, amount }
   const { connector, id: notificationId } = trigger
-  const report = { kind: trigger.kind, money, expected: { currency, amount } }
-  return [{ partnerId, kind: 'amount_differs', connector, notificationId, subject: id, report, booked: money }]
+  const told = { kind: trigger.kind, money, expected: { currency, amount } }
+  const opened = { partnerId, connector, notificationId, subject, booked: money }
+  if (isMisfit(row, trigger)) return [{ ...opened, kind: 'amount_differs', report: told }]
+  // So that the operator can send it back, or give it to the customer.
+  const paid = trigger.kind === 'credit' ? trigger.origin : { endToEndId: row.endToEndId }
+  return [{ ...opened, kind: 'account_blocked', report: { ...told, ...paid, debtor: debtorOf(row) } }]
 }
 
-async function write(deps: DepositsDeps, tx: Tx, moves: readonly DepositMove[], now: Date): Promise<void> {
-  const { cases, customers, ledger, eventOutbox, transactions } = deps
-  const owners = await customers.payersByIds(
-    tx,
-    moves.flatMap(({ row: { partnerId, customerId } }) => (customerId === null ? [] : [{ partnerId, id: customerId }])),
-  )
+async function write(
+  deps: DepositsDeps,
+  tx: Tx,
+  moves: readonly DepositMove[],
+  now: Date,
+  inbound: Inbound,
+): Promise<void> {
+  const { accounts, owners } = inbound
+  const { cases, ledger, eventOutbox, transactions } = deps
   const credits = moves.flatMap((move) => (move.transition.ledger === 'credit' ? [creditOf(move)] : []))
-  const movements = credits.flatMap(({ transfers }) => transfers)
-  const accounts = await ledger.accountsOf(tx, movements)
   const changes = moves.map((move) => changeOf(move, now))
   store.updateDeposits(tx, changes, now)
   eventOutbox.appendMany(
@@ -155,7 +197,7 @@ async function write(deps: DepositsDeps, tx: Tx, moves: readonly DepositMove[], 
     ...(await followScreening(deps, tx, moves)),
   ]
   // Last, because it locks the balances that all other payments of the partner need.
-  if (suspended.length > 0) await ledger.settleMany(tx, [], [...credits, ...suspended])
+  if (suspended.length > 0) await ledger.settleMany(tx, [], [...credits, ...suspended], accounts)
   else await ledger.enterMany(tx, credits, accounts)
 }
 
@@ -187,7 +229,7 @@ const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date):
   fromStatus: row.status,
   status: to,
   debtor: 'debtor' in trigger ? JSON.stringify(trigger.debtor) : null,
-  errorDetails: to === 'Failed' ? detailsOf(trigger) : null,
+  errorDetails: to === 'Failed' ? detailsOf(row, trigger) : null,
   expiresAt: mayExpire(to) ? row.expiresAt : null,
   heldSince: to === 'Submitted' ? now : to === 'Accepted' ? (row.heldSince ?? now) : null,
   screeningSince: to === 'Screening' ? now : null,
@@ -209,11 +251,11 @@ function withOrigin({ row, trigger }: DepositMove): store.Deposit {
   return { ...row, ipAddress: ipAddress ?? row.ipAddress, paymentCountry: paymentCountry ?? row.paymentCountry }
 }
 
-const detailsOf = (trigger: DepositTrigger): string | null => {
+const detailsOf = (deposit: store.Deposit, trigger: DepositTrigger): string | null => {
   if ('details' in trigger) return trigger.details
   // It says no more than the partner must know: a listed person is not to be warned.
   if (trigger.kind === 'cleared') return 'The payment cannot be credited.'
-  return 'money' in trigger ? 'Another amount arrived than was expected.' : null
+  return isMisfit(deposit, trigger) ? 'Another amount arrived than was expected.' : 'The account takes no money.'
 }
 
 const movedOf = ({ partnerId, currency, amount, customerId, reference }: store.Deposit) =>
@@ -274,7 +316,7 @@ function eventOf(move: DepositMove, owners: ReadonlyMap<string, Payer>, now: Dat
     case 'partner.customer.deposit.completed':
       return [{ ...origin, type, data: events.completed(deposit, customer, debtorOf(deposit)) }]
     case 'partner.customer.deposit.failed':
-      return [{ ...origin, type, data: events.failed(deposit, customer, detailsOf(trigger) ?? '') }]
+      return [{ ...origin, type, data: events.failed(deposit, customer, detailsOf(deposit, trigger) ?? '') }]
     case 'partner.customer.deposit.expired':
       return [{ ...origin, type, data: events.expired(deposit, customer) }]
   }

@@ -11,6 +11,7 @@ import { type Credits, createCredits } from './credits.ts'
 import type { DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
 import { depositLifecycle, heldMsMax } from './lifecycle.ts'
+import { refuseClosed } from './inbound.ts'
 import { createApplyBatch, type DepositNotification, type DepositTrigger } from './progress.ts'
 import { createScreened, type Screened } from './screened.ts'
 import * as store from './store.ts'
@@ -93,7 +94,7 @@ export type Deposits = Credits &
     /**
      * Credits money to the partner itself as a completed deposit: the float of a sandbox, or the money of a case, of which no
      * deposit tells what it was for. `debit`: the account of the partner's ledger where it stands. Answers the reference of the
-     * transaction.
+     * transaction. Refuses: account_blocked (the balance is closed).
      */
     readonly creditPartner: (
       tx: Tx,
@@ -163,9 +164,10 @@ export function createDeposits(deps: DepositsDeps): Deposits {
   }
 }
 
-const createCreditPartner =
-  ({ ledger, transactions }: DepositsDeps): Deposits['creditPartner'] =>
-  async (tx, partnerId, { debit, currency, amount }, type = 'PartnerDeposit') => {
+function createCreditPartner(deps: DepositsDeps): Deposits['creditPartner'] {
+  const { ledger, transactions } = deps
+  return async (tx, partnerId, { debit, currency, amount }, type = 'PartnerDeposit') => {
+    await refuseClosed(deps, tx, { partnerId, customerId: null }, currency)
     const opened = await transactions.open(tx, {
       partnerId,
       reference: null,
@@ -185,6 +187,8 @@ const createCreditPartner =
     await transactions.conclude(tx, partnerId, opened.id, { ...credited, ...byOperator })
     return reference
   }
+}
+
 function createExpireDue(
   { db, clock }: DepositsDeps,
   apply: (trigger: DepositTrigger) => Promise<Applied>,

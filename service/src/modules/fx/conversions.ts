@@ -6,7 +6,16 @@ import type { BodyOf } from '@partner-payments/wire'
 import { createNonceBatcher } from '../../access/index.ts'
 import { type Caller, type OpenNonce, Refusal } from '../../api/index.ts'
 import { type Currency, currencies, newId, partnerKey, present } from '../../kernel/index.ts'
-import { type BalancesRead, createFundsCheck, type EntryRequest, insufficientFunds } from '../../ledger/index.ts'
+import {
+  type AccountSnapshots,
+  balanceStateIn,
+  type BalancesRead,
+  blocksInbound,
+  blocksOutbound,
+  createFundsCheck,
+  type EntryRequest,
+  insufficientFunds,
+} from '../../ledger/index.ts'
 import type { BatchPosition, Tx } from '../../postgres/index.ts'
 import type { NewTransaction, TakenReferences } from '../transactions/index.ts'
 import { type Acceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
@@ -85,8 +94,13 @@ function createBatchWork(deps: FxDeps) {
     position: BatchPosition | undefined,
   ): Promise<Answers> => {
     const answers: Answers = new Map()
-    const accepted = await lockQuotes(acceptances, tx, calls, answers)
+    const open = await lockQuotes(acceptances, tx, calls, answers)
     await resubmitReplays(tx, answers)
+    const accepted = open.filter(({ call, quote }) => {
+      const refusal = blockedBetween(found.balances.accounts, quote)
+      if (refusal !== undefined) answers.set(call, refusal)
+      return refusal === undefined
+    })
     if (accepted.length === 0) return answers
     const requests = accepted.map(({ quote }) => ({ transfers: exchangeTransfers(quote, toBalance) }))
     const fits = await funds.check(tx, requests, found.balances, position)
@@ -118,6 +132,16 @@ const possibleMovements = (partnerId: string) =>
     { partnerId, currency, debit: 'balance', credit: 'fx' } as const,
     { partnerId, currency, debit: 'balance', credit: 'fees' } as const,
   ])
+
+/** A conversion leaves one balance and comes into another: account_blocked. */
+function blockedBetween(accounts: AccountSnapshots, quote: OpenQuote): Refusal | undefined {
+  const { partnerId, sellCurrency, buyCurrency } = quote
+  const refuse = (currency: Currency, which: string) =>
+    new Refusal('account_blocked', `The ${currency} balance is closed, or blocked for ${which}.`)
+  if (blocksOutbound(balanceStateIn(accounts, partnerId, sellCurrency))) return refuse(sellCurrency, 'what goes out')
+  if (blocksInbound(balanceStateIn(accounts, partnerId, buyCurrency))) return refuse(buyCurrency, 'what comes in')
+  return undefined
+}
 
 /** Refuses, for each call alone: not_found, fx_quote_expired, fx_quote_accepted. A quote goes to its first call. */
 async function lockQuotes(

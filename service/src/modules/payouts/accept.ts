@@ -97,13 +97,11 @@ function firstOfEachKey(calls: readonly PayoutCall[]): readonly PayoutCall[] {
 function validateAll(
   { chooseConnector }: PayoutsDeps,
   calls: readonly PayoutCall[],
-  { beneficiaries, customers }: LookedUp,
+  found: LookedUp,
   outcomes: Outcomes,
 ): readonly ValidPayout[] {
   return calls.flatMap((call) => {
-    const outcome = outcomeOf(() =>
-      validate(judgedOf(call, connectorOf(call, chooseConnector), beneficiaries, customers)),
-    )
+    const outcome = outcomeOf(() => validate(judgedOf(call, connectorOf(call, chooseConnector), found)))
     if (!(outcome instanceof Refusal)) return [outcome]
     outcomes.set(call, outcome)
     return []

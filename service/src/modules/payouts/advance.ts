@@ -51,7 +51,8 @@ export type BankReport = { readonly connector: string; readonly notificationId: 
 export type PayoutTrigger = { readonly partnerId: string } & (
   | (UnderLease & { readonly payoutId: string; readonly leaseId: string })
   | (Notified & { readonly instructionId: string })
-  | { readonly kind: 'cancelled' | 'lapsed'; readonly payoutId: string }
+  | { readonly kind: 'cancelled'; readonly payoutId: string; readonly actor: 'partner' | 'operator' }
+  | { readonly kind: 'lapsed'; readonly payoutId: string }
   | (Decided & { readonly payoutId: string })
 )
 
@@ -100,6 +101,7 @@ export function createAdvance(deps: PayoutsDeps) {
 function actorOf(trigger: PayoutTrigger): Actor {
   if ('leaseId' in trigger) return 'worker'
   if ('report' in trigger) return 'bank'
+  if (trigger.kind === 'cancelled') return trigger.actor
   return trigger.kind === 'lapsed' ? 'time' : 'partner'
 }
 

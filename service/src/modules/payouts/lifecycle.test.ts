@@ -36,5 +36,6 @@ test('only the worker sends an instruction, and only the bank settles', () => {
   assert.deepEqual(by('worker'), ['begin', 'stop', 'retry', 'send', 'refuse'])
   assert.deepEqual(by('bank'), ['send', 'settle', 'reject', 'return', 'refund'])
   assert.deepEqual(by('partner'), ['accept', 'hold', 'approve', 'decline', 'cancel'])
+  assert.deepEqual(by('operator'), ['cancel'])
   assert.deepEqual(by('time'), ['lapse'])
 })

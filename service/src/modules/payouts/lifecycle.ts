@@ -90,8 +90,9 @@ export const payoutLifecycle = createLifecycle({
     cancel: {
       from: ['Pending', 'PendingApproval'],
       to: 'Cancelled',
-      cause: 'The partner cancels the payout before the worker records its first attempt.',
-      by: ['partner'],
+      cause:
+        'The partner cancels the payout before the worker records its first attempt, or the operator blocks its account.',
+      by: ['partner', 'operator'],
       on: ['cancelled'],
       ledger: 'release',
       steps: ['Cancelled'],

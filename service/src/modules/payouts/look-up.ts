@@ -45,7 +45,8 @@ export function createLookUp(
     const mark = funds.markRead()
     // Sent together: the batch waits for one round trip.
     const [accounts, payouts, payees, references, cachedCustomers] = await Promise.all([
-      // First: an erasure that commits behind this read is seen by the write, one before it by the reads below.
+      // First: the balances count changes of customers. One that commits behind this read is seen by the write, one before it by the
+      // reads below (ledger/states.ts).
       ledger.accountsOf(
         tx,
         calls.flatMap((call) => {

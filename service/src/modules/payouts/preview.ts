@@ -41,7 +41,7 @@ export function createPreview(deps: PayoutsDeps) {
     const { db, clock, chooseConnector, forecastOf } = deps
     const now = clock.now()
     const found = await lookUp(db, [call])
-    const judged = judgedOf(call, connectorOf(call, chooseConnector), found.beneficiaries, found.customers)
+    const judged = judgedOf(call, connectorOf(call, chooseConnector), found)
     const ofRequest = [keyVerdict(call, found), ...payoutRules.map(({ name, judge }) => verdictOf(name, judge(judged)))]
     const valid = outcomeOf(() => validate(judged))
     if (valid instanceof Refusal) {

@@ -4,6 +4,7 @@
  * Concurrent calls share a transaction (`advance.ts`).
  */
 import { after, type Currency, firstIdOf, type Minor, minuteMs, newId, nilId, present } from '../../kernel/index.ts'
+import { balanceStateIn } from '../../ledger/index.ts'
 import {
   type Applied,
   applyInBatches,
@@ -90,7 +91,7 @@ type Deciding = {
 
 type Cancelling = {
   /** Pending or PendingApproval -> Cancelled, before a worker records its first attempt. Answers false if the payout is in another status. */
-  readonly cancelPending: (partnerId: string, payoutId: string) => Promise<boolean>
+  readonly cancelPending: (partnerId: string, payoutId: string, by?: 'partner' | 'operator') => Promise<boolean>
 }
 
 type Matching = {
@@ -148,9 +149,10 @@ export function createProgress(deps: PayoutsDeps): Progress {
     ...createClaiming(deps),
     screened: createScreened(deps, advance),
     ...createSending(advance, deps.attemptsMax),
-    ...createSettling(advance),
+    ...createSettling(deps, advance),
     decide: advance,
-    cancelPending: async (partnerId, payoutId) => (await advance({ partnerId, payoutId, kind: 'cancelled' })) === true,
+    cancelPending: async (partnerId, payoutId, by = 'partner') =>
+      (await advance({ partnerId, payoutId, kind: 'cancelled', actor: by })) === true,
     statusesOf,
     instructionOf: async (tx, partnerId, payoutId) => {
       const row = await matchingStore.endToEndIdOf(tx, partnerId, payoutId)
@@ -245,9 +247,25 @@ function createSending(advance: Advance, attemptsMax: number): Omit<Sending, 'sc
   }
 }
 
-const createSettling = (advance: Advance): Settling => ({
+const createSettling = ({ db, ledger }: PayoutsDeps, advance: Advance): Settling => ({
   settled: ({ transactionHash, ...reporting }) =>
     advance({ ...reporting, kind: 'settled', ...hashIn({ transactionHash }) }),
   rejected: (reporting, failure) => advance({ ...reporting, kind: 'rejected', failure }),
-  returned: (reporting, failure) => advance({ ...reporting, kind: 'returned', failure }),
+  returned: async (reporting, failure) => {
+    const { partnerId, report } = reporting
+    // A closed balance takes nothing back: the money goes to suspense, with a case.
+    if (report.money !== undefined && (await isClosed(db, ledger, partnerId, report.money.currency)))
+      return 'contradiction'
+    return advance({ ...reporting, kind: 'returned', failure })
+  },
 })
+
+async function isClosed(
+  tx: Tx,
+  ledger: PayoutsDeps['ledger'],
+  partnerId: string,
+  currency: Currency,
+): Promise<boolean> {
+  const accounts = await ledger.accountsOf(tx, [{ partnerId, currency, debit: 'suspense', credit: 'balance' }])
+  return balanceStateIn(accounts, partnerId, currency) === 'Closed'
+}

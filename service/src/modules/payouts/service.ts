@@ -32,6 +32,7 @@ import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
 import { fingerprintOf } from './rules.ts'
 import * as store from './store.ts'
 import { erasePage } from './store-erasure.ts'
+import { createCancelWaiting, type WaitingOf } from './waiting.ts'
 
 export type { PayoutClaim }
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
@@ -47,7 +48,8 @@ export type Payouts = Omit<Progress, 'decide'> &
     readonly bulkStep: () => Promise<number>
     /**
      * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
-     * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, beneficiary_cooling_off, limit_exceeded, insufficient_funds,
+     * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, account_blocked, beneficiary_cooling_off,
+     * limit_exceeded, insufficient_funds,
      * idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
      * also refuses: nonce_replayed.
      */
@@ -73,6 +75,11 @@ export type Payouts = Omit<Progress, 'decide'> &
     readonly createFx: (caller: Caller, body: FxPayout, ip: string) => Promise<AcceptedPayout>
     /** Cancels a payout that is Pending or PendingApproval. A repetition answers the payout. Refuses: not_found, payout_not_cancellable. */
     readonly cancel: (partnerId: string, id: string) => Promise<store.PayoutRow>
+    /**
+     * Cancels what is not begun and would leave a blocked account: of a balance or of a customer. Returns how many payouts it has
+     * cancelled. What a worker has begun goes on.
+     */
+    readonly cancelWaiting: (partnerId: string, of: WaitingOf) => Promise<number>
     /** Accepts a simulated withdrawal of a customer to an account of the sandbox. Refuses as `create` does. */
     readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
     /** Refuses: not_found. */
@@ -150,6 +157,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
       if (isCancelled || row.status === 'Cancelled') return row
       throw new Refusal('payout_not_cancellable', `The payout is ${row.status}: it was begun before.`)
     },
+    cancelWaiting: createCancelWaiting(db, progress.cancelPending),
     simulate: async (caller, { amount, currency, outcome, idempotencyKey, customerRef }, ip) => {
       const { id: customerId } = await customers.find(db, caller.partnerId, customerRef, '/customerId')
       return submit({

@@ -1,6 +1,7 @@
 /** Pure: the rules for one payout, apart from its limits and its funds. Acceptance and preview judge by the same list. */
 import { Refusal } from '../../api/index.ts'
 import { isFiat, partnerKey, present } from '../../kernel/index.ts'
+import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutbound } from '../../ledger/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
 import type { Payer } from '../customers/index.ts'
 import { beneficiaryMapKey, type Creditor, outcomeOf, type PayoutCall } from './calls.ts'
@@ -24,8 +25,10 @@ type Judged = {
   readonly call: PayoutCall
   readonly connector: string | undefined
   readonly beneficiary: Payee | undefined
-  /** Undefined: the call names no customer by itself. */
-  readonly customer?: Payer | undefined
+  /** With the state of the balance that is debited. */
+  readonly accounts: AccountSnapshots
+  /** Undefined: the payout is the partner's own, or its beneficiary is refused. */
+  readonly customer: Payer | undefined
 }
 /** `notApplicable`: the call has nothing that the rule is about, or an earlier rule has refused what it is about. */
 export type Judgement = Refusal | 'passed' | 'notApplicable'
@@ -78,23 +81,42 @@ export const payoutRules: readonly Rule[] = [
         : 'passed'
     },
   },
+  { name: 'account', judge: judgeAccounts },
 ]
+
+/** Refuses: account_blocked. */
+function judgeAccounts({ call: { caller, currency, quote }, accounts, customer }: Judged): Judgement {
+  const debited = quote?.sellCurrency ?? currency
+  const state = balanceStateIn(accounts, caller.partnerId, debited)
+  if (blocksOutbound(state)) return outboundBlocked(`The ${debited} balance`, state)
+  if (customer === undefined || !blocksOutbound(customer.accountState)) return 'passed'
+  return outboundBlocked('The account of the customer', customer.accountState)
+}
+
+const outboundBlocked = (what: string, state: AccountState) =>
+  new Refusal('account_blocked', `${what} is ${state === 'Closed' ? 'closed' : 'blocked for what goes out'}.`)
+
+type Found = {
+  readonly beneficiaries: ReadonlyMap<string, Payee>
+  readonly customers: ReadonlyMap<string, Payer>
+  readonly balances: { readonly accounts: AccountSnapshots }
+}
 
 export function judgedOf(
   call: PayoutCall,
   connector: string | undefined,
-  beneficiaries: ReadonlyMap<string, Payee>,
-  customers: ReadonlyMap<string, Payer>,
+  { beneficiaries, customers, balances: { accounts } }: Found,
 ): Judged {
   const { caller, payee } = call
   // By partner and id: the batch holds beneficiaries of other partners.
   const beneficiary =
     'beneficiaryId' in payee ? beneficiaries.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId)) : undefined
-  const customer = 'customerId' in payee ? customers.get(partnerKey(caller.partnerId, payee.customerId)) : undefined
-  return { call, connector, beneficiary, customer }
+  const customerId = 'customerId' in payee ? payee.customerId : beneficiary?.customerId
+  const customer = customers.get(partnerKey(caller.partnerId, customerId ?? ''))
+  return { call, connector, beneficiary, accounts, customer }
 }
 
-/** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable. */
+/** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable, account_blocked. */
 export function validate(judged: Judged): ValidPayout {
   for (const { judge } of payoutRules) {
     const judgement = judge(judged)

@@ -91,7 +91,7 @@ function reserve(
     }
   })
   // A customer may have been erased since the look-up.
-  return ledger.enterUnlessClosed(tx, reserves, balances.accounts)
+  return ledger.enterMany(tx, reserves, balances.accounts)
 }
 
 const endToEndIdOfCall = ({ caller, operation, idempotencyKey }: PayoutCall, id: string) =>

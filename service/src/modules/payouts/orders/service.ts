@@ -112,7 +112,8 @@ function createCreate({ db, clock, beneficiaries, chooseConnector }: PayoutsDeps
     return inTransaction(db, outerTx, async (tx) => {
       const call = callOf(order)
       const payees = await beneficiaries.payeesByIds(tx, [{ partnerId, id: order.beneficiaryId }])
-      validate(judgedOf(call, connectorOf(call, chooseConnector), payees, new Map()))
+      const found = { beneficiaries: payees, customers: new Map(), balances: { accounts: new Map() } }
+      validate(judgedOf(call, connectorOf(call, chooseConnector), found))
       await store.insertOrder(tx, order)
       return order
     })

@@ -1,0 +1,39 @@
+/**
+ * Changes the states of balances. A payment is judged by rows that were read without a lock. Each change counts in `blocks`, and a
+ * payment that was judged by an earlier count violates a constraint: its batch runs again, by the new state.
+ */
+import { Refusal } from '../api/index.ts'
+import { type Clock, type Currency, newId, present } from '../kernel/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import type { AccountState } from './account-states.ts'
+import * as states from './store-states.ts'
+import { ensureAccount } from './store.ts'
+
+export type States = {
+  /**
+   * Sets the state of a balance under its lock, creates it if it is missing, and answers the state before. The same state again
+   * changes nothing. Refuses: account_blocked (it is closed; or it is to be closed and has money).
+   */
+  readonly setState: (tx: Tx, partnerId: string, currency: Currency, state: AccountState) => Promise<AccountState>
+  /** A customer of the partner gets another state: payments that were judged before do not commit after this transaction. */
+  readonly countBlock: (tx: Tx, partnerId: string) => Promise<void>
+}
+
+export function createStates(clock: Clock): States {
+  return {
+    setState: async (tx, partnerId, currency, state) => {
+      const key = { partnerId, name: 'balance', currency } as const
+      await ensureAccount(tx, partnerId, { ...key, id: newId() }, clock.now())
+      const row = present(await states.lockBalance(tx, key), 'the balance exists')
+      const before = row.state ?? 'Active'
+      if (before === state) return before
+      if (before === 'Closed')
+        throw new Refusal('account_blocked', `The ${currency} balance is closed, which is final.`)
+      if (state === 'Closed' && (row.posted !== 0n || row.reserved !== 0n))
+        throw new Refusal('account_blocked', `The ${currency} balance has money: only an empty balance is closed.`)
+      await states.setState(tx, key, state)
+      return before
+    },
+    countBlock: states.countBlock,
+  }
+}

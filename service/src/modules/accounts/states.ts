@@ -1,0 +1,90 @@
+/** The operator blocks, unblocks and closes accounts: balances, and the accounts of customers. Partners read what was changed. */
+import type { QueryOf } from '@partner-payments/wire'
+import { type Cursors, type Page, Refusal } from '../../api/index.ts'
+import { type Clock, type Currency, newId } from '../../kernel/index.ts'
+import type { AccountState, Ledger } from '../../ledger/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import type { Customers } from '../customers/index.ts'
+import * as store from './store-states.ts'
+
+/** A balance, or the account of a customer by its guid or service id. */
+export type AccountRef = { readonly currency: Currency } | { readonly customerRef: string }
+
+export type States = {
+  /**
+   * Changes the state of an account and records who did it, when and why. Undefined: it has the state already. Payments that were
+   * judged by the state before do not commit afterwards. Refuses: not_found (the customer), account_blocked (it is closed; or it is
+   * to be closed, and has money or payouts under way).
+   */
+  readonly changeState: (
+    tx: Tx,
+    change: {
+      readonly partnerId: string
+      readonly account: AccountRef
+      readonly state: AccountState
+      readonly reason: store.StateReason
+      readonly note: string
+      readonly staff: string
+    },
+  ) => Promise<store.StateChange | undefined>
+  /** Newest first. An unknown customer has no changes. Refuses: validation_failed (cursor). */
+  readonly stateChanges: (
+    partnerId: string,
+    query: QueryOf<'listAccountStateChanges'>,
+  ) => Promise<Page<store.StateChange>>
+  /** The last change of each account that is not active, oldest first. */
+  readonly notActive: (tx: Tx, partnerId: string) => Promise<readonly store.StateChange[]>
+}
+
+export type StatesDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly customers: Pick<Customers, 'find' | 'idOf' | 'setAccountState'>
+  readonly ledger: Pick<Ledger, 'setState' | 'countBlock' | 'partySumsAt'>
+}
+
+export function createStates({ db, clock, cursors, customers, ledger }: StatesDeps): States {
+  /** The customer before the balances: every payment locks in this order. */
+  const setCustomerState = async (tx: Tx, partnerId: string, id: string, state: AccountState) => {
+    const before = await customers.setAccountState(tx, partnerId, id, state)
+    if (before === state) return before
+    await ledger.countBlock(tx, partnerId)
+    // Behind the locks of the balances: a payout of the customer is either in these sums, or does not commit.
+    const sums = state === 'Closed' ? await ledger.partySumsAt(tx, partnerId, id, undefined) : []
+    if (sums.some(({ reserved }) => reserved !== 0n))
+      throw new Refusal(
+        'account_blocked',
+        'The customer has payouts under way: its account is closed when they have ended.',
+      )
+    return before
+  }
+  return {
+    changeState: async (tx, { partnerId, account, state, reason, note, staff }) => {
+      const set = async () => {
+        if ('currency' in account) {
+          const { currency } = account
+          return { customerId: null, currency, fromState: await ledger.setState(tx, partnerId, currency, state) }
+        }
+        const { id: customerId } = await customers.find(tx, partnerId, account.customerRef)
+        return { customerId, currency: null, fromState: await setCustomerState(tx, partnerId, customerId, state) }
+      }
+      const changed = await set()
+      if (changed.fromState === state) return undefined
+      const row = { id: newId(), ...changed, toState: state, reason, note, staff, changedAt: clock.now() }
+      await store.insertStateChange(tx, partnerId, row)
+      return row
+    },
+    stateChanges: async (partnerId, query) => {
+      const { customerId: ref, currency = null } = query
+      const list = `state-changes:${partnerId}`
+      const request = cursors.read(list, query)
+      const customerId = ref === undefined ? null : await customers.idOf(db, partnerId, ref)
+      if (customerId === undefined) return cursors.page(list, request, [])
+      const of = { customerId, currency }
+      const rows = await store.stateChanges(db, partnerId, of, request.afterId, request.limit + 1)
+      return cursors.page(list, request, rows)
+    },
+    notActive: store.accountsNotActive,
+  }
+}

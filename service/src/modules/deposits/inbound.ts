@@ -1,0 +1,61 @@
+/** Whether the accounts of deposits take their money: the partner's balance, and the account of the customer. */
+import { Refusal } from '../../api/index.ts'
+import { type Currency, partnerKey } from '../../kernel/index.ts'
+import { type AccountSnapshots, balanceStateIn, blocksInbound, type Movement } from '../../ledger/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { Payer } from '../customers/index.ts'
+import { type AccountOwner, credit, type DepositsDeps } from './deps.ts'
+import type { Deposit } from './store.ts'
+
+export type Inbound = {
+  /** The accounts of the credits. By the states of the balances it was judged. If their states change until the commit, the batch runs again. */
+  readonly accounts: AccountSnapshots
+  /** The customers of all deposits. */
+  readonly owners: ReadonlyMap<string, Payer>
+  readonly isBlocked: (deposit: Deposit) => boolean
+}
+
+export const openToAll: Inbound = { accounts: new Map(), owners: new Map(), isBlocked: () => false }
+
+/** Only an accepted deposit is credited, or one whose money has waited in suspense. */
+export async function readInbound(
+  { ledger, customers }: DepositsDeps,
+  tx: Tx,
+  deposits: readonly Deposit[],
+  connectorOf: (deposit: Deposit) => string | undefined,
+): Promise<Inbound> {
+  // Before the customers, because the balances count the changes of their states.
+  const accounts = await ledger.accountsOf(
+    tx,
+    deposits.flatMap((deposit): readonly Movement[] => {
+      const { partnerId, currency, status } = deposit
+      if (status === 'Screening') return [{ partnerId, currency, debit: 'suspense', credit: 'balance' }]
+      const connector = status === 'Accepted' ? connectorOf(deposit) : undefined
+      return connector === undefined ? [] : [{ ...credit(connector, partnerId), currency }]
+    }),
+  )
+  const owners = await customers.payersByIds(
+    tx,
+    deposits.flatMap(({ partnerId, customerId: id }) => (id === null ? [] : [{ partnerId, id }])),
+  )
+  const isBlocked = ({ partnerId, customerId, currency }: Deposit) =>
+    blocksInbound(balanceStateIn(accounts, partnerId, currency)) ||
+    blocksInbound(owners.get(partnerKey(partnerId, customerId ?? ''))?.accountState ?? 'Active')
+  return { accounts, owners, isBlocked }
+}
+
+/** For money that an operator gives to an owner, block or not. Refuses: account_blocked (closed). */
+export async function refuseClosed(
+  { ledger, customers }: Pick<DepositsDeps, 'ledger' | 'customers'>,
+  tx: Tx,
+  { partnerId, customerId }: AccountOwner,
+  currency: Currency,
+): Promise<void> {
+  const accounts = await ledger.accountsOf(tx, [{ partnerId, currency, debit: 'suspense', credit: 'balance' }])
+  if (balanceStateIn(accounts, partnerId, currency) === 'Closed')
+    throw new Refusal('account_blocked', `The ${currency} balance is closed: return the money.`)
+  if (customerId === null) return
+  const payers = await customers.payersByIds(tx, [{ partnerId, id: customerId }])
+  if (payers.get(partnerKey(partnerId, customerId))?.accountState === 'Closed')
+    throw new Refusal('account_blocked', 'The account of the customer is closed: return the money.')
+}
