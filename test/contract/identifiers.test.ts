@@ -17,6 +17,12 @@ after(async () => {
   await receiver.close()
 })
 
+// A filter has something to find.
+for (const verb of [['block', '--direction', 'inbound'], ['unblock']]) {
+  const account = ['--partner', service.credentials.partnerId, '--customer', world.customer]
+  await service.operator('account', ...verb, ...account, '--reason', 'Other', '--staff', 'Sam Staff')
+}
+
 const uuids = [
   world.customer,
   world.beneficiary,
@@ -42,7 +48,9 @@ const named = subjects.filter(usesIdentifier)
 const withoutTime = (body: JsonObject) =>
   JSON.parse(JSON.stringify(body, (name, value: unknown) => (name === 'asOf' ? undefined : value))) as JsonObject
 
-for (const subject of named.filter((each) => each.operation.method === 'GET'))
+// An export has a record of each read of the customer, also of the export before.
+const repeatable = named.filter(({ id, operation }) => operation.method === 'GET' && id !== 'exportCustomer')
+for (const subject of repeatable)
   test(`200 with the same body for an identifier in upper case: ${subject.name}`, async () => {
     const [upper, lower] = [success(await send(subject, inUpperCase)), success(await send(subject))]
     assert.deepEqual(withoutTime(upper), withoutTime(lower))

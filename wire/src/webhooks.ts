@@ -49,7 +49,10 @@ const descriptionText = 'Your note about the subscription, 1 to 255 characters.'
 export const EventType = closed({
   name: described(Type.String(), 'Name of the event type, as in `events` of a subscription.'),
   description: described(Type.String(), 'When the event occurs.'),
-  emitted: described(Type.Boolean(), 'True if the service emits the event type. Other types are never delivered.'),
+  emitted: described(
+    Type.Boolean(),
+    'True for the emitted set of the interface document. An extension is false: only subscriptions that name it get it.',
+  ),
   version: described(Type.Integer(), 'Version of the envelope.'),
   properties: described(
     Type.Record(Type.String(), Type.Unknown()),

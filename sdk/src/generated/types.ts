@@ -370,7 +370,7 @@ export type EventType = {
   readonly name: string
   /** When the event occurs. */
   readonly description: string
-  /** True if the service emits the event type. Other types are never delivered. */
+  /** True for the emitted set of the interface document. An extension is false: only subscriptions that name it get it. */
   readonly emitted: boolean
   /** Version of the envelope. */
   readonly version: number
