@@ -2,6 +2,9 @@
 import { readFile, stat } from 'node:fs/promises'
 import { ConfigError } from '../config.ts'
 import { BicFileProblem } from '../modules/beneficiaries/index.ts'
+import { operatorPartnerId } from '../cases/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { record } from './changes.ts'
 import type { Context } from './context.ts'
 import { type Options, required } from './options.ts'
 
@@ -13,11 +16,14 @@ export const bicCommands = {
    * Whole or not at all. Then completes the BICs of all beneficiaries that have none of their own. If the command is ended before, the
    * same command continues.
    */
-  'bic load': async ({ service: { access, beneficiaries }, db }: Context, options: Options) => {
+  'bic load': async ({ service, db }: Context, options: Options) => {
+    const { access, beneficiaries } = service
     const file = required(options, 'from')
     const staff = required(options, 'staff')
     const text = await readText(file)
-    const loaded = await beneficiaries.bicDirectory.load(text, staff).catch((error: unknown) => {
+    // It is for all partners: the record is in the log of the operator.
+    const recorded = (tx: Tx) => record(service, tx, { command: 'bic load', options, partnerId: operatorPartnerId })
+    const loaded = await beneficiaries.bicDirectory.load(text, staff, recorded).catch((error: unknown) => {
       if (error instanceof BicFileProblem)
         throw new ConfigError(`operator: ${file}, line ${error.line}: ${error.message}`)
       throw error

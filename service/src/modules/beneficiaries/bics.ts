@@ -13,8 +13,8 @@ export type LoadedDirectory = store.DirectoryRow & {
 }
 
 export type BicDirectory = {
-  /** Replaces the directory, whole. Throws BicFileProblem. */
-  readonly load: (text: string, staff: string) => Promise<LoadedDirectory>
+  /** Replaces the directory, whole; `recorded` joins the transaction. Throws BicFileProblem. */
+  readonly load: (text: string, staff: string, recorded?: (tx: Tx) => Promise<void>) => Promise<LoadedDirectory>
   /** Undefined: none was loaded. */
   readonly current: (tx: Tx) => Promise<store.DirectoryRow | undefined>
   /**
@@ -31,10 +31,14 @@ const rowsPerPage = 1000
 
 export function createBicDirectory({ db, clock }: { readonly db: Database; readonly clock: Clock }): BicDirectory {
   return {
-    load: async (text, staff) => {
+    load: async (text, staff, recorded) => {
       const entries = readBicFile(text)
       const hash = createHash('sha256').update(text).digest('hex')
-      return db.transaction((tx) => load(tx, entries, { hash, loadedBy: staff, loadedAt: clock.now() }))
+      return db.transaction(async (tx) => {
+        const loaded = await load(tx, entries, { hash, loadedBy: staff, loadedAt: clock.now() })
+        await recorded?.(tx)
+        return loaded
+      })
     },
     current: store.currentDirectory,
     completeAll: async (partnerId) => {
