@@ -131,7 +131,8 @@ test('a payer has no KYC except the current citizenship, and another partner doe
   const { id, serviceId, partnerCustomerIdentifier, email } = await customers.create(partnerId, given)
   const payerOf = async (owner: string) =>
     (await customers.payersByIds(db, [{ partnerId: owner, id }])).get(partnerKey(owner, id))
-  const expected = { id, serviceId, partnerCustomerIdentifier, email, citizenshipCountryCode: 'GB', isErased: false }
+  const marks = { isErased: false, accountState: 'Active' }
+  const expected = { id, serviceId, partnerCustomerIdentifier, email, citizenshipCountryCode: 'GB', ...marks }
   for (const _ of [1, 2]) assert.deepEqual(await payerOf(partnerId), expected)
   assert.equal(await payerOf(stranger), undefined)
   for (const country of ['DE', null, 'FR']) {
