@@ -97,7 +97,7 @@ export const depositLifecycle = createLifecycle({
       from: ['Screening'],
       to: 'Failed',
       cause:
-        'Persons have decided that it is the name of the listed person. The money stays in suspense until the case is resolved.',
+        'Persons have decided that it is the name of the listed person, or the account takes no money. The money stays in suspense until the case is resolved.',
       by: ['worker'],
       on: ['confirmed'],
       steps: ['Failed'],

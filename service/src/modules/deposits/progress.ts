@@ -87,7 +87,7 @@ function createApply(deps: DepositsDeps, connectors: ReadonlyMap<string, string>
     },
     actorOf,
     holds: (deposit: HeldDeposit, trigger: DepositTrigger, now) => {
-      if (trigger.kind === 'cleared') return isDecided(inbound, deposit)
+      if (trigger.kind === 'cleared') return deposit.status === 'Screening' && !isUndecided(deposit)
       if ('connector' in trigger) return !isKnownCredit(deposit, trigger)
       return trigger.kind === 'ended' || (deposit.expiresAt !== null && deposit.expiresAt <= now)
     },
@@ -107,11 +107,7 @@ const actorOf = (trigger: DepositTrigger) => {
   return trigger.kind === 'ended' ? 'partner' : 'time'
 }
 
-/** Money that is cleared waits on for an account that is blocked. That of a listed person is frozen whatever the account takes. */
-const isDecided = ({ isBlocked }: Inbound, deposit: HeldDeposit): boolean => {
-  const { status, hold } = deposit
-  return status === 'Screening' && (hold === 'confirmed' || (hold === undefined && !isBlocked(deposit)))
-}
+const isUndecided = ({ hold }: HeldDeposit): boolean => hold === 'open' || hold === 'unscreened'
 
 /** Whether the trigger would credit the deposit. */
 const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
@@ -119,9 +115,13 @@ const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
   (trigger.kind === 'deposit.settled' || trigger.kind === 'credit') &&
   !isMisfit(deposit, trigger)
 
-/** A hold comes before a block: what is paid back by a case of a block must not be the money of a listed person. */
+/**
+ * A hold comes before a block: what is paid back by a case of a block must not be the money of a listed person. Cleared money that its
+ * account does not take stays in suspense with its case: if it waited for the account, nobody could send it back.
+ */
 function kindOf(inbound: Inbound, deposit: HeldDeposit, trigger: DepositTrigger) {
-  if (trigger.kind === 'cleared') return deposit.hold === 'confirmed' ? 'confirmed' : 'cleared'
+  if (trigger.kind === 'cleared')
+    return deposit.hold === 'confirmed' || inbound.isBlocked(deposit) ? 'confirmed' : 'cleared'
   const isHeld = settles(deposit, trigger) && deposit.hold !== undefined
   if (isHeld) return 'held'
   if (!isMisfit(deposit, trigger) && !isStopped(inbound, deposit, trigger)) return trigger.kind

@@ -96,6 +96,24 @@ test('money of a listed customer waits in suspense and says so; cleared, it is c
   ])
 })
 
+test('cleared money that the account does not take stays in suspense, and two persons give it back', async () => {
+  await service.screening.lists.load(await sampleList(), 'Sam Staff')
+  const { partnerId } = await held()
+  const block = { partnerId, account: { currency: 'EUR' }, state: 'BlockedInbound', reason: 'CourtOrder' } as const
+  await service.db.transaction((tx) => service.accounts.changeState(tx, { ...block, note: 'Order 17', staff: 'Ada' }))
+  await screenAll(service)
+  await decideAll(service, partnerId, 'clear')
+  await look()
+  assert.deepEqual(await moneyOf(partnerId), frozen)
+  const [found] = (await service.cases.list(undefined, 1000)).filter((row) => row.partnerId === partnerId)
+  const key = { partnerId, id: found?.id ?? '' }
+  const proposing = { ...key, action: 'return', staff: 'Sam Staff', note: 'The account is blocked.' } as const
+  await service.db.transaction((tx) => service.decisions.propose(tx, proposing))
+  await service.db.transaction((tx) => service.decisions.approve(tx, { ...key, staff: 'Ada Other' }))
+  const decided = await service.cases.byId(service.db, partnerId, key.id)
+  assert.notEqual(decided?.returningSince, null)
+})
+
 test('a confirmed name freezes the money: only the case resolves it, and not before the decision', async () => {
   const { partnerId, reference } = await held()
   const [found] = (await service.cases.list(undefined, 1000)).filter((row) => row.partnerId === partnerId)
