@@ -159,7 +159,8 @@ test('200 for a test of every event type: signed, marked by a header, with the l
     const data = eventOf(delivery)
     assert.equal(data.eventType, eventType)
     assert.ok(check.Check(data), `${eventType}: ${delivery.body} ${JSON.stringify(check.Errors(data))}`)
-    assert.deepEqual(Object.keys(data).sort(), emitted[eventType] ?? Object.keys(data).sort())
+    // The fields of an extension are those that its type lists, which `check` requires.
+    if (names.includes(eventType)) assert.deepEqual(Object.keys(data).sort(), emitted[eventType])
   }
   assert.deepEqual(await listAll(client, `${hook(created)}/deliveries`), [])
   await remove(created)
