@@ -199,10 +199,11 @@ function createWork({ sealer, held, retentionYears }: ErasuresDeps) {
     }
     if (phase === 'payouts') {
       const next = await held.erasePayouts(tx, page)
-      return next === undefined ? done : { ...row, position: next }
+      return next === undefined ? done : { ...row, position: next, dueAt: now }
     }
     const next = await held.erasePayments(tx, { ...page, scope: phase === 'payments' ? 'all' : 'details' })
-    if (next !== undefined) return { ...row, position: next }
+    // Behind the others that are due: a customer with many payments holds up no other.
+    if (next !== undefined) return { ...row, position: next, dueAt: now }
     if (phase === 'payments') return begin('payouts')
     // Where nothing has to be kept any longer, the rest follows at once.
     return row.retainedUntil === null ? begin('payments') : { ...begin('retained'), dueAt: row.retainedUntil }
