@@ -117,7 +117,7 @@ const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
 
 /**
  * A hold comes before a block: what is paid back by a case of a block must not be the money of a listed person. Cleared money that its
- * account does not take stays in suspense with its case: if it waited for the account, nobody could send it back.
+ * account does not take stays in suspense with its case: while it waited for the account, no person could send it back.
  */
 function kindOf(inbound: Inbound, deposit: HeldDeposit, trigger: DepositTrigger) {
   if (trigger.kind === 'cleared')
