@@ -28,6 +28,11 @@ export type FundsCheck = {
   /** Must be called before the statement that reads the balances is sent. */
   readonly markRead: () => ReadMark
   /**
+   * Whether the whole batch fits without a lock. Registers what it requests, which every later check then counts: a caller asks
+   * once for each batch. A batch without a position is never told so.
+   */
+  readonly isAmple: (requests: readonly EntryRequest[], read: BalancesRead, position: BatchPosition | undefined) => boolean
+  /**
    * Answers for each request whether it fits. A request that does not fit takes nothing from the requests behind it. A
    * batch without a position (a rerun) always locks.
    */
@@ -51,19 +56,23 @@ export function createFundsCheck(ledger: { readonly fittingUnderLock: Entries['f
     void position.ended.then(() => underWay.delete(batch))
   }
 
+  const isAmple: FundsCheck['isAmple'] = (requests, { accounts, mark }, position) => {
+    if (position === undefined) return false
+    const totals = totalsOf(requests)
+    const isCovered = covers(accounts, totals, missingIn(mark))
+    // In one turn of the event loop with the decision, so that every later check counts this batch.
+    register(totals, position)
+    return isCovered
+  }
+
   return {
     markRead: () => ({ underWay: [...underWay], lastChecked }),
-    check: async (tx, requests, { accounts, mark }, position) => {
-      if (position) {
-        const totals = totalsOf(requests)
-        const isAmple = covers(accounts, totals, missingIn(mark))
-        // In one turn of the event loop with the decision, so that every later check counts this batch.
-        register(totals, position)
-        if (isAmple) return requests.map(() => true)
-        await position.earlierEnded
-      }
+    isAmple,
+    check: async (tx, requests, read, position) => {
+      if (isAmple(requests, read, position)) return requests.map(() => true)
+      await position?.earlierEnded
       // The balances stay locked until the commit, so that everything else has been read before.
-      return ledger.fittingUnderLock(tx, requests, accounts)
+      return ledger.fittingUnderLock(tx, requests, read.accounts)
     },
   }
 }

@@ -8,7 +8,7 @@ import { createFundsCheck } from '../../ledger/index.ts'
 import { type BatchPosition, replayOf, type Tx } from '../../postgres/index.ts'
 import { callMapKey, connectorOf, type Outcome, outcomeOf, type PayoutCall } from './calls.ts'
 import { type ControlledPayout, withControls } from './controls.ts'
-import { count, countersOf, type Exceeding, withinLimits } from './counting.ts'
+import { count, countersOf, type Exceeding, haveRoom, withinLimits } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { notCovered, requestOf } from './funding.ts'
 import { counterMapKey } from './limit-rules.ts'
@@ -36,30 +36,46 @@ export function createAccept(deps: PayoutsDeps) {
     const valid = validateAll(deps, firstCalls, found, outcomes)
     // One time for the periods of limits and for the payouts that are counted in them.
     const now = deps.clock.now()
-    const { within, exceeding } = await withinLimits(
-      tx,
-      answerCoolingOff(withControls(valid, found.controls, now), outcomes),
-      position,
-    )
-    const funded = await keepFunded(tx, within, found, position, outcomes)
-    await answerExceeding(tx, exceeding, within, outcomes)
-    count(tx, funded)
-    for (const { call, row } of await write(deps, tx, funded, found, now))
+    const candidates = answerCoolingOff(withControls(valid, found.controls, now), outcomes)
+    const admitted = await admit(tx, candidates, found, position, outcomes)
+    count(tx, admitted)
+    for (const { call, row } of await write(deps, tx, admitted, found, now))
       outcomes.set(call, { payout: row, replayed: false })
     answerDuplicates(unanswered, firstCalls, outcomes)
     return calls.map((call) => present(outcomes.get(call), 'every call of a batch has an answer'))
+  }
+
+  /**
+   * Without a lock, if limits and balances have room for all. Otherwise under the locks of the counters and then of the balances, which
+   * is the order of every transaction that holds both. Refuses: limit_exceeded, insufficient_funds.
+   */
+  const admit = async (
+    tx: Tx,
+    candidates: readonly ControlledPayout[],
+    { balances, controls }: LookedUp,
+    position: BatchPosition | undefined,
+    outcomes: Outcomes,
+  ): Promise<readonly ControlledPayout[]> => {
+    if (candidates.length === 0) return []
+    const isCovered = funds.isAmple(candidates.map(requestOf), balances, position)
+    if (isCovered && haveRoom(candidates, controls.used)) return candidates
+    await position?.earlierEnded
+    const { within, exceeding } = await withinLimits(tx, candidates)
+    const funded = isCovered ? within : await keepFunded(tx, within, balances, outcomes)
+    await answerExceeding(tx, exceeding, within, outcomes)
+    return funded
   }
 
   /** Refuses: insufficient_funds. */
   const keepFunded = async (
     tx: Tx,
     valid: readonly ControlledPayout[],
-    { balances }: LookedUp,
-    position: BatchPosition | undefined,
+    { accounts }: LookedUp['balances'],
     outcomes: Outcomes,
   ): Promise<readonly ControlledPayout[]> => {
     if (valid.length === 0) return []
-    const fits = await funds.check(tx, valid.map(requestOf), balances, position)
+    // The balances stay locked until the commit, so that everything else has been read before.
+    const fits = await deps.ledger.fittingUnderLock(tx, valid.map(requestOf), accounts)
     return valid.filter((payout, index) => {
       if (fits[index] !== true) outcomes.set(payout.call, notCovered(payout))
       return fits[index]

@@ -4,7 +4,7 @@ import type { Currency, Minor } from '../../kernel/index.ts'
 import { type AccountSnapshots, isControlled, type Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { PayoutCall } from './calls.ts'
-import { type LimitedPayout, readLimits, withLimits } from './counting.ts'
+import { type LimitedPayout, readLimits, readUsed, type Used, withLimits } from './counting.ts'
 import { type ApprovalRule, approvalOf, type NeededApproval } from './approval-rules.ts'
 import { type CoolingOff, coolingOffOf } from './cooling-off-rules.ts'
 import { type FeeRule, feeOf } from './fee-rules.ts'
@@ -21,6 +21,7 @@ export type Controls = {
   readonly approvals: readonly ApprovalRule[]
   readonly coolingOffs: readonly CoolingOff[]
   readonly accounts: AccountSnapshots
+  readonly used: Used
 }
 export type ControlledPayout = LimitedPayout & {
   readonly fee: Minor
@@ -30,7 +31,7 @@ export type ControlledPayout = LimitedPayout & {
   readonly coolingOff: Refusal | undefined | null
 }
 
-const none: Controls = { limits: [], fees: [], approvals: [], coolingOffs: [], accounts: new Map() }
+const none: Controls = { limits: [], fees: [], approvals: [], coolingOffs: [], accounts: new Map(), used: new Map() }
 
 /** The rules for these calls, and perhaps others of the same partners. Without a call whose balance is controlled, no statement. */
 export async function readControls(
@@ -39,6 +40,7 @@ export async function readControls(
   calls: readonly PayoutCall[],
   accounts: AccountSnapshots,
   customerIdOf: (call: PayoutCall) => string | null,
+  now: Date,
 ): Promise<Controls> {
   const controlled = calls.filter(({ caller, currency }) => isControlled(accounts, caller.partnerId, currency))
   if (controlled.length === 0) return none
@@ -50,13 +52,14 @@ export async function readControls(
     debit: 'balance' as const,
     credit: 'fees' as const,
   }))
-  const [limits, fees, holding, feeAccounts] = await Promise.all([
+  const [limits, fees, holding, feeAccounts, used] = await Promise.all([
     readLimits(tx, controlled, customerIdOf),
     feesFor(tx, partnerIds, currencies),
     holdingRulesFor(tx, partnerIds, currencies),
     ledger.accountsOf(tx, toFees),
+    readUsed(tx, controlled, customerIdOf, now),
   ])
-  return { limits, fees, ...holding, accounts: feeAccounts }
+  return { limits, fees, ...holding, accounts: feeAccounts, used }
 }
 
 /** A payout by quote has the fee of its quote, and none of these. */

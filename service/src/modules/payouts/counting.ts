@@ -1,14 +1,16 @@
 /**
- * Counts payouts against their limits. The transaction that accepts a payout locks its counters, judges by them and adds to
- * them, so that limits are exact whatever process accepts. The transaction that ends it without a settlement gives back.
+ * Counts payouts against their limits. The transaction that accepts a payout adds to its counters, and none is added to beyond its
+ * limit: limits are exact whatever process accepts. A batch that may be beyond a limit locks its counters before it judges. The
+ * transaction that ends a payout without a settlement gives back.
  */
 import type { Refusal } from '../../api/index.ts'
 import { type Minor, nilId, present } from '../../kernel/index.ts'
-import type { BatchPosition, Tx } from '../../postgres/index.ts'
+import type { Tx } from '../../postgres/index.ts'
 import type { PayoutCall } from './calls.ts'
 import {
   counterMapKey,
   type CounterKey,
+  countersFor,
   exceeds,
   type HoldingLimit,
   type Limit,
@@ -21,6 +23,8 @@ import type { ValidPayout } from './validate.ts'
 
 /** A payout with the limits that hold for it. */
 export type LimitedPayout = ValidPayout & { readonly limits: readonly HoldingLimit[] }
+/** What counters have, by their map keys. One without a row is absent. */
+export type Used = ReadonlyMap<string, Minor>
 /** A payout beyond a limit. `counters`: those that a payout of the same batch may have filled. */
 export type Exceeding = {
   readonly payout: LimitedPayout
@@ -65,9 +69,8 @@ export const countersOf = ({ limits }: LimitedPayout): readonly CounterKey[] =>
 export async function withinLimits<Payout extends LimitedPayout>(
   tx: Tx,
   payouts: readonly Payout[],
-  position: BatchPosition | undefined,
 ): Promise<{ readonly within: readonly Payout[]; readonly exceeding: readonly Exceeding[] }> {
-  const used = await lockUsed(tx, payouts.flatMap(countersOf), position)
+  const used = await lockUsed(tx, payouts.flatMap(countersOf))
   const exceeding: Exceeding[] = []
   const within = payouts.filter((payout) => {
     const { amount } = payout.call
@@ -80,7 +83,7 @@ export async function withinLimits<Payout extends LimitedPayout>(
   return { within, exceeding }
 }
 
-function firstExceeded({ call, limits }: LimitedPayout, used: ReadonlyMap<string, Minor>): Refusal | undefined {
+function firstExceeded({ call, limits }: LimitedPayout, used: Used): Refusal | undefined {
   for (const limit of limits) {
     const before = limit.counter === undefined ? 0n : (used.get(counterMapKey(limit.counter)) ?? 0n)
     const refusal = exceeds(limit, call.amount, before)
@@ -89,32 +92,54 @@ function firstExceeded({ call, limits }: LimitedPayout, used: ReadonlyMap<string
   return undefined
 }
 
-/** The earlier batches of this process hold the same counters until they end. To wait here costs no connection a lock wait. */
-async function lockUsed(
-  tx: Tx,
-  counters: readonly CounterKey[],
-  position: BatchPosition | undefined,
-): Promise<Map<string, Minor>> {
+async function lockUsed(tx: Tx, counters: readonly CounterKey[]): Promise<Map<string, Minor>> {
   if (counters.length === 0) return new Map()
-  await position?.earlierEnded
   const distinct = [...new Map(counters.map((key) => [counterMapKey(key), key])).values()]
   store.ensureCounters(tx, distinct)
   const rows = await store.lockCounters(tx, distinct)
   return new Map(rows.map((row) => [counterMapKey(row), row.used]))
 }
 
-/** What is counted so far, by the map keys of the counters. Takes no lock. */
-export async function usedOf(tx: Tx, counters: readonly CounterKey[]): Promise<ReadonlyMap<string, Minor>> {
-  if (counters.length === 0) return new Map()
-  return new Map((await store.readCounters(tx, counters)).map((row) => [counterMapKey(row), row.used]))
+/** What some calls may be counted in has so far, by the map keys of the counters. Takes no lock. */
+export async function readUsed(
+  tx: Tx,
+  calls: readonly PayoutCall[],
+  customerIdOf: (call: PayoutCall) => string | null,
+  now: Date,
+): Promise<Used> {
+  const keys = calls.flatMap((call) => {
+    const { caller, currency, payee } = call
+    const beneficiaryId = 'beneficiaryId' in payee ? payee.beneficiaryId.toLowerCase() : null
+    return countersFor({ partnerId: caller.partnerId, currency, customerId: customerIdOf(call), beneficiaryId }, now)
+  })
+  return new Map((await store.readCounters(tx, keys)).map((row) => [counterMapKey(row), row.used]))
 }
 
-/** Adds the accepted payouts to their counters, which `withinLimits` has locked. */
-export function count(tx: Tx, payouts: readonly LimitedPayout[]): void {
-  change(
-    tx,
-    payouts.flatMap((payout) => countersOf(payout).map((key) => ({ ...key, by: payout.call.amount }))),
+/**
+ * Whether all payouts together are within their limits, by what was read without a lock. If a counter has more by now, the write of
+ * `count` violates a constraint, and the batch runs again under the locks.
+ */
+export function haveRoom(payouts: readonly LimitedPayout[], used: Used): boolean {
+  const asked = new Map<string, Minor>()
+  return payouts.every(({ call, limits }) =>
+    limits.every((limit) => {
+      if (limit.counter === undefined) return call.amount <= limit.limit.amount
+      const key = counterMapKey(limit.counter)
+      const total = (asked.get(key) ?? used.get(key) ?? 0n) + call.amount
+      asked.set(key, total)
+      return total <= limit.limit.amount
+    }),
   )
+}
+
+/** Adds payouts to their counters. A sum beyond its limit is a check violation. */
+export function count(tx: Tx, payouts: readonly LimitedPayout[]): void {
+  const counted = payouts.flatMap(({ call, limits }) =>
+    limits.flatMap(({ counter, limit }) =>
+      counter === undefined ? [] : [{ ...counter, by: call.amount, most: limit.amount }],
+    ),
+  )
+  if (counted.length > 0) store.addToCounters(tx, summed(counted))
 }
 
 /**
@@ -125,15 +150,12 @@ export async function giveBack(tx: Tx, payouts: readonly PayoutRow[]): Promise<v
   const returned = payouts.flatMap((payout) => readCounted(payout).map((key) => ({ ...key, by: -payout.amount })))
   if (returned.length === 0) return
   await store.lockCounters(tx, returned)
-  change(tx, returned)
+  store.changeCounters(tx, summed(returned))
 }
 
-function change(tx: Tx, changes: readonly store.CounterChange[]): void {
-  if (changes.length === 0) return
-  const byCounter = Map.groupBy(changes, counterMapKey)
-  const summed = [...byCounter.values()].map((group) => ({
+/** One change for each counter. */
+const summed = <Change extends store.CounterChange>(changes: readonly Change[]): readonly Change[] =>
+  [...Map.groupBy(changes, counterMapKey).values()].map((group) => ({
     ...present(group[0], 'a group has a member'),
     by: group.reduce((sum, { by }) => sum + by, 0n),
   }))
-  store.changeCounters(tx, summed)
-}

@@ -6,6 +6,7 @@ export const limitScopes = ['partner', 'customer', 'beneficiary'] as const
 export type LimitScope = (typeof limitScopes)[number]
 export const limitPeriods = ['payment', 'day', 'month'] as const
 export type LimitPeriod = (typeof limitPeriods)[number]
+const counterPeriods = limitPeriods.filter((period) => period !== 'payment')
 
 /** The most that may be paid in a period, in minor units of the currency. */
 export type Limit = {
@@ -72,6 +73,23 @@ export function limitsOf(limits: readonly Limit[], payment: LimitedPayment, now:
   )
 }
 
+/** All that a payment may be counted in, whatever limits there are. */
+export function countersFor(payment: LimitedPayment, now: Date): readonly CounterKey[] {
+  const { partnerId, currency } = payment
+  return limitScopes.flatMap((scope) => {
+    const scopeId = scopeIdOf(payment, scope)
+    if (scopeId === null) return []
+    return counterPeriods.map((period) => ({
+      partnerId,
+      currency,
+      scope,
+      scopeId,
+      period,
+      startsOn: startOf(period, now),
+    }))
+  })
+}
+
 /** The first day of the period, in UTC, as YYYY-MM-DD. */
 function startOf(period: CounterKey['period'], now: Date): string {
   const day = now.toISOString().slice(0, 10)
@@ -116,8 +134,7 @@ export function readCounted(
   return limitScopes.flatMap((scope) => {
     const scopeId = scopeIdOf(payout, scope)
     if (scopeId === null) return []
-    const periods = limitPeriods.filter((period) => period !== 'payment')
-    return periods
+    return counterPeriods
       .filter((period) => names.has(nameOf({ scope, period })))
       .map((period) => ({ partnerId, currency, scope, scopeId, period, startsOn: startOf(period, createdAt) }))
   })

@@ -332,9 +332,8 @@ test('a partner without rules needs no statement for them, and one with limits a
   assert.deepEqual(ofControls(), [
     'payouts.limitsFor',
     'payouts.feesFor',
-    'payouts.ensureCounters',
-    'payouts.lockCounters',
-    'payouts.changeCounters',
+    'payouts.readCounters',
+    'payouts.addToCounters',
   ])
   await watched.close()
 })

@@ -27,7 +27,7 @@ type CustomerKey = { readonly partnerId: string; readonly id: string }
 const cachedOwnersMax = 100_000
 
 export function createLookUp(
-  { beneficiaries, customers, ledger, chooseConnector, transactions }: PayoutsDeps,
+  { beneficiaries, clock, customers, ledger, chooseConnector, transactions }: PayoutsDeps,
   funds: FundsCheck,
 ) {
   /**
@@ -72,7 +72,7 @@ export function createLookUp(
       customerOf(call, (key) => payees.get(key)?.customerId).map(({ id }) => id)[0] ?? null
     const [otherCustomers, controls] = await Promise.all([
       customers.payersByIds(tx, missing),
-      readControls(tx, ledger, calls, accounts, customerIdOf),
+      readControls(tx, ledger, calls, accounts, customerIdOf, clock.now()),
     ])
     return {
       payouts,

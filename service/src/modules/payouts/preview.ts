@@ -6,7 +6,7 @@ import { replayOf } from '../../postgres/index.ts'
 import type { Forecast } from '../../rails/index.ts'
 import { callMapKey, connectorOf, outcomeOf, type PayoutCall } from './calls.ts'
 import { type ControlledPayout, withControls } from './controls.ts'
-import { countersOf, usedOf } from './counting.ts'
+import type { Used } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { notCovered, requestOf } from './funding.ts'
 import { counterMapKey, exceeds } from './limit-rules.ts'
@@ -51,7 +51,7 @@ export function createPreview(deps: PayoutsDeps) {
     const payout = present(withControls([valid], found.controls, now)[0], 'a payout has controls')
     const { coolingOff: refused } = payout
     const coolingOff = refused === null ? notApplicable('coolingOff') : verdictOf('coolingOff', refused ?? 'passed')
-    const limits = await limitVerdicts(deps, payout)
+    const limits = limitVerdicts(payout, found.controls.used)
     const { creditor, connector } = payout
     const { amount, currency } = call
     const instructed = { amount, currency, creditorAccount: creditor.account, creditorBic: creditor.bic }
@@ -79,9 +79,8 @@ function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
   return { rule, verdict: 'passed', detail: `The request repeats ${known.reference}, and would be answered with it.` }
 }
 
-async function limitVerdicts({ db }: PayoutsDeps, payout: ControlledPayout): Promise<readonly Verdict[]> {
+function limitVerdicts(payout: ControlledPayout, used: Used): readonly Verdict[] {
   if (payout.limits.length === 0) return [notApplicable('limits')]
-  const used = await usedOf(db, countersOf(payout))
   return payout.limits.map((limit) => {
     const before = limit.counter === undefined ? 0n : (used.get(counterMapKey(limit.counter)) ?? 0n)
     const refusal = exceeds(limit, payout.call.amount, before)

@@ -112,6 +112,25 @@ export function readCounters(tx: Tx, keys: readonly CounterKey[]): Promise<reado
 
 export type CounterChange = CounterKey & { readonly by: Minor }
 
+/** As `newCounters`. The counters stand in the order of their keys, so that two batches cannot deadlock. */
+const counted = insertBy({ ...counterColumns, most: 'bigint' } satisfies Columns<Counted>, [], counterKey)
+type Counted = Counter & { readonly most: Minor }
+
+/**
+ * Adds to each counter once, and creates the missing ones. A sum beyond `most` becomes -1, which violates
+ * `limit_counters_used_check`.
+ */
+export function addToCounters(tx: Tx, changes: readonly (CounterChange & { readonly most: Minor })[]): void {
+  tx.later(sql`/* payouts.addToCounters */
+    insert into payouts.limit_counters as counter (${namesOf(counterColumns)}, most)
+    ${counted(
+      tx,
+      changes.map(({ by, ...change }) => ({ ...change, used: by })),
+    )}
+    on conflict (partner_id, currency, scope, scope_id, period, starts_on) do update set most = excluded.most,
+      used = case when counter.used + excluded.used <= excluded.most then counter.used + excluded.used else -1 end`)
+}
+
 /** Each counter once; the caller holds their locks. One that was deleted after its period stays so. */
 export function changeCounters(tx: Tx, changes: readonly CounterChange[]): void {
   const column = columnOf(changes)
