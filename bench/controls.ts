@@ -8,6 +8,7 @@ import type { Database } from '../service/src/postgres/index.ts'
 import type { compose } from '../service/src/compose.ts'
 import { createRandom, listedNames } from '../test/support/screening/corpus.ts'
 import { type Server, startServer } from './children.ts'
+import { serverCpuSeconds } from './cpu.ts'
 import { startLoad } from './load.ts'
 import { type Account, createBeneficiaries, createPartners, privateKeyPem, withService } from './partners.ts'
 import { startPostgres, withClient } from './postgres.ts'
@@ -80,7 +81,14 @@ const accepted = new Map<string, number>()
 const rates = new Map<string, number>()
 let prefix = 0
 
-async function measure({ name, server, partners }: Contestant): Promise<number> {
+/** Of the process and of PostgreSQL, where the other process is frozen. */
+const processorSeconds = async ({ server }: Contestant): Promise<number> =>
+  ((await server.usage())?.cpuSeconds ?? 0) + (serverCpuSeconds(postgres.pid ?? 0) ?? 0)
+
+type Measured = { readonly rate: number; readonly processorMs: number }
+
+async function measure(contestant: Contestant): Promise<Measured> {
+  const { name, server, partners } = contestant
   const count = Math.ceil((rates.get(name) ?? firstRate) * seconds * 1.3) + 200
   const keyPrefix = `controls-${prefix++}`
   const { port } = server
@@ -99,12 +107,14 @@ async function measure({ name, server, partners }: Contestant): Promise<number> 
   })
   await postgres.checkpoint()
   server.thaw()
+  const before = await processorSeconds(contestant)
   const report = await load.go()
+  const spent = (await processorSeconds(contestant)) - before
   server.freeze()
   if (report.problem !== undefined) throw new Error(`${name} refused: ${report.problem}`)
   rates.set(name, report.rate)
   accepted.set(name, (accepted.get(name) ?? 0) + report.accepted)
-  return report.rate
+  return { rate: report.rate, processorMs: (spent * 1000) / report.accepted }
 }
 
 /** What is wrong in the stored data: each payout has its fee and is counted once in each of its counters. */
@@ -126,23 +136,33 @@ const audit = ({ name, url }: Contestant) =>
   })
 
 const ratios: number[] = []
+const processorRatios: number[] = []
 const wrong: string[] = []
 for (let round = -warmUps; round < rounds && wrong.length === 0; round += 1) {
   await postgres.analyse()
   const order = round % 2 === 0 ? contestants : contestants.toReversed()
-  const measured = new Map<string, number>()
+  const measured = new Map<string, Measured>()
   for (const contestant of order) {
     measured.set(contestant.name, await measure(contestant))
     wrong.push(...(await audit(contestant)))
   }
-  const ratio = (measured.get('controlled') ?? 0) / (measured.get('plain') ?? 1)
+  const [plain, controlled] = ['plain', 'controlled'].map((name) => measured.get(name))
+  const ratio = (controlled?.rate ?? 0) / (plain?.rate ?? 1)
+  const processorRatio = (controlled?.processorMs ?? 0) / (plain?.processorMs ?? 1)
+  if (round >= 0) processorRatios.push(processorRatio)
   if (round >= 0) ratios.push(ratio)
-  const shown = [...measured].map(([name, rate]) => `${name} ${Math.round(rate)}`).join(', ')
-  console.log(`${round < 0 ? 'warm-up' : `round ${round + 1}`}: ${shown}, ratio ${ratio.toFixed(2)}`)
+  const shown = [...measured]
+    .map(([name, { rate, processorMs }]) => `${name} ${Math.round(rate)}/s ${processorMs.toFixed(2)} ms`)
+    .join(', ')
+  console.log(
+    `${round < 0 ? 'warm-up' : `round ${round + 1}`}: ${shown}, ratio ${ratio.toFixed(2)}, of processor time ${processorRatio.toFixed(2)}`,
+  )
 }
 for (const each of wrong) console.log(`WRONG ${each}`)
-const { median, min, max } = spreadOf(ratios)
-console.log(`controlled / plain: ${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`)
+for (const [what, each] of Object.entries({ rate: ratios, 'processor time a payout': processorRatios })) {
+  const { median, min, max } = spreadOf(each)
+  console.log(`controlled / plain, ${what}: ${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`)
+}
 load.stop()
 for (const { server } of contestants) await server.stop()
 await postgres.stop()

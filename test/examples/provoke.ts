@@ -66,7 +66,7 @@ async function withLockedBalance(stage: Stage, request: () => Promise<Answer>): 
 async function limitPayouts({ service, db }: Stage, beneficiary: string): Promise<void> {
   const { partnerId } = service.credentials
   await db.run(sql`
-    update ledger.accounts set controlled = true
+    update ledger.accounts set controlled = true, controls_changed = coalesce(controls_changed, 0) + 1
     where partner_id = ${partnerId} and name = 'balance' and currency = 'EUR'`)
   await db.run(sql`
     insert into payouts.limits (partner_id, id, scope, scope_id, currency, period, amount, created_at, updated_at)

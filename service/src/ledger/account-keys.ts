@@ -11,8 +11,8 @@ export type AccountSnapshots = ReadonlyMap<string, AccountSnapshot>
 type AccountSnapshot = {
   readonly id: string
   readonly available: Minor
-  /** The operator has set rules for what leaves the account. The module that moves the money knows them. */
-  readonly controlled?: boolean
+  /** How often the operator has changed the rules for what leaves the account; absent: none hold. The module that moves the money has them. */
+  readonly controls?: number
   /** Absent: Active. */
   readonly state?: AccountState
   /** How often the state of this balance or of a customer of the partner was changed. Absent: never. */
@@ -21,9 +21,9 @@ type AccountSnapshot = {
 
 export const mapKey = ({ partnerId, currency, name }: AccountKey): string => partnerKey(partnerId, currency, name)
 
-/** Whether rules of the operator hold for what leaves the partner's balance, at the time of the read. */
-export const isControlled = (accounts: AccountSnapshots, partnerId: string, currency: Currency): boolean =>
-  accounts.get(mapKey({ partnerId, currency, name: 'balance' }))?.controlled === true
+/** The number of the rules that hold for what leaves the partner's balance, at the time of the read. Undefined: none hold. */
+export const controlsIn = (accounts: AccountSnapshots, partnerId: string, currency: Currency): number | undefined =>
+  accounts.get(mapKey({ partnerId, currency, name: 'balance' }))?.controls
 
 /** The state of the partner's balance, at the time of the read. */
 export const balanceStateIn = (accounts: AccountSnapshots, partnerId: string, currency: Currency): AccountState =>
@@ -40,6 +40,10 @@ export const creditAccount = ({ partnerId, currency, credit }: Omit<Movement, 'd
   currency,
   name: credit,
 })
+
+/** Whether both accounts of a movement were read. */
+export const areRead = (accounts: AccountSnapshots, movement: Movement): boolean =>
+  accounts.has(mapKey(debitAccount(movement))) && accounts.has(mapKey(creditAccount(movement)))
 
 /** Each account once: the transfers of a batch name the same few accounts again and again. */
 export const distinctAccounts = (accounts: readonly AccountKey[]): readonly AccountKey[] => [

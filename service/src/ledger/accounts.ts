@@ -11,9 +11,9 @@ export async function readAccounts(tx: Tx, keys: readonly AccountKey[]): Promise
   const rows = await store.accountsByKey(tx, keys)
   return new Map(
     rows.map((row) => {
-      const { id, posted, reserved, controlled, state, blocks } = row
-      const snapshot = { id, available: posted - reserved, controlled: controlled === true }
-      return [mapKey(row), { ...snapshot, state: state ?? 'Active', blocks: blocks ?? 0 }]
+      const { id, posted, reserved, controlled, controlsChanged, state, blocks } = row
+      const snapshot = { id, available: posted - reserved, state: state ?? 'Active', blocks: blocks ?? 0 }
+      return [mapKey(row), controlled === true ? { ...snapshot, controls: controlsChanged ?? 0 } : snapshot]
     }),
   )
 }

@@ -31,7 +31,11 @@ export type FundsCheck = {
    * Whether the whole batch fits without a lock. Registers what it requests, which every later check then counts: a caller asks
    * once for each batch. A batch without a position is never told so.
    */
-  readonly isAmple: (requests: readonly EntryRequest[], read: BalancesRead, position: BatchPosition | undefined) => boolean
+  readonly isAmple: (
+    requests: readonly EntryRequest[],
+    read: BalancesRead,
+    position: BatchPosition | undefined,
+  ) => boolean
   /**
    * Answers for each request whether it fits. A request that does not fit takes nothing from the requests behind it. A
    * batch without a position (a rerun) always locks.

@@ -6,7 +6,7 @@
  * Invariants, each also an SQL constraint: the posted balance of a partner never falls below the reserved balance; a reserve
  * is posted or released once. Transfers never change.
  */
-export { type AccountSnapshots, balanceStateIn, isControlled, type Movement } from './account-keys.ts'
+export { type AccountSnapshots, areRead, balanceStateIn, controlsIn, type Movement } from './account-keys.ts'
 export { accountKinds, type AccountName, isAccountName, kindOf } from './account-kinds.ts'
 export { type AccountState, blocksInbound, blocksOutbound } from './account-states.ts'
 export { createCheckpoints } from './checkpoints.ts'

@@ -45,7 +45,7 @@ export async function setControlled(
   controlled: boolean,
 ): Promise<void> {
   await tx.run(sql`/* ledger.setControlled */
-    update ledger.accounts set controlled = ${controlled}
+    update ledger.accounts set controlled = ${controlled}, controls_changed = coalesce(controls_changed, 0) + 1
     where partner_id = ${partnerId} and name = ${name} and currency = ${currency}`)
 }
 
@@ -103,9 +103,10 @@ export function lockAccountsByKey(
     order by id for update`)
 }
 
-/** Null: false, Active, 0. */
+/** Null: false, 0, Active, 0. */
 type AccountMarks = {
   readonly controlled: boolean | null
+  readonly controlsChanged: number | null
   readonly state: AccountState | null
   readonly blocks: number | null
 }
@@ -116,7 +117,7 @@ export function accountsByKey(
   keys: readonly AccountKey[],
 ): Promise<readonly (AccountRow & AccountMarks & { readonly partnerId: string })[]> {
   return tx.rows(sql`/* ledger.accountsByKey */
-    select partner_id, id, name, currency, posted, reserved, controlled, state, blocks from ledger.accounts
+    select partner_id, id, name, currency, posted, reserved, controlled, controls_changed, state, blocks from ledger.accounts
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and name = any(${namesOf(keys)}::text[]) and currency = any(${currenciesOf(keys)}::text[])`)
 }

@@ -11,7 +11,6 @@ import { type ControlledPayout, withControls } from './controls.ts'
 import { count, countersOf, type Exceeding, haveRoom, withinLimits } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { notCovered, requestOf } from './funding.ts'
-import { counterMapKey } from './limit-rules.ts'
 import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
 import type { PayoutRow } from './store.ts'
 import { judgedOf, validate, type ValidPayout } from './validate.ts'
@@ -144,7 +143,7 @@ async function answerExceeding(
 ): Promise<void> {
   if (exceeding.length === 0) return
   const unfunded = within.filter(({ call }) => outcomes.has(call))
-  const uncounted = new Set(unfunded.flatMap((payout) => countersOf(payout).map(counterMapKey)))
+  const uncounted = new Set(unfunded.flatMap((payout) => countersOf(payout).map(({ mapKey }) => mapKey)))
   const known = await payoutsByKeys(
     tx,
     exceeding.map(({ payout }) => payout.call),

@@ -8,13 +8,12 @@ import { type Minor, nilId, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { PayoutCall } from './calls.ts'
 import {
+  type Counter,
   counterMapKey,
-  type CounterKey,
-  countersFor,
   exceeds,
   type HoldingLimit,
   type Limit,
-  limitsOf,
+  periodStarts,
   readCounted,
 } from './limit-rules.ts'
 import type { PayoutRow } from './store.ts'
@@ -32,34 +31,35 @@ export type Exceeding = {
   readonly counters: readonly string[]
 }
 
-/** The limits of some calls, at least one. */
-export function readLimits(
+/** The customer that a call is for. Null: none. */
+export type CustomerIdOf = (call: PayoutCall) => string | null
+
+const beneficiaryIdOf = ({ payee }: PayoutCall) => ('beneficiaryId' in payee ? payee.beneficiaryId.toLowerCase() : null)
+
+/** The limits that concern some calls. */
+export const readLimits = async (
   tx: Tx,
-  limited: readonly PayoutCall[],
-  customerIdOf: (call: PayoutCall) => string | null,
-): Promise<readonly Limit[]> {
-  const beneficiaryIds = limited.flatMap(({ payee }) =>
-    'beneficiaryId' in payee ? [payee.beneficiaryId.toLowerCase()] : [],
-  )
-  const customerIds = limited.map(customerIdOf).filter((id) => id !== null)
-  return store.limitsFor(tx, {
-    partnerIds: limited.map(({ caller }) => caller.partnerId),
-    currencies: [...new Set(limited.map(({ currency }) => currency))],
-    scopeIds: [...new Set([nilId, ...beneficiaryIds, ...customerIds])],
-  })
+  calls: readonly PayoutCall[],
+  customerIdOf: CustomerIdOf,
+): Promise<readonly Limit[]> => (calls.length === 0 ? [] : store.limitsFor(tx, scopesOf(calls, customerIdOf)))
+
+function scopesOf(calls: readonly PayoutCall[], customerIdOf: CustomerIdOf) {
+  const scopeIds = calls.flatMap((call) => [beneficiaryIdOf(call), customerIdOf(call)]).filter((id) => id !== null)
+  return {
+    partnerIds: calls.map(({ caller }) => caller.partnerId),
+    currencies: [...new Set(calls.map(({ currency }) => currency))],
+    scopeIds: [...new Set([nilId, ...scopeIds])],
+  }
 }
 
-const paymentOf = ({ call, customerId, beneficiary }: ValidPayout) => ({
+export const paymentOf = ({ call, customerId, beneficiary }: ValidPayout) => ({
   partnerId: call.caller.partnerId,
   currency: call.currency,
   customerId,
   beneficiaryId: beneficiary?.id ?? null,
 })
 
-export const withLimits = (payouts: readonly ValidPayout[], limits: readonly Limit[], now: Date) =>
-  payouts.map((payout): LimitedPayout => ({ ...payout, limits: limitsOf(limits, paymentOf(payout), now) }))
-
-export const countersOf = ({ limits }: LimitedPayout): readonly CounterKey[] =>
+export const countersOf = ({ limits }: LimitedPayout): readonly Counter[] =>
   limits.flatMap(({ counter }) => (counter === undefined ? [] : [counter]))
 
 /**
@@ -75,7 +75,7 @@ export async function withinLimits<Payout extends LimitedPayout>(
   const within = payouts.filter((payout) => {
     const { amount } = payout.call
     const refusal = firstExceeded(payout, used)
-    const keys = countersOf(payout).map(counterMapKey)
+    const keys = countersOf(payout).map(({ mapKey }) => mapKey)
     if (refusal !== undefined) exceeding.push({ payout, refusal, counters: keys })
     else for (const key of keys) used.set(key, (used.get(key) ?? 0n) + amount)
     return refusal === undefined
@@ -85,34 +85,32 @@ export async function withinLimits<Payout extends LimitedPayout>(
 
 function firstExceeded({ call, limits }: LimitedPayout, used: Used): Refusal | undefined {
   for (const limit of limits) {
-    const before = limit.counter === undefined ? 0n : (used.get(counterMapKey(limit.counter)) ?? 0n)
+    const before = limit.counter === undefined ? 0n : (used.get(limit.counter.mapKey) ?? 0n)
     const refusal = exceeds(limit, call.amount, before)
     if (refusal !== undefined) return refusal
   }
   return undefined
 }
 
-async function lockUsed(tx: Tx, counters: readonly CounterKey[]): Promise<Map<string, Minor>> {
+async function lockUsed(tx: Tx, counters: readonly Counter[]): Promise<Map<string, Minor>> {
   if (counters.length === 0) return new Map()
-  const distinct = [...new Map(counters.map((key) => [counterMapKey(key), key])).values()]
+  const distinct = [...new Map(counters.map((counter) => [counter.mapKey, counter])).values()]
   store.ensureCounters(tx, distinct)
-  const rows = await store.lockCounters(tx, distinct)
-  return new Map(rows.map((row) => [counterMapKey(row), row.used]))
+  return new Map(mapEntries(await store.lockCounters(tx, distinct)))
 }
+
+const mapEntries = (rows: readonly store.CounterRow[]) => rows.map((row) => [counterMapKey(row), row.used] as const)
 
 /** What some calls may be counted in has so far, by the map keys of the counters. Takes no lock. */
 export async function readUsed(
   tx: Tx,
   calls: readonly PayoutCall[],
-  customerIdOf: (call: PayoutCall) => string | null,
+  customerIdOf: CustomerIdOf,
   now: Date,
 ): Promise<Used> {
-  const keys = calls.flatMap((call) => {
-    const { caller, currency, payee } = call
-    const beneficiaryId = 'beneficiaryId' in payee ? payee.beneficiaryId.toLowerCase() : null
-    return countersFor({ partnerId: caller.partnerId, currency, customerId: customerIdOf(call), beneficiaryId }, now)
-  })
-  return new Map((await store.readCounters(tx, keys)).map((row) => [counterMapKey(row), row.used]))
+  if (calls.length === 0) return new Map()
+  const counters = { ...scopesOf(calls, customerIdOf), starts: periodStarts(now) }
+  return new Map(mapEntries(await store.readCounters(tx, counters)))
 }
 
 /**
@@ -124,7 +122,7 @@ export function haveRoom(payouts: readonly LimitedPayout[], used: Used): boolean
   return payouts.every(({ call, limits }) =>
     limits.every((limit) => {
       if (limit.counter === undefined) return call.amount <= limit.limit.amount
-      const key = counterMapKey(limit.counter)
+      const key = limit.counter.mapKey
       const total = (asked.get(key) ?? used.get(key) ?? 0n) + call.amount
       asked.set(key, total)
       return total <= limit.limit.amount
@@ -154,8 +152,10 @@ export async function giveBack(tx: Tx, payouts: readonly PayoutRow[]): Promise<v
 }
 
 /** One change for each counter. */
-const summed = <Change extends store.CounterChange>(changes: readonly Change[]): readonly Change[] =>
-  [...Map.groupBy(changes, counterMapKey).values()].map((group) => ({
+const summed = <Change extends store.CounterChange & Pick<Counter, 'mapKey'>>(
+  changes: readonly Change[],
+): readonly Change[] =>
+  [...Map.groupBy(changes, ({ mapKey }) => mapKey).values()].map((group) => ({
     ...present(group[0], 'a group has a member'),
     by: group.reduce((sum, { by }) => sum + by, 0n),
   }))

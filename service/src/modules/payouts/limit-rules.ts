@@ -6,7 +6,7 @@ export const limitScopes = ['partner', 'customer', 'beneficiary'] as const
 export type LimitScope = (typeof limitScopes)[number]
 export const limitPeriods = ['payment', 'day', 'month'] as const
 export type LimitPeriod = (typeof limitPeriods)[number]
-const counterPeriods = limitPeriods.filter((period) => period !== 'payment')
+export const counterPeriods = limitPeriods.filter((period) => period !== 'payment')
 
 /** The most that may be paid in a period, in minor units of the currency. */
 export type Limit = {
@@ -43,7 +43,9 @@ export const counterMapKey = ({ partnerId, currency, scope, scopeId, period, sta
   partnerKey(partnerId, currency, scope, scopeId, period, startsOn)
 
 /** A limit that holds for a payout. `counter`: undefined for the limit of a single payment. */
-export type HoldingLimit = { readonly limit: Limit; readonly name: string; readonly counter: CounterKey | undefined }
+export type HoldingLimit = { readonly limit: Limit; readonly name: string; readonly counter: Counter | undefined }
+/** `mapKey`: made once, because every step of a batch asks for it. */
+export type Counter = CounterKey & { readonly mapKey: string }
 
 /** `customer.day`. */
 export const nameOf = ({ scope, period }: Pick<Limit, 'scope' | 'period'>): string => `${scope}.${period}`
@@ -53,47 +55,59 @@ const scopeIdOf = ({ customerId, beneficiaryId }: LimitedPayment, scope: LimitSc
   return scope === 'customer' ? customerId : beneficiaryId
 }
 
+/** The limits of a partner in a currency, by name and then by customer or beneficiary. */
+export type LimitTable = ReadonlyMap<string, ReadonlyMap<string, Limit>>
+
+export const limitTable = (limits: readonly Limit[]): LimitTable =>
+  new Map(
+    [...Map.groupBy(limits, nameOf)].map(([name, named]) => [
+      name,
+      new Map(named.map((limit) => [limit.scopeId, limit])),
+    ]),
+  )
+
+/** Whether a payout is counted for any of the limits. */
+export const areCounted = (limits: LimitTable): boolean =>
+  [...limits.keys()].some((name) => counterPeriods.some((period) => name.endsWith(`.${period}`)))
+
 /** The limits of a payout, by scope and then by period: its own limit comes before the limit of each one. */
-export function limitsOf(limits: readonly Limit[], payment: LimitedPayment, now: Date): readonly HoldingLimit[] {
-  const { partnerId, currency } = payment
-  const own = limits.filter((limit) => limit.partnerId === partnerId && limit.currency === currency)
-  if (own.length === 0) return []
-  return limitScopes.flatMap((scope) =>
+export const limitsOf = (limits: LimitTable, payment: LimitedPayment, starts: PeriodStarts): readonly HoldingLimit[] =>
+  limitScopes.flatMap((scope) =>
     limitPeriods.flatMap((period) => {
       const scopeId = scopeIdOf(payment, scope)
       if (scopeId === null) return []
-      const candidates = own.filter((limit) => limit.scope === scope && limit.period === period)
-      const limit =
-        candidates.find((each) => each.scopeId === scopeId) ?? candidates.find((each) => each.scopeId === nilId)
+      const name = nameOf({ scope, period })
+      const named = limits.get(name)
+      const limit = named?.get(scopeId) ?? named?.get(nilId)
       if (limit === undefined) return []
-      const key = { partnerId, currency, scope, scopeId }
-      const counter = period === 'payment' ? undefined : { ...key, period, startsOn: startOf(period, now) }
-      return [{ limit, name: nameOf(limit), counter }]
+      const counter = period === 'payment' ? undefined : counterOf(payment, { scope, scopeId, period }, starts)
+      return [{ limit, name, counter }]
     }),
   )
-}
 
 /** All that a payment may be counted in, whatever limits there are. */
-export function countersFor(payment: LimitedPayment, now: Date): readonly CounterKey[] {
-  const { partnerId, currency } = payment
-  return limitScopes.flatMap((scope) => {
+const countersFor = (payment: LimitedPayment, starts: PeriodStarts): readonly Counter[] =>
+  limitScopes.flatMap((scope) => {
     const scopeId = scopeIdOf(payment, scope)
     if (scopeId === null) return []
-    return counterPeriods.map((period) => ({
-      partnerId,
-      currency,
-      scope,
-      scopeId,
-      period,
-      startsOn: startOf(period, now),
-    }))
+    return counterPeriods.map((period) => counterOf(payment, { scope, scopeId, period }, starts))
   })
+
+function counterOf(
+  { partnerId, currency }: LimitedPayment,
+  named: Pick<CounterKey, 'scope' | 'scopeId' | 'period'>,
+  starts: PeriodStarts,
+): Counter {
+  const key = { partnerId, currency, ...named, startsOn: starts[named.period] }
+  return { ...key, mapKey: counterMapKey(key) }
 }
 
-/** The first day of the period, in UTC, as YYYY-MM-DD. */
-function startOf(period: CounterKey['period'], now: Date): string {
-  const day = now.toISOString().slice(0, 10)
-  return period === 'day' ? day : `${day.slice(0, 7)}-01`
+/** The first days of the periods that a time is in, in UTC, as YYYY-MM-DD. */
+export type PeriodStarts = Readonly<Record<CounterKey['period'], string>>
+
+export function periodStarts(time: Date): PeriodStarts {
+  const day = time.toISOString().slice(0, 10)
+  return { day, month: `${day.slice(0, 7)}-01` }
 }
 
 /** The start of the next period, in UTC. */
@@ -127,15 +141,9 @@ export const writeCounted = (counters: readonly CounterKey[]): string | null =>
 /** The counters that have the amount of a payout: those of the period in which it was accepted. */
 export function readCounted(
   payout: LimitedPayment & { readonly countedIn: string | null; readonly createdAt: Date },
-): readonly CounterKey[] {
-  const { partnerId, currency, countedIn, createdAt } = payout
+): readonly Counter[] {
+  const { countedIn, createdAt } = payout
   if (countedIn === null) return []
   const names = new Set(JSON.parse(countedIn) as readonly string[])
-  return limitScopes.flatMap((scope) => {
-    const scopeId = scopeIdOf(payout, scope)
-    if (scopeId === null) return []
-    return counterPeriods
-      .filter((period) => names.has(nameOf({ scope, period })))
-      .map((period) => ({ partnerId, currency, scope, scopeId, period, startsOn: startOf(period, createdAt) }))
-  })
+  return countersFor(payout, periodStarts(createdAt)).filter((counter) => names.has(nameOf(counter)))
 }

@@ -331,9 +331,54 @@ test('a partner without rules needs no statement for them, and one with limits a
   await pay(watched, partner, '1.00')
   assert.deepEqual(ofControls(), [
     'payouts.limitsFor',
+    'payouts.ownLimits',
     'payouts.feesFor',
     'payouts.readCounters',
     'payouts.addToCounters',
   ])
+  await pay(watched, partner, '1.00')
+  assert.deepEqual(
+    ofControls(),
+    ['payouts.readCounters', 'payouts.addToCounters'],
+    'it keeps the rules that it has read',
+  )
   await watched.close()
+})
+
+test('a rule that another process changes holds for the next payout of every process', async () => {
+  const partner = await addPartner(service, 100_000n)
+  const limit = await setLimit(partner, 'partner', 'payment', 5_00n)
+  assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'limit_exceeded')
+  await setLimit(partner, 'partner', 'payment', 7_00n)
+  assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'accepted')
+  await setLimit(partner, 'beneficiary', 'day', 8_00n)
+  assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'accepted', 'it counts from when it was set')
+  assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'limit_exceeded')
+  await service.db.transaction((tx) => service.payouts.limits.remove(tx, partner.partnerId, limit.id))
+  assert.equal(await outcomeOf(pay(other, partner, '7.01')), 'limit_exceeded', 'the limit of the day is left')
+  assert.equal(await outcomeOf(pay(other, partner, '2.00')), 'accepted')
+})
+
+test('limits of more beneficiaries than a process keeps hold, each for its own', async () => {
+  const partner = await addPartner(service, 100_000n)
+  await setLimit(partner, 'beneficiary', 'day', 9_00n)
+  await service.db.run(sql`
+    insert into payouts.limits (partner_id, id, scope, scope_id, currency, period, amount, created_at, updated_at)
+    select ${partner.partnerId}, gen_random_uuid(), 'beneficiary', gen_random_uuid(), 'EUR', 'day', 1, now(), now()
+    from generate_series(1, 150)`)
+  await setLimit(partner, 'beneficiary', 'payment', 4_00n, { scopeRef: partner.beneficiary.id })
+  assert.equal(await outcomeOf(pay(service, partner, '4.01')), 'limit_exceeded')
+  for (const expected of ['accepted', 'accepted', 'limit_exceeded'])
+    assert.equal(await outcomeOf(pay(service, partner, '4.00')), expected, 'the limit of each one counts it too')
+})
+
+test('a batch that reads before another process fills the limit runs again, and is refused', async () => {
+  const partner = await addPartner(service, 100_000n)
+  await setLimit(partner, 'partner', 'day', 10_00n)
+  // Both processes have the rules, and read counters that have room for each of these alone.
+  await Promise.all([pay(service, partner, '0.50'), pay(other, partner, '0.50')])
+  const outcomes = await Promise.all([service, other].map((each) => outcomeOf(pay(each, partner, '6.00'))))
+  assert.deepEqual(outcomes.toSorted(), ['accepted', 'limit_exceeded'])
+  const [counter] = await usedOf(partner.partnerId)
+  assert.equal(counter?.used, 7_00n)
 })

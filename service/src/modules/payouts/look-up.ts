@@ -6,8 +6,9 @@ import type { Payee } from '../beneficiaries/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { TakenReferences } from '../transactions/index.ts'
 import { beneficiaryMapKey, connectorOf, idempotencyMapKey, type PayoutCall, reservesOf } from './calls.ts'
-import { type Controls, readControls } from './controls.ts'
+import { type Controls, feeMovement, readControls, readEarly } from './controls.ts'
 import type { PayoutsDeps } from './deps.ts'
+import { createRuleReader } from './rule-reader.ts'
 import * as store from './store.ts'
 
 /** If another transaction changes any of this, the write violates a constraint and the batch runs again. */
@@ -34,24 +35,34 @@ export function createLookUp(
    * The customer of each beneficiary, which never changes. With it the customer is read in one round trip with the
    * beneficiary.
    */
-  const customerIds = new Map<string, string>()
+  const customerIds = new Map<string, string | null>()
 
   const remember = (payees: ReadonlyMap<string, Payee>) => {
     if (customerIds.size > cachedOwnersMax) customerIds.clear()
-    for (const [key, { customerId }] of payees) if (customerId !== null) customerIds.set(key, customerId)
+    for (const [key, { customerId }] of payees) customerIds.set(key, customerId)
   }
+
+  const rules = createRuleReader()
 
   return async (tx: Tx, calls: readonly PayoutCall[]): Promise<LookedUp> => {
     const mark = funds.markRead()
+    const now = clock.now()
+    /** Undefined: not known yet. */
+    const cachedCustomerIdOf = ({ caller, payee }: PayoutCall) =>
+      'customerId' in payee
+        ? payee.customerId
+        : customerIds.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId))
     // Sent together: the batch waits for one round trip.
-    const [accounts, payouts, payees, references, cachedCustomers] = await Promise.all([
+    const [accounts, payouts, payees, references, cachedCustomers, early] = await Promise.all([
       // First: the balances count changes of customers. One that commits behind this read is seen by the write, one before it by the
       // reads below (ledger/states.ts).
       ledger.accountsOf(
         tx,
         calls.flatMap((call) => {
           const connector = connectorOf(call, chooseConnector)
-          return connector === undefined ? [] : movementsOf(call, connector)
+          if (connector === undefined) return []
+          const charged = (rules.lastRead(call)?.fees.length ?? 0) > 0
+          return charged ? [...movementsOf(call, connector), feeMovement(call)] : movementsOf(call, connector)
         }),
       ),
       payoutsByKeys(tx, calls),
@@ -64,6 +75,7 @@ export function createLookUp(
         tx,
         calls.flatMap((call) => customerOf(call, (key) => customerIds.get(key))),
       ),
+      readEarly(tx, rules, calls, cachedCustomerIdOf, now),
     ])
     remember(payees)
     const needed = calls.flatMap((call) => customerOf(call, (key) => payees.get(key)?.customerId))
@@ -72,7 +84,7 @@ export function createLookUp(
       customerOf(call, (key) => payees.get(key)?.customerId).map(({ id }) => id)[0] ?? null
     const [otherCustomers, controls] = await Promise.all([
       customers.payersByIds(tx, missing),
-      readControls(tx, ledger, calls, accounts, customerIdOf, clock.now()),
+      readControls(tx, { ledger, rules }, calls, accounts, early, customerIdOf, now),
     ])
     return {
       payouts,

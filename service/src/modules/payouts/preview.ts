@@ -9,7 +9,7 @@ import { type ControlledPayout, withControls } from './controls.ts'
 import type { Used } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { notCovered, requestOf } from './funding.ts'
-import { counterMapKey, exceeds } from './limit-rules.ts'
+import { exceeds } from './limit-rules.ts'
 import { createLookUp, type LookedUp } from './look-up.ts'
 import { judgedOf, type Judgement, payoutRules, validate } from './validate.ts'
 
@@ -82,7 +82,7 @@ function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
 function limitVerdicts(payout: ControlledPayout, used: Used): readonly Verdict[] {
   if (payout.limits.length === 0) return [notApplicable('limits')]
   return payout.limits.map((limit) => {
-    const before = limit.counter === undefined ? 0n : (used.get(counterMapKey(limit.counter)) ?? 0n)
+    const before = limit.counter === undefined ? 0n : (used.get(limit.counter.mapKey) ?? 0n)
     const refusal = exceeds(limit, payout.call.amount, before)
     const verdict = verdictOf(`limit.${limit.name}`, refusal ?? 'passed')
     return refusal === undefined ? verdict : { ...verdict, detail: refusal.detail }

@@ -1,5 +1,5 @@
 /** All SQL of limits and their counters. */
-import type { Currency, Minor } from '../../kernel/index.ts'
+import { type Currency, type Minor, nilId } from '../../kernel/index.ts'
 import {
   type Columns,
   columnOf,
@@ -10,7 +10,7 @@ import {
   sql,
   type Tx,
 } from '../../postgres/index.ts'
-import type { CounterKey, Limit } from './limit-rules.ts'
+import { type CounterKey, counterPeriods, type Limit, limitScopes, type PeriodStarts } from './limit-rules.ts'
 
 const columns = sql`partner_id, id, scope, scope_id, currency, period, amount`
 
@@ -30,6 +30,14 @@ export function limitsFor(
     select ${columns} from payouts.limits
     where ${ofPartners(wanted.partnerIds)} and currency = any(${wanted.currencies}::text[])
       and scope_id = any(${wanted.scopeIds}::uuid[])`)
+}
+
+/** Limits of single customers and beneficiaries, the first so many. */
+export function ownLimits(tx: Tx, partnerId: string, currency: Currency, limitsMax: number): Promise<readonly Limit[]> {
+  return tx.rows<Limit>(sql`/* payouts.ownLimits */
+    select ${columns} from payouts.limits
+    where partner_id = ${partnerId} and currency = ${currency} and scope in ('customer', 'beneficiary') and scope_id <> ${nilId}
+    limit ${limitsMax}`)
 }
 
 /** The limits of a partner, in the order in which they were set. */
@@ -61,9 +69,9 @@ export function removeLimit(tx: Tx, partnerId: string, id: string): Promise<numb
     delete from payouts.limits where partner_id = ${partnerId} and id = ${id}`)
 }
 
-type Counter = CounterKey & { readonly used: Minor }
+export type CounterRow = CounterKey & { readonly used: Minor }
 
-const counterColumns: Columns<Counter> = {
+const counterColumns: Columns<CounterRow> = {
   partnerId: 'uuid',
   currency: 'text',
   scope: 'text',
@@ -90,9 +98,9 @@ export function ensureCounters(tx: Tx, keys: readonly CounterKey[]): void {
  * Locks the counters in the order of their keys. May also return and lock counters that combine columns of several keys: each
  * column is compared with a list, which has one good plan, on an empty table too.
  */
-export function lockCounters(tx: Tx, keys: readonly CounterKey[]): Promise<readonly Counter[]> {
+export function lockCounters(tx: Tx, keys: readonly CounterKey[]): Promise<readonly CounterRow[]> {
   const column = columnOf(keys)
-  return tx.rows<Counter>(sql`/* payouts.lockCounters */
+  return tx.rows<CounterRow>(sql`/* payouts.lockCounters */
     select partner_id, currency, scope, scope_id, period, starts_on, used from payouts.limit_counters
     where ${ofPartners(column('partnerId'))} and currency = any(${column('currency')}::text[])
       and scope = any(${column('scope')}::text[]) and scope_id = any(${column('scopeId')}::uuid[])
@@ -100,21 +108,29 @@ export function lockCounters(tx: Tx, keys: readonly CounterKey[]): Promise<reado
     order by partner_id, currency, scope, scope_id, period, starts_on for no key update`)
 }
 
-/** Reads counters as `lockCounters` does, without a lock. */
-export function readCounters(tx: Tx, keys: readonly CounterKey[]): Promise<readonly Counter[]> {
-  const column = columnOf(keys)
-  return tx.rows<Counter>(sql`/* payouts.readCounters */
+/** The counters that combine any of these, without a lock. */
+export function readCounters(
+  tx: Tx,
+  wanted: {
+    readonly partnerIds: readonly string[]
+    readonly currencies: readonly Currency[]
+    readonly scopeIds: readonly string[]
+    readonly starts: PeriodStarts
+  },
+): Promise<readonly CounterRow[]> {
+  const { day, month } = wanted.starts
+  return tx.rows<CounterRow>(sql`/* payouts.readCounters */
     select partner_id, currency, scope, scope_id, period, starts_on, used from payouts.limit_counters
-    where ${ofPartners(column('partnerId'))} and currency = any(${column('currency')}::text[])
-      and scope = any(${column('scope')}::text[]) and scope_id = any(${column('scopeId')}::uuid[])
-      and period = any(${column('period')}::text[]) and starts_on = any(${column('startsOn')}::date[])`)
+    where ${ofPartners(wanted.partnerIds)} and currency = any(${wanted.currencies}::text[])
+      and scope = any(${limitScopes}::text[]) and scope_id = any(${wanted.scopeIds}::uuid[])
+      and period = any(${counterPeriods}::text[]) and starts_on = any(${[day, month]}::date[])`)
 }
 
 export type CounterChange = CounterKey & { readonly by: Minor }
 
 /** As `newCounters`. The counters stand in the order of their keys, so that two batches cannot deadlock. */
 const counted = insertBy({ ...counterColumns, most: 'bigint' } satisfies Columns<Counted>, [], counterKey)
-type Counted = Counter & { readonly most: Minor }
+type Counted = CounterRow & { readonly most: Minor }
 
 /**
  * Adds to each counter once, and creates the missing ones. A sum beyond `most` becomes -1, which violates

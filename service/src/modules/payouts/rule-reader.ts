@@ -1,0 +1,96 @@
+/**
+ * The operator's rules for what leaves a balance. A process keeps those that it has read while the row of the balance, which every
+ * batch reads anyway, has the same count of changes.
+ */
+import { type Currency, nilId, partnerKey } from '../../kernel/index.ts'
+import { type AccountSnapshots, controlsIn } from '../../ledger/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { ApprovalRule } from './approval-rules.ts'
+import type { PayoutCall } from './calls.ts'
+import type { CoolingOff } from './cooling-off-rules.ts'
+import type { FeeRule } from './fee-rules.ts'
+import { areCounted, type LimitTable, limitTable } from './limit-rules.ts'
+import { holdingRulesFor } from './store-controls.ts'
+import { feesFor } from './store-fees.ts'
+import { limitsFor, ownLimits } from './store-limits.ts'
+
+/** Of a partner in a currency. */
+export type Rules = {
+  /** Without those of single customers and beneficiaries, if they are too many to keep. */
+  readonly limits: LimitTable
+  readonly hasManyLimits: boolean
+  /** Whether payouts are counted in a day or a month. */
+  readonly isCounted: boolean
+  readonly fees: readonly FeeRule[]
+  readonly approvals: readonly ApprovalRule[]
+  readonly coolingOffs: readonly CoolingOff[]
+}
+
+export type RuleReader = {
+  /** Those that were read last, which may be out of date: for what a batch reads early. */
+  readonly lastRead: (call: PayoutCall) => Rules | undefined
+  /** The rules of the balances that have any, by `rulesKey`. `accounts`: their balances. */
+  readonly read: (
+    tx: Tx,
+    calls: readonly PayoutCall[],
+    accounts: AccountSnapshots,
+  ) => Promise<ReadonlyMap<string, Rules>>
+}
+
+/** About 10 MB with a few rules each. */
+const keptMax = 10_000
+/** Limits of single customers and beneficiaries that are kept for a balance. */
+const ownLimitsMax = 100
+
+export const rulesKey = ({ caller: { partnerId }, currency }: Pick<PayoutCall, 'caller' | 'currency'>): string =>
+  partnerKey(partnerId, currency)
+
+export function createRuleReader(): RuleReader {
+  const kept = new Map<string, { readonly changes: number; readonly rules: Rules }>()
+
+  const keep = (key: string, changes: number, rules: Rules) => {
+    if (kept.size >= keptMax) kept.clear()
+    kept.set(key, { changes, rules })
+    return rules
+  }
+
+  return {
+    lastRead: (call) => kept.get(rulesKey(call))?.rules,
+    read: async (tx, calls, accounts) => {
+      const controlled = new Map(calls.map((call) => [rulesKey(call), call]))
+      const found = await Promise.all(
+        [...controlled].map(
+          async ([
+            key,
+            {
+              caller: { partnerId },
+              currency,
+            },
+          ]) => {
+            const changes = controlsIn(accounts, partnerId, currency)
+            if (changes === undefined) return []
+            const last = kept.get(key)
+            // Rules that change between the two reads are kept under the count before, and are read again by the next batch.
+            const rules =
+              last?.changes === changes ? last.rules : keep(key, changes, await readRules(tx, partnerId, currency))
+            return [[key, rules] as const]
+          },
+        ),
+      )
+      return new Map(found.flat())
+    },
+  }
+}
+
+async function readRules(tx: Tx, partnerId: string, currency: Currency): Promise<Rules> {
+  const [partnerIds, currencies] = [[partnerId], [currency]]
+  const [ofEach, own, fees, holding] = await Promise.all([
+    limitsFor(tx, { partnerIds, currencies, scopeIds: [nilId] }),
+    ownLimits(tx, partnerId, currency, ownLimitsMax + 1),
+    feesFor(tx, partnerIds, currencies),
+    holdingRulesFor(tx, partnerIds, currencies),
+  ])
+  const hasManyLimits = own.length > ownLimitsMax
+  const limits = limitTable(hasManyLimits ? ofEach : [...ofEach, ...own])
+  return { limits, hasManyLimits, isCounted: hasManyLimits || areCounted(limits), fees, ...holding }
+}
