@@ -146,7 +146,7 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const renewals = createRenewals({ ...shared, log, verification, verificationDaysMax })
   const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
   const fx = createFx({ ...shared, rates, terms: config })
-  const limits = { payoutsPerBatchMax, attemptsMax: config.PAYOUT_ATTEMPTS_MAX }
+  const limits = { payoutsPerBatchMax, attemptsMax: config.PAYOUT_ATTEMPTS_MAX, ordersMax: config.STANDING_ORDERS_MAX }
   const forecastOf: PayoutsDeps['forecastOf'] = (connector, payment, at) =>
     connectors.find(({ id }) => id === connector)?.forecast(payment, at)
   const payouts = createPayouts({ ...shared, log, beneficiaries, quotes: fx, chooseConnector, forecastOf, ...limits })

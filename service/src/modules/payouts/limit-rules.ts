@@ -73,13 +73,13 @@ export function limitsOf(limits: readonly Limit[], payment: LimitedPayment, now:
 }
 
 /** The first day of the period, in UTC, as YYYY-MM-DD. */
-function startOf(period: CounterKey['period'], now: Date): string {
+export function startOf(period: CounterKey['period'], now: Date): string {
   const day = now.toISOString().slice(0, 10)
   return period === 'day' ? day : `${day.slice(0, 7)}-01`
 }
 
 /** The start of the next period, in UTC. */
-function resetsAt({ period, startsOn }: Pick<CounterKey, 'period' | 'startsOn'>): Date {
+export function resetsAt({ period, startsOn }: Pick<CounterKey, 'period' | 'startsOn'>): Date {
   const next = new Date(`${startsOn}T00:00:00Z`)
   if (period === 'day') next.setUTCDate(next.getUTCDate() + 1)
   else next.setUTCMonth(next.getUTCMonth() + 1)
@@ -87,7 +87,7 @@ function resetsAt({ period, startsOn }: Pick<CounterKey, 'period' | 'startsOn'>)
 }
 
 /** What a payout may still take; never below zero. */
-const leftOf = ({ amount }: Limit, used: Minor): Minor => (used < amount ? amount - used : 0n)
+export const leftOf = ({ amount }: Limit, used: Minor): Minor => (used < amount ? amount - used : 0n)
 
 /** Why a payout of this amount is beyond a limit: limit_exceeded. Undefined: it is within. `used`: of the period so far. */
 export function exceeds({ limit, name, counter }: HoldingLimit, amount: Minor, used: Minor): Refusal | undefined {
