@@ -4,7 +4,14 @@
  */
 import type { Cell } from './gateway/index.ts'
 import { refuseSetting, type Settings } from './kernel/index.ts'
-import { defaultIssuers, isInvented, type Issuer, issuersProblem, overlapProblem } from './modules/accounts/index.ts'
+import {
+  accountsSettings,
+  defaultIssuers,
+  isInvented,
+  type Issuer,
+  issuersProblem,
+  overlapProblem,
+} from './modules/accounts/index.ts'
 
 export type { Issuer } from './modules/accounts/index.ts'
 
@@ -69,6 +76,7 @@ export const cellSettings = {
       'Issuers of IBANs, separated by commas: `COUNTRY:BANKCODE`, then optionally `/BIC`, `:FIRST-LAST` (account numbers) and `@CELL`. Without one, `createCustomerAccount` is refused',
     read: readIssuers,
   },
+  ...accountsSettings,
   CELL: {
     default: 'none',
     description: 'Name of this installation among several cells; selects its entries of IBAN_ISSUERS',

@@ -232,11 +232,12 @@ const settlementObserver = ({ observability, tracing }: ServiceDeps): Settlement
 })
 
 function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[] {
-  const { access, mailQueue, payouts, rates, reconciliation, webhooks } = modules
+  const { access, accounts, mailQueue, payouts, rates, reconciliation, webhooks } = modules
   const { config, db, clock, log, observability } = deps
   const idleMs = config.WORKER_IDLE_MS
   // Answers 0, so that the loop pauses: a table that is being analysed is still there at the next look.
   const analyse = () => analyseWhatHasGrown(db, log).then(() => 0)
+  const lookAtPools = () => accounts.pools.lookStep(observability?.metrics.ibanPools)
   const clockDifferenceMsMax = config.REPORT_CLOCK_DIFFERENCE_MS
   const headPeriodMs = config.AUDIT_HEAD_PERIOD_MS
   const chained = { partnerIds: access.partnerIds, clockDifferenceMsMax, headPeriodMs }
@@ -281,6 +282,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     startLoop({ name: 'screening.sweep', idleMs: sweepIdleMs, log, step: modules.screener.sweepStep }),
     startLoop({ name: 'beneficiaries.renewals', idleMs, log, step: modules.renewals.renewStep }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
+    startLoop({ name: 'accounts.pools', idleMs: sweepIdleMs, log, step: lookAtPools }),
     startLoop({ name: 'customers.names', idleMs: sweepIdleMs, log, step: modules.customers.indexNamesStep }),
     startLoop({ name: 'customers.erasures', idleMs, log, step: modules.personalData.erasures.step }),
     startLoop({ name: 'payouts.orders', idleMs, log, step: payouts.ordersStep }),

@@ -55,6 +55,7 @@ function readKeys(value: string | undefined): MasterKeys | undefined {
 
 const stopDelayMsMax = 60_000
 
+const standingOrdersMax = 10_000_000
 const reportKeptDaysMax = 3_650
 const reportClockDifferenceMsMax = 600_000
 
@@ -103,6 +104,11 @@ const processSettings = {
     description:
       'Years after its last payment for which the names, birth date, address and identifiers of an erased customer are kept, with its payments (AMLD, Art. 40)',
     read: integer(0, 30, 5),
+  },
+  STANDING_ORDERS_MAX: {
+    default: '10000',
+    description: 'Active standing orders of one partner. One more is refused; those that are active already go on',
+    read: integer(1, standingOrdersMax, 10_000),
   },
   REPORT_WRITERS: {
     default: '2',

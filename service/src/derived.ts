@@ -43,3 +43,10 @@ export const gatewayLimits = (config: Config) => ({
   trustedProxies: config.TRUSTED_PROXIES,
   requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
 })
+
+/** Where the IBANs of accounts come from. */
+export const issuingSettings = (config: Config) => ({
+  issuers: config.IBAN_ISSUERS,
+  poolCountries: config.IBAN_POOLS,
+  poolLevels: { freeMin: config.IBAN_POOL_FREE_MIN, daysMin: config.IBAN_POOL_DAYS_MIN },
+})

@@ -3,7 +3,14 @@ import { createAccess, type Access } from './access/index.ts'
 import { createAudit } from './audit/index.ts'
 import { type Config, usedIsoBanks } from './config.ts'
 import { composeDecisions } from './decisions.ts'
-import { checkoutSettings, invitationSettings, signing, usesSandboxBank, webhookSettings } from './derived.ts'
+import {
+  checkoutSettings,
+  invitationSettings,
+  issuingSettings,
+  signing,
+  usesSandboxBank,
+  webhookSettings,
+} from './derived.ts'
 import { createRequestSender } from './delivery/index.ts'
 import { createCursors } from './api/index.ts'
 import { type Clock, createSealer, deriveKey, type Log } from './kernel/index.ts'
@@ -131,7 +138,7 @@ function composePayments(deps: ModulesDeps, core: Core) {
   ]
   const shared = { ...core, db, clock }
 
-  const accounts = createAccounts({ ...shared, issuers: config.IBAN_ISSUERS })
+  const accounts = createAccounts({ ...shared, log, ...issuingSettings(config) })
   const ownNames = createOwnNames(db, accounts, core.customers)
   const verification = createVerification({ log, scheme: schemeOf(config.PAYEE_SCHEME), ownNames })
   const beneficiaries = createBeneficiaries({ ...shared, refusedAddress, verification })
@@ -139,7 +146,7 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const renewals = createRenewals({ ...shared, log, verification, verificationDaysMax })
   const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
   const fx = createFx({ ...shared, rates, terms: config })
-  const limits = { payoutsPerBatchMax, attemptsMax: config.PAYOUT_ATTEMPTS_MAX }
+  const limits = { payoutsPerBatchMax, attemptsMax: config.PAYOUT_ATTEMPTS_MAX, ordersMax: config.STANDING_ORDERS_MAX }
   const forecastOf: PayoutsDeps['forecastOf'] = (connector, payment, at) =>
     connectors.find(({ id }) => id === connector)?.forecast(payment, at)
   const payouts = createPayouts({ ...shared, log, beneficiaries, quotes: fx, chooseConnector, forecastOf, ...limits })
@@ -202,7 +209,7 @@ const accountsOfBanks = (config: Config): readonly BooksAccount[] =>
 function createOwnNames(db: Database, accounts: Accounts, customers: Customers): OwnNames {
   return async (iban) => {
     const owner = (await accounts.ownersOf(db, [iban])).get(iban)
-    if (owner === undefined) return accounts.issues(iban) ? [] : undefined
+    if (owner === undefined) return (await accounts.issues(db, iban)) ? [] : undefined
     const { kyc } = await customers.find(db, owner.partnerId, owner.customerId)
     return [kyc.legalName, kyc.tradingName, kyc.fullName].filter((name) => name !== undefined)
   }

@@ -76,7 +76,7 @@ const identity = ({ db, accounts, customers, wallets }: Deps): readonly ExportSe
       (change) => ({ type: 'change', data: toChange(change) }),
     ),
   async function* (partnerId, { id }) {
-    yield (await accounts.ibansOf(db, partnerId, id)).map((row) => ({ type: 'account', data: row }))
+    yield (await accounts.ibansOf(db, partnerId, id)).map((row) => ({ type: 'account', data: given(row) }))
   },
   (partnerId, { id: customerId }) =>
     mapped(

@@ -10,6 +10,7 @@ import { startUpstream } from '../roles/upstream.ts'
 import { type Answer, type Client, type JsonObject, success, textAt } from '../support/client.ts'
 import { accountWith, impersonation, otherPartner, startTestService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { orderBeyondBound } from './orders.ts'
 import { createBeneficiary, createCustomer, idOfPayout, invitee, payoutText, type World } from '../support/world.ts'
 
 export type Stage = {
@@ -90,6 +91,7 @@ const ofRequests: Partial<Record<ProblemCode, Provocation>> = {
   nesting_too_deep: ({ client }) => client.send(post(payouts, `{"amount":${'['.repeat(40)}${']'.repeat(40)}}`)),
   payout_not_awaiting_approval: ({ client, world }) => client.post(`/v1/payouts/${world.payout}/approve`),
   standing_order_ended: ({ client, world }) => client.post(`/v1/payouts/standing-orders/${world.endedOrder}/pause`),
+  standing_order_limit_reached: ({ client, db, world }) => orderBeyondBound(client, db, world.beneficiary),
   payout_not_cancellable: ({ client, world }) => client.post(`/v1/payouts/${world.payout}/cancel`),
   unknown_field: (stage) => pay(stage, { purpose: 'rent' }),
   validation_failed: (stage) => pay(stage, {}, '10.005'),

@@ -8,6 +8,7 @@ import { createAccounts, defaultIssuers } from '../../service/src/modules/accoun
 import { createUsers } from '../../service/src/modules/users/index.ts'
 import { type Attempt, createDeliveryEngine, createEndpointAlerts } from '../../service/src/delivery/index.ts'
 import { createMailQueue } from '../../service/src/mail/index.ts'
+import { createLog } from '../../service/src/kernel/index.ts'
 import { readMigrations } from '../../service/src/postgres/index.ts'
 import { permissions } from '@partner-payments/wire'
 import { submitDuePayouts, processBankNotifications } from '../../service/src/settlement/index.ts'
@@ -20,6 +21,11 @@ import {
   stepMsDefault,
   type TestPartner,
 } from '../support/composition.ts'
+
+const issuing = {
+  ...{ log: createLog('silent'), issuers: defaultIssuers, poolCountries: [] },
+  poolLevels: { freeMin: 0, daysMin: 0 },
+}
 
 /** Payouts and deposits in every final status, and some in progress. */
 async function recordPayments(service: Service, partner: TestPartner): Promise<void> {
@@ -97,10 +103,7 @@ async function recordDeliveries({ db, clock, log, sealer, cursors, eventOutbox }
 async function recordOthers(service: Service, { partnerId, caller, customer }: TestPartner): Promise<void> {
   const { db, clock, sealer, cursors, access, ledger, customers } = service
   await db.transaction((tx) => access.createServiceAccount(tx, { partnerId, name: 'Recorded', permissions }))
-  await createAccounts({ db, clock, cursors, customers, ledger, issuers: defaultIssuers }).create(
-    partnerId,
-    customer.id,
-  )
+  await createAccounts({ db, clock, cursors, customers, ledger, ...issuing }).create(partnerId, customer.id)
   const users = createUsers({ db, clock, mail: createMailQueue({ clock, sealer }), cursors, sandbox: true })
   const entry = { email: 'joan@example.com', fullName: 'Joan Clarke', role: 'Operator' } as const
   await users.createInvitations(caller, { invitations: [entry] })

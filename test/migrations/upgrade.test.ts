@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
-import { hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
+import { createLog, hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { migrate, readMigrations, sql } from '../../service/src/postgres/index.ts'
 import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
 import { createUsers, renderInvitation } from '../../service/src/modules/users/index.ts'
@@ -24,6 +24,11 @@ import { createEmptyDatabase } from '../support/empty.ts'
 import { mailServer, readMail } from '../support/mail-server.ts'
 import { balanceOf, createTestService, type Service } from '../support/composition.ts'
 import { reconcile } from '../support/reconcile.ts'
+
+const issuing = {
+  ...{ log: createLog('silent'), issuers: defaultIssuers, poolCountries: [] },
+  poolLevels: { freeMin: 0, daysMin: 0 },
+}
 
 const folder = new URL('fixtures/', import.meta.url)
 const fixtures = readdirSync(folder).toSorted()
@@ -143,7 +148,7 @@ for (const fixture of fixtures)
       const row = await db.row<{ apiKey: string }>(sql`select api_key from access.service_accounts`)
       const credential = await access.credential(row?.apiKey ?? '')
       assert.equal(credential?.apiSecret.length, 43)
-      const accounts = createAccounts({ db, clock, cursors, customers, ledger, issuers: defaultIssuers })
+      const accounts = createAccounts({ db, clock, cursors, customers, ledger, ...issuing })
       const { ibans } = await accounts.get(partnerId, customer.id)
       assert.deepEqual(
         (await accounts.create(partnerId, customer.id)).ibans,

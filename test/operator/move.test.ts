@@ -19,6 +19,7 @@ import {
   success,
   textAt,
 } from '../support/client.ts'
+import { ibansFrom } from '../support/ibans.ts'
 import { linesOf, stop } from '../support/program.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
@@ -154,9 +155,24 @@ const newAccount = async (client: Client) =>
 const answers = (client: Client, status: number) =>
   until(`the partner gets ${status}`, async () => (await client.get('/v1/accounts')).status === status)
 
+/** A pool of the partner, and one that all partners of the cell share: how the cell lists each. */
+async function importPools(cell: Cell, partnerId: string) {
+  const importing = async (pool: string, first: number, ...more: readonly string[]) => {
+    const path = join(folder, pool)
+    await writeFile(path, ibansFrom(first, 3, { country: 'LT', bankCode: '10000' }).join('\n'))
+    await operator(cell, 'ibans', 'import', '--file', path, '--pool', pool, '--staff', 'Sam Staff', ...more)
+  }
+  await importing('own', 1, '--partner', partnerId)
+  await importing('shared', 50)
+  const listed = (await operator(cell, 'ibans', 'list')) as unknown as readonly JsonObject[]
+  const named = (wanted: string) => listed.filter(({ name }) => name === wanted)
+  return { own: named('own'), shared: named('shared') }
+}
+
 test('a moved partner goes on in the other cell under the same API key', async () => {
   const credentials = await cells[0].createPartner('Mover')
   const { partnerId } = credentials
+  const pools = await importPools(cells[0], partnerId)
   const work = await createWork(credentials)
   const { client, beneficiary, customer } = work
   const nonce = randomUUID()
@@ -197,6 +213,8 @@ test('a moved partner goes on in the other cell under the same API key', async (
   assert.equal((await finalTransaction(client, textAt(next, 'reference'))).status, 'Completed')
   await newAccount(client)
   await checkLedger(databases[1], partnerId)
+  assert.deepEqual(await operator(cells[1], 'ibans', 'list'), pools.own)
+  assert.deepEqual(await operator(cells[0], 'ibans', 'list'), pools.shared)
 
   // And back: its blocks of account numbers are again those of the cell.
   const back = join(folder, 'back')

@@ -88,6 +88,8 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   resumeStandingOrder: (world) => at(`/v1/payouts/standing-orders/${world.standingOrder}/resume`),
   cancelStandingOrder: (world) => at(`/v1/payouts/standing-orders/${world.endedOrder}/cancel`),
   listStandingOrderExecutions: (world) => at(`/v1/payouts/standing-orders/${world.madeOrder}/executions`),
+  listPayoutLimits: () => at('/v1/payouts/limits'),
+  listPayoutFees: () => at('/v1/payouts/fees'),
   listPayouts: () => at('/v1/payouts'),
   getPayout: (world) => at(`/v1/payouts/${world.payout}`),
   getPayoutVerification: (world) => at(`/v1/payouts/${world.verifiedPayout}/verification`),

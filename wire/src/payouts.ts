@@ -21,6 +21,7 @@ import {
   singleLine,
   pageQuery,
 } from './shapes.ts'
+import { rails } from './transactions.ts'
 
 export const payoutStatuses = [
   'Pending',
@@ -240,6 +241,68 @@ export const PayoutReject = closed({
   }),
 })
 export const PayoutPage = page(PayoutRecord)
+export const limitScopes = ['partner', 'customer', 'beneficiary'] as const
+export const limitPeriods = ['payment', 'day', 'month'] as const
+
+/** A limit of payouts, and what is used of it now. */
+export const PayoutLimit = closed({
+  id: described(Uuid, 'Id of the limit.'),
+  scope: described(oneOf(limitScopes), 'Whose payouts the limit counts.'),
+  customerId: described(
+    optional(Uuid),
+    'The customer that `used` and `left` are about. Absent: the limit is that of each customer.',
+  ),
+  beneficiaryId: described(
+    optional(Uuid),
+    'The beneficiary that `used` and `left` are about. Absent: the limit is that of each beneficiary.',
+  ),
+  period: described(oneOf(limitPeriods), 'One payment, a day or a month, in UTC.'),
+  currency: described(Currency, 'Payouts in this currency count.'),
+  amount: described(Amount, 'The most that may be paid in a period.'),
+  used: described(
+    optional(Amount),
+    'What is paid in the period of now. Absent: the limit is that of one payment, or of each customer or beneficiary.',
+  ),
+  left: described(optional(Amount), 'What may still be paid in the period. Zero if the limit is below `used`.'),
+  startsOn: described(optional(CalendarDate), 'First day of the period of now.'),
+  resetsAt: described(optional(Timestamp), 'When the next period begins.'),
+})
+export const PayoutLimitPage = page(PayoutLimit)
+export const PayoutLimitQuery = closed({
+  ...pageQuery,
+  scope: described(optional(oneOf(limitScopes)), 'Only limits of this scope.'),
+  currency: described(optional(Currency), 'Only limits in this currency.'),
+  customerId: described(
+    optional(CustomerRef),
+    'Only limits that hold for this customer, by its `guid` or `serviceId`, and those of the partner.',
+  ),
+  beneficiaryId: described(optional(Uuid), 'Only limits that hold for this beneficiary, and those of the partner.'),
+})
+
+/** A rule of what payouts cost. */
+export const PayoutFee = closed({
+  id: described(Uuid, 'Id of the rule.'),
+  currency: described(Currency, 'Payouts in this currency cost the fee.'),
+  rail: described(
+    optional(oneOf(rails)),
+    'Payouts by this rail cost the fee. Absent: by every rail that has no rule of its own.',
+  ),
+  fixed: described(Amount, 'Fixed part of the fee.'),
+  basisPoints: described(
+    Type.Integer({ minimum: 0 }),
+    'Share of the amount in hundredths of a percent, rounded up and added to `fixed`.',
+  ),
+  min: described(Amount, 'The least that the fee is.'),
+  max: described(optional(Amount), 'The most that the fee is. Absent: there is no bound.'),
+  inForce: described(Type.Boolean(), 'Whether the rule holds now. False: it begins at `validFrom`.'),
+  validFrom: described(Timestamp, 'From when the rule holds.'),
+  validUntil: described(optional(Timestamp), 'When another rule replaces it. Absent: none is set.'),
+})
+export const PayoutFeePage = page(PayoutFee)
+export const PayoutFeeQuery = closed({
+  currency: described(optional(Currency), 'Only rules of this currency.'),
+})
+
 export const PayoutQuery = closed({
   ...pageQuery,
   status: described(optional(PayoutStatus), 'Only payouts with this status.'),

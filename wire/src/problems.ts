@@ -261,6 +261,11 @@ export const problems = {
     title: 'Report format not supported',
     detail: 'The kind of report does not exist in this format. Use `csv` or `jsonl`, which all kinds have.',
   },
+  standing_order_limit_reached: {
+    status: 422,
+    title: 'Standing order limit reached',
+    detail: 'The partner has the maximum number of active standing orders. Cancel or pause one before you add another.',
+  },
   report_schedule_limit_reached: {
     status: 422,
     title: 'Report schedule limit reached',

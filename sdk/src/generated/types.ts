@@ -742,6 +742,72 @@ export type PartyDetails = {
   readonly walletAddress?: string
 }
 
+export type PayoutFee = {
+  /** Id of the rule. */
+  readonly id: string
+  /** Payouts in this currency cost the fee. */
+  readonly currency: string
+  /** Payouts by this rail cost the fee. Absent: by every rail that has no rule of its own. */
+  readonly rail?: 'Sepa' | 'Swift' | 'Wallet'
+  /** Fixed part of the fee. */
+  readonly fixed: Amount
+  /** Share of the amount in hundredths of a percent, rounded up and added to `fixed`. */
+  readonly basisPoints: number
+  /** The least that the fee is. */
+  readonly min: Amount
+  /** The most that the fee is. Absent: there is no bound. */
+  readonly max?: Amount
+  /** Whether the rule holds now. False: it begins at `validFrom`. */
+  readonly inForce: boolean
+  /** From when the rule holds. */
+  readonly validFrom: string
+  /** When another rule replaces it. Absent: none is set. */
+  readonly validUntil?: string
+}
+
+export type PayoutFeePage = {
+  /** The items of the page, newest first. */
+  readonly data: readonly PayoutFee[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+  readonly nextCursor: string | null
+  /** True if there is another page. */
+  readonly hasMore: boolean
+}
+
+export type PayoutLimit = {
+  /** Id of the limit. */
+  readonly id: string
+  /** Whose payouts the limit counts. */
+  readonly scope: 'partner' | 'customer' | 'beneficiary'
+  /** The customer that `used` and `left` are about. Absent: the limit is that of each customer. */
+  readonly customerId?: string
+  /** The beneficiary that `used` and `left` are about. Absent: the limit is that of each beneficiary. */
+  readonly beneficiaryId?: string
+  /** One payment, a day or a month, in UTC. */
+  readonly period: 'payment' | 'day' | 'month'
+  /** Payouts in this currency count. */
+  readonly currency: string
+  /** The most that may be paid in a period. */
+  readonly amount: Amount
+  /** What is paid in the period of now. Absent: the limit is that of one payment, or of each customer or beneficiary. */
+  readonly used?: Amount
+  /** What may still be paid in the period. Zero if the limit is below `used`. */
+  readonly left?: Amount
+  /** First day of the period of now. */
+  readonly startsOn?: string
+  /** When the next period begins. */
+  readonly resetsAt?: string
+}
+
+export type PayoutLimitPage = {
+  /** The items of the page, newest first. */
+  readonly data: readonly PayoutLimit[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+  readonly nextCursor: string | null
+  /** True if there is another page. */
+  readonly hasMore: boolean
+}
+
 export type PayoutPage = {
   /** The items of the page, newest first. */
   readonly data: readonly PayoutRecord[]
@@ -815,7 +881,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'account_blocked' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'account_blocked' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -2157,6 +2223,26 @@ export type ListPayoutsQuery = {
   readonly createdTo?: string | undefined
 }
 
+export type ListPayoutLimitsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only limits of this scope. */
+  readonly scope?: 'partner' | 'customer' | 'beneficiary' | undefined
+  /** Only limits in this currency. */
+  readonly currency?: string | undefined
+  /** Only limits that hold for this customer, by its `guid` or `serviceId`, and those of the partner. */
+  readonly customerId?: string | undefined
+  /** Only limits that hold for this beneficiary, and those of the partner. */
+  readonly beneficiaryId?: string | undefined
+}
+
+export type ListPayoutFeesQuery = {
+  /** Only rules of this currency. */
+  readonly currency?: string | undefined
+}
+
 export type ListBulkPayoutsQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
@@ -2622,6 +2708,8 @@ export type OperationResults = {
   readonly previewFiatPayout: FiatPayoutPreview
   readonly createTokenPayout: TokenPayout
   readonly listPayouts: PayoutPage
+  readonly listPayoutLimits: PayoutLimitPage
+  readonly listPayoutFees: PayoutFeePage
   readonly getPayout: PayoutRecord
   readonly getPayoutVerification: Verification
   readonly createFxPayout: FxPayout
@@ -4348,6 +4436,29 @@ export type Namespaces = {
     /** Like `list`, and requests page after page. The default of `limit` is 100. */
     readonly listAll: (query?: ListPayoutsQuery, options?: CallOptions) => Pages<PayoutPage>
     /**
+     * List limits of payouts.
+     *
+     * Returns the limits that the operator has set for you, newest first, with what is used and left now. With
+     * `customerId` or `beneficiaryId` the limit of each customer or beneficiary has the amounts of that one. A limit
+     * of its own replaces it. The amounts promise nothing: payouts that are created meanwhile use the same limits.
+     *
+     * `GET /v1/payouts/limits`, permission `payouts:read`.
+     * Problem codes: validation_failed, not_found.
+     */
+    readonly listLimits: (query?: ListPayoutLimitsQuery, options?: CallOptions) => Promise<PayoutLimitPage>
+    /** Like `listLimits`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllLimits: (query?: ListPayoutLimitsQuery, options?: CallOptions) => Pages<PayoutLimitPage>
+    /**
+     * List fees of payouts.
+     *
+     * Returns what payouts cost: the rules that hold now and those that begin later, by currency and rail. A rule of
+     * a rail comes before a rule of every rail. A payout without a rule is free. The preview of a payout says its
+     * fee.
+     *
+     * `GET /v1/payouts/fees`, permission `payouts:read`.
+     */
+    readonly listFees: (query?: ListPayoutFeesQuery, options?: CallOptions) => Promise<PayoutFeePage>
+    /**
      * Retrieve a payout.
      *
      * Returns a payout by its `id`. To look up a payment by `reference`, use `GET /v1/transactions/{reference}`.
@@ -4692,7 +4803,7 @@ export type Namespaces = {
      *
      * `POST /v1/payouts/standing-orders`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, currency_not_supported, beneficiary_currency_mismatch,
-     * beneficiary_not_payable, request_in_progress, idempotency_key_reused.
+     * beneficiary_not_payable, standing_order_limit_reached, request_in_progress, idempotency_key_reused.
      */
     readonly createStandingOrder: (body: {
       /** The beneficiary that receives each payout. */
@@ -5017,7 +5128,7 @@ export type Namespaces = {
      * payout is made for them. If no date is left, the order ends. An order that is active is returned unchanged.
      *
      * `POST /v1/payouts/standing-orders/{orderId}/resume`, permission `payouts:write`.
-     * Problem codes: not_found, standing_order_ended.
+     * Problem codes: not_found, standing_order_ended, standing_order_limit_reached.
      */
     readonly resumeStandingOrder: (orderId: string, options?: CallOptions) => Promise<{
     /** Identifies the standing order. */

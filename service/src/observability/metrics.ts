@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { type BankMetrics, createBankMetrics } from './bank-metrics.ts'
 import { createEndpointMetrics, type EndpointMetrics } from './endpoint-metrics.ts'
+import { createIbanPoolMetrics, type IbanPoolMetrics } from './iban-metrics.ts'
 import { createReconciliationMetrics, type ReconciliationMetrics } from './reconciliation-metrics.ts'
 
 export type Metrics = {
@@ -24,6 +25,8 @@ export type Metrics = {
   readonly fxRatesAge: (age: { readonly ageMs: number; readonly limitMs: number }) => void
   /** Files of banks. */
   readonly banks: BankMetrics
+  /** How much is left in the pools of IBANs. */
+  readonly ibanPools: IbanPoolMetrics
   readonly queueAge: (queue: string, connector: string, ageMs: number) => void
   /** What reconciliation has found, and the open cases. */
   readonly reconciliation: ReconciliationMetrics
@@ -111,6 +114,7 @@ function createPaymentMetrics(registry: Registry): PaymentMetrics {
     ...createConnectorMetrics(registers),
     age: createAgeMetrics(registers),
     reconciliation: createReconciliationMetrics(registers),
+    ibanPools: createIbanPoolMetrics(registers),
     fxRatesAge: createRatesMetrics(registers),
     bankNotification: (connector, outcome) => notifications.inc({ connector, outcome }),
     mail: (outcome) => mails.inc({ outcome }),

@@ -14,6 +14,7 @@ import { coolingOffCommands } from './cooling-offs.ts'
 import type { Context, Write } from './context.ts'
 import { feeCommands } from './fees.ts'
 import { fxCommands } from './fx.ts'
+import { ibanCommands } from './ibans.ts'
 import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
 import { limitCommands } from './limits.ts'
@@ -78,6 +79,9 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator cooling-off remove --partner ID --id ID
   operator bic load --from FILE --staff NAME
   operator bic show
+  operator ibans import --file FILE --pool NAME --staff NAME [--currency EUR] [--connector ID] [--partner ID] [--skip-bad]
+  operator ibans list
+  operator ibans withdraw --pool NAME --staff NAME [--iban IBAN] [--partner ID]
   operator fx position
   operator wallet-key create
   operator travel-rule show --hash HASH
@@ -110,6 +114,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...reconcileCommands,
     ...bankCommands,
     ...bicCommands,
+    ...ibanCommands,
     ...auditCommands,
     ...backupCommands,
   }),

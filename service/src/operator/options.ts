@@ -49,8 +49,11 @@ const names = [
   'hours',
   'outcome',
   'direction',
+  'file',
+  'pool',
+  'iban',
 ] as const
-const flags = ['remove', 'copy'] as const
+const flags = ['remove', 'copy', 'skip-bad'] as const
 type Name = (typeof names)[number]
 export type Options = Readonly<Partial<Record<Name, string> & Record<(typeof flags)[number], boolean>>>
 

@@ -89,6 +89,35 @@ export const payoutsOperations = {
       'idempotency key and creation time. `createdFrom` is included, `createdTo` is not.',
     refusals: [],
   },
+  listPayoutLimits: {
+    tag: 'payouts',
+    method: 'GET',
+    path: '/v1/payouts/limits',
+    query: payouts.PayoutLimitQuery,
+    response: payouts.PayoutLimitPage,
+    permission: 'payouts:read',
+    source: 'extension',
+    summary: 'List limits of payouts',
+    description:
+      'Returns the limits that the operator has set for you, newest first, with what is used and left now. With `customerId` or ' +
+      '`beneficiaryId` the limit of each customer or beneficiary has the amounts of that one. A limit of its own replaces it. The ' +
+      'amounts promise nothing: payouts that are created meanwhile use the same limits.',
+    refusals: ['validation_failed', 'not_found'],
+  },
+  listPayoutFees: {
+    tag: 'payouts',
+    method: 'GET',
+    path: '/v1/payouts/fees',
+    query: payouts.PayoutFeeQuery,
+    response: payouts.PayoutFeePage,
+    permission: 'payouts:read',
+    source: 'extension',
+    summary: 'List fees of payouts',
+    description:
+      'Returns what payouts cost: the rules that hold now and those that begin later, by currency and rail. A rule of a rail comes ' +
+      'before a rule of every rail. A payout without a rule is free. The preview of a payout says its fee.',
+    refusals: [],
+  },
   getPayout: {
     tag: 'payouts',
     method: 'GET',

@@ -26,6 +26,7 @@ export const standingOrdersOperations = {
       'currency_not_supported',
       'beneficiary_currency_mismatch',
       'beneficiary_not_payable',
+      'standing_order_limit_reached',
     ],
   },
   listStandingOrders: {
@@ -78,7 +79,7 @@ export const standingOrdersOperations = {
     description:
       'Continues with the first date that lies ahead. The dates of the pause are over: they count for `count`, and no payout is made for ' +
       'them. If no date is left, the order ends. An order that is active is returned unchanged.',
-    refusals: ['not_found', 'standing_order_ended'],
+    refusals: ['not_found', 'standing_order_ended', 'standing_order_limit_reached'],
   },
   cancelStandingOrder: {
     tag: 'payouts',

@@ -186,12 +186,12 @@ function checkDigits(country: string, bban: string): string {
 
 /** In configured order. IBANs of countries that are no longer configured come last, oldest first. */
 export function inConfiguredOrder<T extends { readonly country: string }>(
-  issuers: readonly Issuer[],
+  countries: readonly string[],
   ibans: readonly T[],
 ): readonly T[] {
   const position = ({ country }: T) => {
-    const at = issuers.findIndex((issuer) => issuer.country === country)
-    return at === -1 ? issuers.length : at
+    const at = countries.indexOf(country)
+    return at === -1 ? countries.length : at
   }
   return ibans.toSorted((left, right) => position(left) - position(right))
 }

@@ -35,7 +35,9 @@ after(async () => {
   await database?.drop()
 })
 
-const accountsFor = (issuers: readonly Issuer[]) => createAccounts({ db, clock, cursors, customers, ledger, issuers })
+const noPools = { poolCountries: [], poolLevels: { freeMin: 0, daysMin: 0 } }
+const accountsFor = (issuers: readonly Issuer[]) =>
+  createAccounts({ db, clock, log: createLog('silent'), cursors, customers, ledger, issuers, ...noPools })
 
 async function newPartner(): Promise<string> {
   const id = newId()
@@ -196,10 +198,11 @@ test('the IBAN of a country configured later is added, and that of a country no 
     moved.ibans.map(({ country }) => country),
     ['LT', 'GB', 'DE'],
   )
-  assert.deepEqual(moved.ibans.slice(-1), first.ibans)
+  const withoutBic = { ...first.ibans[0], bic: null }
+  assert.deepEqual(moved.ibans.slice(-1), [withoutBic])
   // A new bank code does not change issued IBANs.
   const rebanked = await accountsFor([{ ...de, bankCode: '99900002' }]).create(partnerId, customerId)
-  assert.deepEqual(rebanked.ibans[0], first.ibans[0])
+  assert.deepEqual(rebanked.ibans[0], withoutBic)
 })
 
 test('concurrent calls issue the IBAN of a new country once', async () => {

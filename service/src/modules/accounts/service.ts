@@ -3,6 +3,14 @@ import { notFound, Refusal } from '../../api/index.ts'
 import { assert, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'
+import {
+  createImportedPools,
+  type ImportedPools,
+  type ImportedPoolsDeps,
+  isImported,
+  quarantineIbans,
+  takeFromPools,
+} from './imported.ts'
 import { blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issuerOf, issuersProblem } from './rules.ts'
 import { createStates, type States, type StatesDeps } from './states.ts'
 import { createStatements, type Statements, type StatementsDeps } from './statements.ts'
@@ -11,7 +19,7 @@ import * as store from './store.ts'
 export type CustomerAccount = {
   /** The partner's identifier of the customer, or its serviceId if there is none. */
   readonly partnerCustomerId: string
-  /** In configured order, at least one. */
+  /** In configured order, at least one. The BIC is that of the file or of the issuer; null: neither is known. */
   readonly ibans: readonly [store.IbanRow, ...store.IbanRow[]]
 }
 
@@ -30,10 +38,10 @@ export type Accounts = Statements &
     readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
     /** For the export of a customer: its IBANs, oldest first. */
     readonly ibansOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly store.IbanRow[]>
-    /** The BIC of the bank that has issued an IBAN, if it is configured. */
-    readonly bicOf: (iban: string) => string | undefined
-    /** Whether an IBAN has a bank code of ours, issued or not. */
-    readonly issues: (iban: string) => boolean
+    /** Whether an IBAN has a bank code of ours or is in a pool, issued or not. */
+    readonly issues: (tx: Tx, iban: string) => Promise<boolean>
+    /** Pools of IBANs from a bank's file, for the operator's commands and the worker. */
+    readonly pools: ImportedPools
     /** Whose IBANs these are. One that is not ours is absent. */
     readonly ownersOf: (
       tx: Tx,
@@ -42,9 +50,9 @@ export type Accounts = Statements &
   }
 
 type AccountsDeps = StatementsDeps &
-  StatesDeps & {
+  StatesDeps &
+  ImportedPoolsDeps & {
     readonly customers: Pick<Customers, 'find' | 'hold'>
-    readonly issuers: readonly Issuer[]
   }
 
 /** Takes the next number of an issuer from a block of the partner, or from a new block of the pool. */
@@ -66,31 +74,50 @@ async function takeIndex(tx: Tx, partnerId: string, issuer: Issuer, now: Date): 
   return present(await take(), 'a new block has numbers')
 }
 
+type Issuing = Pick<AccountsDeps, 'clock' | 'issuers' | 'poolCountries'>
+
+/** Where a customer has an IBAN: as the countries of the issuers are configured, then those that have pools alone. */
+const countriesOf = ({ issuers, poolCountries }: Pick<Issuing, 'issuers' | 'poolCountries'>): readonly string[] => [
+  ...new Set([...issuers.map(({ country }) => country), ...poolCountries]),
+]
+
 /** Issues the IBANs that a customer lacks. Answers all IBANs of the customer. */
-function createIssuing({ clock, issuers }: Pick<AccountsDeps, 'clock' | 'issuers'>) {
+function createIssuing({ clock, issuers, poolCountries }: Issuing) {
   // Pools are locked in one order, whatever the configured order, so that two calls cannot deadlock.
-  const issuersInLockOrder = issuers.toSorted((left, right) => (left.country < right.country ? -1 : 1))
+  const countriesInLockOrder = countriesOf({ issuers, poolCountries }).toSorted()
+  const issue = async (tx: Tx, partnerId: string, country: string, now: Date) => {
+    if (poolCountries.includes(country)) return takeFromPools(tx, partnerId, country, now)
+    const issuer = present(
+      issuers.find((each) => each.country === country),
+      'a country without pools has an issuer',
+    )
+    return { iban: composeIban(issuer, await takeIndex(tx, partnerId, issuer, now)), bic: null }
+  }
   return async (tx: Tx, partnerId: string, customerId: string) => {
     const now = clock.now()
     await store.lockCustomerAccount(tx, partnerId, customerId, now)
     const issued = await store.ibansOf(tx, partnerId, customerId)
-    for (const issuer of issuersInLockOrder) {
-      if (issued.some(({ country }) => country === issuer.country)) continue
-      const iban = composeIban(issuer, await takeIndex(tx, partnerId, issuer, now))
-      await store.insertIban(tx, partnerId, customerId, { iban, country: issuer.country }, now)
+    for (const country of countriesInLockOrder) {
+      if (issued.some((row) => row.country === country)) continue
+      const taken = await issue(tx, partnerId, country, now)
+      await store.insertIban(tx, partnerId, customerId, { ...taken, country }, now)
     }
     return store.ibansOf(tx, partnerId, customerId)
   }
 }
 
 export function createAccounts(deps: AccountsDeps): Accounts {
-  const { db, customers, issuers } = deps
+  const { clock, db, customers, issuers, poolCountries } = deps
+  const countries = countriesOf(deps)
   const problem = issuersProblem(issuers)
   assert(problem === undefined, `issuers: ${problem}`)
   const issueMissing = createIssuing(deps)
 
   const toAccount = (customer: Customer, rows: readonly store.IbanRow[]): CustomerAccount | undefined => {
-    const [first, ...rest] = inConfiguredOrder(issuers, rows)
+    const [first, ...rest] = inConfiguredOrder(countries, rows).map((row) => ({
+      ...row,
+      bic: row.bic ?? issuerOf(issuers, row.iban)?.bic ?? null,
+    }))
     if (first === undefined) return undefined
     return {
       partnerCustomerId: customer.partnerCustomerIdentifier ?? customer.serviceId,
@@ -99,14 +126,14 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   }
 
   const hasAll = (rows: readonly store.IbanRow[]) =>
-    issuers.every((issuer) => rows.some(({ country }) => country === issuer.country))
+    countries.every((country) => rows.some((row) => row.country === country))
 
   return {
     create: (partnerId, customerRef, outerTx) =>
       inTransaction(db, outerTx, async (tx) => {
         const customer = await customers.hold(tx, partnerId, customerRef)
         const issued = await store.ibansOf(tx, partnerId, customer.id)
-        if (issuers.length === 0 && issued.length === 0) throw new Refusal('iban_issuer_not_configured')
+        if (countries.length === 0 && issued.length === 0) throw new Refusal('iban_issuer_not_configured')
         const rows = hasAll(issued) ? issued : await issueMissing(tx, partnerId, customer.id)
         return present(toAccount(customer, rows), 'at least one IBAN is issued')
       }),
@@ -117,13 +144,22 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       return account
     },
     ibansOf: store.ibansOf,
-    close: store.closeIbans,
+    close: async (tx, partnerId, customerId, now) => {
+      const ibans = (await store.ibansOf(tx, partnerId, customerId)).map(({ iban }) => iban)
+      await store.closeIbans(tx, partnerId, customerId, now)
+      await quarantineIbans(tx, partnerId, ibans, now)
+    },
     erase: store.eraseIbans,
-    bicOf: (iban) => issuerOf(issuers, iban)?.bic,
-    issues: (iban) => issuerOf(issuers, iban) !== undefined,
+    issues: async (tx, iban) =>
+      issuerOf(issuers, iban) !== undefined ||
+      (poolCountries.some((country) => iban.startsWith(country)) && (await isImported(tx, iban))),
     ownersOf: async (tx, ibans) =>
       new Map((await store.ownersOfIbans(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
     ...createStatements(deps),
-    ...createStates(deps),
+    ...createStates({
+      ...deps,
+      closeIbans: (tx, partnerId, ibans) => quarantineIbans(tx, partnerId, ibans, clock.now()),
+    }),
+    pools: createImportedPools(deps),
   }
 }

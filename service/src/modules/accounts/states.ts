@@ -5,6 +5,7 @@ import { type Clock, type Currency, newId } from '../../kernel/index.ts'
 import type { AccountState, Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Customers } from '../customers/index.ts'
+import { ibansOf } from './store.ts'
 import * as store from './store-states.ts'
 
 /** A balance, or the account of a customer by its guid or service id. */
@@ -44,7 +45,12 @@ export type StatesDeps = {
   readonly ledger: Pick<Ledger, 'setState' | 'countBlock' | 'partySumsAt'>
 }
 
-export function createStates({ db, clock, cursors, customers, ledger }: StatesDeps): States {
+type ClosedIbans = {
+  /** The account that has these IBANs is closed. */
+  readonly closeIbans: (tx: Tx, partnerId: string, ibans: readonly string[]) => Promise<void>
+}
+
+export function createStates({ db, clock, cursors, customers, ledger, closeIbans }: StatesDeps & ClosedIbans): States {
   /** The customer before the balances: every payment locks in this order. */
   const setCustomerState = async (tx: Tx, partnerId: string, id: string, state: AccountState) => {
     const before = await customers.setAccountState(tx, partnerId, id, state)
@@ -73,6 +79,12 @@ export function createStates({ db, clock, cursors, customers, ledger }: StatesDe
       if (changed.fromState === state) return undefined
       const row = { id: newId(), ...changed, toState: state, reason, note, staff, changedAt: clock.now() }
       await store.insertStateChange(tx, partnerId, row)
+      if (state === 'Closed' && row.customerId !== null)
+        await closeIbans(
+          tx,
+          partnerId,
+          (await ibansOf(tx, partnerId, row.customerId)).map(({ iban }) => iban),
+        )
       return row
     },
     stateChanges: async (partnerId, query) => {

@@ -2,13 +2,18 @@
 import { acrossPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { NumberBounds } from './rules.ts'
 
-export type IbanRow = { readonly iban: string; readonly country: string }
+export type IbanRow = {
+  readonly iban: string
+  readonly country: string
+  /** That of the file from which the IBAN was imported. */
+  readonly bic: string | null
+}
 /** The numbers of one bank code in one country. */
 export type Pool = { readonly country: string; readonly bankCode: string }
 
 export function ibansOf(tx: Tx, partnerId: string, customerId: string): Promise<readonly IbanRow[]> {
   return tx.rows<IbanRow>(sql`/* accounts.ibansOf */
-    select iban, country from accounts.ibans
+    select iban, country, bic from accounts.ibans
     where partner_id = ${partnerId} and customer_id = ${customerId} order by created_at, country`)
 }
 
@@ -90,12 +95,12 @@ export async function insertIban(
   tx: Tx,
   partnerId: string,
   customerId: string,
-  { iban, country }: IbanRow,
+  { iban, country, bic }: IbanRow,
   now: Date,
 ): Promise<void> {
   await tx.run(sql`/* accounts.insertIban */
-    insert into accounts.ibans (partner_id, iban, customer_id, country, created_at)
-    values (${partnerId}, ${iban}, ${customerId}, ${country}, ${now})`)
+    insert into accounts.ibans (partner_id, iban, customer_id, country, bic, created_at)
+    values (${partnerId}, ${iban}, ${customerId}, ${country}, ${bic}, ${now})`)
 }
 
 export async function closeIbans(tx: Tx, partnerId: string, customerId: string, now: Date): Promise<void> {
@@ -103,7 +108,7 @@ export async function closeIbans(tx: Tx, partnerId: string, customerId: string, 
     update accounts.ibans set closed_at = ${now} where partner_id = ${partnerId} and customer_id = ${customerId}`)
 }
 
-/** The numbers stay taken: a block never gives one twice. */
+/** The numbers stay taken: neither a block nor an imported pool gives one twice. */
 export async function eraseIbans(tx: Tx, partnerId: string, customerId: string): Promise<void> {
   await tx.run(sql`/* accounts.eraseIbans */
     delete from accounts.ibans where partner_id = ${partnerId} and customer_id = ${customerId}`)

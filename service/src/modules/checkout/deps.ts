@@ -14,7 +14,7 @@ export type CheckoutDeps = {
   readonly sealer: Sealer
   readonly cursors: Cursors
   readonly access: Pick<Access, 'partnerName'>
-  readonly accounts: Pick<Accounts, 'create' | 'bicOf'>
+  readonly accounts: Pick<Accounts, 'create'>
   readonly customers: Pick<Customers, 'byEmail' | 'create' | 'hold' | 'idOf'>
   readonly deposits: Deposits
   /** The bank of the payer. Undefined: not in the sandbox. */

@@ -110,8 +110,7 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
   const { amount, currency, paymentMethod, expiresAfterMs, returnUrl } = request
   const customer = await customerOf(deps, tx, caller, body)
   const { ibans } = await accounts.create(partnerId, customer.id, tx)
-  const { iban } = (currency === 'GBP' ? ibans.find(({ country }) => country === 'GB') : undefined) ?? ibans[0]
-  const bic = accounts.bicOf(iban) ?? null
+  const { iban, bic } = (currency === 'GBP' ? ibans.find(({ country }) => country === 'GB') : undefined) ?? ibans[0]
   const payee = await access.partnerName(tx, partnerId)
   const creditorReference = creditorReferenceOf(randomText(creditorReferenceChars).toUpperCase())
   const deposit = await deposits.await(

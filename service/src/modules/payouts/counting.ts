@@ -13,6 +13,7 @@ import {
   exceeds,
   type HoldingLimit,
   type Limit,
+  type PeriodStarts,
   periodStarts,
   readCounted,
 } from './limit-rules.ts'
@@ -111,6 +112,17 @@ export async function readUsed(
   if (calls.length === 0) return new Map()
   const counters = { ...scopesOf(calls, customerIdOf), starts: periodStarts(now) }
   return new Map(mapEntries(await store.readCounters(tx, counters)))
+}
+
+/** What counters of these periods have, by their map keys. Takes no lock. */
+export async function usedOf(tx: Tx, counters: readonly Counter[], starts: PeriodStarts): Promise<Used> {
+  if (counters.length === 0) return new Map()
+  const wanted = {
+    partnerIds: counters.map(({ partnerId }) => partnerId),
+    currencies: [...new Set(counters.map(({ currency }) => currency))],
+    scopeIds: [...new Set(counters.map(({ scopeId }) => scopeId))],
+  }
+  return new Map(mapEntries(await store.readCounters(tx, { ...wanted, starts })))
 }
 
 /**

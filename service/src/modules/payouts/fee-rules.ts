@@ -32,6 +32,25 @@ function ruleOf(rules: readonly FeeRule[], { partnerId, currency, rail }: Charge
   return newest(rail) ?? newest('any')
 }
 
+export type FeeInForce = {
+  readonly rule: FeeRule
+  /** False: it begins later. */
+  readonly isInForce: boolean
+  /** When the next rule of the same currency and rail begins. Null: none is set. */
+  readonly validUntil: Date | null
+}
+
+/** The rules that hold or will, in the given order: those of a currency and rail are oldest first. */
+export function feesInForce(rules: readonly FeeRule[], now: Date): readonly FeeInForce[] {
+  return rules.flatMap((rule, at) => {
+    const next = rules[at + 1]
+    const isReplaced = next !== undefined && next.currency === rule.currency && next.rail === rule.rail
+    const validUntil = isReplaced ? next.validFrom : null
+    if (validUntil !== null && validUntil <= now) return []
+    return [{ rule, isInForce: rule.validFrom <= now, validUntil }]
+  })
+}
+
 const whole = 10_000n
 
 /** Fixed part and share, the share rounded up to the minor unit, within the bounds of the rule. Zero: no rule holds. */

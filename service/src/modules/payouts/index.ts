@@ -3,7 +3,7 @@
  *
  * Tables: payouts.payouts, payouts.limits, payouts.limit_counters, payouts.fee_rules,
  * payouts.approval_rules, payouts.approvals, payouts.cooling_offs; payouts.bulks and payouts.bulk_items, of `bulk/`;
- * payouts.standing_orders and payouts.standing_executions, of `orders/`.
+ * payouts.standing_orders, payouts.standing_executions and payouts.standing_order_turns, of `orders/`.
  * Invariants: one payout per (partner, operation, key), for ever. The transaction that accepts a
  * payout reserves its money and its fee, which are posted or released exactly once. `Pending -> Processing -> Sent -> Completed`, or
  * `Failed` or `Returned`; each move writes its events in the same transaction. The id of the

@@ -93,8 +93,8 @@ const countersFor = (payment: LimitedPayment, starts: PeriodStarts): readonly Co
     return counterPeriods.map((period) => counterOf(payment, { scope, scopeId, period }, starts))
   })
 
-function counterOf(
-  { partnerId, currency }: LimitedPayment,
+export function counterOf(
+  { partnerId, currency }: Pick<LimitedPayment, 'partnerId' | 'currency'>,
   named: Pick<CounterKey, 'scope' | 'scopeId' | 'period'>,
   starts: PeriodStarts,
 ): Counter {
@@ -111,7 +111,7 @@ export function periodStarts(time: Date): PeriodStarts {
 }
 
 /** The start of the next period, in UTC. */
-function resetsAt({ period, startsOn }: Pick<CounterKey, 'period' | 'startsOn'>): Date {
+export function resetsAt({ period, startsOn }: Pick<CounterKey, 'period' | 'startsOn'>): Date {
   const next = new Date(`${startsOn}T00:00:00Z`)
   if (period === 'day') next.setUTCDate(next.getUTCDate() + 1)
   else next.setUTCMonth(next.getUTCMonth() + 1)
@@ -119,7 +119,7 @@ function resetsAt({ period, startsOn }: Pick<CounterKey, 'period' | 'startsOn'>)
 }
 
 /** What a payout may still take; never below zero. */
-const leftOf = ({ amount }: Limit, used: Minor): Minor => (used < amount ? amount - used : 0n)
+export const leftOf = ({ amount }: Limit, used: Minor): Minor => (used < amount ? amount - used : 0n)
 
 /** Why a payout of this amount is beyond a limit: limit_exceeded. Undefined: it is within. `used`: of the period so far. */
 export function exceeds({ limit, name, counter }: HoldingLimit, amount: Minor, used: Minor): Refusal | undefined {

@@ -9,6 +9,8 @@ import { railOf } from './rules.ts'
 import { toVerification } from '../beneficiaries/index.ts'
 import { bulkRoutes } from './bulk/routes.ts'
 import { orderRoutes } from './orders/routes.ts'
+import type { FeeInForce } from './fee-rules.ts'
+import type { LimitNow } from './readable.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
 
@@ -26,6 +28,14 @@ export function payoutsRoutes(payouts: Payouts, idempotency: Idempotency): Handl
       return { body: { ...answer, ...soldFor(accepted.payout) }, ...rest }
     },
     previewFiatPayout: async ({ caller, body, ip }) => ({ body: toPreview(await payouts.preview(caller, body, ip)) }),
+    listPayoutLimits: async ({ caller, query }) => {
+      const page = await payouts.limitsNow(caller.partnerId, query)
+      return { body: { ...page, data: page.data.map(toLimit) } }
+    },
+    listPayoutFees: async ({ caller, query }) => {
+      const fees = await payouts.feesNow(caller.partnerId, query)
+      return { body: { data: fees.map(toFee), nextCursor: null, hasMore: false } }
+    },
     getPayout: async ({ caller, params }) => ({ body: toPayoutRecord(await payouts.get(caller.partnerId, params.id)) }),
     getPayoutVerification: async ({ caller, params }) => ({
       body: toVerification(await payouts.verificationOf(caller.partnerId, params.id)),
@@ -96,6 +106,36 @@ export function toPayoutRecord(payout: PayoutRow): ResponseOf<'getPayout'> {
     ...(payout.errorKey === null ? {} : { errorKey: payout.errorKey }),
   }
 }
+
+const toLimit = ({ id, scope, period, currency, amount, holder, now }: LimitNow) => ({
+  id,
+  scope,
+  ...(holder === null || scope === 'partner' ? {} : { [`${scope}Id`]: holder }),
+  period,
+  currency,
+  amount: writeAmount(amount, currency),
+  ...(now === undefined
+    ? {}
+    : {
+        used: writeAmount(now.used, currency),
+        left: writeAmount(now.left, currency),
+        startsOn: now.startsOn,
+        resetsAt: now.resetsAt.toISOString(),
+      }),
+})
+
+const toFee = ({ rule, isInForce, validUntil }: FeeInForce) => ({
+  id: rule.id,
+  currency: rule.currency,
+  ...(rule.rail === 'any' ? {} : { rail: rule.rail }),
+  fixed: writeAmount(rule.fixedAmount, rule.currency),
+  basisPoints: rule.basisPoints,
+  min: writeAmount(rule.minAmount, rule.currency),
+  ...(rule.maxAmount === null ? {} : { max: writeAmount(rule.maxAmount, rule.currency) }),
+  inForce: isInForce,
+  validFrom: rule.validFrom.toISOString(),
+  ...(validUntil === null ? {} : { validUntil: validUntil.toISOString() }),
+})
 
 function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'previewFiatPayout'> {
   const { amount, currency } = call

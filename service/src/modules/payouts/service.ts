@@ -26,6 +26,7 @@ import { createLimits, type Limits } from './limits.ts'
 import { createStandingOrders, type StandingOrders } from './orders/service.ts'
 import { createOrdersStep } from './orders/work.ts'
 import { createPreview, type Preview } from './preview.ts'
+import { createReadableControls, type ReadableControls } from './readable.ts'
 import { type CoolingOffs, createCoolingOffs } from './cooling-offs.ts'
 import { createEvidence, type Evidence } from './evidence.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
@@ -41,7 +42,8 @@ export type Payouts = Omit<Progress, 'decide'> &
   Approvals &
   BulkPayouts &
   StandingOrders &
-  Evidence & {
+  Evidence &
+  ReadableControls & {
     /** Makes payouts of standing orders that are due. Returns how many orders it has moved on. */
     readonly ordersStep: () => Promise<number>
     /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
@@ -146,6 +148,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     ...createStandingOrders(deps),
     ordersStep: createOrdersStep(deps),
     ...createEvidence(deps, get),
+    ...createReadableControls(deps),
     create: async (caller, body, ip, nonce) => submit(toCall('createFiatPayout', caller, body, ip, nonce)),
     preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
     createToken: async (caller, body, ip) => submit(toCall('createTokenPayout', caller, body, ip, undefined)),

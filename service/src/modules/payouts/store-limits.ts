@@ -1,16 +1,18 @@
 /** All SQL of limits and their counters. */
+import type { PageRequest } from '../../api/index.ts'
 import { type Currency, type Minor, nilId } from '../../kernel/index.ts'
 import {
   type Columns,
   columnOf,
   insertBy,
   namesOf,
+  noSql,
   ofOnePartner,
   ofPartners,
   sql,
   type Tx,
 } from '../../postgres/index.ts'
-import { type CounterKey, counterPeriods, type Limit, limitScopes, type PeriodStarts } from './limit-rules.ts'
+import { type CounterKey, counterPeriods, type Limit, type LimitScope, limitScopes, type PeriodStarts } from './limit-rules.ts'
 
 const columns = sql`partner_id, id, scope, scope_id, currency, period, amount`
 
@@ -44,6 +46,44 @@ export function ownLimits(tx: Tx, partnerId: string, currency: Currency, limitsM
 export function listLimits(tx: Tx, partnerId: string): Promise<readonly Limit[]> {
   return tx.rows<Limit>(sql`/* payouts.listLimits */
     select ${columns} from payouts.limits where partner_id = ${partnerId} order by id`)
+}
+
+export type LimitFilter = {
+  readonly scope: LimitScope | null
+  readonly currency: string | null
+  /** With one of both: only limits that hold for it, and those of the partner. */
+  readonly customerId: string | null
+  readonly beneficiaryId: string | null
+}
+
+/**
+ * Newest first, behind a cursor. For a customer or a beneficiary its own limit hides that of each one in the same currency and
+ * period.
+ */
+export function readableLimits(
+  tx: Tx,
+  partnerId: string,
+  { scope, currency, customerId, beneficiaryId }: LimitFilter,
+  { afterId, limit }: PageRequest,
+): Promise<readonly Limit[]> {
+  const holders = [customerId, beneficiaryId].filter((id) => id !== null)
+  const scopes = [
+    'partner',
+    ...(customerId === null ? [] : ['customer']),
+    ...(beneficiaryId === null ? [] : ['beneficiary']),
+  ]
+  const holding = sql`and held.scope = any(${scopes}::text[]) and held.scope_id = any(${[nilId, ...holders]}::uuid[])
+      and not (held.scope <> 'partner' and held.scope_id = ${nilId} and exists (
+        select 1 from payouts.limits as own
+        where own.partner_id = ${partnerId} and own.currency = held.currency and own.scope = held.scope
+          and own.period = held.period and own.scope_id = any(${holders}::uuid[])))`
+  return tx.rows<Limit>(sql`/* payouts.readableLimits */
+    select ${columns} from payouts.limits as held where held.partner_id = ${partnerId}
+    ${scope === null ? noSql : sql`and held.scope = ${scope}`}
+    ${currency === null ? noSql : sql`and held.currency = ${currency}`}
+    ${holders.length === 0 ? noSql : holding}
+    ${afterId === null ? noSql : sql`and held.id < ${afterId}`}
+    order by held.id desc limit ${limit + 1}`)
 }
 
 /** Sets the amount of the limit, if there is one, and keeps its id. */

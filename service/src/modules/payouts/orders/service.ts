@@ -15,7 +15,7 @@ import * as store from './store.ts'
 export type StandingOrders = {
   /**
    * Creates an order, whose payouts workers make. Refuses: validation_failed (amount, currency, schedule), not_found
-   * (beneficiaryId), currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable.
+   * (beneficiaryId), currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, standing_order_limit_reached.
    */
   readonly createOrder: (
     caller: Caller,
@@ -35,7 +35,7 @@ export type StandingOrders = {
   ) => Promise<Page<store.ExecutionRow>>
   /** Refuses: not_found, standing_order_ended. */
   readonly pauseOrder: (partnerId: string, id: string) => Promise<store.OrderRow>
-  /** Refuses: not_found, standing_order_ended. */
+  /** Refuses: not_found, standing_order_ended, standing_order_limit_reached. */
   readonly resumeOrder: (partnerId: string, id: string) => Promise<store.OrderRow>
   /** Refuses: not_found, standing_order_ended. */
   readonly cancelOrder: (partnerId: string, id: string) => Promise<store.OrderRow>
@@ -78,7 +78,13 @@ export function createStandingOrders(deps: PayoutsDeps): StandingOrders {
   }
 }
 
-function createCreate({ db, clock, beneficiaries, chooseConnector }: PayoutsDeps): StandingOrders['createOrder'] {
+function createCreate({
+  db,
+  clock,
+  beneficiaries,
+  chooseConnector,
+  ordersMax,
+}: PayoutsDeps): StandingOrders['createOrder'] {
   return async (caller, body, ip, outerTx) => {
     const { partnerId, serviceAccountId: accountId, name: accountName } = caller
     const now = clock.now()
@@ -114,6 +120,7 @@ function createCreate({ db, clock, beneficiaries, chooseConnector }: PayoutsDeps
       const payees = await beneficiaries.payeesByIds(tx, [{ partnerId, id: order.beneficiaryId }])
       const found = { beneficiaries: payees, customers: new Map(), balances: { accounts: new Map() } }
       validate(judgedOf(call, connectorOf(call, chooseConnector), found))
+      await requirePlace(tx, partnerId, ordersMax, '/schedule')
       await store.insertOrder(tx, order)
       return order
     })
@@ -123,7 +130,7 @@ function createCreate({ db, clock, beneficiaries, chooseConnector }: PayoutsDeps
 type Changes = Pick<StandingOrders, 'pauseOrder' | 'resumeOrder' | 'cancelOrder'>
 
 /** Each locks the order, as the worker does: a payout is made before the change, or not at all. */
-function createChanges({ db, clock, eventOutbox }: PayoutsDeps): Changes {
+function createChanges({ db, clock, eventOutbox, ordersMax }: PayoutsDeps): Changes {
   const change = (
     partnerId: string,
     id: string,
@@ -135,6 +142,7 @@ function createChanges({ db, clock, eventOutbox }: PayoutsDeps): Changes {
       const now = clock.now()
       const row = changed(order, now)
       if (row === order) return order
+      if (row.status === 'Active') await requirePlace(tx, partnerId, ordersMax, '')
       if (order.retryUntil !== null) await store.skipRetrying(tx, partnerId, id, now)
       store.updateOrders(tx, [row])
       appendEnded(eventOutbox, tx, [row], now)
@@ -154,6 +162,19 @@ function createChanges({ db, clock, eventOutbox }: PayoutsDeps): Changes {
         order.endReason === 'Cancelled' ? order : ended(requireOpen(order), 'Cancelled', now),
       ),
   }
+}
+
+/**
+ * Whether one more order may be active. Requests of a partner take turns from here to their commit. A worker only ends orders, so that
+ * it needs no turn. Refuses: standing_order_limit_reached.
+ */
+async function requirePlace(tx: Tx, partnerId: string, max: number, pointer: string): Promise<void> {
+  await store.lockTurn(tx, partnerId)
+  if ((await store.countActive(tx, partnerId, max)) < max) return
+  const message = `the partner has ${max} active standing orders`
+  throw new Refusal('standing_order_limit_reached', undefined, {
+    errors: [{ pointer, code: 'out_of_range', message }],
+  })
 }
 
 /** Refuses: standing_order_ended. */

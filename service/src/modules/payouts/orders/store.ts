@@ -121,6 +121,22 @@ export function insertOrder(tx: Tx, row: OrderRow): Promise<number> {
     insert into payouts.standing_orders (${columns}) ${newOrders(tx, [row])}`)
 }
 
+/** Until the end of the transaction no other request makes an order of the partner active. */
+export async function lockTurn(tx: Tx, partnerId: string): Promise<void> {
+  await tx.run(sql`/* payouts.lockTurn */
+    insert into payouts.standing_order_turns (partner_id) values (${partnerId}) on conflict (partner_id) do nothing`)
+  await tx.run(sql`/* payouts.lockTurn */
+    select 1 from payouts.standing_order_turns where partner_id = ${partnerId} for update`)
+}
+
+/** Counts up to a maximum. */
+export async function countActive(tx: Tx, partnerId: string, max: number): Promise<number> {
+  const row = await tx.row<{ readonly count: number }>(sql`/* payouts.countActive */
+    select count(*)::integer as count from (
+      select 1 from payouts.standing_orders where partner_id = ${partnerId} and status = 'Active' limit ${max}) as active`)
+  return row?.count ?? 0
+}
+
 export function orderById(tx: Tx, partnerId: string, id: string): Promise<OrderRow | undefined> {
   return tx.row<OrderRow>(sql`/* payouts.orderById */
     select ${columns} from payouts.standing_orders where partner_id = ${partnerId} and id = ${id}`)

@@ -1,0 +1,296 @@
+/** Pools of IBANs from a bank's file: the operator fills them, openings of accounts take from them, a worker warns when one is low. */
+import { Refusal } from '../../api/index.ts'
+import { operatorPartnerId } from '../../cases/index.ts'
+import { after, assert, type Clock, dayMs, hourMs, type Log, newId } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import {
+  type BadLine,
+  daysLeft,
+  type GoodLine,
+  isHeader,
+  isLow,
+  type PoolLevels,
+  readLine,
+  useDays,
+} from './imported-rules.ts'
+import { type Issuer, issuerOf } from './rules.ts'
+import * as store from './store-imported.ts'
+
+export type IbanFile = {
+  /** Undefined: the pool is shared by all partners. */
+  readonly partnerId: string | undefined
+  readonly pool: string
+  readonly currency: string
+  readonly connector: string | null
+  readonly staff: string
+  /** SHA-256. */
+  readonly hash: string
+  readonly lines: () => AsyncIterable<string>
+  /** Imports the good lines. Otherwise a bad one refuses the file. */
+  readonly skipsBad: boolean
+  /** Is told every bad line, in pages. */
+  readonly report: (lines: readonly BadLine[]) => Promise<void>
+}
+
+export type ImportedFile = {
+  readonly pool: string
+  readonly country: string | null
+  /** Lines with something on them, without the header. */
+  readonly lines: number
+  readonly imported: number
+  /** Lines that were wrong. */
+  readonly bad: number
+  /** The same file was imported into this pool before: nothing has changed. */
+  readonly isRepetition: boolean
+}
+
+/** The file has wrong lines, all of which were reported. */
+export class IbanFileProblem extends Error {
+  readonly bad: number
+  constructor(bad: number) {
+    super(`${bad} wrong lines`)
+    this.bad = bad
+  }
+}
+
+export type PoolView = Omit<store.PoolCounts, 'partnerId'> & {
+  /** Null: all partners share the pool. */
+  readonly partnerId: string | null
+  readonly daysLeft: number | null
+  readonly isLow: boolean
+}
+
+export type PoolLevel = {
+  readonly pool: string
+  readonly currency: string
+  readonly free: number
+  /** Null: the pool is not in use. */
+  readonly daysLeft: number | null
+  readonly isLow: boolean
+}
+
+export type ImportedPools = {
+  /**
+   * Reads the file in pages, in one transaction. Throws IbanFileProblem, so that nothing is imported. Refuses: validation_failed (the
+   * pool belongs to another partner, or has another currency or connector).
+   */
+  readonly importFile: (tx: Tx, file: IbanFile) => Promise<ImportedFile>
+  /** By name. Reads all IBANs. */
+  readonly list: (tx: Tx) => Promise<readonly PoolView[]>
+  /**
+   * Withdraws one free IBAN of a pool, or all. Answers how many. Refuses: not_found (the pool, the IBAN among its free ones),
+   * validation_failed (the pool belongs to another partner).
+   */
+  readonly withdraw: (
+    tx: Tx,
+    wanted: Pick<IbanFile, 'pool' | 'partnerId'> & { readonly iban: string | undefined },
+  ) => Promise<number>
+  /** One look of the worker: logs pools that are low, once an hour each. Answers 0, so that the loop pauses. */
+  readonly lookStep: (observe?: (levels: readonly PoolLevel[]) => void) => Promise<number>
+}
+
+export type ImportedPoolsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly issuers: readonly Issuer[]
+  readonly poolCountries: readonly string[]
+  readonly poolLevels: PoolLevels
+}
+
+/** A page is four statements. */
+const linesPerPage = 5_000
+const ibansPerWithdrawal = 10_000
+const repeatedLogMs = hourMs
+
+export function createImportedPools(deps: ImportedPoolsDeps): ImportedPools {
+  const { db, clock, log, poolLevels } = deps
+  const since = () => after(clock.now(), -useDays * dayMs)
+  const loggedAt = new Map<string, number>()
+  const warn = (level: PoolLevel) => {
+    const now = clock.now().getTime()
+    if (!level.isLow) return void loggedAt.delete(level.pool)
+    if (now - (loggedAt.get(level.pool) ?? -Infinity) < repeatedLogMs) return
+    loggedAt.set(level.pool, now)
+    log.warn(level, 'a pool of IBANs is low')
+  }
+  return {
+    importFile: (tx, file) => importFile(deps, tx, file),
+    list: async (tx) =>
+      (await store.countPools(tx, since())).map((row) => ({
+        ...row,
+        partnerId: row.partnerId === operatorPartnerId ? null : row.partnerId,
+        daysLeft: daysLeft(row, clock.now()),
+        isLow: row.withdrawnAt === null && isLow(row, poolLevels, clock.now()),
+      })),
+    withdraw: (tx, wanted) => withdraw(tx, wanted, clock.now()),
+    lookStep: async (observe) => {
+      const now = clock.now()
+      const levels = (await store.poolLevels(db, since())).map((row) => ({
+        pool: row.name,
+        currency: row.currency,
+        free: row.free,
+        daysLeft: daysLeft(row, now),
+        isLow: isLow(row, poolLevels, now),
+      }))
+      levels.forEach(warn)
+      observe?.(levels)
+      return 0
+    },
+  }
+}
+
+async function importFile(deps: ImportedPoolsDeps, tx: Tx, file: IbanFile): Promise<ImportedFile> {
+  const now = deps.clock.now()
+  await store.lockImports(tx)
+  const partnerId = file.partnerId ?? operatorPartnerId
+  const known = await store.poolNamed(tx, file.pool)
+  if (known !== undefined) {
+    refuseOther(known, file)
+    if ((await store.importedAt(tx, known, file.hash)) !== undefined)
+      return { pool: file.pool, country: known.country, lines: 0, imported: 0, bad: 0, isRepetition: true }
+  }
+  const importId = newId()
+  let country = known?.country ?? null
+  let [number, lines, imported, bad] = [0, 0, 0, 0]
+  const open = async (first: GoodLine) => {
+    country ??= first.iban.slice(0, 2)
+    const { currency, connector } = file
+    await store.openPool(tx, { partnerId, name: file.pool, country, currency, connector, createdAt: now })
+  }
+  let isOpen = false
+  const importPage = async (page: readonly (GoodLine | BadLine)[]) => {
+    const first = page.find(isGood)
+    if (first !== undefined && !isOpen) await open(first)
+    isOpen ||= first !== undefined
+    const judged = country === null ? page : await judge(deps, tx, page, { country, importId })
+    const good = judged.filter(isGood)
+    const wrong = judged.filter((each): each is BadLine => !isGood(each))
+    const of = { partnerId, pool: file.pool, country: country ?? '', importId }
+    if (good.length > 0)
+      await store.insertImported(
+        tx,
+        good.map((each) => ({ ...of, ...each })),
+      )
+    if (wrong.length > 0) await file.report(wrong)
+    ;[lines, imported, bad] = [lines + page.length, imported + good.length, bad + wrong.length]
+  }
+  let page: (GoodLine | BadLine)[] = []
+  for await (const text of file.lines()) {
+    number += 1
+    const read = number === 1 && isHeader(text) ? undefined : readLine(text, number)
+    if (read === undefined) continue
+    page.push(read)
+    if (page.length < linesPerPage) continue
+    await importPage(page)
+    page = []
+  }
+  if (page.length > 0) await importPage(page)
+  if (bad > 0 && !file.skipsBad) throw new IbanFileProblem(bad)
+  if (imported > 0)
+    await store.insertImport(tx, {
+      ...{ partnerId, id: importId, pool: file.pool, fileHash: file.hash },
+      ...{ imported, skipped: bad, importedAt: now, importedBy: file.staff },
+    })
+  return { pool: file.pool, country, lines, imported, bad, isRepetition: false }
+}
+
+function refuse(pool: string, detail: string): never {
+  throw new Refusal('validation_failed', `The pool ${pool} ${detail}`)
+}
+
+function refuseOwner(known: store.PoolRow, { partnerId, pool }: Pick<IbanFile, 'pool' | 'partnerId'>): void {
+  if (known.partnerId === (partnerId ?? operatorPartnerId)) return
+  if (known.partnerId === operatorPartnerId) refuse(pool, 'is shared by all partners, and belongs to none.')
+  refuse(pool, `belongs to the partner ${known.partnerId}.`)
+}
+
+function refuseOther(known: store.PoolRow, file: IbanFile): void {
+  const { pool, currency, connector } = file
+  refuseOwner(known, file)
+  if (known.currency !== currency) refuse(pool, `has the currency ${known.currency}.`)
+  if (connector !== null && known.connector !== connector)
+    refuse(pool, `is of ${known.connector === null ? 'no connector' : `the connector ${known.connector}`}.`)
+}
+
+const isGood = (line: GoodLine | BadLine): line is GoodLine => !('reason' in line)
+
+/** What only the database and the other lines of the file can tell about the good lines of a page. */
+async function judge(
+  { issuers, poolCountries }: ImportedPoolsDeps,
+  tx: Tx,
+  page: readonly (GoodLine | BadLine)[],
+  of: { readonly country: string; readonly importId: string },
+): Promise<readonly (GoodLine | BadLine)[]> {
+  const ibans = page.filter(isGood).map(({ iban }) => iban)
+  const known = new Map((await store.knownAmong(tx, ibans)).map((row) => [row.iban, row]))
+  const issued = new Set(await store.issuedAmong(tx, ibans))
+  const ranges = issuers.filter(({ country }) => !poolCountries.includes(country))
+  const seen = new Map<string, number>()
+  const whyBad = ({ iban }: GoodLine): Pick<BadLine, 'reason' | 'detail'> | undefined => {
+    const inPool = known.get(iban)
+    const earlier = seen.get(iban) ?? (inPool?.importId === of.importId ? inPool.line : undefined)
+    if (!iban.startsWith(of.country))
+      return { reason: 'wrong_country', detail: `The pool has IBANs of ${of.country} only.` }
+    if (earlier !== undefined) return { reason: 'double_in_file', detail: `Line ${earlier} has the same IBAN.` }
+    if (inPool !== undefined)
+      return { reason: 'double_in_database', detail: `The pool ${inPool.pool} has it since an earlier import.` }
+    if (issued.has(iban)) return { reason: 'double_in_database', detail: 'An account has it, or had it.' }
+    if (issuerOf(ranges, iban) !== undefined)
+      return {
+        reason: 'issued_by_range',
+        detail: `IBAN_ISSUERS issues this bank code itself, because IBAN_POOLS does not name ${of.country}.`,
+      }
+    return undefined
+  }
+  return page.map((each) => {
+    if (!isGood(each)) return each
+    const why = whyBad(each)
+    if (why !== undefined) return { line: each.line, iban: each.iban, ...why }
+    seen.set(each.iban, each.line)
+    return each
+  })
+}
+
+async function withdraw(tx: Tx, wanted: Parameters<ImportedPools['withdraw']>[1], now: Date): Promise<number> {
+  const { pool: name, iban } = wanted
+  const pool = await store.poolNamed(tx, name)
+  if (pool === undefined) throw new Refusal('not_found', `No such pool: ${name}.`)
+  refuseOwner(pool, wanted)
+  let withdrawn = 0
+  for (let behind = ''; ;) {
+    const page = { after: behind, iban: iban ?? null, rowsMax: ibansPerWithdrawal }
+    const ibans = await store.withdrawPage(tx, pool, page, now)
+    withdrawn += ibans.length
+    if (ibans.length < ibansPerWithdrawal) break
+    behind = ibans.toSorted().at(-1) ?? ''
+  }
+  if (iban !== undefined && withdrawn === 0) throw new Refusal('not_found', `No such free IBAN in the pool ${name}.`)
+  if (iban === undefined) await store.markWithdrawn(tx, pool, now)
+  return withdrawn
+}
+
+/** The partner's own pools come before the shared ones. Refuses: iban_pool_exhausted. */
+export async function takeFromPools(
+  tx: Tx,
+  partnerId: string,
+  country: string,
+  now: Date,
+): Promise<{ readonly iban: string; readonly bic: string | null }> {
+  assert(partnerId !== operatorPartnerId, 'the operator has no customers')
+  const taken =
+    (await store.takeImported(tx, partnerId, country, partnerId, now)) ??
+    (await store.takeImported(tx, operatorPartnerId, country, partnerId, now))
+  if (taken === undefined) throw new Refusal('iban_pool_exhausted', `No IBAN is left in ${country}.`)
+  return taken
+}
+
+/** IBANs of an account that is closed. Those that are of no pool stay as they are. */
+export async function quarantineIbans(tx: Tx, partnerId: string, ibans: readonly string[], now: Date): Promise<void> {
+  if (ibans.length === 0) return
+  for (const ownerId of [partnerId, operatorPartnerId]) await store.quarantine(tx, ownerId, partnerId, ibans, now)
+}
+
+/** Whether an IBAN is in a pool, given or not. */
+export const isImported = async (tx: Tx, iban: string): Promise<boolean> =>
+  (await store.knownAmong(tx, [iban])).length > 0

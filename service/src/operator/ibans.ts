@@ -1,0 +1,105 @@
+/** Commands for pools of IBANs that come from a bank's file. */
+import { operatorPartnerId } from '../cases/index.ts'
+import { ConfigError } from '../config.ts'
+import { IbanFileProblem, type ImportedFile, poolNameForm } from '../modules/accounts/index.ts'
+import { sqlState, stateOf } from '../postgres/index.ts'
+import type { Context, Write } from './context.ts'
+import { type BadLines, hashOf, linesOf, withBadLines } from './iban-file.ts'
+import { decided } from './limits.ts'
+import { type Options, readCurrencyOption, required } from './options.ts'
+
+export const ibanCommands = {
+  /** All lines, or none; with `--skip-bad` the good ones. Prints every bad line by its number, also if nothing is imported. */
+  'ibans import': (context: Context, options: Options) => {
+    const file = {
+      path: required(options, 'file'),
+      pool: poolOf(options),
+      currency: readCurrencyOption({ currency: 'EUR', ...options }),
+      connector: connectorOf(context, options),
+      partnerId: ownerOf(options),
+      staff: required(options, 'staff'),
+      skipsBad: options['skip-bad'] === true,
+    }
+    return (write: Write) => withBadLines((bad) => importFile(context, options, file, bad, write))
+  },
+
+  'ibans list': async ({ service: { accounts }, db }: Context) => accounts.pools.list(db),
+
+  /** What was given stays with its account. */
+  'ibans withdraw': (context: Context, options: Options) => {
+    const wanted = { pool: poolOf(options), partnerId: ownerOf(options), iban: options.iban?.replaceAll(' ', '') }
+    required(options, 'staff')
+    const change = { command: 'ibans withdraw', options, partnerId: wanted.partnerId ?? operatorPartnerId }
+    return decided(context, change, async (tx) => ({
+      pool: wanted.pool,
+      withdrawn: await context.service.accounts.pools.withdraw(tx, wanted),
+    }))
+  },
+}
+
+function poolOf(options: Options): string {
+  const pool = required(options, 'pool')
+  if (poolNameForm.test(pool)) return pool
+  throw new ConfigError('operator: --pool is a name of 1 to 32 lower-case letters, digits and hyphens')
+}
+
+/** Undefined: all partners share the pool. */
+const ownerOf = (options: Options): string | undefined =>
+  options.partner === undefined ? undefined : required(options, 'partner')
+
+function connectorOf({ config }: Context, { connector }: Options): string | null {
+  if (connector === undefined) return null
+  const known = [
+    config.RAIL,
+    ...config.RAIL_RULES.map((rule) => rule.connector),
+    ...config.ISO20022_BANKS.map(({ id }) => id),
+  ].filter((id) => id !== null)
+  if (known.includes(connector)) return connector
+  throw new ConfigError(`operator: --connector is one of ${[...new Set(known)].join(', ')}`)
+}
+
+type File = {
+  readonly path: string
+  readonly pool: string
+  readonly currency: string
+  readonly connector: string | null
+  readonly partnerId: string | undefined
+  readonly staff: string
+  readonly skipsBad: boolean
+}
+
+async function importFile(context: Context, options: Options, file: File, bad: BadLines, write: Write): Promise<void> {
+  const { path, ...rest } = file
+  const { access, accounts } = context.service
+  const hash = await hashOf(path)
+  const change = { command: 'ibans import', options, partnerId: file.partnerId ?? operatorPartnerId }
+  const printed = async (result: object) => {
+    await write(`${JSON.stringify(result).slice(0, -1)},"badLines":[`)
+    for await (const part of bad.read()) await write(part)
+    await write(']}\n')
+  }
+  try {
+    const imported = await decided(context, change, async (tx) => {
+      // A transaction may run again, after a deadlock.
+      await bad.clear()
+      await access.addOperator(tx, operatorPartnerId)
+      if (file.partnerId !== undefined && (await access.partnerName(tx, file.partnerId)) === '')
+        throw new ConfigError('operator: No such partner.')
+      const lines = () => linesOf(path, hash)
+      return accounts.pools.importFile(tx, { ...rest, hash, lines, report: bad.add })
+    })
+    await printed({ ...imported, inUse: isInUse(context, imported as ImportedFile) })
+  } catch (error) {
+    if (stateOf(error) === sqlState.lockNotAvailable)
+      throw new ConfigError('operator: another import is running: repeat the command when it has ended')
+    if (!(error instanceof IbanFileProblem)) throw error
+    await printed({ pool: file.pool, imported: 0, bad: error.bad })
+    throw new ConfigError(
+      `operator: ${path} has ${error.bad} wrong lines, and nothing was imported. Correct them, or import the others with --skip-bad`,
+    )
+  }
+}
+
+/** False: accounts take from the pool when IBAN_POOLS names its country. */
+const isInUse = ({ config }: Context, { country }: ImportedFile): boolean =>
+  country !== null && config.IBAN_POOLS.includes(country)
