@@ -11,6 +11,7 @@ import { type Answer, type Client, type JsonObject, success, textAt } from '../s
 import { accountWith, impersonation, otherPartner, startTestService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createCustomer, idOfPayout, invitee, payoutText, type World } from '../support/world.ts'
+import { ofRecalls } from './provoke-recalls.ts'
 
 export type Stage = {
   readonly service: TestService
@@ -386,6 +387,7 @@ export const provocations: Readonly<Partial<Record<ProblemCode, Provocation>>> =
   ...ofRequests,
   ...ofSignatures,
   ...ofPayments,
+  ...ofRecalls,
   ...ofExchange,
   ...ofReports,
   ...ofUsersAndWebhooks,

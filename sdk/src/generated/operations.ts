@@ -597,6 +597,39 @@ export const operations = {
     requestAmounts: [],
     responseAmounts: [],
   },
+  createPayoutRecall: {
+    method: 'POST',
+    path: '/v1/payouts/{id}/recall',
+    params: ['id'],
+    input: 'body',
+    retry: 'withIdempotencyKey',
+    idempotencyKey: 'header',
+    cursor: undefined,
+    requestAmounts: [],
+    responseAmounts: ['amount', 'settledAmount', 'fee'],
+  },
+  listPayoutRecalls: {
+    method: 'GET',
+    path: '/v1/payouts/{id}/recalls',
+    params: ['id'],
+    input: 'none',
+    retry: 'always',
+    idempotencyKey: undefined,
+    cursor: undefined,
+    requestAmounts: [],
+    responseAmounts: ['data.*.amount', 'data.*.settledAmount', 'data.*.fee'],
+  },
+  getPayoutRecall: {
+    method: 'GET',
+    path: '/v1/payouts/{id}/recalls/{recallId}',
+    params: ['id', 'recallId'],
+    input: 'none',
+    retry: 'always',
+    idempotencyKey: undefined,
+    cursor: undefined,
+    requestAmounts: [],
+    responseAmounts: ['amount', 'settledAmount', 'fee'],
+  },
   createReport: {
     method: 'POST',
     path: '/v1/reports',
@@ -1180,7 +1213,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: 'after',
     requestAmounts: [],
-    responseAmounts: ['data.*.data.amount'],
+    responseAmounts: ['data.*.data.amount', 'data.*.data.settledAmount'],
   },
 } as const satisfies Record<string, Route>
 
@@ -1253,6 +1286,9 @@ export const methods = {
     resumeStandingOrder: 'resumeStandingOrder',
     cancelStandingOrder: 'cancelStandingOrder',
     listStandingOrderExecutions: 'listStandingOrderExecutions',
+    createRecall: 'createPayoutRecall',
+    listRecalls: 'listPayoutRecalls',
+    getRecall: 'getPayoutRecall',
   },
   reports: {
     create: 'createReport',
@@ -1322,4 +1358,4 @@ export const methods = {
 } as const satisfies Record<string, Record<string, OperationId>>
 
 /** The paths of amounts in a webhook delivery. */
-export const eventAmounts: readonly string[] = ['data.amount']
+export const eventAmounts: readonly string[] = ['data.amount', 'data.settledAmount']

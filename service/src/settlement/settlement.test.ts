@@ -63,6 +63,7 @@ const payouts = createPayouts({
   quotes: createAcceptances({ clock }),
   chooseConnector: () => bank.id,
   forecastOf: (_connector, payment, at) => bank.forecast(payment, at),
+  canRecall: () => true,
   attemptsMax: 300,
 })
 const deposits = createDeposits({ ...shared, access, ownersOf: () => Promise.resolve(new Map()) })

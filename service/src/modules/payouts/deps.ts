@@ -30,6 +30,8 @@ export type PayoutsDeps = {
   readonly chooseConnector: ChooseConnector
   /** How a connector would carry a payment at a time. Undefined: this process does not have the connector. */
   readonly forecastOf: (connector: string, payment: ForecastPayment, at: Date) => Forecast | undefined
+  /** Whether the bank of a connector takes recalls. */
+  readonly canRecall: (connector: string) => boolean
   /** PAYOUT_ATTEMPTS_MAX. */
   readonly attemptsMax: number
 }

@@ -9,6 +9,7 @@ import { railOf } from './rules.ts'
 import { toVerification } from '../beneficiaries/index.ts'
 import { bulkRoutes } from './bulk/routes.ts'
 import { orderRoutes } from './orders/routes.ts'
+import { recallRoutes } from './recalls/routes.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
 
@@ -16,6 +17,7 @@ export function payoutsRoutes(payouts: Payouts, idempotency: Idempotency): Handl
   return {
     ...bulkRoutes(payouts),
     ...orderRoutes(payouts, idempotency),
+    ...recallRoutes(payouts, idempotency),
     createFiatPayout: async ({ caller, body, ip, nonce }) =>
       toAnswer(await payouts.create(caller, body, ip, nonce), body.idempotencyKey),
     createTokenPayout: async ({ caller, body, ip }) =>

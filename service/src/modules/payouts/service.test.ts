@@ -112,6 +112,7 @@ test('without a bank connector every payout is refused', async () => {
     quotes: createAcceptances(service),
     chooseConnector: () => undefined,
     forecastOf: () => undefined,
+    canRecall: () => false,
     attemptsMax: 300,
   })
   await assert.rejects(payouts.create(partner.caller, body(), ip), refusal('currency_not_supported'))
