@@ -287,6 +287,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     startLoop({ name: 'customers.erasures', idleMs, log, step: modules.personalData.erasures.step }),
     startLoop({ name: 'payouts.orders', idleMs, log, step: payouts.ordersStep }),
     startLoop({ name: 'payouts.approvals', idleMs: approvalsIdleMs, log, step: payouts.lapseStep }),
+    startLoop({ name: 'payouts.recalls', idleMs: approvalsIdleMs, log, step: payouts.expireRecallsStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     startLoop({
       name: 'audit.chain',

@@ -149,7 +149,10 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const limits = { payoutsPerBatchMax, attemptsMax: config.PAYOUT_ATTEMPTS_MAX, ordersMax: config.STANDING_ORDERS_MAX }
   const forecastOf: PayoutsDeps['forecastOf'] = (connector, payment, at) =>
     connectors.find(({ id }) => id === connector)?.forecast(payment, at)
-  const payouts = createPayouts({ ...shared, log, beneficiaries, quotes: fx, chooseConnector, forecastOf, ...limits })
+  const canRecall: PayoutsDeps['canRecall'] = (connector) =>
+    connectors.find(({ id }) => id === connector)?.recall !== undefined
+  const banks = { chooseConnector, forecastOf, canRecall }
+  const payouts = createPayouts({ ...shared, log, beneficiaries, quotes: fx, ...banks, ...limits })
   const ownersOf = ownersOfAccounts(accounts, wallets)
   const deposits = createDeposits({ ...shared, ownersOf })
   const screener = composeScreener({ ...shared, log, beneficiaries, deposits })

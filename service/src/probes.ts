@@ -55,6 +55,7 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
     ...connectors.flatMap(({ id, oldestNotification }) => [
       { name: 'payouts', connector: id, oldestDue: (now: Date) => payouts.oldestDue(id, now) },
       { name: 'bank_notifications', connector: id, oldestDue: oldestNotification },
+      { name: 'recalls', connector: id, oldestDue: () => payouts.oldestUnsentRecall(id) },
     ]),
     ...isoBanks.connectors.map(({ id }) => ({
       name: 'bank_files',
@@ -63,6 +64,7 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
     })),
     { name: 'expiring_deposits', oldestDue: deposits.oldestExpired },
     { name: 'standing_orders', oldestDue: payouts.oldestDueOrder },
+    { name: 'expiring_recalls', oldestDue: payouts.oldestOverdueRecall },
     { name: 'cases', oldestDue: () => cases.oldestOpen() },
     { name: 'screening_names', oldestDue: () => screening.oldestDueSubject() },
     { name: 'screening_hits', oldestDue: () => screening.oldestOpenHit() },

@@ -50,6 +50,7 @@ function otherRequest({ target, body }: ValidRequest): ValidRequest {
     customerId: world.serviceId,
     debtorName: 'Someone else',
     kind: 'fees',
+    reason: 'FRAD',
     eventType: 'partner.customer.deposit.created',
   }
   const other = others[name] ?? (typeof value === 'number' ? value + 1 : undefined)

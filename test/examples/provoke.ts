@@ -12,6 +12,7 @@ import { accountWith, impersonation, otherPartner, startTestService, type TestSe
 import { until } from '../support/until.ts'
 import { orderBeyondBound } from './orders.ts'
 import { createBeneficiary, createCustomer, idOfPayout, invitee, payoutText, type World } from '../support/world.ts'
+import { ofRecalls } from './provoke-recalls.ts'
 
 export type Stage = {
   readonly service: TestService
@@ -388,6 +389,7 @@ export const provocations: Readonly<Partial<Record<ProblemCode, Provocation>>> =
   ...ofRequests,
   ...ofSignatures,
   ...ofPayments,
+  ...ofRecalls,
   ...ofExchange,
   ...ofReports,
   ...ofUsersAndWebhooks,

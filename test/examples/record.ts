@@ -17,6 +17,7 @@ import {
   createWorld,
   finalTransaction,
   monthly,
+  settledPayout,
   soon,
   type World,
 } from '../support/world.ts'
@@ -100,7 +101,7 @@ async function worsen(client: Client): Promise<void> {
   success(await client.put('/v1/beneficiaries', { id, name: 'CloseMatch Grace Hopper' }))
 }
 
-/** Payments with every outcome, and a verification that worsens, so that every event is delivered. */
+/** Payments with every outcome, a recall, and a verification that worsens, so that every event is delivered. */
 async function recordEvents(client: Client, world: World, receiver: Receiver): Promise<Record<string, unknown>> {
   const subscription = success(
     await client.post('/v1/webhooks', { url: receiver.url, events: eventNames, description: 'All events' }),
@@ -116,6 +117,8 @@ async function recordEvents(client: Client, world: World, receiver: Receiver): P
     await finalTransaction(client, textAt(success(answer), 'reference'))
   }
   await worsen(client)
+  const paid = await settledPayout(client, world.beneficiary, '6.00')
+  success(await client.post(`/v1/payouts/${paid}/recall`, { reason: 'DUPL' }))
   const refused = await createOrder(client, world.beneficiary, soon(), '9999999.00')
   const cancel = async (id: string) => success(await client.post(`/v1/payouts/standing-orders/${id}/cancel`))
   await cancel(await createOrder(client, world.beneficiary, monthly()))

@@ -126,6 +126,10 @@ export type World = {
   readonly verifiedBeneficiary: string
   readonly verifiedPayout: string
   readonly tokenBeneficiary: string
+  /** A payout that is settled, one whose recall brought its money back, and that recall. */
+  readonly recallable: string
+  readonly recalled: string
+  readonly recall: string
   /** Payouts of another service account that wait for an approval. */
   readonly held: string
   readonly heldToReject: string
@@ -220,6 +224,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     payout: textAt(payout ?? {}, 'id'),
     bulk: await createBulk(client, beneficiary),
     ...(await createOrders(client, beneficiary)),
+    ...(await createRecalls(client, beneficiary)),
     reference,
     invitation: textAt(listAt(success(invited), 'invitations')[0] ?? {}, 'inviteId'),
     subscription: textAt(subscription, 'id'),
@@ -324,6 +329,25 @@ async function createOrders(
   })
   await finalTransaction(client, reference)
   return { standingOrder, endedOrder, madeOrder }
+}
+
+/** The id of a payout that is settled. */
+export async function settledPayout(client: Client, beneficiary: string, amount: string): Promise<string> {
+  const paid = success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, amount)))
+  await finalTransaction(client, textAt(paid, 'reference'))
+  return idOfPayout(client, textAt(paid, 'reference'))
+}
+
+async function createRecalls(
+  client: Client,
+  beneficiary: string,
+): Promise<Pick<World, 'recallable' | 'recalled' | 'recall'>> {
+  const recallable = await settledPayout(client, beneficiary, '3.00')
+  const recalled = await settledPayout(client, beneficiary, '4.00')
+  const path = `/v1/payouts/${recalled}/recall`
+  const recall = textAt(success(await client.post(path, { reason: 'DUPL', text: 'Paid twice.' })), 'id')
+  await until('the money is back', async () => 'returnedAt' in success(await client.get(`${path}s/${recall}`)))
+  return { recallable, recalled, recall }
 }
 
 export function invitee(): JsonObject {

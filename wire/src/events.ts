@@ -195,6 +195,26 @@ export const events = {
       ),
     }),
   ),
+  'payout.recall.updated': extension(
+    'a recall of a payout is requested, sent, accepted, refused or expired, or its money is booked',
+    closed({
+      ...common,
+      customFields: described(nullable(Type.Record(Type.String(), Type.Unknown())), 'Null.'),
+      idempotencyKey: textOrNull('Null.'),
+      websiteReference: textOrNull('Null.'),
+      payoutId: text('The `id` of the payout.'),
+      recallId: text('The `id` of the recall.'),
+      reason: text('The reason of the request: a code of ISO 20022, such as `FRAD`.'),
+      status: text('`Requested`, `Sent`, `Accepted`, `Refused` or `Expired`.'),
+      answerCode: textOrNull("The bank's code of ISO 20022. Null without one."),
+      answerDueOn: textOrNull('Last day for the answer, `YYYY-MM-DD`. Null until the bank has the request.'),
+      settledAmount: described(
+        nullable(Amount),
+        'What came back, in major units of `currency`. Null until it is booked.',
+      ),
+      returnReference: textOrNull('Reference of the transaction that brought the money back. Null until it is booked.'),
+    }),
+  ),
   'standing.order.failed': extension(
     'a payout of a standing order was not made on its date: it is tried again, has failed or was skipped',
     closed({

@@ -10,6 +10,7 @@ import { checkoutOperations } from './operations/checkout.ts'
 import { customersOperations } from './operations/customers.ts'
 import { fxOperations } from './operations/fx.ts'
 import { payoutsOperations } from './operations/payouts.ts'
+import { recallsOperations } from './operations/recalls.ts'
 import { reportsOperations } from './operations/reports.ts'
 import { simulationsOperations } from './operations/simulations.ts'
 import { standingOrdersOperations } from './operations/standing-orders.ts'
@@ -31,6 +32,7 @@ export const operations = {
   ...payoutsOperations,
   ...bulkPayoutsOperations,
   ...standingOrdersOperations,
+  ...recallsOperations,
   ...reportsOperations,
   ...simulationsOperations,
   ...transactionsOperations,

@@ -150,6 +150,17 @@ export const problems = {
     title: 'Payout cannot be cancelled',
     detail: 'The payout is no longer `Pending`: a worker has begun to send it, or it has ended. Wait for its end.',
   },
+  payout_not_recallable: {
+    status: 409,
+    title: 'Payout cannot be recalled',
+    detail:
+      'Only a payout that is `Completed` can be recalled. Cancel one that is `Pending`, or wait for the settlement.',
+  },
+  recall_exists: {
+    status: 409,
+    title: 'Payout has a recall',
+    detail: 'The payout has a recall that is open or accepted, or had one for this reason. Read its recalls.',
+  },
   standing_order_ended: {
     status: 409,
     title: 'Standing order has ended',
@@ -199,6 +210,16 @@ export const problems = {
     status: 422,
     title: 'Beneficiary in its cooling-off period',
     detail: 'The beneficiary is new or has a new name. Pay it when the cooling-off period has ended.',
+  },
+  recall_not_supported: {
+    status: 422,
+    title: 'Recall not supported',
+    detail: 'The rail or the bank of the payout knows no recalls. Ask the recipient to pay the money back.',
+  },
+  recall_deadline_passed: {
+    status: 422,
+    title: 'Time for the recall has passed',
+    detail: 'A recall for this reason had to be requested before. Ask the recipient to pay the money back.',
   },
   account_blocked: {
     status: 422,

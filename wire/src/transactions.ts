@@ -72,6 +72,11 @@ export const timelineSteps = [
   'Failed',
   'Cancelled',
   'Expired',
+  'RecallRequested',
+  'RecallSent',
+  'RecallAccepted',
+  'RecallRefused',
+  'RecallExpired',
 ] as const
 
 /** Who may cause a step. */
@@ -208,6 +213,11 @@ const RelatedTransaction = closed({
   amount: described(Amount, 'Its amount in major units of `currency`. A return may be of a part.'),
   currency: described(Currency, 'Currency of `amount`: ISO 4217 alpha-3, or a token code.'),
   status: described(oneOf(transactionStatuses), 'Its `status`.'),
+  recallId: described(
+    optional(Uuid),
+    'The recall by which the money came back: of a `Return` its own, of an `Original` that of the return you asked about. ' +
+      'Absent if the bank sent the money back without a recall.',
+  ),
   createdAt: described(Timestamp, 'Time of its creation.'),
 })
 export const RelatedTransactions = closed({
@@ -247,7 +257,11 @@ export const TransactionTimeline = closed({
               text: described(Type.String(), 'What the code means.'),
             }),
           ),
-          'Why the bank caused the step. Absent if it gave no code.',
+          'Why the bank caused the step. Of `RecallRequested` the reason of the request. Absent if there is no code.',
+        ),
+        recallId: described(
+          optional(Uuid),
+          'The recall that the step is of, or by which the money came back. Absent for other steps.',
         ),
       }),
     ),

@@ -619,6 +619,39 @@ export const operations = {
     requestAmounts: [],
     responseAmounts: [],
   },
+  createPayoutRecall: {
+    method: 'POST',
+    path: '/v1/payouts/{id}/recall',
+    params: ['id'],
+    input: 'body',
+    retry: 'withIdempotencyKey',
+    idempotencyKey: 'header',
+    cursor: undefined,
+    requestAmounts: [],
+    responseAmounts: ['amount', 'settledAmount', 'fee'],
+  },
+  listPayoutRecalls: {
+    method: 'GET',
+    path: '/v1/payouts/{id}/recalls',
+    params: ['id'],
+    input: 'none',
+    retry: 'always',
+    idempotencyKey: undefined,
+    cursor: undefined,
+    requestAmounts: [],
+    responseAmounts: ['data.*.amount', 'data.*.settledAmount', 'data.*.fee'],
+  },
+  getPayoutRecall: {
+    method: 'GET',
+    path: '/v1/payouts/{id}/recalls/{recallId}',
+    params: ['id', 'recallId'],
+    input: 'none',
+    retry: 'always',
+    idempotencyKey: undefined,
+    cursor: undefined,
+    requestAmounts: [],
+    responseAmounts: ['amount', 'settledAmount', 'fee'],
+  },
   createReport: {
     method: 'POST',
     path: '/v1/reports',
@@ -1202,7 +1235,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: 'after',
     requestAmounts: [],
-    responseAmounts: ['data.*.data.amount'],
+    responseAmounts: ['data.*.data.amount', 'data.*.data.settledAmount'],
   },
 } as const satisfies Record<string, Route>
 
@@ -1277,6 +1310,9 @@ export const methods = {
     resumeStandingOrder: 'resumeStandingOrder',
     cancelStandingOrder: 'cancelStandingOrder',
     listStandingOrderExecutions: 'listStandingOrderExecutions',
+    createRecall: 'createPayoutRecall',
+    listRecalls: 'listPayoutRecalls',
+    getRecall: 'getPayoutRecall',
   },
   reports: {
     create: 'createReport',
@@ -1346,4 +1382,4 @@ export const methods = {
 } as const satisfies Record<string, Record<string, OperationId>>
 
 /** The paths of amounts in a webhook delivery. */
-export const eventAmounts: readonly string[] = ['data.amount']
+export const eventAmounts: readonly string[] = ['data.amount', 'data.settledAmount']

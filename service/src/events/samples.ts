@@ -142,6 +142,19 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N
       verificationId: newId(),
     }
   },
+  'payout.recall.updated': () => ({
+    ...common('SAMPLE-WITHDRAWAL', 2_500n),
+    customFields: null,
+    websiteReference: null,
+    payoutId: newId(),
+    recallId: newId(),
+    reason: 'FRAD',
+    status: 'Refused',
+    answerCode: 'NOAS',
+    answerDueOn: '2026-02-20',
+    settledAmount: null,
+    returnReference: null,
+  }),
   'standing.order.failed': ({ now }) => ({
     ...standingOrder(),
     date: now.toISOString().slice(0, 10),

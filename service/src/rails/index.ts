@@ -25,6 +25,7 @@ export {
   type Money,
   type Oddity,
   type PayerOrigin,
+  type RecallOutcome,
 } from './port.ts'
 export { addressProblem, checksummed } from './evm/address.ts'
 export {

@@ -110,9 +110,36 @@ export type BankNotification = { readonly partnerId: string; readonly id: string
   /** The money of a credit is gone: the bank cancelled its booking, or the blockchain dropped the block. `subjectId`: the credit. */
   | { readonly kind: 'credit.reversed'; readonly money: Money; readonly details: string }
   | ({ readonly kind: 'debit.booked' } & Debit)
+  /** The answer to a recall, which is the subject. Money that comes back by it is reported as `payout.returned`. */
+  | {
+      readonly kind: 'recall.answered'
+      readonly instructionId: string
+      readonly accepted: boolean
+      readonly reasonCode: string | null
+    }
   /** What the bank sent does not fit, and no money moved by it. `details`: a sentence for the operator. */
   | { readonly kind: 'oddity'; readonly what: Oddity; readonly details: string }
 )
+
+/** A request to take a settled payment back (camt.055). */
+export type RecallRequest = InstructionKey & {
+  /** Of the payment. `id` is that of the recall, the same at every attempt. */
+  readonly instructionId: string
+  /** ISO 20022, ExternalCancellationReason1Code. */
+  readonly reason: string
+  readonly details: string | null
+  /** Who asked. */
+  readonly requestedBy: string
+}
+
+/**
+ * Taken: the bank has the request, and answers by a notification. `notBefore`: the connector keeps the request and has not handed it to
+ * the bank; it is asked again at that time. `unknown`: the same request is made again.
+ */
+export type RecallOutcome =
+  | { readonly taken: true; readonly notBefore?: Date }
+  | { readonly taken: false; readonly details: string; readonly reasonCode: string | null }
+  | 'unknown'
 
 /** Money that left an account of ours, and that no instruction explains. A person decides what it was. */
 export type Debit = {
@@ -178,6 +205,8 @@ export type Connector = {
     keys: readonly InstructionKey[],
     options?: CallOptions,
   ) => Promise<readonly (Acknowledgement | undefined)[]>
+  /** Asks for a settled payment. A request whose id the bank has is not made again. Absent: the bank takes no recalls. */
+  readonly recall?: (request: RecallRequest, options?: CallOptions) => Promise<RecallOutcome>
   /** Reads unacknowledged notifications, oldest first. Returns the same ones until they are acknowledged. */
   readonly notifications: (notificationsMax: number, options?: CallOptions) => Promise<readonly BankNotification[]>
   /** Idempotent. If it throws, the bank repeats the notifications. */

@@ -7,12 +7,14 @@ import type { Connector } from '../rails/index.ts'
 import { agesIdleMs, createAgeWatch } from './ages.ts'
 import type { SettlementDeps, SettlementObserver } from './deps.ts'
 import { createSubmitter, submitDuePayouts } from './instructions.ts'
+import { sendDueRecalls } from './recalls.ts'
 import { sendDueReturns } from './returns.ts'
 import { processBankNotifications, processNotificationsOf, type RetryPauses } from './notifications.ts'
 
 export {
   processBankNotifications,
   type RetryPauses,
+  sendDueRecalls,
   sendDueReturns,
   type SettlementDeps,
   type SettlementObserver,
@@ -21,7 +23,7 @@ export {
 
 const expiredDepositsPerStepMax = 100
 const screenedDepositsPerStepMax = 100
-/** Returns are few, and no caller waits for them. */
+/** Returns and recalls are few, and no caller waits for them. */
 const returnsIdleMs = secondMs
 
 /** Every connector has loops of its own, so that one that hangs holds up no other. */
@@ -58,6 +60,12 @@ function startConnector(deps: SettlementDeps, connector: Connector): readonly Lo
       idleMs: returnsIdleMs,
       log,
       step: () => sendDueReturns(deps, connector),
+    }),
+    startLoop({
+      name: `settlement.recalls.${connector.id}`,
+      idleMs: returnsIdleMs,
+      log,
+      step: () => sendDueRecalls(deps, connector),
     }),
   ]
 }

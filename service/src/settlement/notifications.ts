@@ -124,10 +124,20 @@ async function apply(
   const { kind, partnerId } = notification
   if (kind === 'credit.booked') return deps.deposits.processCredit(connector, notification)
   if (kind === 'credit.reversed') return deps.deposits.processReversal(connector, notification)
+  if (kind === 'recall.answered') return { applied: await applyToRecall(deps, notification), partnerId }
   // Whatever these are about, they are for a person.
   if (kind === 'debit.booked' || kind === 'oddity') return { applied: 'unknown', partnerId }
   const applied = await applyToSubject(deps, connector, notification)
   return { applied: applied === 'unknown' ? await applyToReturn(deps, connector, notification) : applied, partnerId }
+}
+
+type RecallAnswer = Extract<BankNotification, { readonly kind: 'recall.answered' }>
+
+/** An answer moves no money. One about no recall of a partner answers a request that the operator has made. */
+async function applyToRecall({ payouts }: SettlementDeps, notification: RecallAnswer): Promise<boolean> {
+  const { partnerId, subjectId: recallId, instructionId, accepted, reasonCode } = notification
+  if (![partnerId, recallId, instructionId].every(isUuid)) return false
+  return payouts.recallAnswered({ partnerId, recallId, instructionId, accepted, reasonCode })
 }
 
 /** What is no payout may be the return of a case's money. */
@@ -144,7 +154,10 @@ async function applyToReturn(
   return returns.reported({ kind, partnerId, id, subjectId, connector, ...(money ? { money } : {}), ...told })
 }
 
-type OfSubject = Exclude<BankNotification, { readonly kind: `credit.${string}` | 'debit.booked' | 'oddity' }>
+type OfSubject = Exclude<
+  BankNotification,
+  { readonly kind: `credit.${string}` | 'debit.booked' | 'oddity' | 'recall.answered' }
+>
 
 async function applyToSubject(
   { payouts, deposits }: SettlementDeps,

@@ -64,6 +64,7 @@ const payouts = createPayouts({
   chooseConnector: () => bank.id,
   forecastOf: (_connector, payment, at) => bank.forecast(payment, at),
   ordersMax: 10_000,
+  canRecall: () => true,
   attemptsMax: 300,
 })
 const deposits = createDeposits({ ...shared, access, ownersOf: () => Promise.resolve(new Map()) })

@@ -47,6 +47,7 @@ function cashOf(notification: BankNotification): Money | null {
     case 'deposit.submitted':
     case 'deposit.accepted':
     case 'deposit.failed':
+    case 'recall.answered':
     case 'oddity':
       return null
   }

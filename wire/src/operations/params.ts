@@ -16,6 +16,8 @@ export const quoteId = { quoteId: described(Uuid, 'The `id` of the quote.') }
 
 export const payoutId = { id: described(Uuid, 'The `id` of the payout.') }
 
+export const recallId = { ...payoutId, recallId: described(Uuid, 'The `id` of the recall.') }
+
 export const bulkId = { bulkId: described(Uuid, 'The `id` of the bulk.') }
 
 export const orderId = { orderId: described(Uuid, 'The `id` of the standing order.') }

@@ -16,6 +16,8 @@ import { giveBack } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { failed, withdrawal } from './events.ts'
 import { leaseMs, type PayoutEvent, payoutLifecycle } from './lifecycle.ts'
+import { createAdvanceRecalls } from './recalls/advance.ts'
+import { type RecallsOfPayouts, recallsBehind, type ReturnOfPayout, settleRecalls } from './recalls/returned.ts'
 import { partyOf, retryDelayAfter, typesOf } from './rules.ts'
 import * as store from './store.ts'
 import type { Decision } from './store-approvals.ts'
@@ -158,12 +160,19 @@ async function write(deps: PayoutsDeps, tx: Tx, moves: readonly PayoutMove[], no
     now,
   )
   await appendEvents(deps, tx, written, now)
-  const refunds = openRefunds(deps, tx, written)
+  // Before the transactions, which whatever locks a recall locks behind it.
+  const recalls = await recallsBehind(
+    tx,
+    written.flatMap(({ payout, move }) => (move.ledger === 'refund' ? [payout] : [])),
+  )
+  const refunds = openRefunds(deps, tx, written, recalls)
   await transactions.moveMany(tx, [...written.flatMap(transactionMove), ...refunds.map(({ move }) => move)])
+  await settleRecalls(tx, createAdvanceRecalls(deps), recalls, refunds)
   for (const { payout, move, cause } of written)
     if (move.ledger === 'refund') {
       const { partnerId, transactionId: id } = payout
-      for (const step of move.steps) await transactions.noteAfterEnd(tx, { partnerId, id }, step, cause)
+      const caused = { ...cause, ...recalledBy(recalls, payout) }
+      for (const step of move.steps) await transactions.noteAfterEnd(tx, { partnerId, id }, step, caused)
     }
   await giveBack(
     tx,
@@ -292,10 +301,20 @@ function eventOf(
     : { ...origin, type, data }
 }
 
-type Refund = { readonly move: Move; readonly credit: Entry }
+type Refund = ReturnOfPayout & { readonly move: Move; readonly credit: Entry }
+
+const recalledBy = (recalls: RecallsOfPayouts, { partnerId, id }: store.PayoutRow): Pick<Cause, 'recallId'> => {
+  const recall = recalls.get(partnerKey(partnerId, id))
+  return recall === undefined ? {} : { recallId: recall.id }
+}
 
 /** After settlement: new transactions, which complete at once and name the transactions that they refund. */
-function openRefunds({ transactions }: PayoutsDeps, tx: Tx, written: readonly Written[]): readonly Refund[] {
+function openRefunds(
+  { transactions }: PayoutsDeps,
+  tx: Tx,
+  written: readonly Written[],
+  recalls: RecallsOfPayouts,
+): readonly Refund[] {
   const refunded = written.filter(({ move }) => move.ledger === 'refund')
   const opened = transactions.openMany(tx, refunded.map(refundOf), new Set())
   return refunded.map((one, index) => {
@@ -305,8 +324,12 @@ function openRefunds({ transactions }: PayoutsDeps, tx: Tx, written: readonly Wr
     const amount = refundedOf(one)
     const moved = { partnerId, currency, amount, partyId: customerId ?? partnerId, reference }
     const accounts = { debit: `settlement.${connector}`, credit: 'balance' } as const
+    const caused = { ...cause, ...recalledBy(recalls, payout) }
     return {
-      move: { partnerId, id, steps: ['Settled', 'Credited'], ...cause, conclusion: { status: 'Completed' } },
+      payout,
+      amount,
+      reference,
+      move: { partnerId, id, steps: ['Settled', 'Credited'], ...caused, conclusion: { status: 'Completed' } },
       credit: entryOf('direct', { ...moved, ...accounts }),
     }
   })

@@ -32,6 +32,8 @@ export type PayoutsDeps = {
   readonly forecastOf: (connector: string, payment: ForecastPayment, at: Date) => Forecast | undefined
   /** STANDING_ORDERS_MAX. */
   readonly ordersMax: number
+  /** Whether the bank of a connector takes recalls. */
+  readonly canRecall: (connector: string) => boolean
   /** PAYOUT_ATTEMPTS_MAX. */
   readonly attemptsMax: number
 }

@@ -11,6 +11,7 @@ import { bulkRoutes } from './bulk/routes.ts'
 import { orderRoutes } from './orders/routes.ts'
 import type { FeeInForce } from './fee-rules.ts'
 import type { LimitNow } from './readable.ts'
+import { recallRoutes } from './recalls/routes.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
 
@@ -18,6 +19,7 @@ export function payoutsRoutes(payouts: Payouts, idempotency: Idempotency): Handl
   return {
     ...bulkRoutes(payouts),
     ...orderRoutes(payouts, idempotency),
+    ...recallRoutes(payouts, idempotency),
     createFiatPayout: async ({ caller, body, ip, nonce }) =>
       toAnswer(await payouts.create(caller, body, ip, nonce), body.idempotencyKey),
     createTokenPayout: async ({ caller, body, ip }) =>

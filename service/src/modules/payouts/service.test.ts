@@ -113,6 +113,7 @@ test('without a bank connector every payout is refused', async () => {
     chooseConnector: () => undefined,
     forecastOf: () => undefined,
     ordersMax: 10_000,
+    canRecall: () => false,
     attemptsMax: 300,
   })
   await assert.rejects(payouts.create(partner.caller, body(), ip), refusal('currency_not_supported'))

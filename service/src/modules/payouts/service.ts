@@ -31,11 +31,12 @@ import { type CoolingOffs, createCoolingOffs } from './cooling-offs.ts'
 import { createEvidence, type Evidence } from './evidence.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
 import { fingerprintOf } from './rules.ts'
+import { createRecalls, type RecallClaim, type Recalls } from './recalls/service.ts'
 import * as store from './store.ts'
 import { erasePage } from './store-erasure.ts'
 import { createCancelWaiting, type WaitingOf } from './waiting.ts'
 
-export type { PayoutClaim }
+export type { PayoutClaim, RecallClaim }
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
 
 export type Payouts = Omit<Progress, 'decide'> &
@@ -43,6 +44,7 @@ export type Payouts = Omit<Progress, 'decide'> &
   BulkPayouts &
   StandingOrders &
   Evidence &
+  Recalls &
   ReadableControls & {
     /** Makes payouts of standing orders that are due. Returns how many orders it has moved on. */
     readonly ordersStep: () => Promise<number>
@@ -149,6 +151,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     ordersStep: createOrdersStep(deps),
     ...createEvidence(deps, get),
     ...createReadableControls(deps),
+    ...createRecalls({ ...deps, get }),
     create: async (caller, body, ip, nonce) => submit(toCall('createFiatPayout', caller, body, ip, nonce)),
     preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
     createToken: async (caller, body, ip) => submit(toCall('createTokenPayout', caller, body, ip, undefined)),

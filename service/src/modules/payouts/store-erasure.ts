@@ -19,10 +19,21 @@ export async function erasePage(
       where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId}
       order by id limit ${rowsMax} for update))
     returning id`)
+  await eraseRecalls(
+    tx,
+    partnerId,
+    rows.map(({ id }) => id),
+  )
   return rows.length < rowsMax
     ? undefined
     : rows
         .map(({ id }) => id)
         .toSorted()
         .at(-1)
+}
+
+async function eraseRecalls(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<void> {
+  await tx.run(sql`/* payouts.eraseRecalls */
+    update payouts.recalls set details = null
+    where partner_id = ${partnerId} and payout_id = any(${payoutIds}::uuid[]) and details is not null`)
 }

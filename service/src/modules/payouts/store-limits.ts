@@ -12,7 +12,14 @@ import {
   sql,
   type Tx,
 } from '../../postgres/index.ts'
-import { type CounterKey, counterPeriods, type Limit, type LimitScope, limitScopes, type PeriodStarts } from './limit-rules.ts'
+import {
+  type CounterKey,
+  counterPeriods,
+  type Limit,
+  type LimitScope,
+  limitScopes,
+  type PeriodStarts,
+} from './limit-rules.ts'
 
 const columns = sql`partner_id, id, scope, scope_id, currency, period, amount`
 

@@ -48,12 +48,12 @@ async function* linesOf(pages: ReturnType<Changes['pages']>): AsyncGenerator<Uin
   }
 }
 
-function toRelated({ transaction: { row }, related }: Related): ResponseOf<'listRelatedTransactions'> {
-  const { reference, quoteId, userAmount, userCurrency } = row
+function toRelated({ transaction, related }: Related): ResponseOf<'listRelatedTransactions'> {
+  const { reference, quoteId, userAmount, userCurrency } = transaction.row
   const isExchange = quoteId !== null && userAmount !== null && userCurrency !== null
   return {
     reference,
-    data: related.map(({ relation, transaction: { row: other } }) => ({
+    data: related.map(({ relation, transaction: { row: other, timeline } }) => ({
       relation,
       reference: other.reference,
       type: other.type,
@@ -61,10 +61,17 @@ function toRelated({ transaction: { row }, related }: Related): ResponseOf<'list
       amount: writeAmount(other.amount, other.currency),
       currency: other.currency,
       status: other.status,
+      ...recallOf(relation === 'Original' ? transaction.timeline : relation === 'Return' ? timeline : []),
       createdAt: other.createdAt.toISOString(),
     })),
     ...(isExchange ? { fx: { quoteId, userAmount: writeAmount(userAmount, userCurrency), userCurrency } } : {}),
   }
+}
+
+/** The timeline of a return names the recall that brought the money. */
+function recallOf(timelineOfReturn: TransactionView['timeline']): { readonly recallId?: string } {
+  const recallId = timelineOfReturn.find((entry) => entry.recallId !== undefined)?.recallId
+  return recallId === undefined ? {} : { recallId }
 }
 
 const toProof = ({
@@ -82,13 +89,14 @@ function toTimeline({ row, timeline }: TransactionView): ResponseOf<'getTransact
   return {
     reference: row.reference,
     status: row.status,
-    data: timeline.map(({ step, status, createdAt, actor, reason }, index) => ({
+    data: timeline.map(({ step, status, createdAt, actor, reason, recallId }, index) => ({
       sequence: index + 1,
       step,
       status,
       createdAt,
       ...(actor === undefined ? {} : { actor: actorNames[actor] }),
       ...(reason === undefined ? {} : { reason: { code: reason, text: reasonOf(reason).details } }),
+      ...(recallId === undefined ? {} : { recallId }),
     })),
   }
 }

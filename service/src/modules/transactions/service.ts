@@ -77,8 +77,8 @@ export type Exchange = {
   readonly quoteExpiresAt: Date
 }
 
-/** Who caused a step, by default the `worker`, and the bank's code of ISO 20022 for it. */
-export type Cause = { readonly actor?: Actor; readonly reason?: string | null }
+/** Who caused a step, by default the `worker`; the code of ISO 20022 for it; and the recall that it is of, or by which money came back. */
+export type Cause = { readonly actor?: Actor; readonly reason?: string | null; readonly recallId?: string }
 
 export type RequestedReference = Pick<NewTransaction, 'partnerId' | 'reference'>
 /** By `partnerKey(partnerId, reference)`. */
@@ -289,7 +289,7 @@ const entries = (
   steps: readonly TimelineStep[],
   status: store.TimelineEntry['status'],
   now: Date,
-  { actor = 'worker', reason = null }: Cause,
+  { actor = 'worker', reason = null, recallId }: Cause,
   record: string | undefined,
 ) =>
   JSON.stringify(
@@ -299,6 +299,7 @@ const entries = (
       createdAt: now.toISOString(),
       actor,
       ...(reason === null ? {} : { reason }),
+      ...(recallId === undefined ? {} : { recallId }),
       ...(record === undefined ? {} : { record }),
     })),
   )

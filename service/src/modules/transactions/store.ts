@@ -72,6 +72,8 @@ export type TimelineEntry = {
   readonly actor?: Actor
   /** Code of ISO 20022 by which a bank gave its reason, as it sent it. */
   readonly reason?: string
+  /** The recall that the step is of, or by which the money came back. */
+  readonly recallId?: string
   /** The audit record of the step. */
   readonly record?: string
 }

@@ -14,6 +14,7 @@ import { createIncoming } from './incoming.ts'
 import { createMakeFiles } from './make.ts'
 import { createMakeRecalls } from './make-recalls.ts'
 import { createNotificationsOf } from './notifications.ts'
+import { createTakeRecall } from './recalls.ts'
 import { createRecentBytes } from './recent-bytes.ts'
 import { createSubmit, storedAnswers } from './submit.ts'
 
@@ -42,6 +43,7 @@ const limits = { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: callTi
 export function createIsoBank(deps: BankDeps, observe?: BankObserver): IsoBank {
   const { id } = deps.rules
   const submit = createSubmit(deps)
+  const takeRecall = createTakeRecall(deps)
   const recent = createRecentBytes()
   const makePayments = createMakeFiles(deps, recent, (payments) => observe?.fileMade(id, 'pain.001', payments))
   const makeRecalls = createMakeRecalls(deps, (payments) => observe?.fileMade(id, 'camt.055', payments))
@@ -60,6 +62,7 @@ export function createIsoBank(deps: BankDeps, observe?: BankObserver): IsoBank {
         const found = await untilAborted(storedAnswers(deps, keys), options)
         return keys.map((key) => found.get(partnerKey(key.partnerId, key.id)))
       },
+      recall: async (request, options) => untilAborted(takeRecall(request), options),
       ...createNotificationsOf(deps),
     },
     steps: {

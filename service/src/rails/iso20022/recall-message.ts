@@ -43,6 +43,7 @@ export function recallMessage(
         money: { currency: recall.currency, minor: recall.amount },
         executionDate: executionDateOf(recall.schemeApplied, original.madeAt, rules),
         reason: recall.reason,
+        ...(recall.details === null ? {} : { text: recall.details }),
       })),
   })
   return messageOf([...parts], recalls)

@@ -19,6 +19,10 @@ export type Report = {
   | { readonly kind: 'credit.booked'; readonly facts: Credit }
   | { readonly kind: 'credit.reversed'; readonly facts: { readonly money: Money; readonly details: string } }
   | { readonly kind: 'debit.booked'; readonly facts: Debit }
+  | {
+      readonly kind: 'recall.answered'
+      readonly facts: { readonly instructionId: string; readonly accepted: boolean; readonly reasonCode: string | null }
+    }
   | { readonly kind: 'oddity'; readonly facts: { readonly what: Oddity; readonly details: string } }
 )
 
@@ -41,6 +45,17 @@ export const settledId = (connector: string, { partnerId, id }: InstructionKey):
 
 export const rejectedId = (connector: string, { partnerId, id }: InstructionKey, attempt: number): string =>
   derivedTimeId(nilId, 'rejected', connector, partnerId, id, String(attempt))
+
+/** A bank may change its answer: each one is reported once. */
+export function recallAnswer(
+  connector: string,
+  { partnerId, id: subjectId, instructionId }: InstructionKey & { readonly instructionId: string },
+  accepted: boolean,
+  reasonCode: string | null,
+): Report {
+  const id = derivedTimeId(nilId, 'recall', connector, partnerId, subjectId, String(accepted), reasonCode ?? '')
+  return { partnerId, id, subjectId, kind: 'recall.answered', facts: { instructionId, accepted, reasonCode } }
+}
 
 /** `names`: what the oddity is about. The same ones are the same case. `subjectId`: what it is about, where that has an id. */
 export function oddity(

@@ -6,6 +6,7 @@ import type { BankDeps } from './deps.ts'
 import { readInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
 import { oddity, rejectedId, type Report, settledId, writeReports } from './reports.ts'
+import { writeAnswers } from './recall-answers.ts'
 import { createRequeue } from './requeue.ts'
 import { byShard } from './shards.ts'
 import * as store from './store-words.ts'
@@ -254,7 +255,7 @@ async function noteFile(
   const refused = await store.recallsByIds(tx, rules.id, { ids: [], instructionIds: [], fileIds: [file.id] })
   const answer = { status: 'Refused', answerCode: code, answerDetails: reasonText(reasons) } as const
   const answered = refused.map(({ partnerId, id }) => ({ partnerId, id, ...answer }))
-  for (const group of byShard(tx, answered)) store.answerRecalls(tx, group, clock.now())
+  await writeAnswers(tx, rules.id, answered, clock.now())
 }
 
 function oddities(

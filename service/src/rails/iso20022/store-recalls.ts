@@ -7,17 +7,22 @@ export type NewRecall = InstructionKey & {
   readonly connector: string
   readonly instructionId: string
   readonly reason: string
+  /** For the other bank. */
+  readonly details: string | null
   readonly requestedBy: string
   readonly now: Date
 }
 
-/** Returns 1, or 0 if the payment has a recall. */
+/** Returns 1, or 0 if the payment has a recall that is open or was agreed to. */
 export function insertRecall(tx: Tx, row: NewRecall): Promise<number> {
   return tx.run(sql`/* rails.insertRecall */
-    insert into rails.iso_recalls (partner_id, id, connector, instruction_id, reason, requested_by, status, created_at, updated_at)
-    values (${row.partnerId}, ${row.id}, ${row.connector}, ${row.instructionId}, ${row.reason}, ${row.requestedBy}, 'Queued',
-      ${row.now}, ${row.now})
-    on conflict (partner_id, instruction_id) do nothing`)
+    insert into rails.iso_recalls (partner_id, id, connector, instruction_id, reason, details, requested_by, status,
+      created_at, updated_at)
+    select ${row.partnerId}::uuid, ${row.id}::uuid, ${row.connector}, ${row.instructionId}::uuid, ${row.reason}, ${row.details},
+      ${row.requestedBy}, 'Queued', ${row.now}::timestamptz, ${row.now}::timestamptz
+    where not exists (select from rails.iso_recalls
+      where partner_id = ${row.partnerId} and instruction_id = ${row.instructionId} and status in ('Accepted', 'Returned'))
+    on conflict do nothing`)
 }
 
 /** A recall with its payment. `fileId` and `batchId`: of the payment. */
@@ -27,11 +32,12 @@ export type RecalledPayment = Pick<
 > & {
   readonly recallId: string
   readonly reason: string
+  readonly details: string | null
   readonly fileId: string
   readonly batchId: string
 }
 
-const facts = sql`recall.partner_id, instruction.id, recall.id as recall_id, recall.reason, instruction.end_to_end_id,
+const facts = sql`recall.partner_id, instruction.id, recall.id as recall_id, recall.reason, recall.details, instruction.end_to_end_id,
   instruction.currency, instruction.amount, instruction.scheme_applied, instruction.attempt, instruction.file_id,
   instruction.batch_id`
 
@@ -125,8 +131,16 @@ export type RecallView = {
   readonly updatedAt: Date
 }
 
+const viewed = sql`id, reason, requested_by, status, file_id, answer_code, answer_details, created_at, updated_at`
+
+/** The newest one of a payment. */
 export function recallOf(tx: Tx, { partnerId, id }: InstructionKey): Promise<RecallView | undefined> {
   return tx.row<RecallView>(sql`/* rails.recallOf */
-    select id, reason, requested_by, status, file_id, answer_code, answer_details, created_at, updated_at
-    from rails.iso_recalls where partner_id = ${partnerId} and instruction_id = ${id}`)
+    select ${viewed} from rails.iso_recalls where partner_id = ${partnerId} and instruction_id = ${id}
+    order by created_at desc, id desc limit 1`)
+}
+
+export function recallById(tx: Tx, { partnerId, id }: InstructionKey): Promise<RecallView | undefined> {
+  return tx.row<RecallView>(sql`/* rails.recallById */
+    select ${viewed} from rails.iso_recalls where partner_id = ${partnerId} and id = ${id}`)
 }

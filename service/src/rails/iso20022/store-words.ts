@@ -182,7 +182,7 @@ export function markMissing(
 
 export type RecallRow = InstructionKey & { readonly instructionId: string; readonly fileId: string | null }
 
-/** By their own ids, those of their instructions, or the file of the request. */
+/** By their own ids, those of their instructions, or the file of the request. Newest first. */
 export function recallsByIds(
   tx: Tx,
   connector: string,
@@ -199,7 +199,8 @@ export function recallsByIds(
       unprepared(sql`/* rails.recallsByIds */
       select partner_id, id, instruction_id, file_id from rails.iso_recalls
       where connector = ${connector} and (id = any(${[...ids]}::uuid[]) or instruction_id = any(${[...instructionIds]}::uuid[])
-        or file_id = any(${[...fileIds]}::uuid[]))`),
+        or file_id = any(${[...fileIds]}::uuid[]))
+      order by created_at desc, id desc`),
     ),
   )
 }
@@ -210,17 +211,22 @@ export type RecallAnswered = InstructionKey & {
   readonly answerDetails: string | null
 }
 
-/** An answer that comes late changes nothing about a payment that has come back. */
-export function answerRecalls(tx: Tx, rows: readonly RecallAnswered[], now: Date): void {
+/** An answer that comes late changes nothing about a payment that has come back. Answers those that it changes. */
+export function answerRecalls(
+  tx: Tx,
+  rows: readonly RecallAnswered[],
+  now: Date,
+): Promise<readonly (InstructionKey & Pick<RecallRow, 'instructionId'>)[]> {
   const column = columnOf(rows)
-  tx.later(
+  return tx.rows(
     unprepared(sql`/* rails.answerRecalls */
     update rails.iso_recalls recall set status = given.status, answer_code = given.answer_code,
       answer_details = given.answer_details, updated_at = ${now}
     from unnest(${column('id')}::uuid[], ${column('status')}::text[], ${column('answerCode')}::text[],
         ${column('answerDetails')}::text[]) as given (id, status, answer_code, answer_details)
     where ${ofPartners(column('partnerId'), sql`recall.partner_id`)} and recall.id = given.id
-      and (recall.status in ('Queued', 'Sent', 'Pending') or recall.status <> 'Returned' and given.status <> 'Pending')`),
+      and (recall.status in ('Queued', 'Sent', 'Pending') or recall.status <> 'Returned' and given.status <> 'Pending')
+    returning recall.partner_id, recall.id, recall.instruction_id`),
   )
 }
 

@@ -3,7 +3,7 @@
  * creditor name selects the outcome; every other instruction settles.
  */
 import type { DepositOutcome, ErrorKey } from '@partner-payments/wire'
-import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
+import { amountText, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
 import type { IncomingDebtor, Money } from '../port.ts'
 
 /** `reasonCode`: ISO 20022, ExternalStatusReason1Code and ExternalReturnReason1Code. */
@@ -94,6 +94,25 @@ const simulated: Readonly<Record<string, keyof typeof behaviours>> = {
   failed: 'rejected',
 }
 
+/** How the bank of the recipient answers a recall. */
+type RecallBehaviour =
+  /** It agrees, and sends the money back, without `keptMinor`. */
+  | { readonly kind: 'return'; readonly keptMinor: bigint; readonly afterMs: number }
+  | { readonly kind: 'refuse'; readonly reasonCode: string }
+  | { readonly kind: 'silent' }
+
+/** By the exact amount of the payment, in any currency. Every other recall is agreed to, and the whole amount comes back. */
+const recallAmounts: Readonly<Record<string, RecallBehaviour>> = {
+  '4001.11': { kind: 'refuse', reasonCode: 'NOAS' },
+  '4001.12': { kind: 'silent' },
+  '4001.13': { kind: 'return', keptMinor: 1000n, afterMs: 0 },
+  // Behind the 15 business days in which an answer is due.
+  '4001.14': { kind: 'return', keptMinor: 0n, afterMs: 30 * dayMs },
+}
+
+const recallBehaviourOf = ({ amount, currency }: Money): RecallBehaviour =>
+  recallAmounts[amountText(amount, currency)] ?? { kind: 'return', keptMinor: 0n, afterMs: 0 }
+
 export function behaviourOf(instruction: {
   readonly amount: Minor
   readonly currency: Currency
@@ -113,6 +132,8 @@ export type PlannedNotification = {
   readonly kind: string
   readonly afterSteps: number
   readonly payload: Readonly<Record<string, unknown>>
+  /** Besides the steps. */
+  readonly afterMs?: number
 }
 
 /** What the bank keeps of a payment that it settles short, in minor units. */
@@ -151,6 +172,31 @@ export function notificationsOfInstruction(behaviour: Behaviour, money: Money): 
     case 'refuse':
       return []
   }
+}
+
+/** `of`: its subject. */
+type PlannedRecallNotification = PlannedNotification & { readonly of: 'recall' | 'payment' }
+
+/** The answer, and the money that comes with it; nothing from a bank that is silent. */
+export function notificationsOfRecall(instructionId: string, money: Money): readonly PlannedRecallNotification[] {
+  const behaviour = recallBehaviourOf(money)
+  if (behaviour.kind === 'silent') return []
+  const answer = { kind: 'recall.answered', afterSteps: 1, of: 'recall' } as const
+  if (behaviour.kind === 'refuse') {
+    const { reasonCode } = behaviour
+    return [{ ...answer, payload: { instructionId, accepted: false, reasonCode } }]
+  }
+  const { keptMinor, afterMs } = behaviour
+  const returned = {
+    errorKey: 'BankRejection',
+    details: 'The payment came back because it was recalled.',
+    reasonCode: 'FOCR',
+    ...moneyOf({ ...money, amount: money.amount - keptMinor }),
+  }
+  return [
+    { ...answer, afterMs, payload: { instructionId, accepted: true, reasonCode: null } },
+    { kind: 'payout.returned', afterSteps: 2, afterMs, of: 'payment', payload: returned },
+  ]
 }
 
 const failure = ({ errorKey, details, reasonCode }: Reason) => ({ errorKey, details, reasonCode })

@@ -17,6 +17,8 @@ import {
   type InstructionKey,
   type InstructionOutcome,
   type Money,
+  type RecallOutcome,
+  type RecallRequest,
 } from '../port.ts'
 import {
   type Behaviour,
@@ -24,6 +26,7 @@ import {
   notificationsOfDeposit,
   notificationOf,
   notificationsOfInstruction,
+  notificationsOfRecall,
   type PlannedNotification,
 } from './script.ts'
 import { untilAborted } from '../until-aborted.ts'
@@ -68,6 +71,7 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
 
   const schedule = createSchedule(deps)
   const receive = createReceive(deps, schedule)
+  const receiveRecall = createReceiveRecall(deps, schedule)
 
   /** Whether the bank cannot be reached for this attempt, as the behaviour of the instruction says. */
   const isUnreachable = (instruction: Instruction): boolean => {
@@ -97,6 +101,7 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
       const found = new Map(rows.flat().map((row) => [keyOf(row), toAcknowledgement(row)]))
       return keys.map((key) => found.get(keyOf(key)))
     },
+    recall: async (request, options) => untilAborted(receiveRecall(request), options),
     notifications: async (notificationsMax, options) => {
       const due = store.dueNotifications(db, clock.now(), notificationsMax)
       return (await untilAborted(due, options)).map(toNotification)
@@ -130,13 +135,13 @@ const createSchedule =
   (tx, subjects) => {
     const now = clock.now()
     const rows = subjects.flatMap(({ partnerId, subjectId, planned }) =>
-      planned.map(({ kind, afterSteps, payload }) => ({
+      planned.map(({ kind, afterSteps, payload, afterMs = 0 }) => ({
         partnerId,
         id: newId(),
         subjectId,
         kind,
         payload: JSON.stringify(payload),
-        dueAt: after(now, afterSteps * stepMs),
+        dueAt: after(now, afterSteps * stepMs + afterMs),
       })),
     )
     if (rows.length > 0) store.insertNotifications(tx, rows)
@@ -185,6 +190,26 @@ function createReceive({ db, clock }: SandboxBankDeps, schedule: Schedule) {
     return new Map(received.flat())
   }
 }
+
+/** Records a request, and schedules what follows one that is new, in one transaction. */
+const createReceiveRecall =
+  ({ db, clock }: SandboxBankDeps, schedule: Schedule) =>
+  (request: RecallRequest): Promise<RecallOutcome> =>
+    db.transaction(async (tx) => {
+      const { partnerId, id, instructionId, reason } = request
+      const payment = await store.paymentOf(tx, partnerId, instructionId)
+      if (payment === undefined)
+        return { taken: false, details: 'The bank does not have the payment.', reasonCode: 'NOOR' }
+      const row = { partnerId, id, instructionId, reason, receivedAt: clock.now() }
+      if ((await store.receiveRecall(tx, row)) > 1) return { taken: true }
+      const planned = notificationsOfRecall(instructionId, payment)
+      const about = (of: 'recall' | 'payment') => planned.filter((each) => each.of === of)
+      schedule(tx, [
+        { partnerId, subjectId: id, planned: about('recall') },
+        { partnerId, subjectId: instructionId, planned: about('payment') },
+      ])
+      return { taken: true }
+    })
 
 const keyOf = ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) => partnerKey(partnerId, id)
 

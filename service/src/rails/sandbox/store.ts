@@ -1,7 +1,8 @@
 /** All SQL of the sandbox bank. */
 import type { ErrorKey } from '@partner-payments/wire'
 import { acrossPartners, dueWork, insertBy, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
-import type { Instruction, InstructionKey } from '../port.ts'
+import { present } from '../../kernel/index.ts'
+import type { Instruction, InstructionKey, Money } from '../port.ts'
 
 export type InstructionRow = {
   readonly accepted: boolean
@@ -67,6 +68,25 @@ export function instructionsByIds(
     select partner_id, id, accepted, error_key, error_details, reason_code, times_received
     from rails.sandbox_instructions
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
+}
+
+/** What the bank has paid by an instruction. */
+export function paymentOf(tx: Tx, partnerId: string, id: string): Promise<Money | undefined> {
+  return tx.row<Money>(sql`/* rails.paymentOf */
+    select amount, currency from rails.sandbox_instructions where partner_id = ${partnerId} and id = ${id} and accepted`)
+}
+
+/** How often the bank has the request: 1 if it is new. */
+export async function receiveRecall(
+  tx: Tx,
+  row: InstructionKey & { readonly instructionId: string; readonly reason: string; readonly receivedAt: Date },
+): Promise<number> {
+  const [received] = await tx.rows<{ timesReceived: number }>(sql`/* rails.receiveRecall */
+    insert into rails.sandbox_recalls (partner_id, id, instruction_id, reason, times_received, received_at)
+    values (${row.partnerId}, ${row.id}, ${row.instructionId}, ${row.reason}, 1, ${row.receivedAt})
+    on conflict (partner_id, id) do update set times_received = sandbox_recalls.times_received + 1
+    returning times_received`)
+  return present(received, 'a request is stored').timesReceived
 }
 
 const newNotifications = insertBy<NotificationRow & { readonly dueAt: Date }>(

@@ -1,0 +1,43 @@
+/** Recalls of payouts on their way to a bank: claim what is due, ask the bank, record its answer. */
+import { Unreachable } from '../api/index.ts'
+import type { RecallClaim } from '../modules/payouts/index.ts'
+import type { Connector, RecallOutcome } from '../rails/index.ts'
+import { endOfCall, inTime } from './calls.ts'
+import type { SettlementDeps } from './deps.ts'
+
+const recallsPerStepMax = 50
+
+/**
+ * Gives due recalls of a connector to its bank, and answers how many. One call for each: they are few, and one that breaks it is alone.
+ * An earlier attempt may have reached the bank, which knows the request by its id.
+ */
+export async function sendDueRecalls(deps: SettlementDeps, connector: Connector): Promise<number> {
+  if (connector.recall === undefined) return 0
+  const claims = await deps.payouts.claimRecalls(connector.id, recallsPerStepMax)
+  for (const claim of claims) await send(deps, connector, claim)
+  return claims.length
+}
+
+async function send({ log, payouts }: SettlementDeps, connector: Connector, claim: RecallClaim): Promise<void> {
+  const { id: recallId, payoutId } = claim
+  try {
+    const outcome = await ask(connector, claim)
+    if (outcome === 'unknown') await payouts.recallPostponed(claim)
+    else if (!outcome.taken) {
+      log.warn({ connector: connector.id, recallId, payoutId, details: outcome.details }, 'recall not taken')
+      await payouts.recallDeclined(claim, outcome.reasonCode)
+    } else if (outcome.notBefore !== undefined) await payouts.recallPostponed(claim, outcome.notBefore)
+    else await payouts.recallTaken(claim)
+  } catch (error) {
+    const facts = { err: error, connector: connector.id, recallId, payoutId }
+    if (error instanceof Unreachable) log.warn(facts, 'bank unreachable')
+    else log.error(facts, 'recall failed')
+    await payouts.recallPostponed(claim)
+  }
+}
+
+async function ask(connector: Connector, claim: RecallClaim): Promise<RecallOutcome> {
+  const { partnerId, id, instructionId, reason, details, requestedName } = claim
+  const request = { partnerId, id, instructionId, reason, details, requestedBy: requestedName }
+  return inTime(endOfCall(connector), async (options) => (await connector.recall?.(request, options)) ?? 'unknown')
+}

@@ -1,0 +1,26 @@
+/** Runs the code of the guide on recalls unchanged. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startTestService } from '../support/service.ts'
+import { programOf } from './extract.ts'
+import { assertLine, runTypeScript } from './run.ts'
+
+const guide = new URL('../../docs/guides/recalls.md', import.meta.url)
+
+let service: Awaited<ReturnType<typeof startTestService>>
+before(async () => {
+  service = await startTestService()
+})
+after(() => service?.dispose())
+
+test('the code of the guide runs: a request, the money, a refusal and another reason', async () => {
+  const { text, blocks } = programOf(guide, 'ts')
+  assert.equal(blocks, 5)
+  const lines = await runTypeScript(service, text)
+  assertLine(lines, /^Requested for DUPL, of 12\.50 EUR$/)
+  assertLine(lines, /^Accepted: 12\.50 came back, 0\.00 was kept$/)
+  assertLine(lines, /^Return by the recall: true$/)
+  assertLine(lines, /^Refused: NOAS$/)
+  assertLine(lines, /^409 recall_exists$/)
+  assertLine(lines, /^2 recalls, the newest for FRAD$/)
+})
