@@ -77,8 +77,15 @@ export type Exchange = {
   readonly quoteExpiresAt: Date
 }
 
-/** Who caused a step, by default the `worker`, and the bank's code of ISO 20022 for it. */
-export type Cause = { readonly actor?: Actor; readonly reason?: string | null }
+/**
+ * Who caused a step, by default the `worker`, and the bank's code of ISO 20022 for it. by: the service account of the partner, for
+ * the audit log.
+ */
+export type Cause = {
+  readonly actor?: Actor
+  readonly by?: { readonly id: string; readonly name: string }
+  readonly reason?: string | null
+}
 
 export type RequestedReference = Pick<NewTransaction, 'partnerId' | 'reference'>
 /** By `partnerKey(partnerId, reference)`. */
