@@ -3,6 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { payeeOf } from './payments.ts'
 import { refusalOf, type Chapter, type Stage } from './stage.ts'
 
+/** A busy machine needs seconds for a request, and a date must lie ahead. */
+const aheadMs = 5000
+
 export const orders: Chapter = {
   name: 'orders',
   title: 'standing orders: dates ahead, and a first execution',
@@ -29,7 +32,7 @@ export const orders: Chapter = {
 }
 
 async function execution({ client, until, say, show }: Stage, beneficiaryId: string): Promise<void> {
-  const soon = new Date(Date.now() + 2000).toISOString()
+  const soon = new Date(Date.now() + aheadMs).toISOString()
   say(`One payout is ordered for ${soon.slice(0, 19)}.`)
   const { id } = await client.payouts.createStandingOrder({
     beneficiaryId,
