@@ -1,6 +1,7 @@
 /**
  * `npm run demo`: a partner's whole day against a service of its own. It receives and verifies webhooks, and reconciles
- * everything at the end. `--full` adds payers, exchange, wallets and reports, and shows every value that a transaction can have.
+ * everything at the end. Chapters follow: customers, payees, accounts, controls and more, each with a partner of its own. `--chapter NAME`
+ * runs one of them alone. `--full` adds payers, exchange, wallets and reports, and shows every value that a transaction can have.
  * `--bank iso20022` runs the day over files of ISO 20022, with the test bank beside the service. `--kill` kills the service (and that
  * bank) repeatedly; `--keep` keeps the data. Exit code 0 if all checks agree.
  */
@@ -11,14 +12,16 @@ import { parseArgs } from 'node:util'
 import { createClient } from '@partner-payments/sdk'
 import { auditLedger } from './ledger-audit.ts'
 import { shortName } from './causes.ts'
+import { chapters, runChapters } from './chapters/index.ts'
 import { type Day, runDay } from './day.ts'
 import { runFull } from './full/run.ts'
+import type { Chapter } from './chapters/stage.ts'
 import { type DemoBank, startDemoBank, withBank } from './iso/bank.ts'
 import { checkBooks } from './iso/checks.ts'
 import { runIsoDay } from './iso/day.ts'
 import { createKill } from './kills.ts'
 import { amountText, minorOf } from './money.ts'
-import { createPrint, write } from './print.ts'
+import { type Print, createPrint, write } from './print.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { type Check, type Reconciliation, reconcile } from './reconcile.ts'
 import { createService, type Service, type StopMode } from './service.ts'
@@ -29,6 +32,8 @@ type Options = {
   readonly full: boolean
   readonly kill: boolean
   readonly keep: boolean
+  /** Only this one, without the day. */
+  readonly chapter: Chapter | undefined
   readonly bank: 'sandbox' | 'iso20022'
 }
 
@@ -36,39 +41,70 @@ const bankDelayMs = 200
 const deadlineMs = 30_000
 /** Allows for the restarts, and for the leases of the killed processes. */
 const deadlineAfterKillMs = 90_000
+/** A payout that waits for a decision is looked at every 30 seconds. */
+const chapterDeadlineMs = 90_000
 
 function readOptions(): Options {
   const boolean = { type: 'boolean', default: false } as const
   const bankOption = { type: 'string', default: 'sandbox' } as const
-  const { bank, ...rest } = parseArgs({
-    options: { full: boolean, kill: boolean, keep: boolean, bank: bankOption },
+  const { bank, chapter, ...rest } = parseArgs({
+    options: { full: boolean, kill: boolean, keep: boolean, bank: bankOption, chapter: { type: 'string' } },
   }).values
   if (bank !== 'sandbox' && bank !== 'iso20022') throw new Error('--bank is sandbox or iso20022')
   if (bank === 'iso20022' && rest.full) throw new Error('--full is for the sandbox bank')
-  return { ...rest, bank }
+  if (chapter === undefined) return { ...rest, bank, chapter }
+  const found = chapters.find(({ name }) => name === chapter)
+  if (found === undefined) throw new Error(`--chapter is one of ${chapters.map(({ name }) => name).join(', ')}`)
+  if (bank === 'iso20022' || rest.full || rest.kill)
+    throw new Error('--chapter is for the sandbox bank, without the day')
+  return { ...rest, bank, chapter: found }
 }
 
-/** Runs the day, prints its table and its reconciliation, and returns whether all checks agree. */
-async function run({ full, kill }: Options, service: Service, receiver: Receiver, bank?: DemoBank): Promise<boolean> {
+/** Runs the day and the chapters, or one chapter; prints the tables, and returns whether all checks agree. */
+async function run(options: Options, service: Service, receiver: Receiver, bank?: DemoBank): Promise<boolean> {
   const print = createPrint()
   print('service', `starting, data in ${service.dataDir}`)
   await service.start()
   print('service', `listens on ${service.baseUrl}`)
+  const day =
+    options.chapter === undefined ? await runWithDay({ ...options, service, receiver, bank, print }) : undefined
+  const chosen = options.chapter === undefined ? chaptersWith(options) : [options.chapter]
+  const shown = await runChapters({ service, print, until: createUntil(chapterDeadlineMs) }, chosen)
+  const checks = [...(day?.checks ?? []), ...shown, ...(shown.length === 0 ? [] : await auditAgain(service.dataDir))]
+  write(`\n${day === undefined ? '' : `${day.table}\n\n`}${reportOf(checks)}`)
+  return checks.every(({ differences }) => differences.length === 0)
+}
+
+/** They are about the service at work: with its bank of the sandbox, and without kills. */
+const chaptersWith = ({ kill, bank }: Options): readonly Chapter[] => (kill || bank !== 'sandbox' ? [] : chapters)
+
+/** The chapters have moved money, too. */
+async function auditAgain(dataDir: string): Promise<readonly Check[]> {
+  return (await auditLedger(dataDir)).map((check) => ({ ...check, title: `${check.title} after the chapters` }))
+}
+
+type Setting = Pick<Options, 'full' | 'kill'> & {
+  readonly service: Service
+  readonly receiver: Receiver
+  readonly bank: DemoBank | undefined
+  readonly print: Print
+}
+
+async function runWithDay({ full, kill, service, receiver, bank, print }: Setting) {
+  const { dataDir } = service
   // The client retries requests while the service restarts.
   const client = createClient({ ...service.credentials(), baseUrl: service.baseUrl, ...(kill && { retries: 20 }) })
   const until = createUntil(kill ? deadlineAfterKillMs : deadlineMs)
-  const context = { client, receiver, dataDir: service.dataDir, print, until }
+  const context = { client, receiver, dataDir, print, until }
   const killer = kill ? createKill(bank ? withBank(service, bank) : service, print, until) : undefined
   const day = bank ? await runIsoDay(context, bank, killer) : await runDay(context, killer)
   print('checks', 'reconciling')
   const { checks, transactions } = await reconcile(context, day, kill)
-  const { dataDir } = service
   const audited = bank
     ? [...checks, ...(await auditLedger(dataDir)), ...(await checkBooks(dataDir, await bank.book(), until))]
     : [...checks, ...(await auditLedger(dataDir, day.payments))]
   const all = full ? [...audited, ...(await runFull({ ...context, operator: service.operator }))] : audited
-  write(`\n${tableOf(day, transactions, receiver)}\n\n${reportOf(all)}`)
-  return all.every(({ differences }) => differences.length === 0)
+  return { checks: all, table: tableOf(day, transactions, receiver) }
 }
 
 function tableOf(day: Day, transactions: Reconciliation['transactions'], receiver: Receiver): string {

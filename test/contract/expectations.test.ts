@@ -1,5 +1,6 @@
 /** Refusals name what is expected: allowed values, formats with an example, bounds, positions, known names. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { formatMeanings, patternMeanings } from '@partner-payments/wire'
 import { type Call, type JsonObject, listAt, textAt } from '../support/client.ts'
@@ -45,6 +46,12 @@ const refusals: readonly Refused[] = [
   get('/v1/webhooks/event-types?x=1', '/query/x', /; it has no parameters$/),
   get('/v1/payouts?cursor=x', '/query/cursor', /`nextCursor` of its previous page/),
   get('/v1/events?types=x', '/query/types', /one of partner\.customer\.deposit\.created, /),
+  post(
+    '/v1/payouts/fiat/preview',
+    { amount: 0, currency: 'EUR', beneficiaryId: randomUUID() },
+    '/amount',
+    /a JSON number from 0\.01 to 10000000, for example 12\.50$/,
+  ),
   post('/v1/webhooks', { url: 'x' }, '/url', /an absolute URL of 1 to 2048 characters, for example https:/),
   post('/v1/webhooks', { url: 'https://example.com', signature: 'v2' }, '/signature', /one of v1, v1a$/),
   post('/v1/webhooks', { url: 'https://example.com', apiVersion: 3 }, '/apiVersion', /the integer 2$/),

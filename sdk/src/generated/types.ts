@@ -2565,7 +2565,7 @@ export type OperationResults = {
     })[]
   }
   readonly listCustomerChanges: CustomerChangePage
-  readonly exportCustomer: ReadableStream<Uint8Array>
+  readonly exportCustomer: ReadableStream<Uint8Array<ArrayBuffer>>
   readonly eraseCustomer: CustomerErasure
   readonly updateCustomer: Customer
   readonly getFxRates: {
@@ -3358,7 +3358,7 @@ export type OperationResults = {
     readonly expiresAt: string
   }
   readonly deleteReport: void
-  readonly getReportContent: ReadableStream<Uint8Array>
+  readonly getReportContent: ReadableStream<Uint8Array<ArrayBuffer>>
   readonly simulateDeposit: Simulated
   readonly simulateFxRates: {
     /** From this time on the change holds. */
@@ -3408,7 +3408,7 @@ export type OperationResults = {
   readonly simulateChainBlocks: SimulatedBlocks
   readonly diagnoseSignature: SignatureDiagnosis
   readonly listTransactions: TransactionPage
-  readonly exportTransactions: ReadableStream<Uint8Array>
+  readonly exportTransactions: ReadableStream<Uint8Array<ArrayBuffer>>
   readonly getTransaction: Transaction
   readonly getTransactionProof: {
     /** Your partner id. */
@@ -4119,7 +4119,7 @@ export type Namespaces = {
      * `GET /v1/customers/{id}/export`, permission `customers:read`.
      * Problem codes: not_found.
      */
-    readonly export: (id: string, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>
+    readonly export: (id: string, options?: CallOptions) => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>
     /**
      * Erase a customer.
      *
@@ -5680,7 +5680,7 @@ export type Namespaces = {
      * `GET /v1/reports/{id}/content`, permission `reports:read`.
      * Problem codes: not_found, report_not_ready, range_not_satisfiable.
      */
-    readonly getContent: (id: string, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>
+    readonly getContent: (id: string, options?: CallOptions) => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>
   }
   readonly simulations: {
     /**
@@ -5875,7 +5875,7 @@ export type Namespaces = {
      *
      * `GET /v1/exports/transactions`, permission `transactions:read`.
      */
-    readonly export: (query?: ExportTransactionsQuery, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>
+    readonly export: (query?: ExportTransactionsQuery, options?: CallOptions) => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>
     /**
      * Retrieve a transaction.
      *

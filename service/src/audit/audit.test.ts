@@ -263,14 +263,14 @@ test('each step of a payment has a record in its transaction, and the steps are 
   const partner = await addPartner(service, 1_000_000n)
   const { partnerId, caller } = partner
   const { payout } = await pay(service, { ...partner, caller: { ...caller, requestId: 'request-7' } }, '12.50')
-  await service.payouts.cancel(partnerId, payout.id)
+  await service.payouts.cancel(partnerId, payout.id, { id: caller.serviceAccountId, name: caller.name })
   const { data } = await service.audit.list(partnerId, {})
   const own = data.filter(({ subject }) => subject['reference'] === payout.reference)
   assert.deepEqual(
-    own.map(({ action, actor, details }) => [action, actor.kind, details?.['steps']]),
+    own.map(({ action, actor, details }) => [action, actor.kind, actor.name, details?.['steps']]),
     [
-      ['transaction.steps', 'partner', ['Cancelled']],
-      ['transaction.steps', 'partner', ['Created', 'Reserved']],
+      ['transaction.steps', 'partner', caller.name, ['Cancelled']],
+      ['transaction.steps', 'partner', caller.name, ['Created', 'Reserved']],
     ],
   )
   assert.deepEqual(

@@ -31,7 +31,7 @@ export function expectationOf(schema: TSchema): string {
 function meaningOf(schema: SchemaLike): string {
   if (schema.enum)
     return schema.enum.length === 1 ? String(schema.enum[0]) : `one of ${listed(schema.enum.map(String))}`
-  if (schema['x-json-type'] === 'number') return 'a JSON number, for example 12.50'
+  if (schema['x-json-type'] === 'number') return numberMeaning(schema)
   switch (schema.type) {
     case 'string':
       return stringMeaning(schema)
@@ -50,6 +50,12 @@ function stringMeaning({ pattern = '', format = '', minLength, maxLength }: Sche
   const { is, example }: Meaning = patternMeanings[pattern] ?? formatMeanings[format] ?? { is: 'a string' }
   const length = countMeaning(minLength, maxLength, 'characters')
   return `${is}${length}${example === undefined ? '' : `, for example ${example}`}`
+}
+
+/** A small number is compared with the bounds before the money rules see it, and must not be told that it is no number. */
+function numberMeaning({ minimum, maximum }: SchemaLike): string {
+  const range = minimum === undefined || maximum === undefined ? '' : ` from ${minimum} to ${maximum}`
+  return `a JSON number${range}, for example 12.50`
 }
 
 function integerMeaning({ minimum, maximum }: SchemaLike): string {

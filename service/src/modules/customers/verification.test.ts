@@ -42,6 +42,14 @@ const business: KycFields = {
 const complete = { Individual: person, SoleTrader: trader, Business: business } as const
 const types = ['Individual', 'SoleTrader', 'Business'] as const
 
+test('a field of spaces is missing', () => {
+  assert.deepEqual(verdicts({ ...person, fullName: ' \t', lei: ' ' }, 'Individual', 'fullName'), [
+    'fullName Missing field_required',
+  ])
+  assert.deepEqual(verify({ ...person, lei: ' ' }, 'Individual', now), verify(person, 'Individual', now))
+  assert.equal(verify({ ...person, residenceAddress: ' ', city: ' ' }, 'Individual', now).state, 'Incomplete')
+})
+
 for (const type of types)
   test(`what a customer of type ${type} needs is complete, and each field without it incomplete`, () => {
     const kyc = complete[type]

@@ -75,7 +75,8 @@ const checks: readonly Check[] = [
 const checkOf = new Map(checks.map(({ field, judge }) => [field, judge]))
 
 /** `now` decides ages and what is in the future, by the date in UTC. */
-export function verify(kyc: KycFields, customerType: CustomerType, now: Date): Verification {
+export function verify(stored: KycFields, customerType: CustomerType, now: Date): Verification {
+  const kyc = withText(stored)
   const subject = { kyc, customerType, today: now.toISOString().slice(0, 10) }
   const needed = new Set(required[customerType])
   if (kyc.residenceAddress !== undefined) for (const field of address) needed.delete(field)
@@ -90,6 +91,10 @@ export function verify(kyc: KycFields, customerType: CustomerType, now: Date): V
   const state = has('Invalid') ? 'Invalid' : has('Missing') ? 'Incomplete' : 'Complete'
   return { state, checkedOn: subject.today, fields }
 }
+
+/** A field of spaces is stored as it was given, and tells nothing. */
+const withText = (kyc: KycFields): KycFields =>
+  Object.fromEntries(Object.entries(kyc).filter(([, value]) => value?.trim() !== ''))
 
 const refusedAs = (field: Field, state: FieldState, code: VerificationCode): FieldVerdict => ({
   field,

@@ -36,10 +36,12 @@ type UnderLease =
   | { readonly kind: 'kept'; readonly until: Date }
   | { readonly kind: 'accepted'; readonly transactionHash?: string }
   | { readonly kind: 'refused' | 'stopped'; readonly failure: Failure }
+/** A service account of the partner. */
+export type Person = { readonly id: string; readonly name: string }
 /** What a second person decides about a payout that waits for it. */
 type Decided = {
   readonly kind: 'approved' | 'declined'
-  readonly by: { readonly id: string; readonly name: string }
+  readonly by: Person
   readonly reason: string | null
 }
 /** What the bank reports. The status of the payout decides whether it applies. */
@@ -53,7 +55,7 @@ export type BankReport = { readonly connector: string; readonly notificationId: 
 export type PayoutTrigger = { readonly partnerId: string } & (
   | (UnderLease & { readonly payoutId: string; readonly leaseId: string })
   | (Notified & { readonly instructionId: string })
-  | { readonly kind: 'cancelled'; readonly payoutId: string; readonly actor: 'partner' | 'operator' }
+  | { readonly kind: 'cancelled'; readonly payoutId: string; readonly canceller: 'operator' | Person | undefined }
   | { readonly kind: 'lapsed'; readonly payoutId: string }
   | (Decided & { readonly payoutId: string })
 )
@@ -103,7 +105,7 @@ export function createAdvance(deps: PayoutsDeps) {
 function actorOf(trigger: PayoutTrigger): Actor {
   if ('leaseId' in trigger) return 'worker'
   if ('report' in trigger) return 'bank'
-  if (trigger.kind === 'cancelled') return trigger.actor
+  if (trigger.kind === 'cancelled' && trigger.canceller === 'operator') return 'operator'
   return trigger.kind === 'lapsed' ? 'time' : 'partner'
 }
 
@@ -135,15 +137,21 @@ type Written = {
 const hashOf = ({ trigger, implied }: PayoutMove): string | null =>
   implied || !('transactionHash' in trigger) ? null : (trigger.transactionHash ?? null)
 
+function personOf(trigger: PayoutTrigger): Person | undefined {
+  if ('by' in trigger) return trigger.by
+  return trigger.kind === 'cancelled' && trigger.canceller !== 'operator' ? trigger.canceller : undefined
+}
+
 /** An implied transition is not what the trigger reports, so that it has no failure. */
 const toWritten = (transit: PayoutMove): Written => {
   const { row: payout, trigger, transition: move, implied, actor } = transit
   const reason = 'failure' in trigger && !implied ? (trigger.failure.reasonCode ?? null) : null
+  const by = personOf(trigger)
   return {
     payout,
     move,
     transactionHash: hashOf(transit),
-    cause: { actor, reason },
+    cause: { actor, reason, ...(by && { by }) },
     ...('failure' in trigger && !implied ? { failure: trigger.failure } : {}),
     ...('report' in trigger && !implied ? { report: trigger.report } : {}),
   }

@@ -145,6 +145,9 @@ test('a rejection gives the money and the limits back, and keeps who rejected an
     decidedName: 'Second person',
     reason: 'Paid before.',
   })
+  const { data } = await service.audit.list(partnerId, {})
+  const step = data.find(({ subject }) => subject['reference'] === payout.reference)
+  assert.deepEqual(step?.actor, { kind: 'partner', id: second.serviceAccountId, name: 'Second person' })
   assert.equal((await service.payouts.reject(second, payout.id, 'Paid before.')).status, 'Cancelled')
   assert.equal(await codeOf(service.payouts.reject(third, payout.id, 'Me too.')), 'payout_not_awaiting_approval')
   assert.equal(await codeOf(service.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')

@@ -14,7 +14,14 @@ import {
 } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Acknowledgement } from '../../rails/index.ts'
-import { type BankReport, createAdvance, type Failure, type PayoutTrigger, readInstructions } from './advance.ts'
+import {
+  type BankReport,
+  createAdvance,
+  type Failure,
+  type PayoutTrigger,
+  type Person,
+  readInstructions,
+} from './advance.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { leaseMs, payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
 import { instructionIdOf, type PayoutStatus } from './rules.ts'
@@ -91,7 +98,7 @@ type Deciding = {
 
 type Cancelling = {
   /** Pending or PendingApproval -> Cancelled, before a worker records its first attempt. Answers false if the payout is in another status. */
-  readonly cancelPending: (partnerId: string, payoutId: string, by?: 'partner' | 'operator') => Promise<boolean>
+  readonly cancelPending: (partnerId: string, payoutId: string, canceller?: 'operator' | Person) => Promise<boolean>
 }
 
 type Matching = {
@@ -151,8 +158,8 @@ export function createProgress(deps: PayoutsDeps): Progress {
     ...createSending(advance, deps.attemptsMax),
     ...createSettling(deps, advance),
     decide: advance,
-    cancelPending: async (partnerId, payoutId, by = 'partner') =>
-      (await advance({ partnerId, payoutId, kind: 'cancelled', actor: by })) === true,
+    cancelPending: async (partnerId, payoutId, canceller) =>
+      (await advance({ partnerId, payoutId, kind: 'cancelled', canceller })) === true,
     statusesOf,
     instructionOf: async (tx, partnerId, payoutId) => {
       const row = await matchingStore.endToEndIdOf(tx, partnerId, payoutId)

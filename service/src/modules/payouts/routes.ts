@@ -43,7 +43,9 @@ export function payoutsRoutes(payouts: Payouts, idempotency: Idempotency): Handl
       body: toVerification(await payouts.verificationOf(caller.partnerId, params.id)),
     }),
     cancelPayout: async ({ caller, params }) => ({
-      body: toPayoutRecord(await payouts.cancel(caller.partnerId, params.id)),
+      body: toPayoutRecord(
+        await payouts.cancel(caller.partnerId, params.id, { id: caller.serviceAccountId, name: caller.name }),
+      ),
     }),
     approvePayout: async ({ caller, params }) => ({ body: toPayoutRecord(await payouts.approve(caller, params.id)) }),
     rejectPayout: async ({ caller, params, body }) => ({

@@ -1,6 +1,6 @@
 /** Pure: the operations of payouts, the fingerprint of a request, rail, parties and types, the id of the instruction. */
 import { createHash } from 'node:crypto'
-import type { payouts, Rail, TransactionType } from '@partner-payments/wire'
+import { type payouts, problems, type Rail, type TransactionType } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { currencies, type Currency, isFiat, type Minor, minuteMs, secondMs } from '../../kernel/index.ts'
 import type { Party } from '../transactions/index.ts'
@@ -17,6 +17,19 @@ export const payoutOperations = [
   'simulateWithdrawal',
 ] as const
 export type PayoutOperation = (typeof payoutOperations)[number]
+
+/**
+ * What is stored about a refused payout that has no answer of its own: of a bulk, or of a standing order. The text of a code that
+ * says nothing about this payout gives way to that of the field.
+ */
+export function problemOf({ code, detail, errors }: Refusal) {
+  const [first] = errors
+  const isGeneral = detail === problems[code].detail
+  return {
+    problemCode: code,
+    problemDetail: isGeneral && first !== undefined ? `${first.pointer}: ${first.message}` : detail,
+  }
+}
 
 /** Equal for requests that ask for the same payout: `100` and `100.00` are one amount. */
 export function fingerprintOf(request: {

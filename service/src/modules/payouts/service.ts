@@ -20,6 +20,7 @@ import { createBulkStep } from './bulk/work.ts'
 import type { Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createFxPayouts, type FxPayout } from './exchanges.ts'
+import type { Person } from './advance.ts'
 import { type ApprovalRules, type Approvals, createApprovalRules, createApprovals } from './approvals.ts'
 import { createFees, type Fees } from './fees.ts'
 import { createLimits, type Limits } from './limits.ts'
@@ -78,7 +79,7 @@ export type Payouts = Omit<Progress, 'decide'> &
      */
     readonly createFx: (caller: Caller, body: FxPayout, ip: string) => Promise<AcceptedPayout>
     /** Cancels a payout that is Pending or PendingApproval. A repetition answers the payout. Refuses: not_found, payout_not_cancellable. */
-    readonly cancel: (partnerId: string, id: string) => Promise<store.PayoutRow>
+    readonly cancel: (partnerId: string, id: string, by?: Person) => Promise<store.PayoutRow>
     /**
      * Cancels what is not begun and would leave a blocked account: of a balance or of a customer. Returns how many payouts it has
      * cancelled. What a worker has begun goes on.
@@ -156,9 +157,9 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
     createToken: async (caller, body, ip) => submit(toCall('createTokenPayout', caller, body, ip, undefined)),
     createFx: createFxPayouts(deps),
-    cancel: async (partnerId, id) => {
+    cancel: async (partnerId, id, by) => {
       await get(partnerId, id)
-      const isCancelled = await progress.cancelPending(partnerId, id)
+      const isCancelled = await progress.cancelPending(partnerId, id, by)
       const row = await get(partnerId, id)
       if (isCancelled || row.status === 'Cancelled') return row
       throw new Refusal('payout_not_cancellable', `The payout is ${row.status}: it was begun before.`)

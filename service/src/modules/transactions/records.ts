@@ -13,14 +13,15 @@ type Steps = {
   readonly status: TransactionStatus
   readonly steps: readonly TimelineStep[]
   readonly actor?: Actor
+  readonly by?: { readonly id: string; readonly name: string }
   readonly reason?: string | null
   readonly recordId: string | undefined
 }
 
-export const recordOfSteps = ({ actor = 'worker', reason, recordId, ...made }: Steps): NewRecord => ({
+export const recordOfSteps = ({ actor = 'worker', by, reason, recordId, ...made }: Steps): NewRecord => ({
   partnerId: made.partnerId,
   id: recordId,
-  actor: { kind: actor },
+  actor: { kind: actor, ...(by && { id: by.id, name: by.name }) },
   action,
   subject: { reference: made.reference },
   details: { steps: made.steps, status: made.status },

@@ -77,8 +77,16 @@ export type Exchange = {
   readonly quoteExpiresAt: Date
 }
 
-/** Who caused a step, by default the `worker`; the code of ISO 20022 for it; and the recall that it is of, or by which money came back. */
-export type Cause = { readonly actor?: Actor; readonly reason?: string | null; readonly recallId?: string }
+/**
+ * Who caused a step, by default the `worker`, and the bank's code of ISO 20022 for it. `by`: the service account of the partner, for
+ * the audit log. `recallId`: of the recall that the step is of, or by which money came back.
+ */
+export type Cause = {
+  readonly actor?: Actor
+  readonly by?: { readonly id: string; readonly name: string }
+  readonly reason?: string | null
+  readonly recallId?: string
+}
 
 export type RequestedReference = Pick<NewTransaction, 'partnerId' | 'reference'>
 /** By `partnerKey(partnerId, reference)`. */

@@ -77,6 +77,7 @@ test('best effort: each payout is made or refused alone', async () => {
     Array.from({ length: 300 }, (_, index) => index),
   )
   assert.deepEqual([results[298]?.problemCode, results[299]?.problemCode], ['not_found', 'insufficient_funds'])
+  assert.equal(results[298]?.problemDetail, '/beneficiaryId: no such beneficiary')
   assert.deepEqual(await made(), { payouts: 298, reserved: 298_000n * 1n })
   const [first] = results
   const { row } = await service.transactions.get(partner.partnerId, first?.transactionReference ?? '')

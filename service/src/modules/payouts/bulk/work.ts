@@ -6,7 +6,7 @@ import { Refusal } from '../../../api/index.ts'
 import { after, type Clock, type Log, newId, present, secondMs } from '../../../kernel/index.ts'
 import type { Database } from '../../../postgres/index.ts'
 import type { PayoutCall } from '../calls.ts'
-import { fingerprintOf } from '../rules.ts'
+import { fingerprintOf, problemOf } from '../rules.ts'
 import type { PayoutRow } from '../store.ts'
 import { itemsMax } from './service.ts'
 import * as store from './store.ts'
@@ -130,12 +130,11 @@ const accepted = ({ position }: store.ItemRow, { id, reference }: PayoutRow): st
   payoutId: id,
   transactionReference: reference,
 })
-const refused = ({ position }: store.ItemRow, { code, detail }: Refusal): store.Result => ({
+const refused = ({ position }: store.ItemRow, refusal: Refusal): store.Result => ({
   ...nothing,
   position,
   status: 'Refused',
-  problemCode: code,
-  problemDetail: detail,
+  ...problemOf(refusal),
 })
 
 function toCall(

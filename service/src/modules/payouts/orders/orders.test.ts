@@ -163,6 +163,7 @@ test('a deleted beneficiary ends the order', async () => {
   assert.deepEqual([status, endReason, dueAt], ['Ended', 'BeneficiaryDeleted', null])
   const [execution] = await executionsOf(order.id)
   assert.deepEqual([execution?.status, execution?.problemCode], ['Failed', 'not_found'])
+  assert.equal(execution?.problemDetail, '/beneficiaryId: no such beneficiary')
   await assert.rejects(service.payouts.resumeOrder(partner.partnerId, order.id), refusal('standing_order_ended'))
 })
 

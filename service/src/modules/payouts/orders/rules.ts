@@ -2,7 +2,7 @@
 import type { Refusal } from '../../../api/index.ts'
 import { after, dayMs, minuteMs, newId, present } from '../../../kernel/index.ts'
 import type { PayoutCall } from '../calls.ts'
-import { fingerprintOf } from '../rules.ts'
+import { fingerprintOf, problemOf } from '../rules.ts'
 import type { PayoutRow } from '../store.ts'
 import { behind, midnightAfter, type Occurrence, occurrenceFrom, type Position, type Schedule } from './schedule.ts'
 import type { EndReason, ExecutionRow, OrderRow } from './store.ts'
@@ -63,10 +63,10 @@ export const skipped = (order: OrderRow, now: Date): Executed => ({
 })
 
 /** Only the funds may be there a little later. A limit of the day holds until midnight, as the attempts do. */
-export function refused(order: OrderRow, { code, detail, errors }: Refusal, now: Date): Executed {
+export function refused(order: OrderRow, refusal: Refusal, now: Date): Executed {
+  const { code, errors } = refusal
   const attempts = order.attempts + 1
-  const problem = { problemCode: code, problemDetail: detail, attempts }
-  const execution = { ...executionOf(order, now), ...problem }
+  const execution = { ...executionOf(order, now), ...problemOf(refusal), attempts }
   const failed = { ...execution, status: 'Failed' } as const
   if (code === 'not_found' && errors.some(({ pointer }) => pointer === '/beneficiaryId'))
     return { order: ended(order, 'BeneficiaryDeleted', now), execution: failed }
