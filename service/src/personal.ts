@@ -34,7 +34,7 @@ type Deps = {
   readonly db: Database
   readonly clock: Clock
   readonly accounts: Pick<Accounts, 'close' | 'erase' | 'ibansOf'>
-  readonly audit: Pick<Audit, 'about'>
+  readonly audit: Pick<Audit, 'about' | 'append'>
   readonly beneficiaries: Pick<Beneficiaries, 'eraseOf' | 'ofCustomer'>
   readonly checkout: Pick<Checkout, 'eraseSessions' | 'forgetEmail' | 'list'>
   readonly customers: Customers

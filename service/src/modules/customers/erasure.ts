@@ -3,6 +3,7 @@
  * payments' fields page by page, waits until what is kept is due, and continues wherever a process ended.
  */
 import { notFound } from '../../api/index.ts'
+import type { Audit, NewRecord } from '../../audit/index.ts'
 import { type Clock, nilId, type Sealer } from '../../kernel/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
@@ -65,6 +66,7 @@ export type ErasuresDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
+  readonly audit: Pick<Audit, 'append'>
   readonly ledger: Pick<Ledger, 'countBlock' | 'partySumsAt'>
   readonly idempotency: Pick<Idempotency, 'forget'>
   readonly held: HeldByModules
@@ -79,7 +81,7 @@ class Changed extends Error {
 const attemptsMax = 5
 
 export function createErasures(deps: ErasuresDeps): Erasures {
-  const { db, clock } = deps
+  const { db, clock, audit } = deps
   const attempt = createErase(deps)
   const work = createWork(deps)
   return {
@@ -98,12 +100,21 @@ export function createErasures(deps: ErasuresDeps): Erasures {
       return db.transaction(async (tx) => {
         const row = await store.claimErasure(tx, due.partnerId, now)
         if (row === undefined) return 0
-        await store.moveErasure(tx, due.partnerId, await work(tx, due.partnerId, row, now))
+        const next = await work(tx, due.partnerId, row, now)
+        await store.moveErasure(tx, due.partnerId, next)
+        if (next.phase === 'done') audit.append(tx, [recordOfEnd(due.partnerId, next)])
         return 1
       })
     },
     oldestDue: async (now) => (await store.oldestDueErasure(db, now))?.dueAt ?? null,
   }
+}
+
+/** The request has a record of its own. This one says when nothing was left: a duty of the partner, as the erasure itself. */
+function recordOfEnd(partnerId: string, { customerId, requestedAt, retainedUntil }: store.ErasureRow): NewRecord {
+  const retained = retainedUntil === null ? {} : { retainedUntil: retainedUntil.toISOString() }
+  const details = { requestedAt: requestedAt.toISOString(), ...retained }
+  return { partnerId, actor: { kind: 'worker' }, action: 'customer.erased', subject: { customerId }, details }
 }
 
 /** Enough for a person to see what to wait for. */
