@@ -5,7 +5,7 @@
 import { notFound } from '../../api/index.ts'
 import type { Audit, NewRecord } from '../../audit/index.ts'
 import { type Clock, nilId, type Sealer } from '../../kernel/index.ts'
-import type { Idempotency } from '../../idempotency/index.ts'
+import type { Idempotency, Made } from '../../idempotency/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Hold } from '../../screening/index.ts'
@@ -46,8 +46,15 @@ export type HeldByModules = {
   readonly holdsOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly (Hold | undefined)[]>
   /** The address by which payers are found. Before the customer is locked. */
   readonly forgetEmail: (tx: Tx, partnerId: string, email: string) => Promise<void>
-  /** Beneficiaries, schedules, subjects of screening; closes IBANs and wallets. */
-  readonly eraseLinked: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
+  /** Standing orders. Before the balance is locked. */
+  readonly endOrders: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
+  /** Beneficiaries, schedules, subjects of screening; closes IBANs and wallets. Answers what requests have made of these. */
+  readonly eraseLinked: (
+    tx: Tx,
+    partnerId: string,
+    customer: { readonly id: string; readonly serviceId: string },
+    now: Date,
+  ) => Promise<readonly Made[]>
   /** What `eraseLinked` has closed. */
   readonly eraseClosed: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
   /** A page behind a position. Answers the next position, or undefined behind the last page. */
@@ -147,6 +154,7 @@ function createErase({ clock, sealer, ledger, idempotency, held, retentionYears 
     if (locked.email !== seen.email) throw new Changed('the email of the customer has changed')
     const { id, serviceId, createdAt } = locked
     await refuse(tx, partnerId, id, nothingOwed)
+    await held.endOrders(tx, partnerId, id, clock.now())
     // A payout that commits from here on has read the balance before, and fails (`countBlock`).
     await ledger.countBlock(tx, partnerId)
     await refuse(tx, partnerId, id, nothingOwed)
@@ -157,8 +165,9 @@ function createErase({ clock, sealer, ledger, idempotency, held, retentionYears 
     await store.eraseCustomer(tx, partnerId, { id, kycSealed: kycSealer.seal(partnerId, id, kyc), now })
     if (until === undefined) await store.deleteChanges(tx, partnerId, id)
     else await rewriteChanges(tx, sealer, partnerId, id)
-    await idempotency.forget(tx, partnerId, { operation: 'createCustomer', createdAt, created: `the customer ${id}` })
-    await held.eraseLinked(tx, partnerId, id, now)
+    const made = await held.eraseLinked(tx, partnerId, { id, serviceId }, now)
+    const itself = { operation: 'createCustomer', createdAt, created: `the customer ${id}` } as const
+    await idempotency.forget(tx, partnerId, id, [itself, ...made])
     if (until === undefined) await held.eraseClosed(tx, partnerId, id)
     const row = {
       customerId: id,

@@ -31,7 +31,7 @@ import { createEvidence, type Evidence } from './evidence.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
 import { fingerprintOf } from './rules.ts'
 import * as store from './store.ts'
-import { erasePage } from './store-erasure.ts'
+import { eraseBulks, eraseOrders, erasePage } from './store-erasure.ts'
 import { createCancelWaiting, type WaitingOf } from './waiting.ts'
 
 export type { PayoutClaim }
@@ -86,6 +86,9 @@ export type Payouts = Omit<Progress, 'decide'> &
     readonly get: (partnerId: string, id: string) => Promise<store.PayoutRow>
     /** Of an erased customer: a page of what its payouts say of their parties. */
     readonly erasePage: typeof erasePage
+    /** Of bulks and orders whose time of retention is over. */
+    readonly eraseBulks: typeof eraseBulks
+    readonly eraseOrders: typeof eraseOrders
     /** For the operator. */
     readonly limits: Limits
     /** For the operator. */
@@ -175,6 +178,8 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     },
     get,
     erasePage,
+    eraseBulks,
+    eraseOrders,
     limits: createLimits(deps),
     fees: createFees(deps),
     approvalRules: createApprovalRules(deps),
