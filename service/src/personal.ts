@@ -47,7 +47,7 @@ type Deps = {
   readonly checkout: Pick<Checkout, 'eraseSessions' | 'forgetEmail' | 'list'>
   readonly customers: Customers
   readonly deposits: Pick<Deposits, 'byReferences' | 'eraseFields'>
-  readonly fx: Pick<Fx, 'quotesOf'>
+  readonly fx: Pick<Fx, 'deleteOpenQuotesOf' | 'quotesOf'>
   readonly payouts: Pick<Payouts, 'eraseBulks' | 'eraseOrders' | 'eraseOrdersOf' | 'erasePage' | 'list'>
   readonly idempotency: Idempotency
   readonly ledger: Ledger
@@ -184,8 +184,10 @@ function heldByModules(deps: Deps): HeldByModules {
     lastPaymentAt: transactions.erasure.lastPaymentAt,
     holdsOf: (tx, partnerId, customerId) => holdsOf(deps, tx, partnerId, customerId),
     forgetEmail: checkout.forgetEmail,
-    endOrders: async (tx, partnerId, customerId, now) =>
-      deps.payouts.eraseOrdersOf(tx, partnerId, await payeeIdsOf(deps, tx, partnerId, customerId), now),
+    endOpen: async (tx, partnerId, customerId, now) => {
+      await deps.payouts.eraseOrdersOf(tx, partnerId, await payeeIdsOf(deps, tx, partnerId, customerId), now)
+      await deps.fx.deleteOpenQuotesOf(tx, partnerId, customerId)
+    },
     eraseLinked: async (tx, partnerId, { id, serviceId }, now) => {
       const erased = await beneficiaries.eraseOf(tx, partnerId, id)
       const payeeIds = erased.map((payee) => payee.id)

@@ -46,8 +46,8 @@ export type HeldByModules = {
   readonly holdsOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly (Hold | undefined)[]>
   /** The address by which payers are found. Before the customer is locked. */
   readonly forgetEmail: (tx: Tx, partnerId: string, email: string) => Promise<void>
-  /** Standing orders. Before the balance is locked. */
-  readonly endOrders: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
+  /** Standing orders and quotes. Before the balance is locked. */
+  readonly endOpen: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
   /** Beneficiaries, schedules, subjects of screening; closes IBANs and wallets. Answers what requests have made of these. */
   readonly eraseLinked: (
     tx: Tx,
@@ -154,7 +154,7 @@ function createErase({ clock, sealer, ledger, idempotency, held, retentionYears 
     if (locked.email !== seen.email) throw new Changed('the email of the customer has changed')
     const { id, serviceId, createdAt } = locked
     await refuse(tx, partnerId, id, nothingOwed)
-    await held.endOrders(tx, partnerId, id, clock.now())
+    await held.endOpen(tx, partnerId, id, clock.now())
     // A payout that commits from here on has read the balance before, and fails (`countBlock`).
     await ledger.countBlock(tx, partnerId)
     await refuse(tx, partnerId, id, nothingOwed)
