@@ -284,7 +284,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'accounts.pools', idleMs: sweepIdleMs, log, step: lookAtPools }),
     startLoop({ name: 'customers.names', idleMs: sweepIdleMs, log, step: modules.customers.indexNamesStep }),
-    startLoop({ name: 'customers.erasures', idleMs, log, step: modules.personalData.erasures.step }),
+    ...startErasures(modules, log, idleMs),
     startLoop({ name: 'payouts.orders', idleMs, log, step: payouts.ordersStep }),
     startLoop({ name: 'payouts.approvals', idleMs: approvalsIdleMs, log, step: payouts.lapseStep }),
     startLoop({ name: 'payouts.recalls', idleMs: approvalsIdleMs, log, step: payouts.expireRecallsStep }),
@@ -297,6 +297,14 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     }),
     startLoop({ name: 'ledger.checkpoints', idleMs: checkpointIdleMs, log, step: checkpointStep }),
     startLoop({ name: 'postgres.statistics', idleMs: growthIdleMs, log, step: analyse }),
+  ]
+}
+
+function startErasures({ personalData }: Modules, log: Log, idleMs: number): readonly Loop[] {
+  const { erasures, keptRecords } = personalData
+  return [
+    startLoop({ name: 'customers.erasures', idleMs, log, step: erasures.step }),
+    startLoop({ name: 'customers.kept_records', idleMs: sweepIdleMs, log, step: keptRecords.step }),
   ]
 }
 

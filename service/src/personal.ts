@@ -1,7 +1,9 @@
 /** Composes what the modules hold about a customer. A part of the composition root. */
 import { parseJsonExactly } from '@partner-payments/wire'
+import type { Access } from './access/index.ts'
 import type { Audit } from './audit/index.ts'
-import type { Idempotency } from './idempotency/index.ts'
+import type { Cases } from './cases/index.ts'
+import type { Idempotency, Made } from './idempotency/index.ts'
 import { type Clock, isUuid, nilId, type Sealer } from './kernel/index.ts'
 import type { Ledger } from './ledger/index.ts'
 import type { Accounts } from './modules/accounts/index.ts'
@@ -10,12 +12,15 @@ import { type Checkout, sessionOf } from './modules/checkout/index.ts'
 import {
   createCustomerExports,
   createErasures,
+  createKeptRecords,
   type CustomerExports,
   type Erasures,
   type Customers,
   type ExportLine,
   type ExportSection,
   type HeldByModules,
+  type KeptPlace,
+  type KeptRecords,
   pagesBehind,
   pagesOfList,
   toChange,
@@ -23,24 +28,27 @@ import {
 } from './modules/customers/index.ts'
 import type { Deposit, Deposits } from './modules/deposits/index.ts'
 import { type Fx, toQuote } from './modules/fx/index.ts'
-import { type Payouts, toPayoutRecord } from './modules/payouts/index.ts'
+import { instructionIdOf, type Payouts, toPayoutRecord } from './modules/payouts/index.ts'
 import type { Reports } from './modules/reports/index.ts'
 import { toTransaction, type Transactions } from './modules/transactions/index.ts'
 import { toWallet, type Wallets } from './modules/wallets/index.ts'
 import type { Database, Tx } from './postgres/index.ts'
+import { eraseInstructions, eraseIsoEntries } from './rails/index.ts'
 import type { Screening } from './screening/index.ts'
 
 type Deps = {
   readonly db: Database
   readonly clock: Clock
+  readonly access: Pick<Access, 'partnerIds'>
   readonly accounts: Pick<Accounts, 'close' | 'erase' | 'ibansOf'>
-  readonly audit: Pick<Audit, 'about'>
-  readonly beneficiaries: Pick<Beneficiaries, 'eraseOf' | 'ofCustomer'>
+  readonly audit: Pick<Audit, 'about' | 'append'>
+  readonly beneficiaries: Pick<Beneficiaries, 'eraseOf' | 'eraseVerifications' | 'ofCustomer'>
+  readonly cases: Pick<Cases, 'eraseReports'>
   readonly checkout: Pick<Checkout, 'eraseSessions' | 'forgetEmail' | 'list'>
   readonly customers: Customers
   readonly deposits: Pick<Deposits, 'byReferences' | 'eraseFields'>
-  readonly fx: Pick<Fx, 'quotesOf'>
-  readonly payouts: Pick<Payouts, 'erasePage' | 'list'>
+  readonly fx: Pick<Fx, 'deleteOpenQuotesOf' | 'quotesOf'>
+  readonly payouts: Pick<Payouts, 'eraseBulks' | 'eraseOrders' | 'eraseOrdersOf' | 'erasePage' | 'list'>
   readonly idempotency: Idempotency
   readonly ledger: Ledger
   readonly reports: Pick<Reports, 'removeSchedulesOf'>
@@ -52,13 +60,18 @@ type Deps = {
   readonly wallets: Pick<Wallets, 'close' | 'list'>
 }
 
-export type PersonalData = { readonly exports: CustomerExports; readonly erasures: Erasures }
+export type PersonalData = {
+  readonly exports: CustomerExports
+  readonly erasures: Erasures
+  readonly keptRecords: KeptRecords
+}
 
 export function composePersonalData(deps: Deps): PersonalData {
   const sections = [...identity(deps), ...payees(deps), ...payments(deps), ...handling(deps)]
   return {
     exports: createCustomerExports({ ...deps, sections }),
     erasures: createErasures({ ...deps, held: heldByModules(deps) }),
+    keptRecords: createKeptRecords({ ...deps, places: placesOf(deps), partnerIds: deps.access.partnerIds }),
   }
 }
 
@@ -171,37 +184,80 @@ function heldByModules(deps: Deps): HeldByModules {
     lastPaymentAt: transactions.erasure.lastPaymentAt,
     holdsOf: (tx, partnerId, customerId) => holdsOf(deps, tx, partnerId, customerId),
     forgetEmail: checkout.forgetEmail,
-    eraseLinked: async (tx, partnerId, customerId, now) => {
-      await screening.forget(tx, partnerId, await beneficiaries.eraseOf(tx, partnerId, customerId))
-      await reports.removeSchedulesOf(tx, partnerId, customerId)
-      await accounts.close(tx, partnerId, customerId, now)
-      await wallets.close(tx, partnerId, customerId, now)
+    endOpen: async (tx, partnerId, customerId, now) => {
+      await deps.payouts.eraseOrdersOf(tx, partnerId, await payeeIdsOf(deps, tx, partnerId, customerId), now)
+      await deps.fx.deleteOpenQuotesOf(tx, partnerId, customerId)
+    },
+    eraseLinked: async (tx, partnerId, { id, serviceId }, now) => {
+      const erased = await beneficiaries.eraseOf(tx, partnerId, id)
+      const payeeIds = erased.map((payee) => payee.id)
+      await screening.forget(tx, partnerId, payeeIds)
+      await reports.removeSchedulesOf(tx, partnerId, id)
+      const accountSince = await accounts.close(tx, partnerId, id, now)
+      const closed = await wallets.close(tx, partnerId, id, now)
+      const issued = accountSince === undefined ? [] : [{ createdAt: accountSince }]
+      return [
+        ...erased.map((row) => made('createBeneficiary', row, `the beneficiary ${row.id}`)),
+        ...closed.map((row) => made('createWallet', row, `the wallet ${row.id}`)),
+        // The path of the request names the customer by either identifier.
+        ...issued.flatMap((row) =>
+          [id, serviceId].map((ref) => made('createCustomerAccount', row, `the account of the customer ${ref}`)),
+        ),
+      ]
     },
     eraseClosed: async (tx, partnerId, customerId) => {
       await accounts.erase(tx, partnerId, customerId)
       await screening.forget(tx, partnerId, [customerId])
     },
     erasePayments: (tx, page) => erasePayments(deps, tx, page),
-    erasePayouts: (tx, page) => payouts.erasePage(tx, page, erasedPerPageMax),
+    erasePayouts: async (tx, page) => {
+      const erased = await payouts.erasePage(tx, page, erasedPerPageMax)
+      // The id of an instruction is derived, or that of a payout of an early version.
+      const ids = erased.flatMap((payout) => [payout.id, instructionIdOf(payout)])
+      await eraseInstructions(tx, deps.sealer, page.partnerId, [...new Set(ids)])
+      return erased.length < erasedPerPageMax ? undefined : erased.at(-1)?.id
+    },
   }
 }
 
-async function holdsOf({ beneficiaries, screening }: Deps, tx: Tx, partnerId: string, customerId: string) {
+/** As the answer of the operation names it. */
+const made = (operation: Made['operation'], { createdAt }: { readonly createdAt: Date }, created: string): Made => ({
+  operation,
+  createdAt,
+  created,
+})
+
+/** Also removed ones. */
+async function payeeIdsOf({ beneficiaries }: Deps, tx: Tx, partnerId: string, customerId: string) {
   const ids: string[] = []
   const pages = pagesBehind(nilId, (afterId, rowsMax) =>
     beneficiaries.ofCustomer(tx, partnerId, customerId, afterId, rowsMax),
   )
   for await (const page of pages) ids.push(...page.map(({ id }) => id))
+  return ids
+}
+
+async function holdsOf(deps: Deps, tx: Tx, partnerId: string, customerId: string) {
+  const ids = await payeeIdsOf(deps, tx, partnerId, customerId)
   const keys = [
     { partnerId, kind: 'customer' as const, id: customerId },
     ...ids.map((id) => ({ partnerId, kind: 'beneficiary' as const, id })),
   ]
-  return keys.map(await screening.holdsOf(keys))
+  return keys.map(await deps.screening.holdsOf(keys))
 }
+
+/** Records that name persons and know no customer. Each is erased by its own age (docs/decisions/0055-erasure.md). */
+const placesOf = ({ beneficiaries, cases, payouts }: Deps): readonly KeptPlace[] => [
+  { name: 'beneficiaries.verifications', erasePage: beneficiaries.eraseVerifications },
+  { name: 'cases.cases', erasePage: cases.eraseReports },
+  { name: 'payouts.bulks', erasePage: payouts.eraseBulks },
+  { name: 'payouts.standing_orders', erasePage: payouts.eraseOrders },
+  { name: 'rails.iso_entries', erasePage: eraseIsoEntries },
+]
 
 /** Deposits before transactions, as the steps of payments lock them, so that a late return cannot deadlock with it. */
 async function erasePayments(
-  { checkout, deposits, transactions }: Deps,
+  { checkout, deposits, screening, transactions }: Deps,
   tx: Tx,
   { partnerId, customerId, afterId, scope }: Parameters<HeldByModules['erasePayments']>[1],
 ): Promise<string | undefined> {
@@ -209,7 +265,9 @@ async function erasePayments(
   const rows = await erasure.transactionsOf(tx, partnerId, customerId, afterId, erasedPerPageMax)
   const references = rows.map(({ reference }) => reference)
   const sessionIds = rows.flatMap(({ sessionId }) => (sessionId !== null && isUuid(sessionId) ? [sessionId] : []))
-  await deposits.eraseFields(tx, partnerId, references, scope)
+  const depositIds = await deposits.eraseFields(tx, partnerId, references, scope)
+  // A payer whose name was found is a subject of screening with the id of the deposit.
+  if (scope === 'all') await screening.forget(tx, partnerId, depositIds)
   await checkout.eraseSessions(tx, partnerId, sessionIds)
   const ids = rows.map(({ id }) => id)
   await erasure.eraseFields(tx, partnerId, ids, scope)

@@ -74,6 +74,7 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
     { name: 'reports', oldestDue: reports.oldestDue },
     { name: 'renewals', oldestDue: renewals.oldestRenewal },
     { name: 'erasures', oldestDue: personalData.erasures.oldestDue },
+    { name: 'kept_records', oldestDue: personalData.keptRecords.oldestDue },
     { name: 'recoveries', oldestDue: () => webhooks.oldestRecovery() },
   ]
 }

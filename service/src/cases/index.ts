@@ -4,7 +4,8 @@
  *
  * Tables: cases.cases, cases.decisions, cases.returns. Invariants: one case per notification of a connector. The transaction that
  * opens a case books its money from the connector's settlement account to suspense (or back, if money left); the one that resolves
- * it books it away from there. So the suspense account is the sum of the open cases. Decisions are added and never changed.
+ * it books it away from there. So the suspense account is the sum of the open cases. Decisions are added and never changed, until their
+ * notes are erased with the report (docs/decisions/0055-erasure.md).
  */
 export { caseActions, type CaseAction, type CaseKind, isNoName, isSamePerson, operatorPartnerId } from './rules.ts'
 export { type CaseEffects, createDecisions, type Decisions } from './decisions.ts'

@@ -5,6 +5,7 @@ import type { Database, Tx } from '../postgres/index.ts'
 import { type CaseKey, decide } from './decisions.ts'
 import { entryOfCase } from './entries.ts'
 import { type Booked, type CaseKind, openingTransfer, operatorPartnerId } from './rules.ts'
+import { eraseReports } from './store-erasure.ts'
 import * as store from './store.ts'
 
 export type NewCase = {
@@ -35,6 +36,8 @@ export type Cases = {
    * suspense in the same transaction.
    */
   readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
+  /** Of cases that were resolved before a time: what they say of persons. */
+  readonly eraseReports: typeof eraseReports
   /** Oldest first, in pages behind `after`. */
   readonly list: (
     after: Pick<store.CaseRow, 'openedAt' | 'id'> | undefined,
@@ -85,6 +88,7 @@ export function createCases(deps: CasesDeps): Cases {
     release: async (tx, keys, note) => {
       for (const key of keys) await release(deps, tx, key, note)
     },
+    eraseReports,
     list: (after, casesMax, tx = db) => store.openCases(tx, after, casesMax),
     byId: store.caseById,
     openAt: store.casesOpenAt,

@@ -13,7 +13,7 @@ import {
   type OperationId,
   type ResponseOf,
 } from '@partner-payments/wire'
-import type { Call, Handler } from '../api/index.ts'
+import { type Call, type Handler, Refusal } from '../api/index.ts'
 import { after, type Clock, minuteMs, present, type Sealer } from '../kernel/index.ts'
 import { type Database, KeyTaken, once, type Tx } from '../postgres/index.ts'
 import * as store from './store.ts'
@@ -35,18 +35,21 @@ export type Idempotency = {
     work: (call: Call<K>, tx: Tx | undefined) => Promise<Created<K>>,
   ) => Handler<K>
   /**
-   * Erases the answer that names what a request created. Its key stays taken, so that a repetition creates nothing: it is refused
-   * (idempotency_key_reused). `createdAt`: when it was created, in the transaction of the key.
+   * Erases the answers that have data of a customer, and those of before migration 0110 that created what `made` names. Their keys stay
+   * taken, so that a repetition creates nothing: it is refused (idempotency_key_reused). `createdAt`: in the transaction of the key.
    */
-  readonly forget: (tx: Tx, partnerId: string, made: Made) => Promise<void>
+  readonly forget: (tx: Tx, partnerId: string, customerId: string, made: readonly Made[]) => Promise<void>
 }
 
+/** What a request has created. */
 export type Made = { readonly operation: HeaderOperationId; readonly createdAt: Date; readonly created: string }
 
 type Created<K extends OperationId> = {
   readonly body: ResponseOf<K>
   /** Names what the request created, for the refusal of another request with the same key. */
   readonly created: string
+  /** Whose data the answer has, which is erased with the customer. */
+  readonly customerId?: string | null
 }
 
 /** What is sealed under a key. */
@@ -68,8 +71,11 @@ export function createIdempotency(deps: {
 
   const find = async <K extends OperationId>(key: store.Key): Promise<KeptAnswer<K> | undefined> => {
     const row = await store.answerOf(db, key)
-    const sealed = row && present(row.answerSealed, 'a committed key has an answer')
-    return sealed && (parseJsonExactly(sealer.open(sealed, answerContext(key))) as KeptAnswer<K>)
+    if (row === undefined) return undefined
+    const sealed = present(row.answerSealed, 'a committed key has an answer')
+    const kept = parseJsonExactly(sealer.open(sealed, answerContext(key))) as KeptAnswer<K>
+    if (kept.requestFingerprint === noFingerprint) throw erasedAnswer(kept.reference)
+    return kept
   }
 
   return {
@@ -87,9 +93,9 @@ export function createIdempotency(deps: {
           db.transaction(async (tx) => {
             // First, so that a concurrent duplicate waits here and does not begin the work.
             if (!(await store.claimKey(tx, key, clock.now()))) throw new KeyTaken()
-            const { body, created } = await work(call, tx)
+            const { body, created, customerId = null } = await work(call, tx)
             const answer = { requestFingerprint, reference: created, body }
-            store.saveAnswer(tx, key, sealer.seal(JSON.stringify(answer), answerContext(key)))
+            store.saveAnswer(tx, key, sealer.seal(JSON.stringify(answer), answerContext(key)), customerId)
             return answer
           }),
       })
@@ -104,24 +110,44 @@ const answersPerPageMax = 100
 /** No request has it. */
 const noFingerprint = ''
 
+/** The first answer is gone, so that not even the same request can be answered by it. */
+const erasedAnswer = (reference: string) =>
+  new Refusal(
+    'idempotency_key_reused',
+    `The key belongs to a request that created ${reference}. Its answer was erased with the customer. Use a new key for a new request.`,
+    { errors: [{ pointer, code: 'exists', message: `was used for ${reference}` }] },
+  )
+
 function createForget(sealer: Sealer): Idempotency['forget'] {
-  return async (tx, partnerId, { operation, createdAt, created }) => {
+  const openReference = (key: store.Key, answerSealed: Uint8Array): string =>
+    (parseJsonExactly(sealer.open(answerSealed, answerContext(key))) as { reference: string }).reference
+  const erase = (tx: Tx, key: store.Key, reference: string) => {
+    const erased = { requestFingerprint: noFingerprint, reference, body: null }
+    return store.replaceAnswer(tx, key, sealer.seal(JSON.stringify(erased), answerContext(key)))
+  }
+  const forgetMade = async (tx: Tx, partnerId: string, { operation, createdAt, created }: Made) => {
     const range = { from: after(createdAt, -requestMsMax), until: createdAt }
     for (let idempotencyKey = ''; ;) {
       const page = await store.answersBetween(tx, { partnerId, operation, idempotencyKey }, range, answersPerPageMax)
       for (const row of page) {
         const key = { partnerId, operation, idempotencyKey: row.idempotencyKey }
-        const { reference } = parseJsonExactly(sealer.open(row.answerSealed, answerContext(key))) as {
-          reference: string
-        }
-        if (reference !== created) continue
-        const erased = { requestFingerprint: noFingerprint, reference, body: null }
-        store.saveAnswer(tx, key, sealer.seal(JSON.stringify(erased), answerContext(key)))
+        if (openReference(key, row.answerSealed) === created) await erase(tx, key, created)
       }
       const last = page.at(-1)
       if (last === undefined || page.length < answersPerPageMax) return
       idempotencyKey = last.idempotencyKey
     }
+  }
+  return async (tx, partnerId, customerId, made) => {
+    for (let isMore = true; isMore;) {
+      const page = await store.answersOfCustomer(tx, partnerId, customerId, answersPerPageMax)
+      for (const { answerSealed, ...row } of page) {
+        const key = { partnerId, ...row }
+        await erase(tx, key, openReference(key, answerSealed))
+      }
+      isMore = page.length === answersPerPageMax
+    }
+    for (const one of made) await forgetMade(tx, partnerId, one)
   }
 }
 

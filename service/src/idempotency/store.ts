@@ -11,10 +11,15 @@ export async function claimKey(tx: Tx, { partnerId, operation, idempotencyKey }:
   return inserted === 1
 }
 
-/** In the transaction of `claimKey`. Sent with the commit. */
-export function saveAnswer(tx: Tx, { partnerId, operation, idempotencyKey }: Key, answerSealed: Uint8Array): void {
+/** In the transaction of `claimKey`. Sent with the commit. `customerId`: whose data the answer has; null: of none. */
+export function saveAnswer(
+  tx: Tx,
+  { partnerId, operation, idempotencyKey }: Key,
+  answerSealed: Uint8Array,
+  customerId: string | null,
+): void {
   tx.later(sql`/* idempotency.saveAnswer */
-    update idempotency.keys set answer_sealed = ${answerSealed}
+    update idempotency.keys set answer_sealed = ${answerSealed}, customer_id = ${customerId}
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}`)
 }
 
@@ -27,16 +32,45 @@ export function answerOf(
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}`)
 }
 
-/** The answers of requests of an operation that began in a time, behind a key. */
+export type KeptAnswer = {
+  readonly operation: string
+  readonly idempotencyKey: string
+  readonly answerSealed: Uint8Array
+}
+
+/** Some of the answers that have data of a customer. */
+export function answersOfCustomer(
+  tx: Tx,
+  partnerId: string,
+  customerId: string,
+  rowsMax: number,
+): Promise<readonly KeptAnswer[]> {
+  return tx.rows(sql`/* idempotency.answersOfCustomer */
+    select operation, idempotency_key, answer_sealed from idempotency.keys
+    where partner_id = ${partnerId} and customer_id = ${customerId} and answer_sealed is not null limit ${rowsMax}`)
+}
+
+/** At once, so that the next page does not have it. */
+export async function replaceAnswer(
+  tx: Tx,
+  { partnerId, operation, idempotencyKey }: Key,
+  answerSealed: Uint8Array,
+): Promise<void> {
+  await tx.run(sql`/* idempotency.replaceAnswer */
+    update idempotency.keys set answer_sealed = ${answerSealed}, customer_id = null
+    where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}`)
+}
+
+/** The answers of requests of an operation that began in a time and name no customer, behind a key. */
 export function answersBetween(
   tx: Tx,
   { partnerId, operation, idempotencyKey }: Key,
   { from, until }: { readonly from: Date; readonly until: Date },
   rowsMax: number,
-): Promise<readonly { readonly idempotencyKey: string; readonly answerSealed: Uint8Array }[]> {
+): Promise<readonly KeptAnswer[]> {
   return tx.rows(sql`/* idempotency.answersBetween */
-    select idempotency_key, answer_sealed from idempotency.keys
+    select operation, idempotency_key, answer_sealed from idempotency.keys
     where partner_id = ${partnerId} and operation = ${operation} and created_at between ${from} and ${until}
-      and idempotency_key > ${idempotencyKey} and answer_sealed is not null
+      and idempotency_key > ${idempotencyKey} and answer_sealed is not null and customer_id is null
     order by idempotency_key limit ${rowsMax}`)
 }

@@ -52,6 +52,7 @@ export { isIsoConnectorId } from './iso20022/deps.ts'
 export { isTargetDay } from './iso20022/calendar.ts'
 export { recallReasons } from './iso20022/recalls.ts'
 export { type BankConfig } from './iso20022/settings.ts'
+export { eraseInstructions, eraseIsoEntries } from './store-erasure.ts'
 export { type ChooseConnector, createChooseConnector } from './rules.ts'
 export { type BankStep, debtorOf, payerSteps, sandboxBankCountries } from './sandbox/script.ts'
 export {

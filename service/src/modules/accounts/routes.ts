@@ -18,7 +18,8 @@ export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Ha
   return {
     createCustomerAccount: idempotency.handler('createCustomerAccount', async ({ caller, params }, tx) => {
       const account = await accounts.create(caller.partnerId, params.id, tx)
-      return { body: toWire(account), created: `the account of the customer ${params.id}` }
+      const { customerId } = account
+      return { body: toWire(account), created: `the account of the customer ${params.id}`, customerId }
     }),
     getCustomerAccount: async ({ caller, params }) => ({
       body: toWire(await accounts.get(caller.partnerId, params.id)),

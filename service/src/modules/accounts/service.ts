@@ -17,6 +17,7 @@ import { createStatements, type Statements, type StatementsDeps } from './statem
 import * as store from './store.ts'
 
 export type CustomerAccount = {
+  readonly customerId: string
   /** The partner's identifier of the customer, or its serviceId if there is none. */
   readonly partnerCustomerId: string
   /** In configured order, at least one. The BIC is that of the file or of the issuer; null: neither is known. */
@@ -33,7 +34,7 @@ export type Accounts = Statements &
     /** Refuses: not_found (no such customer, or no IBAN is issued yet). */
     readonly get: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
     /** Of an erased customer: its IBANs take no credits from now on, and are not issued again. */
-    readonly close: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
+    readonly close: typeof store.closeIbans
     /** Of an erased customer: nothing names its IBANs any longer. Money that comes in for one becomes a case. */
     readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
     /** For the export of a customer: its IBANs, oldest first. */
@@ -120,6 +121,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     }))
     if (first === undefined) return undefined
     return {
+      customerId: customer.id,
       partnerCustomerId: customer.partnerCustomerIdentifier ?? customer.serviceId,
       ibans: [first, ...rest],
     }

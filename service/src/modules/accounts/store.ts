@@ -103,9 +103,13 @@ export async function insertIban(
     values (${partnerId}, ${iban}, ${customerId}, ${country}, ${bic}, ${now})`)
 }
 
-export async function closeIbans(tx: Tx, partnerId: string, customerId: string, now: Date): Promise<void> {
+/** Answers since when the customer has an account; undefined: it has none. */
+export async function closeIbans(tx: Tx, partnerId: string, customerId: string, now: Date): Promise<Date | undefined> {
   await tx.run(sql`/* accounts.closeIbans */
     update accounts.ibans set closed_at = ${now} where partner_id = ${partnerId} and customer_id = ${customerId}`)
+  const row = await tx.row<{ createdAt: Date }>(sql`/* accounts.closeIbans */
+    select created_at from accounts.customer_accounts where partner_id = ${partnerId} and customer_id = ${customerId}`)
+  return row?.createdAt
 }
 
 /** The numbers stay taken: neither a block nor an imported pool gives one twice. */

@@ -28,7 +28,8 @@ export function beneficiariesRoutes(beneficiaries: Beneficiaries, idempotency: I
   return {
     createBeneficiary: idempotency.handler('createBeneficiary', async ({ caller, body }, tx) => {
       const beneficiary = await beneficiaries.create(caller.partnerId, body, tx)
-      return { body: toBeneficiary(beneficiary), created: `the beneficiary ${beneficiary.id}` }
+      const { id, customerId } = beneficiary
+      return { body: toBeneficiary(beneficiary), created: `the beneficiary ${id}`, customerId }
     }),
     listBeneficiaries: async ({ caller, query }) => {
       const page = await beneficiaries.list(caller.partnerId, query)

@@ -13,6 +13,7 @@ import {
   type RefusedAddress,
   refuseEmptyUpdate,
 } from './rules.ts'
+import { eraseVerifications } from './store-erasure.ts'
 import * as store from './store.ts'
 import {
   adoptAnswer,
@@ -57,8 +58,10 @@ export type Beneficiaries = Verifications & {
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, Payee>>
-  /** Of an erased customer: deletes its beneficiaries, and answers their ids. Payouts have their own copy of the payee. */
-  readonly eraseOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly string[]>
+  /** Of an erased customer: deletes its beneficiaries, and answers which. Payouts have their own copy of the payee. */
+  readonly eraseOf: typeof store.eraseOf
+  /** Those of payees that are not in use, when their time of retention is over. */
+  readonly eraseVerifications: typeof eraseVerifications
   /** For the export of a customer: those of it behind one of them, in their order; also removed ones. */
   readonly ofCustomer: (
     tx: Tx,
@@ -127,6 +130,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     partyOf: store.partyById,
     ofCustomer: store.ofCustomer,
     eraseOf: store.eraseOf,
+    eraseVerifications,
     byIbans: (partnerId, customerId, ibans) => store.byIbans(db, partnerId, customerId, ibans),
     namesOf: async (tx, partnerId, id) => {
       const row = await store.nameById(tx, partnerId, id)

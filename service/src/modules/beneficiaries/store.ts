@@ -170,8 +170,19 @@ export async function idsAfter(tx: Tx, partnerId: string, afterId: string, idsMa
   return rows.map(({ id }) => id)
 }
 
-export async function eraseOf(tx: Tx, partnerId: string, customerId: string): Promise<readonly string[]> {
-  const rows = await tx.rows<{ id: string }>(sql`/* beneficiaries.eraseOf */
-    delete from beneficiaries.beneficiaries where partner_id = ${partnerId} and customer_id = ${customerId} returning id`)
-  return rows.map(({ id }) => id)
+export async function eraseOf(
+  tx: Tx,
+  partnerId: string,
+  customerId: string,
+): Promise<readonly Pick<Beneficiary, 'id' | 'createdAt'>[]> {
+  // Locked first: a verification that ends meanwhile adds no row that refers to them.
+  const rows = await tx.rows<Pick<Beneficiary, 'id' | 'createdAt'>>(sql`/* beneficiaries.eraseOf */
+    select id, created_at from beneficiaries.beneficiaries
+    where partner_id = ${partnerId} and customer_id = ${customerId} order by id for update`)
+  const ids = rows.map(({ id }) => id)
+  await tx.run(sql`/* beneficiaries.eraseOf */
+    delete from beneficiaries.renewals where partner_id = ${partnerId} and beneficiary_id = any(${ids}::uuid[])`)
+  await tx.run(sql`/* beneficiaries.eraseOf */
+    delete from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
+  return rows
 }

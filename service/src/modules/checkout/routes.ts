@@ -28,7 +28,8 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
     },
     expireCheckoutSession: idempotency.handler('expireCheckoutSession', async ({ caller, params }, tx) => {
       const session = await checkout.expire(caller.partnerId, params.sessionId, tx)
-      return { body: sessionOf(session), created: `the end of the checkout session ${session.id}` }
+      const { id, customerId } = session
+      return { body: sessionOf(session), created: `the end of the checkout session ${id}`, customerId }
     }),
   }
 }

@@ -9,10 +9,14 @@ import {
   type Service,
   type TestPartner,
 } from '../../../../test/support/composition.ts'
+import { convert, quote } from '../../../../test/support/fx.ts'
+import { sendCredit, stateOf } from '../../../../test/support/screening/held.ts'
 import { until } from '../../../../test/support/until.ts'
 import { Refusal } from '../../api/index.ts'
-import { newId } from '../../kernel/index.ts'
+import { operatorPartnerId } from '../../cases/index.ts'
+import { minuteMs, newId, nilId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
+import { processBankNotifications } from '../../settlement/index.ts'
 
 let first: Service
 let second: Service
@@ -21,6 +25,8 @@ before(async () => {
   first = await createTestService()
   second = await createTestService({ url: first.url })
   partner = await addPartner(first, 10_000_000n)
+  await first.db.transaction((tx) => first.access.addOperator(tx, operatorPartnerId))
+  await first.rates.prepare()
 })
 after(async () => {
   await second?.close()
@@ -90,17 +96,14 @@ const waiting = async () => {
   return row?.count ?? 0n
 }
 
-/** Both wait for the balance, in this order, so that each has read the customer before the other ends. */
-async function raceAtBalance(isErasedFirst: boolean) {
-  const { customer, beneficiary } = await addCustomer()
-  const steps = [
-    () => pay(first, partner, '1.00', { beneficiaryId: beneficiary.id }),
-    () => erase(second, customer.id),
-  ] as const
+type Steps = readonly [() => Promise<unknown>, () => Promise<unknown>]
+
+/** Both wait while the balance is locked, in this order, so that each has read the customer before the other ends. */
+async function behindBalance(partnerId: string, steps: Steps, isErasedFirst: boolean) {
   const order = isErasedFirst ? [1, 0] : [0, 1]
   const running: Promise<unknown>[] = []
   const begun = await first.db.transaction(async (tx) => {
-    await tx.rows(sql`select id from ledger.accounts where partner_id = ${partner.partnerId} order by id for update`)
+    await tx.rows(sql`select id from ledger.accounts where partner_id = ${partnerId} order by id for update`)
     for (const [index, step] of order.entries()) {
       running[step] = (steps[step] ?? assert.fail())().catch((error: unknown) => Promise.reject(error as Error))
       running[step].catch(() => undefined)
@@ -108,7 +111,14 @@ async function raceAtBalance(isErasedFirst: boolean) {
     }
     return running
   })
-  return assertOne(customer.id, await Promise.allSettled(begun))
+  return Promise.allSettled(begun)
+}
+
+async function raceAtBalance(isErasedFirst: boolean) {
+  const { customer, beneficiary } = await addCustomer()
+  const payout = () => pay(first, partner, '1.00', { beneficiaryId: beneficiary.id })
+  const steps = [payout, () => erase(second, customer.id)] as const
+  return assertOne(customer.id, await behindBalance(partner.partnerId, steps, isErasedFirst))
 }
 
 test('an erasure that commits between the look-up and the write of a payout refuses it', async () => {
@@ -162,4 +172,73 @@ test('two processes that erase one customer answer the same, and two steps at on
   await Promise.all([run(first), run(second)])
   await run(first)
   assert.equal((await erase(first, customer.id)).row.phase, 'done')
+})
+
+/** A partner of its own, so that its balances and cases are those of one credit. */
+async function raceWithCredit(isErasedFirst: boolean): Promise<'credited' | 'erased'> {
+  const { partnerId, customer } = await addPartner(first, 100n)
+  const { iban } = (await first.accounts.create(partnerId, customer.id)).ibans[0]
+  const casesBefore = (await first.cases.list(undefined, 1000)).length
+  await sendCredit(first, iban)
+  second.clock.advance(minuteMs)
+  const credit = () => processBankNotifications(second.settlement)
+  const erasure = () => first.personalData.erasures.erase(partnerId, customer.id, false)
+  const [, erased] = await behindBalance(partnerId, [credit, erasure], isErasedFirst)
+  assert.ok(erased)
+  // The first step of a credit may have waited; the bank reports the rest again.
+  for (let round = 0; round < 4; round += 1) {
+    second.clock.advance(minuteMs)
+    await processBankNotifications(second.settlement)
+  }
+  const { statuses, balance } = await stateOf(first, partnerId)
+  const cases = (await first.cases.list(undefined, 1000)).length - casesBefore
+  const outcome = codeOf(erased) === 'done' ? 'erased' : 'credited'
+  assert.deepEqual(
+    [statuses, balance, cases],
+    outcome === 'erased' ? [[], 100n, 1] : [['Completed'], 600n, 0],
+    `${outcome}: the money is the customer's, or a case`,
+  )
+  assert.equal(codeOf(erased), outcome === 'erased' ? 'done' : 'customer_not_erasable')
+  return outcome
+}
+
+test('money that comes in while an erasure is decided is credited and refuses it, or becomes a case', async () => {
+  const outcomes = new Set<string>()
+  for (let round = 0; round < 6; round += 1) outcomes.add(await raceWithCredit(round % 2 === 0))
+  assert.deepEqual([...outcomes].toSorted(), ['credited', 'erased'])
+})
+
+/** The references of transactions that an erased customer has got since. */
+const madeSince = (customerId: string) =>
+  first.db.rows(sql`
+    select made.reference from transactions.transactions as made
+    join customers.customers as owner on owner.partner_id = made.partner_id and owner.id = made.customer_id
+    where made.partner_id = ${partner.partnerId} and owner.id = ${customerId} and made.created_at > owner.erased_at`)
+
+test('a quote of a customer is converted before its erasure or not at all', async () => {
+  const codes = new Set<string>()
+  for (let round = 0; round < 8; round += 1) {
+    const { customer } = await addCustomer()
+    const { id } = (await quote(first, partner, { sellAmount: '1.00', customerId: customer.id })).row
+    first.clock.advance(1)
+    const steps = [() => convert(first, partner, id), () => erase(second, customer.id)] as const
+    const [made, erased] = await behindBalance(partner.partnerId, steps, round % 2 === 0)
+    assert.ok(made && erased)
+    assert.equal(codeOf(erased), 'done')
+    codes.add(codeOf(made))
+    assert.deepEqual(await madeSince(customer.id), [])
+    await assert.rejects(convert(first, partner, id), Refusal)
+  }
+  assert.deepEqual([...codes].toSorted(), ['done', 'not_found'])
+})
+
+test('a quote and an erasure race: an erased customer has no open quote', async () => {
+  for (let round = 0; round < rounds; round += 1) {
+    const { customer } = await addCustomer()
+    const asked = () => quote(first, partner, { sellAmount: '1.00', customerId: customer.id })
+    const [made, erased] = await Promise.allSettled([asked(), erase(second, customer.id)])
+    assert.equal(codeOf(erased), 'done')
+    assert.ok(['done', 'not_found'].includes(codeOf(made)), codeOf(made))
+    assert.deepEqual(await first.fx.quotesOf(first.db, partner.partnerId, customer.id, nilId, 10), [])
+  }
 })

@@ -146,3 +146,33 @@ test('the time that data is kept begins with the last payment', () => {
   assert.equal(retainedUntil(new Date('2020-12-31T00:00:00Z'), 5, now), undefined)
   assert.equal(retainedUntil(new Date('2025-12-31T00:00:00Z'), 0, now), undefined)
 })
+
+test('erasures take turns by pages: that of a customer with many payments holds up no other partner', async () => {
+  const [large, small] = [await addPartner(service, 1_000_000n), await addPartner(service, 10_000n)]
+  /** Three pages. */
+  const payments = 1001
+  const pages = 3
+  const made = await Promise.all([
+    pay(service, small, '1.00'),
+    ...Array.from({ length: payments }, () => pay(service, large, '1.00')),
+  ])
+  await Promise.all(made.map(({ payout }) => service.payouts.cancel(payout.partnerId, payout.id)))
+  await runErasures()
+  for (const { partnerId, customer } of [large, small]) {
+    await erase(partnerId, customer.id, true)
+    service.clock.advance(1)
+  }
+  const phases = async () => [
+    (await erase(large.partnerId, large.customer.id)).row.phase,
+    (await erase(small.partnerId, small.customer.id)).row.phase,
+  ]
+  const stepped = async (steps: number) => {
+    for (let step = 0; step < steps; step += 1) {
+      service.clock.advance(1)
+      assert.equal(await service.personalData.erasures.step(), 1)
+    }
+    return phases()
+  }
+  assert.deepEqual(await stepped(2), ['details', 'retained'])
+  assert.deepEqual(await stepped(pages - 1), ['retained', 'retained'])
+})

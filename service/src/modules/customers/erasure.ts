@@ -3,8 +3,9 @@
  * payments' fields page by page, waits until what is kept is due, and continues wherever a process ended.
  */
 import { notFound } from '../../api/index.ts'
+import type { Audit, NewRecord } from '../../audit/index.ts'
 import { type Clock, nilId, type Sealer } from '../../kernel/index.ts'
-import type { Idempotency } from '../../idempotency/index.ts'
+import type { Idempotency, Made } from '../../idempotency/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Hold } from '../../screening/index.ts'
@@ -45,8 +46,15 @@ export type HeldByModules = {
   readonly holdsOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly (Hold | undefined)[]>
   /** The address by which payers are found. Before the customer is locked. */
   readonly forgetEmail: (tx: Tx, partnerId: string, email: string) => Promise<void>
-  /** Beneficiaries, schedules, subjects of screening; closes IBANs and wallets. */
-  readonly eraseLinked: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
+  /** Standing orders and quotes. Before the balance is locked. */
+  readonly endOpen: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
+  /** Beneficiaries, schedules, subjects of screening; closes IBANs and wallets. Answers what requests have made of these. */
+  readonly eraseLinked: (
+    tx: Tx,
+    partnerId: string,
+    customer: { readonly id: string; readonly serviceId: string },
+    now: Date,
+  ) => Promise<readonly Made[]>
   /** What `eraseLinked` has closed. */
   readonly eraseClosed: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
   /** A page behind a position. Answers the next position, or undefined behind the last page. */
@@ -65,6 +73,7 @@ export type ErasuresDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
+  readonly audit: Pick<Audit, 'append'>
   readonly ledger: Pick<Ledger, 'countBlock' | 'partySumsAt'>
   readonly idempotency: Pick<Idempotency, 'forget'>
   readonly held: HeldByModules
@@ -79,7 +88,7 @@ class Changed extends Error {
 const attemptsMax = 5
 
 export function createErasures(deps: ErasuresDeps): Erasures {
-  const { db, clock } = deps
+  const { db, clock, audit } = deps
   const attempt = createErase(deps)
   const work = createWork(deps)
   return {
@@ -98,12 +107,21 @@ export function createErasures(deps: ErasuresDeps): Erasures {
       return db.transaction(async (tx) => {
         const row = await store.claimErasure(tx, due.partnerId, now)
         if (row === undefined) return 0
-        await store.moveErasure(tx, due.partnerId, await work(tx, due.partnerId, row, now))
+        const next = await work(tx, due.partnerId, row, now)
+        await store.moveErasure(tx, due.partnerId, next)
+        if (next.phase === 'done') audit.append(tx, [recordOfEnd(due.partnerId, next)])
         return 1
       })
     },
     oldestDue: async (now) => (await store.oldestDueErasure(db, now))?.dueAt ?? null,
   }
+}
+
+/** The request has a record of its own. This one says when nothing was left: a duty of the partner, as the erasure itself. */
+function recordOfEnd(partnerId: string, { customerId, requestedAt, retainedUntil }: store.ErasureRow): NewRecord {
+  const retained = retainedUntil === null ? {} : { retainedUntil: retainedUntil.toISOString() }
+  const details = { requestedAt: requestedAt.toISOString(), ...retained }
+  return { partnerId, actor: { kind: 'worker' }, action: 'customer.erased', subject: { customerId }, details }
 }
 
 /** Enough for a person to see what to wait for. */
@@ -136,6 +154,7 @@ function createErase({ clock, sealer, ledger, idempotency, held, retentionYears 
     if (locked.email !== seen.email) throw new Changed('the email of the customer has changed')
     const { id, serviceId, createdAt } = locked
     await refuse(tx, partnerId, id, nothingOwed)
+    await held.endOpen(tx, partnerId, id, clock.now())
     // A payout that commits from here on has read the balance before, and fails (`countBlock`).
     await ledger.countBlock(tx, partnerId)
     await refuse(tx, partnerId, id, nothingOwed)
@@ -146,8 +165,9 @@ function createErase({ clock, sealer, ledger, idempotency, held, retentionYears 
     await store.eraseCustomer(tx, partnerId, { id, kycSealed: kycSealer.seal(partnerId, id, kyc), now })
     if (until === undefined) await store.deleteChanges(tx, partnerId, id)
     else await rewriteChanges(tx, sealer, partnerId, id)
-    await idempotency.forget(tx, partnerId, { operation: 'createCustomer', createdAt, created: `the customer ${id}` })
-    await held.eraseLinked(tx, partnerId, id, now)
+    const made = await held.eraseLinked(tx, partnerId, { id, serviceId }, now)
+    const itself = { operation: 'createCustomer', createdAt, created: `the customer ${id}` } as const
+    await idempotency.forget(tx, partnerId, id, [itself, ...made])
     if (until === undefined) await held.eraseClosed(tx, partnerId, id)
     const row = {
       customerId: id,

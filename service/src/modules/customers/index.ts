@@ -2,7 +2,8 @@
  * Customers: the people and companies for whom a partner moves money, with their KYC data.
  *
  * Tables: customers.customers; customers.name_tokens and customers.name_keys, the blind index of names;
- * customers.changes, the history; customers.erasures, what is left to erase of erased customers. Invariants: KYC is sealed as a whole, under a context that names partner and customer. No
+ * customers.changes, the history; customers.erasures, what is left to erase of erased customers; customers.kept_records, how far records of other modules are erased by their
+ * age. Invariants: KYC is sealed as a whole, under a context that names partner and customer. No
  * response contains `personalIdentificationNumber`. `customerType` is set once, at creation. Partner identifiers and
  * emails need not be unique. Updates of one customer are serialised by a row lock.
  * An erased customer keeps its row, and what has to be kept until its time is over. It gets no new payment: `hold` refuses it, and
@@ -19,6 +20,7 @@ export {
   pagesOfList,
 } from './export.ts'
 export { createErasures, type Erasures, type HeldByModules } from './erasure.ts'
+export { createKeptRecords, type KeptPlace, type KeptRecords } from './kept-records.ts'
 export { customersRoutes, toChange, toCustomer } from './routes.ts'
 export type { CustomerCreate, CustomerType, CustomerUpdate, KycFields } from './rules.ts'
 export { createCustomers, type Customer, type Customers, type Payer } from './service.ts'

@@ -50,7 +50,7 @@ export function customersRoutes(
     },
     createCustomer: idempotency.handler('createCustomer', async ({ caller, body, requestId }, tx) => {
       const customer = await customers.create(caller.partnerId, body, tx, { ...caller, requestId })
-      return { body: toCustomer(customer), created: `the customer ${customer.id}` }
+      return { body: toCustomer(customer), created: `the customer ${customer.id}`, customerId: customer.id }
     }),
     listCustomers: async ({ caller, query }) => {
       const page = await customers.list(caller.partnerId, query)

@@ -72,6 +72,8 @@ export type Customers = {
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, Payer>>
+  /** As `payersByIds`, and until the transaction ends none of them is erased. Within a transaction. */
+  readonly heldPayersByIds: Customers['payersByIds']
   /**
    * Sets the state of the customer's account under the lock of its row, and answers the state before. The same state again changes
    * nothing. Refuses: not_found, account_blocked (it is closed).
@@ -175,6 +177,18 @@ export function createCustomers(deps: CustomersDeps): Customers {
 
   const findBy = createFindBy(kycSealer)
   const find = findBy({})
+  const payersBy =
+    (options: { readonly held?: boolean }): Customers['payersByIds'] =>
+    async (tx, keys) => {
+      if (keys.length === 0) return new Map()
+      const rows = await store.payersByIds(tx, keys, options)
+      return new Map(
+        rows.map((row) => {
+          const name = partnerKey(row.partnerId, row.id)
+          return [name, toPayer(name, row)]
+        }),
+      )
+    }
 
   return {
     create: createCustomer(deps, kycSealer, records),
@@ -203,16 +217,8 @@ export function createCustomers(deps: CustomersDeps): Customers {
       const row = await store.oldestByEmail(tx, partnerId, email)
       return row && toCustomer(kycSealer, partnerId, row)
     },
-    payersByIds: async (tx, keys) => {
-      if (keys.length === 0) return new Map()
-      const rows = await store.payersByIds(tx, keys)
-      return new Map(
-        rows.map((row) => {
-          const name = partnerKey(row.partnerId, row.id)
-          return [name, toPayer(name, row)]
-        }),
-      )
-    },
+    payersByIds: payersBy({}),
+    heldPayersByIds: payersBy({ held: true }),
     setAccountState,
     namesOf: async (tx, partnerId, id) => {
       const row = await store.byRef(tx, partnerId, { kind: 'guid', value: id }, {})

@@ -79,11 +79,13 @@ export function oldestByEmail(tx: Tx, partnerId: string, email: string): Promise
 export function payersByIds(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly id: string }[],
+  { held = false }: { readonly held?: boolean } = {},
 ): Promise<readonly PayerRow[]> {
   return tx.rows(sql`/* customers.payersByIds */
     select partner_id, id, service_id, partner_customer_identifier, email, kyc_sealed, erased_at, account_state
     from customers.customers
-    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
+      ${held ? sql`order by partner_id, id for key share` : noSql}`)
 }
 
 /** Locks the row. `no key` lets payments insert rows that refer to it meanwhile. */

@@ -3,7 +3,7 @@
  * deposit by its creditor reference pays that one. Any other credit becomes a deposit of the owner of the account.
  */
 import type { PaymentMethod, Rail } from '@partner-payments/wire'
-import { Refusal } from '../../api/index.ts'
+import { notFound, Refusal } from '../../api/index.ts'
 import { firstIdOf, isFiat, newId, partnerKey, present } from '../../kernel/index.ts'
 import type { Advanced, Applied } from '../../lifecycle/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../../postgres/index.ts'
@@ -82,12 +82,15 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
     db,
     work: async (tx: Tx, bookings: readonly Booking[]) => {
       const ids = await bookAll(deps, tx, bookings)
-      const triggers = bookings.map((booking, index) => triggerOf(booking, present(ids[index], 'a booking has an id')))
-      const advanced = await apply.inTransaction(tx, triggers)
-      return triggers.map((trigger, index) => ({
-        trigger,
-        advanced: present(advanced[index], 'each trigger has an answer'),
-      }))
+      const triggers = bookings.map((booking, index) => ids[index] && triggerOf(booking, ids[index]))
+      const open = triggers.filter((trigger) => typeof trigger === 'object')
+      const advanced = new Map<unknown, Advanced>()
+      for (const [index, outcome] of (await apply.inTransaction(tx, open)).entries()) advanced.set(open[index], outcome)
+      return triggers.map((trigger) =>
+        typeof trigger === 'object'
+          ? { trigger, advanced: present(advanced.get(trigger), 'each trigger has an answer') }
+          : 'erased',
+      )
     },
     callsMax: creditsPerBatchMax,
     batchesMax: batchesUnderWayMax,
@@ -104,7 +107,10 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
         return { applied: await apply.inBatches(creditOf(connector, located.deposit, notification)), partnerId }
       }
       const { partnerId } = located.owner
-      const { trigger, advanced } = await complete({ connector, owner: located.owner, notification })
+      const completed = await complete({ connector, owner: located.owner, notification })
+      // Since it was located the customer was erased, and its account closed: as an account that is not known.
+      if (completed === 'erased') return { applied: 'unknown', partnerId: notification.partnerId }
+      const { trigger, advanced } = completed
       // The same credit twice in one batch: the second is judged behind the first.
       // A name that waits is tried again by the bank, with the newest list in memory.
       const isRepeated = advanced === 'deferred' || advanced === 'early'
@@ -116,7 +122,8 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
       await refuseClosed(deps, tx, owner, notification.money.currency)
       const booking = { connector, owner, notification }
       const [id] = await bookAll(deps, tx, [booking])
-      const decided = { ...triggerOf(booking, present(id, 'a booking has an id')), isDecided: true }
+      if (id === undefined) throw notFound('customer')
+      const decided = { ...triggerOf(booking, id), isDecided: true }
       const [applied] = await apply.inTransaction(tx, [decided])
       if (applied === 'early')
         throw new Refusal('validation_failed', 'The names of the payment are not screened yet: repeat it in a minute.')
@@ -168,19 +175,24 @@ async function locateAll(
 }
 
 /**
- * Makes deposits that the bank has accepted, and answers their ids, also of credits that have one. A credit that another
- * transaction books meanwhile is a unique violation.
+ * Makes deposits that the bank has accepted, and answers their ids, also of credits that have one. Undefined: the customer was erased.
+ * An erasure waits for the transaction. A credit that another transaction books meanwhile is a unique violation.
  */
-async function bookAll(deps: DepositsDeps, tx: Tx, bookings: readonly Booking[]): Promise<readonly string[]> {
+async function bookAll(
+  deps: DepositsDeps,
+  tx: Tx,
+  bookings: readonly Booking[],
+): Promise<readonly (string | undefined)[]> {
   const { clock, customers, eventOutbox, transactions } = deps
   const known = await knownCredits(tx, bookings)
-  const fresh = [...new Map(bookings.map((booking) => [keyOf(booking), booking]))].filter(([key]) => !known.has(key))
-  const owners = await customers.payersByIds(
+  const unbooked = [...new Map(bookings.map((booking) => [keyOf(booking), booking]))].filter(([key]) => !known.has(key))
+  const owners = await customers.heldPayersByIds(
     tx,
-    fresh.flatMap(([, { owner }]) =>
+    unbooked.flatMap(([, { owner }]) =>
       owner.customerId === null ? [] : [{ partnerId: owner.partnerId, id: owner.customerId }],
     ),
   )
+  const fresh = unbooked.filter(([, { owner }]) => !isErased(owners, owner))
   const now = clock.now()
   const opened = transactions.openMany(
     tx,
@@ -201,8 +213,11 @@ async function bookAll(deps: DepositsDeps, tx: Tx, bookings: readonly Booking[])
     made.flatMap(({ booking, row }) => acceptedEventOf(booking, row, owners, now)),
   )
   const ids = new Map([...known, ...made.map(({ key, row }) => [key, row.id] as const)])
-  return bookings.map((booking) => present(ids.get(keyOf(booking)), 'each credit has a deposit'))
+  return bookings.map((booking) => ids.get(keyOf(booking)))
 }
+
+const isErased = (owners: ReadonlyMap<string, Payer>, { partnerId, customerId }: Booking['owner']) =>
+  customerId !== null && owners.get(partnerKey(partnerId, customerId))?.isErased !== false
 
 const keyOf = ({ connector, owner: { partnerId }, notification: { subjectId } }: Booking) =>
   partnerKey(partnerId, connector, subjectId)

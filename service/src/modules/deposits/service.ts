@@ -73,12 +73,7 @@ export type Deposits = Credits &
     /** Those of them that exist, in no order. */
     readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
     /** Of an erased customer: what these deposits do not need, or everything that names a person. */
-    readonly eraseFields: (
-      tx: Tx,
-      partnerId: string,
-      references: readonly string[],
-      scope: 'details' | 'all',
-    ) => Promise<void>
+    readonly eraseFields: typeof eraseFields
     /** For the export of a customer: the deposits of these transactions, in no order. */
     readonly byReferences: typeof store.depositsByReferences
     /** Expires a deposit before its time, in the caller's transaction. False: its status does not permit it. */

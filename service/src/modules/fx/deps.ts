@@ -9,7 +9,7 @@ import type { Transactions } from '../transactions/index.ts'
 export type FxDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly customers: Pick<Customers, 'presentIdOf'>
+  readonly customers: Pick<Customers, 'heldPayersByIds' | 'presentIdOf'>
   readonly ledger: Ledger
   readonly rates: Rates
   readonly transactions: Transactions

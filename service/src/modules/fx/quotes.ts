@@ -10,7 +10,7 @@ import {
   refuseField,
   Refusal,
 } from '../../api/index.ts'
-import { after, amountMajorMax, amountText, newId } from '../../kernel/index.ts'
+import { after, amountMajorMax, amountText, newId, partnerKey } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { midRateOf, rateText, type Sheet } from '../../rates/index.ts'
 import type { FxDeps } from './deps.ts'
@@ -49,7 +49,7 @@ export function createQuoting(deps: FxDeps) {
         found,
         keyed,
         pointer: '/headers/Idempotency-Key',
-        work: (firstCalls) => Promise.resolve(makeQuotes(deps, tx, firstCalls, sheet)),
+        work: (firstCalls) => makeQuotes(deps, tx, firstCalls, sheet),
       }),
     callsMax: quotesPerBatchMax,
     batchesMax: batchesUnderWayMax,
@@ -115,14 +115,23 @@ function readGiven(
   throw refuseField({ pointer: '/sellAmount', code: 'required', message: 'is required, or buyAmount' })
 }
 
-function makeQuotes(
+async function makeQuotes(
   deps: FxDeps,
   tx: Tx,
   calls: readonly QuoteCall[],
   sheet: Sheet | Refusal,
-): ReadonlyMap<QuoteCall, Outcome<store.QuoteRow>> {
+): Promise<ReadonlyMap<QuoteCall, Outcome<store.QuoteRow>>> {
+  // Its erasure waits, and deletes the quote. One that was erased since the request was read gets none.
+  const customers = await deps.customers.heldPayersByIds(
+    tx,
+    calls.flatMap(({ partnerId, customerId }) => (customerId === null ? [] : [{ partnerId, id: customerId }])),
+  )
+  const isErased = ({ partnerId, customerId }: QuoteCall) =>
+    customerId !== null && customers.get(partnerKey(partnerId, customerId))?.isErased !== false
   const now = deps.clock.now()
-  const made = calls.map((call) => [call, sheet instanceof Refusal ? sheet : quoteOf(deps, call, sheet, now)] as const)
+  const judge = (call: QuoteCall, found: Sheet) =>
+    isErased(call) ? notFound('customer', '/customerId') : quoteOf(deps, call, found, now)
+  const made = calls.map((call) => [call, sheet instanceof Refusal ? sheet : judge(call, sheet)] as const)
   const rows = made.flatMap(([, row]) => (row instanceof Refusal ? [] : [row]))
   if (rows.length > 0) store.insertQuotes(tx, rows)
   return new Map(made.map(([call, row]) => [call, row instanceof Refusal ? row : { row, replayed: false }]))

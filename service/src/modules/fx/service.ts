@@ -44,6 +44,8 @@ export type Fx = Acceptances & {
   ) => Promise<Made<QuoteView>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<QuoteView>
+  /** Of a customer that is being erased: nothing is converted for it any more. Before the balance is locked. */
+  readonly deleteOpenQuotesOf: typeof store.deleteOpenQuotesOf
   /** For the export of a customer: its quotes behind one of them, in their order. */
   readonly quotesOf: (
     tx: Tx,
@@ -92,6 +94,7 @@ export function createFx(deps: FxDeps): Fx {
       if (row === undefined) throw notFound('quote')
       return { row, status: statusOf(row, clock.now()) }
     },
+    deleteOpenQuotesOf: store.deleteOpenQuotesOf,
     quotesOf: async (...page) =>
       (await store.quotesOfCustomer(...page)).map((row) => ({ row, status: statusOf(row, clock.now()) })),
     convert: createConverting(deps),

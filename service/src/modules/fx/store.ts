@@ -89,6 +89,12 @@ export function quotesOfCustomer(
     where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId} order by id limit ${rowsMax}`)
 }
 
+/** Those that no conversion has accepted. Waits for one that is accepting. */
+export async function deleteOpenQuotesOf(tx: Tx, partnerId: string, customerId: string): Promise<void> {
+  await tx.run(sql`/* fx.deleteOpenQuotesOf */
+    delete from fx.quotes where partner_id = ${partnerId} and customer_id = ${customerId} and accepted_at is null`)
+}
+
 export type IdempotencyKey = { readonly partnerId: string; readonly idempotencyKey: string }
 
 /** The quotes of these keys, and perhaps others of the same partners. */

@@ -34,7 +34,7 @@ import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
 import { fingerprintOf } from './rules.ts'
 import { createRecalls, type RecallClaim, type Recalls } from './recalls/service.ts'
 import * as store from './store.ts'
-import { erasePage } from './store-erasure.ts'
+import { eraseBulks, eraseOrders, erasePage } from './store-erasure.ts'
 import { createCancelWaiting, type WaitingOf } from './waiting.ts'
 
 export type { PayoutClaim, RecallClaim }
@@ -91,6 +91,9 @@ export type Payouts = Omit<Progress, 'decide'> &
     readonly get: (partnerId: string, id: string) => Promise<store.PayoutRow>
     /** Of an erased customer: a page of what its payouts say of their parties. */
     readonly erasePage: typeof erasePage
+    /** Of bulks and orders whose time of retention is over. */
+    readonly eraseBulks: typeof eraseBulks
+    readonly eraseOrders: typeof eraseOrders
     /** For the operator. */
     readonly limits: Limits
     /** For the operator. */
@@ -182,6 +185,8 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     },
     get,
     erasePage,
+    eraseBulks,
+    eraseOrders,
     limits: createLimits(deps),
     fees: createFees(deps),
     approvalRules: createApprovalRules(deps),

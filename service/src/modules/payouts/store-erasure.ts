@@ -1,7 +1,7 @@
 /** The SQL that erases what payouts say of their parties. */
 import { sql, type Tx } from '../../postgres/index.ts'
 
-/** A page of the payouts of an erased customer behind one of them. Answers the last one, or undefined behind the last page. */
+/** A page of the payouts of an erased customer behind one of them. Answers them in order: behind the last page less than a page. */
 export async function erasePage(
   tx: Tx,
   {
@@ -10,26 +10,62 @@ export async function erasePage(
     afterId,
   }: { readonly partnerId: string; readonly customerId: string; readonly afterId: string },
   rowsMax: number,
-): Promise<string | undefined> {
-  const rows = await tx.rows<{ id: string }>(sql`/* payouts.erasePage */
+): Promise<readonly { readonly id: string; readonly endToEndId: string }[]> {
+  const rows = await tx.rows<{ id: string; endToEndId: string }>(sql`/* payouts.erasePage */
     update payouts.payouts set creditor_name = '', creditor_account = '', creditor_bic = null, remittance = null,
       error_details = null
     where partner_id = ${partnerId} and id = any(array(
       select id from payouts.payouts
       where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId}
       order by id limit ${rowsMax} for update))
-    returning id`)
+    returning id, end_to_end_id`)
   await eraseRecalls(
     tx,
     partnerId,
     rows.map(({ id }) => id),
   )
-  return rows.length < rowsMax
-    ? undefined
-    : rows
-        .map(({ id }) => id)
-        .toSorted()
-        .at(-1)
+  return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1))
+}
+
+type OldPage = Readonly<Record<'partnerId' | 'afterId' | 'beforeId', string>> & {
+  readonly endedBefore: Date
+  readonly rowsMax: number
+}
+type Looked = readonly { readonly id: string; readonly isOver: boolean }[]
+
+const overIn = (rows: Looked): readonly string[] => rows.flatMap(({ id, isOver }) => (isOver ? [id] : []))
+
+/** What the items of a bulk say to the payee, and why one was refused, when the time of the bulk is over. */
+export async function eraseBulks(
+  tx: Tx,
+  { partnerId, afterId, beforeId, endedBefore, rowsMax }: OldPage,
+): Promise<Looked> {
+  const rows = await tx.rows<Looked[number]>(sql`/* payouts.eraseBulks */
+    select id, coalesce(ended_at < ${endedBefore}, false) as is_over from payouts.bulks
+    where partner_id = ${partnerId} and id > ${afterId} and id < ${beforeId} order by id limit ${rowsMax} for update`)
+  await tx.run(sql`/* payouts.eraseBulks */
+    update payouts.bulk_items set reference = null, problem_detail = null
+    where partner_id = ${partnerId} and bulk_id = any(${overIn(rows)}::uuid[])
+      and (reference is not null or problem_detail is not null)`)
+  return rows
+}
+
+/** What an order that has ended said to the payee. */
+export async function eraseOrders(
+  tx: Tx,
+  { partnerId, afterId, beforeId, endedBefore, rowsMax }: OldPage,
+): Promise<Looked> {
+  const rows = await tx.rows<Looked[number]>(sql`/* payouts.eraseOrders */
+    select id, coalesce(ended_at < ${endedBefore}, false) as is_over from payouts.standing_orders
+    where partner_id = ${partnerId} and id > ${afterId} and id < ${beforeId} order by id limit ${rowsMax} for update`)
+  await eraseReferences(tx, partnerId, overIn(rows))
+  return rows
+}
+
+/** The caller holds the locks of the orders. */
+export async function eraseReferences(tx: Tx, partnerId: string, orderIds: readonly string[]): Promise<void> {
+  await tx.run(sql`/* payouts.eraseReferences */
+    update payouts.standing_orders set reference = null where partner_id = ${partnerId} and id = any(${orderIds}::uuid[])`)
 }
 
 async function eraseRecalls(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<void> {

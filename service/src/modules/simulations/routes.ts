@@ -16,7 +16,8 @@ export function simulationsRoutes(simulations: Simulations, idempotency: Idempot
       'simulateCheckoutSession',
       async ({ caller, params, body, ip }, tx) => {
         const session = await simulations.checkout(caller, params.sessionId, body, ip, tx)
-        return { body: sessionOf(session), created: `steps of the checkout session ${session.id}` }
+        const { id, customerId } = session
+        return { body: sessionOf(session), created: `steps of the checkout session ${id}`, customerId }
       },
     ),
     simulateCredit: idempotency.handler('simulateCredit', async ({ caller, body }, tx) => {

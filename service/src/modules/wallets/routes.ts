@@ -23,7 +23,8 @@ export function walletsRoutes(wallets: Wallets, idempotency: Idempotency): Handl
   return {
     createWallet: idempotency.handler('createWallet', async ({ caller, body }, tx) => {
       const made = await wallets.create(caller.partnerId, body, tx)
-      return { body: toWallet(made), created: `the wallet ${made.wallet.id}` }
+      const { id, customerId } = made.wallet
+      return { body: toWallet(made), created: `the wallet ${id}`, customerId }
     }),
     listWallets: async ({ caller, query }) => {
       const page = await wallets.list(caller.partnerId, query)

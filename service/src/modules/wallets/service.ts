@@ -41,7 +41,7 @@ export type Wallets = {
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<Received>
   /** Of an erased customer: its wallets take no credits from now on. */
-  readonly close: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
+  readonly close: typeof store.closeWallets
   /** Whose wallets these are, by address in lower case. An address that is not ours is absent. */
   readonly ownersOf: (
     tx: Tx,

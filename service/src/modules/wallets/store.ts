@@ -85,7 +85,13 @@ export function ownersOfAddresses(
   )
 }
 
-export async function closeWallets(tx: Tx, partnerId: string, customerId: string, now: Date): Promise<void> {
-  await tx.run(sql`/* wallets.closeWallets */
-    update wallets.wallets set closed_at = ${now} where partner_id = ${partnerId} and customer_id = ${customerId}`)
+export function closeWallets(
+  tx: Tx,
+  partnerId: string,
+  customerId: string,
+  now: Date,
+): Promise<readonly Pick<Wallet, 'id' | 'createdAt'>[]> {
+  return tx.rows(sql`/* wallets.closeWallets */
+    update wallets.wallets set closed_at = ${now} where partner_id = ${partnerId} and customer_id = ${customerId}
+    returning id, created_at`)
 }

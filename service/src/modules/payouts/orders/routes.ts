@@ -26,7 +26,8 @@ export function orderRoutes(orders: StandingOrders, idempotency: Idempotency): O
   return {
     createStandingOrder: idempotency.handler('createStandingOrder', async ({ caller, body, ip }, tx) => {
       const order = await orders.createOrder(caller, body, ip, tx)
-      return { body: withDates(order), created: `the standing order ${order.id}` }
+      const { id, customerId } = order
+      return { body: withDates(order), created: `the standing order ${id}`, customerId }
     }),
     listStandingOrders: async ({ caller, query }) => {
       const page = await orders.listOrders(caller.partnerId, query)

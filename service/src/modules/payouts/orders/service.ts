@@ -6,6 +6,7 @@ import { inTransaction, type Tx } from '../../../postgres/index.ts'
 import { connectorOf } from '../calls.ts'
 import type { PayoutsDeps } from '../deps.ts'
 import { requirePaidBy } from '../rules.ts'
+import { eraseReferences } from '../store-erasure.ts'
 import { judgedOf, validate } from '../validate.ts'
 import { appendEnded } from './events.ts'
 import { active, callOf, ended, paused, positionOf, scheduleOf } from './rules.ts'
@@ -22,7 +23,7 @@ export type StandingOrders = {
     body: BodyOf<'createStandingOrder'>,
     ip: string,
     tx?: Tx,
-  ) => Promise<store.OrderRow>
+  ) => Promise<store.OrderRow & { readonly customerId: string | null }>
   /** Refuses: not_found. */
   readonly getOrder: (partnerId: string, id: string) => Promise<store.OrderRow>
   /** Newest first. Refuses: validation_failed (cursor). */
@@ -39,6 +40,11 @@ export type StandingOrders = {
   readonly resumeOrder: (partnerId: string, id: string) => Promise<store.OrderRow>
   /** Refuses: not_found, standing_order_ended. */
   readonly cancelOrder: (partnerId: string, id: string) => Promise<store.OrderRow>
+  /**
+   * Of an erased customer: ends the orders of its payees, and erases what they say. Before the balance is locked, as workers lock
+   * them. Joins the transaction.
+   */
+  readonly eraseOrdersOf: (tx: Tx, partnerId: string, beneficiaryIds: readonly string[], now: Date) => Promise<void>
   /** The next dates of an order. None if it has ended. */
   readonly datesAhead: (order: store.OrderRow) => readonly Occurrence[]
   /** Since when the oldest order that is due waits for a worker. */
@@ -55,6 +61,21 @@ export function createStandingOrders(deps: PayoutsDeps): StandingOrders {
   return {
     ...createChanges(deps),
     createOrder: createCreate(deps),
+    eraseOrdersOf: async (tx, partnerId, beneficiaryIds, now) => {
+      const orders = await store.lockOrdersOf(tx, partnerId, beneficiaryIds)
+      await eraseReferences(
+        tx,
+        partnerId,
+        orders.map(({ id }) => id),
+      )
+      const running = orders.filter(({ endReason }) => endReason === null)
+      if (running.length === 0) return
+      for (const { id, retryUntil } of running)
+        if (retryUntil !== null) await store.skipRetrying(tx, partnerId, id, now)
+      const rows = running.map((order) => ({ ...ended(order, 'BeneficiaryDeleted', now), reference: null }))
+      store.updateOrders(tx, rows)
+      appendEnded(deps.eventOutbox, tx, rows, now)
+    },
     getOrder: get,
     listOrders: async (partnerId, query) => {
       const list = `standing-orders:${partnerId}`
@@ -84,6 +105,7 @@ function createCreate({
   beneficiaries,
   chooseConnector,
   ordersMax,
+  customers,
 }: PayoutsDeps): StandingOrders['createOrder'] {
   return async (caller, body, ip, outerTx) => {
     const { partnerId, serviceAccountId: accountId, name: accountName } = caller
@@ -119,10 +141,12 @@ function createCreate({
       const call = callOf(order)
       const payees = await beneficiaries.payeesByIds(tx, [{ partnerId, id: order.beneficiaryId }])
       const found = { beneficiaries: payees, customers: new Map(), balances: { accounts: new Map() } }
-      validate(judgedOf(call, connectorOf(call, chooseConnector), found))
+      const { customerId } = validate(judgedOf(call, connectorOf(call, chooseConnector), found))
+      // Its erasure waits, and then finds the answer that is stored under an Idempotency-Key.
+      if (customerId !== null) await customers.hold(tx, partnerId, customerId, '/beneficiaryId')
       await requirePlace(tx, partnerId, ordersMax, '/schedule')
       await store.insertOrder(tx, order)
-      return order
+      return { ...order, customerId }
     })
   }
 }

@@ -147,6 +147,17 @@ export function lockOrder(tx: Tx, partnerId: string, id: string): Promise<OrderR
     select ${columns} from payouts.standing_orders where partner_id = ${partnerId} and id = ${id} for update`)
 }
 
+/** Those of some payees, whatever their status. */
+export function lockOrdersOf(
+  tx: Tx,
+  partnerId: string,
+  beneficiaryIds: readonly string[],
+): Promise<readonly OrderRow[]> {
+  return tx.rows<OrderRow>(sql`/* payouts.lockOrdersOf */
+    select ${columns} from payouts.standing_orders
+    where partner_id = ${partnerId} and beneficiary_id = any(${beneficiaryIds}::uuid[]) order by id for update`)
+}
+
 export function listOrders(
   tx: Tx,
   partnerId: string,

@@ -1,0 +1,124 @@
+/**
+ * Erases the names in records that know no customer: what banks report, cases, verifications of payees, orders. Each is kept as long as
+ * a payment, counted from its own end, whether or not a customer asks for its erasure. A loop looks at each place of each
+ * partner once a day, page by page in the order of the ids, which is that of time.
+ */
+import { after, type Clock, dayMs, firstIdOf, nilId, present } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import * as store from './store-kept.ts'
+
+export type KeptPage = {
+  readonly partnerId: string
+  /** Records behind this id and before `beforeId`. */
+  readonly afterId: string
+  readonly beforeId: string
+  /** A record that ended before this time is erased. */
+  readonly endedBefore: Date
+  readonly rowsMax: number
+}
+/** `isOver`: it is erased. Otherwise it is in use, and a later pass looks at it again. */
+export type KeptRecord = { readonly id: string; readonly isOver: boolean }
+
+export type KeptPlace = {
+  readonly name: string
+  /** Erases what is over in a page, and answers the whole page in the order of the ids. */
+  readonly erasePage: (tx: Tx, page: KeptPage) => Promise<readonly KeptRecord[]>
+}
+
+export type KeptRecords = {
+  /** Works on one page of a place that is due. Returns how many pages it has worked on: 0 or 1. */
+  readonly step: () => Promise<number>
+  /** Since when the oldest place is due; null: none is. */
+  readonly oldestDue: (now: Date) => Promise<Date | null>
+}
+
+const passMs = dayMs
+const rowsPerPageMax = 500
+
+export function createKeptRecords({
+  db,
+  clock,
+  places,
+  retentionYears,
+  partnerIds,
+}: {
+  readonly db: Database
+  readonly clock: Clock
+  readonly places: readonly KeptPlace[]
+  /** CUSTOMER_RETENTION_YEARS. */
+  readonly retentionYears: number
+  readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
+}): KeptRecords {
+  const begin = createBegin({ db, places, partnerIds })
+  const byName = new Map(places.map((place) => [place.name, place]))
+  return {
+    step: async () => {
+      const now = clock.now()
+      await begin(now)
+      const due = await store.oldestDuePlace(db, now)
+      if (due === undefined) return 0
+      return db.transaction(async (tx) => {
+        const row = await store.claimPlace(tx, due.partnerId, now)
+        if (row === undefined) return 0
+        const { place: name, ...at } = row
+        const place = byName.get(name)
+        // A version that comes later has more places: this one leaves them to it.
+        const moved =
+          place === undefined ? { ...at, dueAt: after(now, passMs) } : await pass(tx, due.partnerId, at, place, now)
+        await store.movePlace(tx, due.partnerId, name, moved)
+        return 1
+      })
+    },
+    oldestDue: async (now) => (await store.oldestDuePlace(db, now))?.dueAt ?? null,
+  }
+
+  async function pass(
+    tx: Tx,
+    partnerId: string,
+    row: store.KeptRow,
+    place: KeptPlace,
+    now: Date,
+  ): Promise<store.KeptRow> {
+    const endedBefore = new Date(now)
+    endedBefore.setUTCFullYear(endedBefore.getUTCFullYear() - retentionYears)
+    const page = {
+      partnerId,
+      afterId: row.position,
+      beforeId: firstIdOf(endedBefore),
+      endedBefore,
+      rowsMax: rowsPerPageMax,
+    }
+    const records = await place.erasePage(tx, page)
+    const left = records.findIndex(({ isOver }) => !isOver)
+    const over = left === -1 ? records : records.slice(0, left)
+    const floor = row.hasLeft ? row.floor : (over.at(-1)?.id ?? row.floor)
+    const hasLeft = row.hasLeft || left !== -1
+    if (records.length < rowsPerPageMax) return { floor, position: floor, hasLeft: false, dueAt: after(now, passMs) }
+    return { floor, position: present(records.at(-1), 'a whole page has rows').id, hasLeft, dueAt: now }
+  }
+}
+
+/** Gives each partner a row for each place. A process asks for a partner once. */
+function createBegin({
+  db,
+  places,
+  partnerIds,
+}: {
+  readonly db: Database
+  readonly places: readonly KeptPlace[]
+  readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
+}) {
+  const begun = new Set<string>()
+  let lookAt = new Date(0)
+  return async (now: Date): Promise<void> => {
+    if (now < lookAt) return
+    lookAt = after(now, passMs)
+    for (const partnerId of await partnerIds(db)) {
+      if (begun.has(partnerId)) continue
+      const has = new Set(await store.placesOf(db, partnerId))
+      const row = { floor: nilId, position: nilId, hasLeft: false, dueAt: now }
+      for (const { name } of places) if (!has.has(name)) await store.beginPlace(db, partnerId, name, row)
+      begun.add(partnerId)
+    }
+  }
+}

@@ -1,0 +1,266 @@
+/**
+ * Searches the whole database for the names of an erased customer and of its payee: each place where they were, what an erasure
+ * leaves of them, and until when. docs/decisions/0055-erasure.md gives the reason of each place.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { rawNumber } from '@partner-payments/wire'
+import { type Call, Refusal } from '../../service/src/api/index.ts'
+import { operatorPartnerId } from '../../service/src/cases/index.ts'
+import { dayMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
+import { accountsRoutes } from '../../service/src/modules/accounts/index.ts'
+import { beneficiariesRoutes } from '../../service/src/modules/beneficiaries/index.ts'
+import { checkoutRoutes } from '../../service/src/modules/checkout/index.ts'
+import { customersRoutes } from '../../service/src/modules/customers/index.ts'
+import { instructionIdOf, payoutsRoutes } from '../../service/src/modules/payouts/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
+import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
+import { addPartner, createTestService, ip, type Service, type TestPartner } from '../support/composition.ts'
+import {
+  type BankFolders,
+  createBankFolders,
+  createIncomingBank,
+  entryOf,
+  markFiled,
+  reportXml,
+} from '../support/iso-incoming.ts'
+import { sendCredit } from '../support/screening/held.ts'
+import { placesOf } from '../support/traces.ts'
+
+let service: Service
+let folders: BankFolders
+let connector = 'sandbox'
+before(async () => {
+  service = await createTestService({ now: new Date(), stepMs: 0, chooseConnector: () => connector })
+  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
+  folders = await createBankFolders()
+})
+after(async () => {
+  await service.close()
+  await folders.remove()
+})
+
+const name = 'Quillonea Vexbridge'
+const payeeName = 'Jorvanda Pelstrim'
+const words = /quillonea|vexbridge|jorvanda|pelstrim/i
+const kyc = { fullName: name, addressLine1: '1 Vexbridge Street', website: 'vexbridge.example.com' }
+
+/** The handlers whose answers are stored under an `Idempotency-Key`. */
+function handlersOf({ idempotency, ...modules }: Service) {
+  return {
+    ...accountsRoutes(modules.accounts, idempotency),
+    ...beneficiariesRoutes(modules.beneficiaries, idempotency),
+    ...checkoutRoutes(modules.checkout, idempotency),
+    ...customersRoutes(modules.customers, modules.personalData, idempotency),
+    ...payoutsRoutes(modules.payouts, idempotency),
+  }
+}
+type Keyed =
+  | 'createBeneficiary'
+  | 'createCustomer'
+  | 'createCustomerAccount'
+  | 'createStandingOrder'
+  | 'expireCheckoutSession'
+
+function caller({ caller: by }: TestPartner) {
+  const handlers = handlersOf(service)
+  return async <K extends Keyed>(operation: K, call: { readonly params?: object; readonly body?: object }) => {
+    const given = {
+      caller: by,
+      params: {},
+      query: {},
+      ip,
+      requestId: newId(),
+      idempotencyKey: `key of ${operation}`,
+      ...call,
+    }
+    const handler = handlers[operation] as (call: Call<K>) => Promise<{ readonly body: unknown }>
+    return (await handler(given as unknown as Call<K>)).body as Readonly<Record<string, string>>
+  }
+}
+
+const keyed = [
+  'createBeneficiary',
+  'createCustomer',
+  'createCustomerAccount',
+  'createStandingOrder',
+  'expireCheckoutSession',
+] as const
+
+const isKeyTaken = (error: unknown) =>
+  error instanceof Refusal &&
+  error.code === 'idempotency_key_reused' &&
+  /was erased with the customer/.test(error.detail ?? '')
+
+/** As the connector of a chain writes it; no chain runs here. */
+async function addChainTransfer(partnerId: string, id: string): Promise<void> {
+  const now = service.clock.now()
+  const parties = service.sealer.seal(JSON.stringify({ originator: { name } }), ['rails.travel_rule', partnerId, id])
+  await service.db.run(sql`
+    insert into rails.chain_transfers (partner_id, id, connector, end_to_end_id, creditor_name, recipient, currency, amount,
+      travel_rule_sealed, sender, nonce, status, created_at, updated_at)
+    values (${partnerId}, ${id}, 'evm-1', 'E2E', ${payeeName}, '0x0', 'USDC', 1, ${parties}, '0x1', 1, 'Settled', ${now}, ${now})`)
+}
+
+/** Two persons note the cases: their money stays in suspense in this test. */
+async function resolveCases(): Promise<void> {
+  for (const { partnerId, id } of await service.cases.list(undefined, 10))
+    await service.db.run(sql`update cases.cases set resolution = 'written_off', resolved_at = ${service.clock.now()},
+      resolved_by = 'Sam Staff', note = ${`Not of ${name}`} where partner_id = ${partnerId} and id = ${id}`)
+}
+
+type Request = { readonly params?: object; readonly body?: object }
+
+/** Everything that can have the name of a customer or of its payee. */
+async function useEverywhere(partner: TestPartner) {
+  const { partnerId } = partner
+  const call = caller(partner)
+  const email = 'quillonea@vexbridge.example.com'
+  const requests: Partial<Record<Keyed, Request>> = {}
+  const make = (operation: Keyed, request: Request) => call(operation, (requests[operation] = request))
+  const { guid = '', serviceId = '' } = await make('createCustomer', {
+    body: { email, partnerCustomerIdentifier: 'vexbridge-1', kyc },
+  })
+  await service.customers.update(partnerId, guid, { kyc: { mobilePhone: '+44 7400 123456', city: 'Vexbridge' } })
+  const account = await make('createCustomerAccount', { params: { id: serviceId } })
+  const payee = {
+    customerId: guid,
+    name: payeeName,
+    alias: 'Pelstrim rent',
+    iban: 'DE89370400440532013000',
+    currency: 'EUR',
+  }
+  const { id: beneficiaryId = '' } = await make('createBeneficiary', { body: payee })
+  await service.beneficiaries.verify(partner.caller, { name: payeeName, iban: payee.iban })
+  const money = { beneficiaryId, amount: rawNumber('1.00'), currency: 'EUR' }
+  const schedule = { frequency: 'Monthly', startsOn: '2030-01-15' } as const
+  await make('createStandingOrder', { body: { ...money, reference: 'Vexbridge rent', schedule } })
+  const order = { amount: rawNumber('1.00'), currency: 'EUR', idempotencyKey: newId(), customerId: guid }
+  const { session } = await service.checkout.create(partner.caller, {
+    ...order,
+    returnUrl: 'https://vexbridge.example.com/',
+  })
+  await make('expireCheckoutSession', { params: { sessionId: session.id } })
+  return { guid, iban: account['iban'] ?? '', money, call, requests }
+}
+
+async function settle(settlement: Service['settlement']) {
+  for (let round = 0; round < 6; round += 1) {
+    await submitDuePayouts(settlement)
+    while ((await processBankNotifications(settlement)) > 0);
+    service.clock.advance(minuteMs)
+  }
+}
+
+async function payEverywhere(partner: TestPartner, { iban, money }: Awaited<ReturnType<typeof useEverywhere>>) {
+  const bank = createIncomingBank(service, folders)
+  const { payout } = await service.payouts.create(partner.caller, { ...money, idempotencyKey: newId() }, ip)
+  const item = { ...money, idempotencyKey: newId(), reference: 'r-1' }
+  await service.payouts.createBulk(
+    partner.caller,
+    { mode: 'BestEffort', payouts: [item], idempotencyKey: newId() } as never,
+    ip,
+  )
+  while ((await service.payouts.bulkStep()) > 0);
+  connector = 'iso20022'
+  await service.payouts.create(partner.caller, { ...money, idempotencyKey: newId() }, ip)
+  connector = 'sandbox'
+  await settle({ ...service.settlement, connectors: [...service.settlement.connectors, bank.connector] })
+  await markFiled(service)
+  const [sent] = await service.db.rows<{ endToEndId: string }>(sql`select end_to_end_id from rails.iso_instructions`)
+  const paid = { creditor: { name: payeeName }, references: { endToEndId: sent?.endToEndId ?? '' } }
+  await folders.put('paid.xml', reportXml([entryOf(-1_00n, { details: [paid] })]))
+  await sendCredit(service, iban, name)
+  await sendCredit(service, 'DE02120300000000202051', name)
+  const detail = { debtor: { name }, remittanceLines: ['Vexbridge'], references: { endToEndId: 'E1' } }
+  await folders.put('a.xml', reportXml([entryOf(5_00n, { details: [{ ...detail, creditorAccount: { iban } }] })]))
+  await folders.put(
+    'b.xml',
+    reportXml([entryOf(6_00n, { details: [{ ...detail, creditorAccount: { iban: 'DE89370400440532013000' } }] })]),
+  )
+  await bank.work()
+  await settle({ ...service.settlement, connectors: [...service.settlement.connectors, bank.connector] })
+  return payout
+}
+
+/** Where both names are looked for while the customer is there, so that the search is shown to find them. */
+const everywhere = [
+  'beneficiaries.beneficiaries.alias',
+  'beneficiaries.beneficiaries.name',
+  'checkout.sessions.return_url',
+  'customers.customers.email',
+  'customers.customers.partner_customer_identifier',
+  'idempotency.keys.answer_sealed',
+]
+
+/** What stays after an erasure, and why. */
+const underDuty: Readonly<Record<string, string>> = {
+  'beneficiaries.verifications.name': 'evidence of the warning before a payment, by its own age',
+  'cases.cases.report': 'what a bank has reported of money that fits nothing, by its own age',
+  'customers.changes.values_sealed': 'who the customer was: AMLD, Art. 40, until the end of the erasure',
+  'customers.customers.kyc_sealed': 'who the customer was: AMLD, Art. 40, until the end of the erasure',
+  'deposits.deposits.debtor': 'the parties of a payment: AMLD, Art. 40, until the end of the erasure',
+  'payouts.payouts.creditor_name': 'the parties of a payment: AMLD, Art. 40, until the end of the erasure',
+  'rails.chain_transfers.creditor_name':
+    'the travel rule: Regulation (EU) 2023/1113, Art. 26, until the end of the erasure',
+  'rails.chain_transfers.travel_rule_sealed':
+    'the travel rule: Regulation (EU) 2023/1113, Art. 26, until the end of the erasure',
+  'rails.iso_entries.counterparty': 'what the bank has booked, by its own age',
+  'rails.iso_instructions.creditor_name': 'what was sent to the bank, until the end of the erasure',
+  'transactions.transactions.creditor': 'the parties of a payment: AMLD, Art. 40, until the end of the erasure',
+  'transactions.transactions.debtor': 'the parties of a payment: AMLD, Art. 40, until the end of the erasure',
+}
+
+/** What no erasure and no age of a payment ends. */
+const always: Readonly<Record<string, string>> = {
+  'events.events.data': 'deleted with its week, 30 days after it (service/src/delivery/retention.ts)',
+  'rails.sandbox_instructions.creditor_name':
+    'the record of the sandbox bank, which is another company and has no real payments',
+}
+
+async function runErasures(): Promise<void> {
+  const { erasures, keptRecords } = service.personalData
+  while ((await erasures.step()) > 0) service.clock.advance(1)
+  while ((await keptRecords.step()) > 0);
+}
+
+test('after an erasure the names stand only where a duty keeps them, and nowhere after their time', async () => {
+  const partner = await addPartner(service, 10_000n)
+  const { partnerId } = partner
+  const made = await useEverywhere(partner)
+  const payout = await payEverywhere(partner, made)
+  await addChainTransfer(partnerId, instructionIdOf(payout))
+  const before = await placesOf(service, words)
+  for (const place of [...everywhere, ...Object.keys(underDuty), ...Object.keys(always)])
+    assert.ok(before.includes(place), `no name was in ${place}`)
+
+  const erased = await service.personalData.erasures.erase(partnerId, made.guid, true)
+  await runErasures()
+  assert.deepEqual(await placesOf(service, words), [...Object.keys(underDuty), ...Object.keys(always)].toSorted())
+  for (const operation of keyed)
+    await assert.rejects(
+      made.call(operation, made.requests[operation] ?? {}),
+      isKeyTaken,
+      `${operation} is not answered again`,
+    )
+
+  // A day before their time nothing is erased.
+  const { retainedUntil } = erased.row
+  assert.ok(retainedUntil)
+  service.clock.advance(retainedUntil.getTime() - 2 * dayMs - service.clock.now().getTime())
+  await runErasures()
+  assert.deepEqual(await placesOf(service, words), [...Object.keys(underDuty), ...Object.keys(always)].toSorted())
+
+  service.clock.advance(4 * dayMs)
+  await runErasures()
+  assert.deepEqual(
+    await placesOf(service, words),
+    ['cases.cases.report', ...Object.keys(always)],
+    'the case is still open',
+  )
+  await resolveCases()
+  service.clock.advance(6 * 366 * dayMs)
+  await runErasures()
+  assert.deepEqual(await placesOf(service, words), Object.keys(always))
+  assert.equal((await service.cases.list(undefined, 10)).length, 0)
+})
