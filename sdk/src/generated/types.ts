@@ -881,7 +881,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'account_blocked' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -953,6 +953,8 @@ export type RelatedTransactions = {
     readonly currency: string
     /** Its `status`. */
     readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
+    /** The recall by which the money came back: of a `Return` its own, of an `Original` that of the return you asked about. Absent if the bank sent the money back without a recall. */
+    readonly recallId?: string
     /** Time of its creation. */
     readonly createdAt: string
   })[]
@@ -1103,7 +1105,7 @@ export type SimulatedEvent = {
 
 export type SimulatedEventCreate = {
   /** The event to send. */
-  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened' | 'standing.order.failed' | 'standing.order.ended'
+  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened' | 'payout.recall.updated' | 'standing.order.failed' | 'standing.order.ended'
 }
 
 export type SimulatedReorganisation = {
@@ -1311,7 +1313,7 @@ export type TimelineEntry = {
   /** Status of the transaction after the step. */
   readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
   /** What happened. */
-  readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired'
+  readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired' | 'RecallRequested' | 'RecallSent' | 'RecallAccepted' | 'RecallRefused' | 'RecallExpired'
 }
 
 export type TokenPayout = {
@@ -1426,20 +1428,22 @@ export type TransactionTimeline = {
     /** Place of the step, from 1 without gaps. It never changes. */
     readonly sequence: number
     /** What happened. */
-    readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired'
+    readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired' | 'RecallRequested' | 'RecallSent' | 'RecallAccepted' | 'RecallRefused' | 'RecallExpired'
     /** Status of the transaction after the step. */
     readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
     /** Time of the step. */
     readonly createdAt: string
     /** Who caused the step. `Service`: its worker. `Time`: a deadline has passed. `Operator`: a person who works for the operator of the service. Absent for steps that were recorded before actors were. */
     readonly actor?: 'Partner' | 'Service' | 'Bank' | 'Time' | 'Operator'
-    /** Why the bank caused the step. Absent if it gave no code. */
+    /** Why the bank caused the step. Of `RecallRequested` the reason of the request. Absent if there is no code. */
     readonly reason?: {
       /** The bank's code of ISO 20022, such as `AC04`, as it sent it. */
       readonly code: string
       /** What the code means. */
       readonly text: string
     }
+    /** The recall that the step is of, or by which the money came back. Absent for other steps. */
+    readonly recallId?: string
   })[]
 }
 
@@ -2014,6 +2018,42 @@ export type BeneficiaryVerificationWorsened = {
   readonly verificationId: string
 }
 
+/** Fires when a recall of a payout is requested, sent, accepted, refused or expired, or its money is booked. */
+export type PayoutRecallUpdated = {
+  /** Name of the event type. */
+  readonly eventType: 'payout.recall.updated'
+  /** Time at which the event occurred. */
+  readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
+  readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
+  readonly currency: string
+  /** Null. */
+  readonly customFields: { readonly [name: string]: unknown } | null
+  /** Null. */
+  readonly idempotencyKey: string | null
+  /** Reference of the transaction, as in `GET /v1/transactions/{reference}`. */
+  readonly reference: string
+  /** Null. */
+  readonly websiteReference: string | null
+  /** The `id` of the payout. */
+  readonly payoutId: string
+  /** The `id` of the recall. */
+  readonly recallId: string
+  /** The reason of the request: a code of ISO 20022, such as `FRAD`. */
+  readonly reason: string
+  /** `Requested`, `Sent`, `Accepted`, `Refused` or `Expired`. */
+  readonly status: string
+  /** The bank's code of ISO 20022. Null without one. */
+  readonly answerCode: string | null
+  /** Last day for the answer, `YYYY-MM-DD`. Null until the bank has the request. */
+  readonly answerDueOn: string | null
+  /** What came back, in major units of `currency`. Null until it is booked. */
+  readonly settledAmount: Amount | null
+  /** Reference of the transaction that brought the money back. Null until it is booked. */
+  readonly returnReference: string | null
+}
+
 /** Fires when a payout of a standing order was not made on its date: it is tried again, has failed or was skipped. */
 export type StandingOrderFailed = {
   /** Name of the event type. */
@@ -2084,6 +2124,7 @@ export type EventData =
   | PartnerCustomerWithdrawalFailed
   | TransactionStatusChanged
   | BeneficiaryVerificationWorsened
+  | PayoutRecallUpdated
   | StandingOrderFailed
   | StandingOrderEnded
 
@@ -3173,6 +3214,150 @@ export type OperationResults = {
     readonly nextCursor: string | null
     /** True if there is another page. */
     readonly hasMore: boolean
+  }
+  readonly createPayoutRecall: {
+    /** Identifies the recall. */
+    readonly id: string
+    /** The `id` of the payout. */
+    readonly payoutId: string
+    /** The `reference` of the payout. */
+    readonly payoutReference: string
+    /** The reason that you gave. */
+    readonly reason: 'DUPL' | 'TECH' | 'FRAD' | 'CUST' | 'AC03' | 'AM09'
+    /** The text that you gave. Absent without one. */
+    readonly text?: string
+    /** `Requested`: the bank does not have the request yet. `Sent`: the bank has the request, and its answer is due on `answerDueOn`. `Accepted`: the recipient sends money back, or has sent it: then there is a `returnReference`. `Refused`: the recipient keeps the money; `answer` says why. `Expired`: no answer came in time. A late answer still counts. */
+    readonly status: 'Requested' | 'Sent' | 'Accepted' | 'Refused' | 'Expired'
+    /** Amount of the payout, in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the payout, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Time of the request. */
+    readonly requestedAt: string
+    /** Name of the service account that made the request. */
+    readonly requestedBy: string
+    /** Last day on which a recall for this reason could be requested. */
+    readonly requestDueOn: string
+    /** When the bank got the request. Absent before that. */
+    readonly sentAt?: string
+    /** Last day for the answer: 15 banking business days behind `sentAt`. Absent before that. */
+    readonly answerDueOn?: string
+    /** When the answer or the money came. Absent before that. */
+    readonly answeredAt?: string
+    /** Why the recall was refused, or what the bank said besides. Absent if it gave no code. */
+    readonly answer?: {
+      /** The bank's code of ISO 20022, such as `NOAS`, as it sent it. */
+      readonly code: string
+      /** What the code means. */
+      readonly text: string
+    }
+    /** When the time for the answer ended without one. It stays if an answer comes later. */
+    readonly expiredAt?: string
+    /** What came back, in major units of `currency`. Absent until the money is booked on your balance. */
+    readonly settledAmount?: Amount
+    /** What the other bank kept of the amount, in major units of `currency`. Absent until money is booked. */
+    readonly fee?: Amount
+    /** The `reference` of the transaction that brought the money back. Absent until it is booked. */
+    readonly returnReference?: string
+    /** When the money was booked on your balance. Absent before that. */
+    readonly returnedAt?: string
+  }
+  readonly listPayoutRecalls: {
+    /** The recalls of the payout, the newest first. At most one for each reason. */
+    readonly data: readonly ({
+      /** Identifies the recall. */
+      readonly id: string
+      /** The `id` of the payout. */
+      readonly payoutId: string
+      /** The `reference` of the payout. */
+      readonly payoutReference: string
+      /** The reason that you gave. */
+      readonly reason: 'DUPL' | 'TECH' | 'FRAD' | 'CUST' | 'AC03' | 'AM09'
+      /** The text that you gave. Absent without one. */
+      readonly text?: string
+      /** `Requested`: the bank does not have the request yet. `Sent`: the bank has the request, and its answer is due on `answerDueOn`. `Accepted`: the recipient sends money back, or has sent it: then there is a `returnReference`. `Refused`: the recipient keeps the money; `answer` says why. `Expired`: no answer came in time. A late answer still counts. */
+      readonly status: 'Requested' | 'Sent' | 'Accepted' | 'Refused' | 'Expired'
+      /** Amount of the payout, in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the payout, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Time of the request. */
+      readonly requestedAt: string
+      /** Name of the service account that made the request. */
+      readonly requestedBy: string
+      /** Last day on which a recall for this reason could be requested. */
+      readonly requestDueOn: string
+      /** When the bank got the request. Absent before that. */
+      readonly sentAt?: string
+      /** Last day for the answer: 15 banking business days behind `sentAt`. Absent before that. */
+      readonly answerDueOn?: string
+      /** When the answer or the money came. Absent before that. */
+      readonly answeredAt?: string
+      /** Why the recall was refused, or what the bank said besides. Absent if it gave no code. */
+      readonly answer?: {
+        /** The bank's code of ISO 20022, such as `NOAS`, as it sent it. */
+        readonly code: string
+        /** What the code means. */
+        readonly text: string
+      }
+      /** When the time for the answer ended without one. It stays if an answer comes later. */
+      readonly expiredAt?: string
+      /** What came back, in major units of `currency`. Absent until the money is booked on your balance. */
+      readonly settledAmount?: Amount
+      /** What the other bank kept of the amount, in major units of `currency`. Absent until money is booked. */
+      readonly fee?: Amount
+      /** The `reference` of the transaction that brought the money back. Absent until it is booked. */
+      readonly returnReference?: string
+      /** When the money was booked on your balance. Absent before that. */
+      readonly returnedAt?: string
+    })[]
+  }
+  readonly getPayoutRecall: {
+    /** Identifies the recall. */
+    readonly id: string
+    /** The `id` of the payout. */
+    readonly payoutId: string
+    /** The `reference` of the payout. */
+    readonly payoutReference: string
+    /** The reason that you gave. */
+    readonly reason: 'DUPL' | 'TECH' | 'FRAD' | 'CUST' | 'AC03' | 'AM09'
+    /** The text that you gave. Absent without one. */
+    readonly text?: string
+    /** `Requested`: the bank does not have the request yet. `Sent`: the bank has the request, and its answer is due on `answerDueOn`. `Accepted`: the recipient sends money back, or has sent it: then there is a `returnReference`. `Refused`: the recipient keeps the money; `answer` says why. `Expired`: no answer came in time. A late answer still counts. */
+    readonly status: 'Requested' | 'Sent' | 'Accepted' | 'Refused' | 'Expired'
+    /** Amount of the payout, in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the payout, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Time of the request. */
+    readonly requestedAt: string
+    /** Name of the service account that made the request. */
+    readonly requestedBy: string
+    /** Last day on which a recall for this reason could be requested. */
+    readonly requestDueOn: string
+    /** When the bank got the request. Absent before that. */
+    readonly sentAt?: string
+    /** Last day for the answer: 15 banking business days behind `sentAt`. Absent before that. */
+    readonly answerDueOn?: string
+    /** When the answer or the money came. Absent before that. */
+    readonly answeredAt?: string
+    /** Why the recall was refused, or what the bank said besides. Absent if it gave no code. */
+    readonly answer?: {
+      /** The bank's code of ISO 20022, such as `NOAS`, as it sent it. */
+      readonly code: string
+      /** What the code means. */
+      readonly text: string
+    }
+    /** When the time for the answer ended without one. It stays if an answer comes later. */
+    readonly expiredAt?: string
+    /** What came back, in major units of `currency`. Absent until the money is booked on your balance. */
+    readonly settledAmount?: Amount
+    /** What the other bank kept of the amount, in major units of `currency`. Absent until money is booked. */
+    readonly fee?: Amount
+    /** The `reference` of the transaction that brought the money back. Absent until it is booked. */
+    readonly returnReference?: string
+    /** When the money was booked on your balance. Absent before that. */
+    readonly returnedAt?: string
   }
   readonly createReport: {
     /** Identifies the report. */
@@ -5315,6 +5500,184 @@ export type Namespaces = {
     readonly nextCursor: string | null
     /** True if there is another page. */
     readonly hasMore: boolean
+  }>
+    /**
+     * Request the recall of a payout.
+     *
+     * Asks the bank of the recipient to send the money of a `Completed` SEPA payout back. Runs asynchronously:
+     * follow it by the event `payout.recall.updated`, or read it. The recipient may refuse. `DUPL` and `TECH` can be
+     * requested within 10 banking business days after the execution, the other reasons within 13 months. The answer
+     * is due 15 banking business days behind the request. A payout has at most one open recall, and at most one for
+     * each reason. Money that comes back is a new transaction, as of every return.
+     *
+     * `POST /v1/payouts/{id}/recall`, permission `payouts:write`.
+     * Problem codes: not_found, recall_not_supported, payout_not_recallable, recall_exists, recall_deadline_passed,
+     * request_in_progress, idempotency_key_reused.
+     */
+    readonly createRecall: (id: string, body: {
+      /** Why you want the money back. `DUPL`: paid twice. `TECH`: a technical error. `FRAD`: fraud. `CUST`: you ask for it, for another reason. `AC03`: wrong account. `AM09`: wrong amount. */
+      readonly reason: 'DUPL' | 'TECH' | 'FRAD' | 'CUST' | 'AC03' | 'AM09'
+      /** What the bank of the recipient should know, 1 to 140 characters. It travels with the request. */
+      readonly text?: string | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the recall. */
+    readonly id: string
+    /** The `id` of the payout. */
+    readonly payoutId: string
+    /** The `reference` of the payout. */
+    readonly payoutReference: string
+    /** The reason that you gave. */
+    readonly reason: 'DUPL' | 'TECH' | 'FRAD' | 'CUST' | 'AC03' | 'AM09'
+    /** The text that you gave. Absent without one. */
+    readonly text?: string
+    /** `Requested`: the bank does not have the request yet. `Sent`: the bank has the request, and its answer is due on `answerDueOn`. `Accepted`: the recipient sends money back, or has sent it: then there is a `returnReference`. `Refused`: the recipient keeps the money; `answer` says why. `Expired`: no answer came in time. A late answer still counts. */
+    readonly status: 'Requested' | 'Sent' | 'Accepted' | 'Refused' | 'Expired'
+    /** Amount of the payout, in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the payout, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Time of the request. */
+    readonly requestedAt: string
+    /** Name of the service account that made the request. */
+    readonly requestedBy: string
+    /** Last day on which a recall for this reason could be requested. */
+    readonly requestDueOn: string
+    /** When the bank got the request. Absent before that. */
+    readonly sentAt?: string
+    /** Last day for the answer: 15 banking business days behind `sentAt`. Absent before that. */
+    readonly answerDueOn?: string
+    /** When the answer or the money came. Absent before that. */
+    readonly answeredAt?: string
+    /** Why the recall was refused, or what the bank said besides. Absent if it gave no code. */
+    readonly answer?: {
+      /** The bank's code of ISO 20022, such as `NOAS`, as it sent it. */
+      readonly code: string
+      /** What the code means. */
+      readonly text: string
+    }
+    /** When the time for the answer ended without one. It stays if an answer comes later. */
+    readonly expiredAt?: string
+    /** What came back, in major units of `currency`. Absent until the money is booked on your balance. */
+    readonly settledAmount?: Amount
+    /** What the other bank kept of the amount, in major units of `currency`. Absent until money is booked. */
+    readonly fee?: Amount
+    /** The `reference` of the transaction that brought the money back. Absent until it is booked. */
+    readonly returnReference?: string
+    /** When the money was booked on your balance. Absent before that. */
+    readonly returnedAt?: string
+  }>
+    /**
+     * List the recalls of a payout.
+     *
+     * Returns the recalls of a payout, the newest first.
+     *
+     * `GET /v1/payouts/{id}/recalls`, permission `payouts:read`.
+     * Problem codes: not_found.
+     */
+    readonly listRecalls: (id: string, options?: CallOptions) => Promise<{
+    /** The recalls of the payout, the newest first. At most one for each reason. */
+    readonly data: readonly ({
+      /** Identifies the recall. */
+      readonly id: string
+      /** The `id` of the payout. */
+      readonly payoutId: string
+      /** The `reference` of the payout. */
+      readonly payoutReference: string
+      /** The reason that you gave. */
+      readonly reason: 'DUPL' | 'TECH' | 'FRAD' | 'CUST' | 'AC03' | 'AM09'
+      /** The text that you gave. Absent without one. */
+      readonly text?: string
+      /** `Requested`: the bank does not have the request yet. `Sent`: the bank has the request, and its answer is due on `answerDueOn`. `Accepted`: the recipient sends money back, or has sent it: then there is a `returnReference`. `Refused`: the recipient keeps the money; `answer` says why. `Expired`: no answer came in time. A late answer still counts. */
+      readonly status: 'Requested' | 'Sent' | 'Accepted' | 'Refused' | 'Expired'
+      /** Amount of the payout, in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the payout, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Time of the request. */
+      readonly requestedAt: string
+      /** Name of the service account that made the request. */
+      readonly requestedBy: string
+      /** Last day on which a recall for this reason could be requested. */
+      readonly requestDueOn: string
+      /** When the bank got the request. Absent before that. */
+      readonly sentAt?: string
+      /** Last day for the answer: 15 banking business days behind `sentAt`. Absent before that. */
+      readonly answerDueOn?: string
+      /** When the answer or the money came. Absent before that. */
+      readonly answeredAt?: string
+      /** Why the recall was refused, or what the bank said besides. Absent if it gave no code. */
+      readonly answer?: {
+        /** The bank's code of ISO 20022, such as `NOAS`, as it sent it. */
+        readonly code: string
+        /** What the code means. */
+        readonly text: string
+      }
+      /** When the time for the answer ended without one. It stays if an answer comes later. */
+      readonly expiredAt?: string
+      /** What came back, in major units of `currency`. Absent until the money is booked on your balance. */
+      readonly settledAmount?: Amount
+      /** What the other bank kept of the amount, in major units of `currency`. Absent until money is booked. */
+      readonly fee?: Amount
+      /** The `reference` of the transaction that brought the money back. Absent until it is booked. */
+      readonly returnReference?: string
+      /** When the money was booked on your balance. Absent before that. */
+      readonly returnedAt?: string
+    })[]
+  }>
+    /**
+     * Retrieve a recall.
+     *
+     * Returns a recall of a payout, with its deadlines and what became of it.
+     *
+     * `GET /v1/payouts/{id}/recalls/{recallId}`, permission `payouts:read`.
+     * Problem codes: not_found.
+     */
+    readonly getRecall: (id: string, recallId: string, options?: CallOptions) => Promise<{
+    /** Identifies the recall. */
+    readonly id: string
+    /** The `id` of the payout. */
+    readonly payoutId: string
+    /** The `reference` of the payout. */
+    readonly payoutReference: string
+    /** The reason that you gave. */
+    readonly reason: 'DUPL' | 'TECH' | 'FRAD' | 'CUST' | 'AC03' | 'AM09'
+    /** The text that you gave. Absent without one. */
+    readonly text?: string
+    /** `Requested`: the bank does not have the request yet. `Sent`: the bank has the request, and its answer is due on `answerDueOn`. `Accepted`: the recipient sends money back, or has sent it: then there is a `returnReference`. `Refused`: the recipient keeps the money; `answer` says why. `Expired`: no answer came in time. A late answer still counts. */
+    readonly status: 'Requested' | 'Sent' | 'Accepted' | 'Refused' | 'Expired'
+    /** Amount of the payout, in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the payout, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Time of the request. */
+    readonly requestedAt: string
+    /** Name of the service account that made the request. */
+    readonly requestedBy: string
+    /** Last day on which a recall for this reason could be requested. */
+    readonly requestDueOn: string
+    /** When the bank got the request. Absent before that. */
+    readonly sentAt?: string
+    /** Last day for the answer: 15 banking business days behind `sentAt`. Absent before that. */
+    readonly answerDueOn?: string
+    /** When the answer or the money came. Absent before that. */
+    readonly answeredAt?: string
+    /** Why the recall was refused, or what the bank said besides. Absent if it gave no code. */
+    readonly answer?: {
+      /** The bank's code of ISO 20022, such as `NOAS`, as it sent it. */
+      readonly code: string
+      /** What the code means. */
+      readonly text: string
+    }
+    /** When the time for the answer ended without one. It stays if an answer comes later. */
+    readonly expiredAt?: string
+    /** What came back, in major units of `currency`. Absent until the money is booked on your balance. */
+    readonly settledAmount?: Amount
+    /** What the other bank kept of the amount, in major units of `currency`. Absent until money is booked. */
+    readonly fee?: Amount
+    /** The `reference` of the transaction that brought the money back. Absent until it is booked. */
+    readonly returnReference?: string
+    /** When the money was booked on your balance. Absent before that. */
+    readonly returnedAt?: string
   }>
   }
   readonly reports: {
