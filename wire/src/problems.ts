@@ -261,6 +261,11 @@ export const problems = {
     title: 'Report format not supported',
     detail: 'The kind of report does not exist in this format. Use `csv` or `jsonl`, which all kinds have.',
   },
+  monitor_limit_reached: {
+    status: 422,
+    title: 'Monitor limit reached',
+    detail: 'The balance has the maximum number of monitors. Delete one before you create another.',
+  },
   report_schedule_limit_reached: {
     status: 422,
     title: 'Report schedule limit reached',

@@ -142,6 +142,19 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N
       verificationId: newId(),
     }
   },
+  'account.balance.crossed': ({ now }) => ({
+    ...common(newId(), 95_000n),
+    customFields: null,
+    websiteReference: 'Float is low',
+    accountId: newId(),
+    crossedAt: now.toISOString(),
+    direction: 'Below',
+    kind: 'Triggered',
+    measure: 'Posted',
+    rearmAt: writeAmount(150_000n, 'EUR'),
+    threshold: writeAmount(100_000n, 'EUR'),
+    transactionReference: 'SAMPLE-WITHDRAWAL',
+  }),
   'standing.order.failed': ({ now }) => ({
     ...standingOrder(),
     date: now.toISOString().slice(0, 10),

@@ -2,13 +2,15 @@
  * Accounts: the IBANs of customers, and the balances and statements of partners and their customers, which the ledger keeps.
  *
  * Tables: accounts.iban_pools, accounts.iban_blocks, accounts.customer_accounts, accounts.ibans,
- * accounts.state_changes. Invariants: an account
+ * accounts.state_changes, and accounts.monitored_balances, accounts.monitors and accounts.monitor_crossings, of `monitors/`.
+ * Invariants: an account
  * number is issued once, to one customer of one partner. A customer has one IBAN per country. An issued IBAN stays.
  * Numbers are unique across partners without a constraint: a partner takes blocks of 1,000 numbers from a pool under the
  * lock of the pool. Order of `ibans`: as the countries are configured now, then countries that are no longer configured.
  * The next create call issues the IBAN of a country that was configured later. Several databases issue from ranges that do
  * not overlap (`cells.ts`).
  */
+export { createMonitors, monitorRoutes, type Monitors, renderMonitorMail } from './monitors/index.ts'
 export { accountsRoutes } from './routes.ts'
 export { defaultIssuers, isInvented, type Issuer, issuersProblem, overlapProblem } from './rules.ts'
 export type { AccountRef } from './states.ts'
