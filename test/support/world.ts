@@ -261,6 +261,9 @@ async function createWaiting(
   beneficiary: string,
 ): Promise<Pick<World, 'held' | 'heldToReject' | 'cancelled'>> {
   await operator('approval', 'set', '--partner', partnerId, '--currency', 'EUR', '--above', '100000.00')
+  // So high that it refuses nothing.
+  const limit = ['--scope', 'partner', '--period', 'payment', '--currency', 'EUR', '--amount', '999999999999.00']
+  await operator('limit', 'set', '--partner', partnerId, ...limit)
   const permissions = ['--permissions', 'payouts:read,payouts:write']
   const other = clientOf(
     await operator('service-account', 'create', '--partner', partnerId, '--name', 'Payroll', ...permissions),
