@@ -2219,6 +2219,8 @@ export type ListCustomersQuery = {
   readonly serviceId?: string | undefined
   /** Only customers of this type. */
   readonly customerType?: CustomerType | undefined
+  /** Only customers whose verification has this state: `Complete`, `Incomplete` or `Invalid`, as in `GET /v1/customers/{id}/verification`. A state that a birthday changes is found a few minutes after midnight UTC. */
+  readonly verificationState?: 'Complete' | 'Incomplete' | 'Invalid' | undefined
   /** Only customers of whose `fullName`, `legalName` or `tradingName` a word begins with this text, which may continue with the following words. Ignores case, accents and punctuation; other scripts are transliterated. At least 2 letters or digits; the first 12 characters count. */
   readonly namePrefix?: string | undefined
   /** Only customers created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
@@ -4228,9 +4230,9 @@ export type Namespaces = {
      * List customers.
      *
      * Returns the partner's customers, newest first. Filters combine. The email filter ignores case. `namePrefix`
-     * finds customers by the beginning of a word of a name. With `updatedSince`, the list has the latest change
-     * first. To follow changes, read all pages, and later repeat with the time at which you began. A cursor of a
-     * list with `updatedSince` continues only such a list.
+     * finds customers by the beginning of a word of a name, `verificationState` those whose KYC is not complete.
+     * With `updatedSince`, the list has the latest change first. To follow changes, read all pages, and later repeat
+     * with the time at which you began. A cursor of a list with `updatedSince` continues only such a list.
      *
      * `GET /v1/customers`, permission `customers:read`.
      */
