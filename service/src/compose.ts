@@ -33,7 +33,7 @@ import { queueProbes } from './probes.ts'
 import { type Reconciliation, reconciliationIdleMs } from './reconciliation/index.ts'
 import { type Rates } from './rates/index.ts'
 import { type Screener, type Screening, sealedHits } from './screening/index.ts'
-import { type Accounts, accountsRoutes } from './modules/accounts/index.ts'
+import { type Accounts, accountsRoutes, monitorRoutes } from './modules/accounts/index.ts'
 import { type Beneficiaries, beneficiariesRoutes } from './modules/beneficiaries/index.ts'
 import { checkoutRoutes, sealedLinkTokens } from './modules/checkout/index.ts'
 import { type Customers, customersRoutes, sealedChanges, sealedKyc, sealedNameKeys } from './modules/customers/index.ts'
@@ -110,6 +110,8 @@ const sweepIdleMs = minuteMs
 const growthIdleMs = 2 * secondMs
 /** How late a payout may be cancelled whose approval has not come in time. */
 const approvalsIdleMs = 5 * secondMs
+/** A round over balances that did not move is one statement for 500 of them. */
+const monitorIdleMs = 2 * secondMs
 const bulkIdleMs = 250
 /** A bulk that is made in one transaction holds up no other. */
 const bulkWorkers = ['payouts.bulk.1', 'payouts.bulk.2'] as const
@@ -119,6 +121,7 @@ const auditStepsPerHead = 5
 
 const createHandlers = (modules: Modules): AllHandlers => ({
   ...accountsRoutes(modules.accounts, modules.idempotency),
+  ...monitorRoutes(modules.monitors, modules.idempotency),
   ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
   ...checkoutRoutes(modules.checkout, modules.idempotency),
   ...customersRoutes(modules.customers, modules.personalData, modules.idempotency),
@@ -280,6 +283,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     }),
     startLoop({ name: 'screening.names', idleMs, log, step: modules.screener.screenStep }),
     startLoop({ name: 'screening.sweep', idleMs: sweepIdleMs, log, step: modules.screener.sweepStep }),
+    startLoop({ name: 'accounts.monitors', idleMs: monitorIdleMs, log, step: modules.monitors.monitorStep }),
     startLoop({ name: 'beneficiaries.renewals', idleMs, log, step: modules.renewals.renewStep }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'accounts.pools', idleMs: sweepIdleMs, log, step: lookAtPools }),

@@ -118,7 +118,7 @@ const processSettings = {
   REPORT_CLOCK_DIFFERENCE_MS: {
     default: '30000; 1000 in a sandbox',
     description:
-      'A report waits so many milliseconds longer than the transactions of its period: the difference between the clocks of the processes and the database',
+      'A report waits so many milliseconds longer than the transactions of its period: the difference between the clocks of the processes and the database. Monitors of balances follow so late',
     read: (value, mode) => integer(0, reportClockDifferenceMsMax, mode === 'sandbox' ? 1_000 : 30_000)(value),
   },
   AUDIT_HEAD_PERIOD_MS: {

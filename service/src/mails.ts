@@ -3,6 +3,7 @@ import type { Config } from './config.ts'
 import { renderEndpointAlert } from './delivery/index.ts'
 import { present } from './kernel/index.ts'
 import { folderTransport, readMailbox, smtpTransport } from './mail/index.ts'
+import { renderMonitorMail } from './modules/accounts/index.ts'
 import { renderReportMail } from './modules/reports/index.ts'
 import { renderInvitation } from './modules/users/index.ts'
 
@@ -11,6 +12,7 @@ export const mailTemplates = {
   invitation: renderInvitation,
   invitation_resent: renderInvitation,
   endpoint_alert: renderEndpointAlert,
+  balance_crossed: renderMonitorMail,
   report_ready: renderReportMail,
   report_failed: renderReportMail,
 }

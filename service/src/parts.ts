@@ -32,7 +32,7 @@ import {
 } from './rails/index.ts'
 import { createConfiguredRates } from './rates/index.ts'
 import { createVerification, type OwnNames, schemeOf } from './verification/index.ts'
-import { type Accounts, createAccounts } from './modules/accounts/index.ts'
+import { type Accounts, createAccounts, createMonitors } from './modules/accounts/index.ts'
 import { type Beneficiaries, createBeneficiaries, createRenewals } from './modules/beneficiaries/index.ts'
 import { createCheckout } from './modules/checkout/index.ts'
 import { createCustomers, type Customers } from './modules/customers/index.ts'
@@ -69,7 +69,8 @@ export type ModulesDeps = {
 
 export function composeModules(deps: ModulesDeps) {
   const core = composeCore(deps)
-  return { ...core, ...composeDelivery(deps, core), ...composePayments(deps, core) }
+  const delivery = composeDelivery(deps, core)
+  return { ...core, ...delivery, ...composePayments(deps, core), monitors: composeMonitors(deps, core, delivery) }
 }
 
 export type Modules = ReturnType<typeof composeModules>
@@ -112,6 +113,16 @@ function composeDelivery({ config, db, clock, log }: ModulesDeps, core: Core) {
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ ...core, db, clock, send, sample: createSample(access, db) })
   return { users, webhooks, testDeliveries }
+}
+
+/** Monitors of balances mail the team. */
+const composeMonitors = (
+  { config, db, clock, log }: ModulesDeps,
+  core: Core,
+  { users }: ReturnType<typeof composeDelivery>,
+) => {
+  const { membersByAddress } = users
+  return createMonitors({ ...core, ...clocks(config), db, clock, log, mail: core.mailQueue, membersByAddress })
 }
 
 /** Banks and chains, and the modules whose payments they carry. */

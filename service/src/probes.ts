@@ -4,6 +4,7 @@ import type { DeliveryEngine } from './delivery/index.ts'
 import type { EventOutbox } from './events/index.ts'
 import { momentOfId } from './kernel/index.ts'
 import type { MailQueue } from './mail/index.ts'
+import type { Monitors } from './modules/accounts/index.ts'
 import type { Renewals } from './modules/beneficiaries/index.ts'
 import type { Deposits } from './modules/deposits/index.ts'
 import type { Payouts } from './modules/payouts/index.ts'
@@ -22,6 +23,7 @@ type Probed = {
   readonly connectors: readonly Connector[]
   readonly isoBanks: IsoBanks
   readonly mailQueue: MailQueue
+  readonly monitors: Monitors
   readonly personalData: PersonalData
   readonly reports: Reports
   readonly renewals: Renewals
@@ -38,6 +40,7 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
     connectors,
     isoBanks,
     mailQueue,
+    monitors,
     personalData,
     renewals,
     reports,
@@ -71,6 +74,7 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
     { name: 'screening_payouts', oldestDue: () => payouts.oldestInScreening() },
     { name: 'screening_deposits', oldestDue: () => deposits.oldestInScreening() },
     { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },
+    { name: 'monitors', oldestDue: async () => monitors.judgedSince() },
     { name: 'reports', oldestDue: reports.oldestDue },
     { name: 'renewals', oldestDue: renewals.oldestRenewal },
     { name: 'erasures', oldestDue: personalData.erasures.oldestDue },

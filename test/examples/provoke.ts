@@ -297,6 +297,8 @@ const ofUsersAndWebhooks: Partial<Record<ProblemCode, Provocation>> = {
   webhook_secret_limit_reached: (stage) => last(6, () => stage.client.post(`${hookOf(stage)}/rotate-secret`)),
   webhook_test_too_soon: (stage) =>
     last(25, () => stage.client.post(`${hookOf(stage)}/test`, { eventType: 'transaction.status.changed' })),
+  monitor_limit_reached: ({ client, world }) =>
+    last(21, () => client.post(`/v1/accounts/${world.balance}/monitors`, { direction: 'Below', threshold: 100 })),
   webhook_limit_reached: ({ client, hookUrl }) => last(21, () => client.post('/v1/webhooks', { url: hookUrl })),
 }
 

@@ -13,6 +13,7 @@ import { startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import {
   createBeneficiary,
+  createMonitor,
   createOrder,
   createWorld,
   finalTransaction,
@@ -119,6 +120,7 @@ async function recordEvents(client: Client, world: World, receiver: Receiver): P
   await worsen(client)
   const paid = await settledPayout(client, world.beneficiary, '6.00')
   success(await client.post(`/v1/payouts/${paid}/recall`, { reason: 'DUPL' }))
+  await createMonitor(client, world.tokenBalance)
   const refused = await createOrder(client, world.beneficiary, soon(), '9999999.00')
   const cancel = async (id: string) => success(await client.post(`/v1/payouts/standing-orders/${id}/cancel`))
   await cancel(await createOrder(client, world.beneficiary, monthly()))

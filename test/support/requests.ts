@@ -170,6 +170,28 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
   createCustomerAccount: (world) => at(`/v1/customers/${world.customer}/account`),
   getCustomerAccount: (world) => at(`/v1/customers/${world.customer}/account`),
   listAccounts: () => at('/v1/accounts'),
+  createAccountMonitor: (world) =>
+    at(`/v1/accounts/${world.tokenBalance}/monitors`, {
+      threshold: 100,
+      direction: 'Below',
+      rearmAt: 150,
+      measure: 'Available',
+      notify: { emails: [world.member], event: true },
+      description: 'Float is low',
+    }),
+  listAccountMonitors: (world) => at(`/v1/accounts/${world.tokenBalance}/monitors`),
+  getAccountMonitor: (world) => at(`/v1/accounts/${world.tokenBalance}/monitors/${world.monitor}`),
+  updateAccountMonitor: (world) =>
+    at(`/v1/accounts/${world.tokenBalance}/monitors/${world.monitor}`, {
+      direction: 'Above',
+      threshold: 5000,
+      rearmAt: 4500,
+      measure: 'Posted',
+      notify: { emails: [], event: true },
+      description: 'Much money',
+    }),
+  deleteAccountMonitor: (world) => at(`/v1/accounts/${world.tokenBalance}/monitors/${world.monitor}`),
+  listAccountMonitorCrossings: (world) => at(`/v1/accounts/${world.tokenBalance}/monitors/${world.monitor}/crossings`),
   listAccountEntries: (world) => at(`/v1/accounts/${world.balance}/entries`),
   listAccountStateChanges: () => at('/v1/accounts/state-changes'),
   listCustomerBalances: (world) => at(`/v1/customers/${world.customer}/account/balances`),

@@ -105,6 +105,11 @@ export type World = {
   readonly cancelled: string
   readonly reference: string
   readonly invitation: string
+  /** The address of that invitation. */
+  readonly member: string
+  /** In USDC, and a monitor of it that has triggered. */
+  readonly tokenBalance: string
+  readonly monitor: string
   readonly subscription: string
   readonly delivery: string
   /** Of the customer. */
@@ -182,7 +187,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
   const payouts = await listAll(client, '/v1/payouts')
   const payout = payouts.find((item) => item.reference === reference)
   const waiting = await createWaiting(client, service, beneficiary)
-  const invited = await client.post('/v1/users/invitations', { invitations: [invitee()] })
+  const invited = await invite(client)
   const events = ['transaction.status.changed']
   const subscription = success(await client.post('/v1/webhooks', { url: hookUrl, events }))
   await finalTransaction(client, reference)
@@ -226,7 +231,8 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     ...(await createOrders(client, beneficiary)),
     ...(await createRecalls(client, beneficiary)),
     reference,
-    invitation: textAt(listAt(success(invited), 'invitations')[0] ?? {}, 'inviteId'),
+    ...invited,
+    ...(await createTokenMonitor(client)),
     subscription: textAt(subscription, 'id'),
     delivery,
     iban,
@@ -285,6 +291,30 @@ async function createBulk(client: Client, beneficiary: string): Promise<string> 
   const [item] = listAt(success(await client.get(`/v1/payouts/bulk/${bulk}/items`)))
   await finalTransaction(client, textAt(item ?? {}, 'reference'))
   return bulk
+}
+
+async function invite(client: Client): Promise<Pick<World, 'invitation' | 'member'>> {
+  const person = invitee()
+  const invited = success(await client.post('/v1/users/invitations', { invitations: [person] }))
+  const invitation = textAt(listAt(invited, 'invitations')[0] ?? {}, 'inviteId')
+  return { invitation, member: textAt(person, 'email') }
+}
+
+/** A monitor of the tokens that has triggered. */
+async function createTokenMonitor(client: Client): Promise<Pick<World, 'tokenBalance' | 'monitor'>> {
+  const balances = listAt(success(await client.get('/v1/accounts')))
+  const tokenBalance = textAt(balances.find(({ currency }) => currency === 'USDC') ?? {}, 'id')
+  return { tokenBalance, monitor: await createMonitor(client, tokenBalance) }
+}
+
+/** The id of a monitor of a balance that is above one major unit. It has triggered. */
+export async function createMonitor(client: Client, balance: string): Promise<string> {
+  const path = `/v1/accounts/${balance}/monitors`
+  const monitor = textAt(success(await client.post(path, { direction: 'Above', threshold: 1 })), 'id')
+  await until('the monitor triggers', async () => {
+    return success(await client.get(`${path}/${monitor}`)).state === 'Triggered'
+  })
+  return monitor
 }
 
 /** The last day of each month, from the next year on. */

@@ -215,6 +215,28 @@ export const events = {
       returnReference: textOrNull('Reference of the transaction that brought the money back. Null until it is booked.'),
     }),
   ),
+  'account.balance.crossed': extension(
+    'a balance crosses the threshold of a monitor, or comes back',
+    closed({
+      ...common,
+      amount: described(Amount, 'The balance behind the entry, in major units of `currency`. Parse it as a decimal.'),
+      currency: text('Currency of the balance: ISO 4217 alpha-3, or a token code.'),
+      customFields: described(nullable(Type.Record(Type.String(), Type.Unknown())), 'Null.'),
+      idempotencyKey: textOrNull('Null.'),
+      reference: text('The `id` of the monitor.'),
+      websiteReference: textOrNull('The `description` of the monitor. Null without one.'),
+      accountId: text('The `id` of the balance.'),
+      crossedAt: described(Timestamp, 'When the money moved, as in the entries of the account.'),
+      direction: text('The direction of the monitor: `Below` or `Above`.'),
+      kind: text('`Triggered`: the balance crossed `threshold`. `Rearmed`: it came back to `rearmAt`.'),
+      measure: text('Which sum is watched: `Posted` or `Available`.'),
+      rearmAt: described(Amount, 'Where the monitor is armed again, in major units.'),
+      threshold: described(Amount, 'The threshold of the monitor, in major units.'),
+      transactionReference: textOrNull(
+        'Reference of the transaction that moved the money. Null if the balance stood so when the monitor started.',
+      ),
+    }),
+  ),
   'standing.order.failed': extension(
     'a payout of a standing order was not made on its date: it is tried again, has failed or was skipped',
     closed({

@@ -9,6 +9,7 @@ import { bulkPayoutsOperations } from './operations/bulk-payouts.ts'
 import { checkoutOperations } from './operations/checkout.ts'
 import { customersOperations } from './operations/customers.ts'
 import { fxOperations } from './operations/fx.ts'
+import { monitorsOperations } from './operations/monitors.ts'
 import { payoutsOperations } from './operations/payouts.ts'
 import { recallsOperations } from './operations/recalls.ts'
 import { reportsOperations } from './operations/reports.ts'
@@ -25,6 +26,7 @@ export { type Operation, type Permission, type Tag, tags } from './operations/op
 
 export const operations = {
   ...accountsOperations,
+  ...monitorsOperations,
   ...beneficiariesOperations,
   ...checkoutOperations,
   ...customersOperations,

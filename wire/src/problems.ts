@@ -287,6 +287,11 @@ export const problems = {
     title: 'Standing order limit reached',
     detail: 'The partner has the maximum number of active standing orders. Cancel or pause one before you add another.',
   },
+  monitor_limit_reached: {
+    status: 422,
+    title: 'Monitor limit reached',
+    detail: 'The balance has the maximum number of monitors. Delete one before you create another.',
+  },
   report_schedule_limit_reached: {
     status: 422,
     title: 'Report schedule limit reached',

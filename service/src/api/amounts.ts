@@ -27,15 +27,34 @@ function exactDigits(
  * Reads an amount in major units of `currency`, exactly. Refuses (400 validation_failed, with `pointer`): not greater than
  * zero, more decimal digits than the currency has, out of range.
  */
-export function readAmount(value: Decimal, currency: Currency, pointer = '/amount'): Minor {
+export const readAmount = (value: Decimal, currency: Currency, pointer = '/amount'): Minor =>
+  readMinor(value, currency, pointer, { majorMax: amountMajorMax, zero: false, expected: expectedRange })
+
+/** So many major units of a token with 6 digits are a bigint of PostgreSQL. */
+const balanceMajorMax = 1_000_000_000_000n
+
+/**
+ * Reads the amount of a balance in major units of `currency`, exactly. Refuses (400 validation_failed, with `pointer`): below
+ * zero, above 1,000,000,000,000, more decimal digits than the currency has.
+ */
+export const readBalance = (value: Decimal, currency: Currency, pointer: string): Minor =>
+  readMinor(value, currency, pointer, {
+    majorMax: balanceMajorMax,
+    zero: true,
+    expected: `must be 0 to ${balanceMajorMax}.00`,
+  })
+
+type Range = { readonly majorMax: bigint; readonly zero: boolean; readonly expected: string }
+
+function readMinor(value: Decimal, currency: Currency, pointer: string, { majorMax, zero, expected }: Range): Minor {
   const refuse = (code: FieldError['code'], message: string) => refuseField({ pointer, code, message })
   const exact = exactDigits(decimalText(value))
-  if (exact === undefined) throw refuse('out_of_range', expectedRange)
-  if (exact.negative || exact.digits === 0n) throw refuse('out_of_range', expectedRange)
+  if (exact === undefined) throw refuse('out_of_range', expected)
+  if (exact.negative || (exact.digits === 0n && !zero)) throw refuse('out_of_range', expected)
   const { digits } = currencies[currency]
   if (exact.scale > digits) throw refuse('too_precise', `must have at most ${digits} decimal digits in ${currency}`)
   const minor = exact.digits * 10n ** BigInt(digits - exact.scale)
-  if (minor > amountMajorMax * 10n ** BigInt(digits)) throw refuse('out_of_range', expectedRange)
+  if (minor > majorMax * 10n ** BigInt(digits)) throw refuse('out_of_range', expected)
   return minor
 }
 

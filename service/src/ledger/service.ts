@@ -3,6 +3,7 @@ import { type Clock, type Currency, type Minor, newId } from '../kernel/index.ts
 import type { Tx } from '../postgres/index.ts'
 import { createEntries, type Entries } from './entries.ts'
 import { type History, history } from './history.ts'
+import { type Movements, movements } from './movements.ts'
 import { type PeriodReader, periodReader } from './period.ts'
 import { createStates, type States } from './states.ts'
 import * as store from './store.ts'
@@ -17,6 +18,7 @@ export type Balance = {
 
 export type Ledger = Entries &
   History &
+  Movements &
   PeriodReader &
   States & {
     readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
@@ -34,6 +36,7 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
   return {
     ...createEntries(clock),
     ...history,
+    ...movements,
     ...periodReader,
     ...createStates(clock),
     setControlled: async (tx, partnerId, currency, controlled) => {

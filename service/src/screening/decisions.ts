@@ -6,8 +6,8 @@ import { Refusal } from '../api/index.ts'
 import { isNoName, isSamePerson } from '../cases/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { Lists } from './lists.ts'
 import { hasExpired, needsTwoPersons, type Outcome, statusAfter, twoPersonsScoreMin } from './rules.ts'
+import { comparedWith } from './store.ts'
 import * as store from './store-hits.ts'
 
 export type Deciding = {
@@ -18,12 +18,12 @@ export type Deciding = {
   readonly note: string
 }
 
-type DecisionsDeps = { readonly clock: Clock; readonly lists: Pick<Lists, 'generation'> }
+type DecisionsDeps = { readonly clock: Clock }
 
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
 export const createDecide =
-  ({ clock, lists }: DecisionsDeps) =>
+  ({ clock }: DecisionsDeps) =>
   async (tx: Tx, { partnerId, id, outcome, staff, note }: Deciding): Promise<store.HitRow> => {
     if (isNoName(staff)) throw refuse('Say who decides it.')
     if (note.trim() === '') throw refuse('Say why, in the note.')
@@ -31,7 +31,8 @@ export const createDecide =
     if (row === undefined) throw new Refusal('not_found', 'No such hit.')
     refuseEnded(row, outcome)
     const now = clock.now()
-    const generation = await lists.generation(tx)
+    // What the person saw: a list that was loaded since is compared by the worker, which ends the hit if the entry has changed.
+    const generation = Math.max(row.generation, (await comparedWith(tx, row)) ?? 0)
     const decision = { partnerId, hitId: id, outcome, actor: staff, note, generation, decidedAt: now }
     if (needsTwoPersons(row) && !isProposed(row, outcome, now)) {
       const proposed = { ...row, proposal: outcome, proposedBy: staff, proposedAt: now }

@@ -6,6 +6,7 @@ import { Refusal } from '../api/index.ts'
 import { minuteMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { addPartner, createTestService, type Service, type TestPartner } from '../../../test/support/composition.ts'
+import { until } from '../../../test/support/until.ts'
 import { createScreener, type Hit, readSanctionsList, type SanctionsList, type Screener } from './index.ts'
 
 let service: Service
@@ -287,6 +288,61 @@ test('a list that is loaded while a name is screened is not missed', async () =>
   await work()
   assert.equal((await hitOf(id)).score, 100)
   assert.equal((await due()).due, 0n)
+})
+
+const waiting = async () => {
+  const row = await service.db.row<{ count: bigint }>(
+    sql`select count(*) as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+  )
+  return (row?.count ?? 0n) > 0n
+}
+
+test('a list that is loaded between the comparison of a name and its commit is compared with again', async () => {
+  const { id } = await addBeneficiary('Ostrenka Valdimure')
+  const before = await service.screening.lists.generation(service.db)
+  const step = await service.db.transaction(async (tx) => {
+    // The worker has compared the name, and waits before it records that.
+    await tx.run(sql`lock table screening.hits in access exclusive mode`)
+    const running = service.screener.screenStep()
+    await until('the worker waits', waiting)
+    await load(await euList(40, { b: ['Ostrenka Valdimure'] }))
+    return { running }
+  })
+  await step.running
+  assert.deepEqual(await openOf(id), [])
+  const row = await service.db.row<{ generation: number }>(
+    sql`select generation from screening.subjects where id = ${id}`,
+  )
+  assert.equal(row?.generation, before, 'the result names the list that it was found by')
+  await work()
+  assert.deepEqual([(await hitOf(id)).generation, (await hitOf(id)).score], [before + 1, 100])
+})
+
+test('a decision names the list that the hit was found by, also if another one was loaded before it commits', async () => {
+  await load(await euList(41, { c: ['Marvenka Quostrel', 'Marvenka Quostrell'] }))
+  const { id } = await addBeneficiary('Marvena Quostrell')
+  await work()
+  const hit = await hitOf(id)
+  const decision = await service.db.transaction(async (tx) => {
+    await tx.rows(
+      sql`select id from screening.hits where partner_id = ${partner.partnerId} and id = ${hit.id} for update`,
+    )
+    const running = decide(hit, 'clear', 'Sam Staff')
+    running.catch(() => undefined)
+    await until('the decision waits', waiting)
+    await load(await euList(42, { c: ['Marvenka Quostrel', 'Marvenka Quostrell', 'Quostrella'] }))
+    return { running }
+  })
+  await decision.running
+  const [taken] = await service.screening.decisionsOf(service.db, partner.partnerId, hit.id)
+  assert.equal(taken?.generation, hit.generation)
+  await work()
+  const next = await hitOf(id)
+  assert.deepEqual(
+    [next.replaces, next.generation],
+    [hit.id, hit.generation + 1],
+    'the changed entry is decided about again',
+  )
 })
 
 test('a name that is written while it is screened is screened again, and the result for the old one is not recorded', async () => {

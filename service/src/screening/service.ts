@@ -59,7 +59,7 @@ export function createScreening(deps: {
     ...row,
     ...openDetail(sealer, { ...row, detailSealed }),
   })
-  const decide = createDecide({ clock, lists })
+  const decide = createDecide({ clock })
   return {
     lists,
     request: (tx, key) => store.requestScreening(tx, key, clock.now()),

@@ -84,6 +84,17 @@ export async function forgetSubjects(tx: Tx, partnerId: string, ids: readonly st
     delete from screening.hits where partner_id = ${partnerId} and subject_id = any(${ids}::uuid[])`)
 }
 
+/** The generation of lists that a subject was compared with; 0: it is due, because its name was written. */
+export async function comparedWith(
+  tx: Tx,
+  { partnerId, subjectKind, subjectId }: Readonly<Record<'partnerId' | 'subjectKind' | 'subjectId', string>>,
+): Promise<number | undefined> {
+  const row = await tx.row<{ generation: number }>(sql`/* screening.comparedWith */
+    select generation from screening.subjects
+    where partner_id = ${partnerId} and kind = ${subjectKind} and id = ${subjectId}`)
+  return row?.generation
+}
+
 /** Undefined: the names were never asked to be screened. */
 export function screenedAt(
   tx: Tx,

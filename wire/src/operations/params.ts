@@ -3,6 +3,8 @@ import { Currency, CustomerRef, Reference, Uuid, described } from '../shapes.ts'
 
 export const accountId = { id: described(Uuid, 'The `id` of the balance.') }
 
+export const monitorId = { ...accountId, monitorId: described(Uuid, 'The `id` of the monitor.') }
+
 export const customerId = { id: CustomerRef }
 
 export const customerCurrency = {

@@ -45,7 +45,7 @@ export function createAccept(deps: PayoutsDeps) {
   }
 
   /**
-   * Without a lock, if limits and balances have room for all. Otherwise under the locks of the counters and then of the balances, which
+   * Without a lock, if limits and balances cover all. Otherwise under the locks of the counters and then of the balances, which
    * is the order of every transaction that holds both. Refuses: limit_exceeded, insufficient_funds.
    */
   const admit = async (

@@ -375,7 +375,7 @@ test('limits of more beneficiaries than a process keeps hold, each for its own',
 test('a batch that reads before another process fills the limit runs again, and is refused', async () => {
   const partner = await addPartner(service, 100_000n)
   await setLimit(partner, 'partner', 'day', 10_00n)
-  // Both processes have the rules, and read counters that have room for each of these alone.
+  // Both processes have the rules, and read counters that cover each of these alone.
   await Promise.all([pay(service, partner, '0.50'), pay(other, partner, '0.50')])
   const outcomes = await Promise.all([service, other].map((each) => outcomeOf(pay(each, partner, '6.00'))))
   assert.deepEqual(outcomes.toSorted(), ['accepted', 'limit_exceeded'])

@@ -6,6 +6,7 @@ import type { MailQueue } from '../../mail/index.ts'
 import { type Database, inTransaction, sqlState, type Tx, violates } from '../../postgres/index.ts'
 import { queueInvitationMails } from './invitation-mail.ts'
 import {
+  emailKey,
   refuseBadEntries,
   refuseBadRedirect,
   refuseResend,
@@ -65,6 +66,12 @@ export type Users = {
     roles: readonly wire.Role[],
     membersMax: number,
   ) => Promise<readonly store.Member[]>
+  /** The people among some addresses whose newest invitation is not revoked, by the address as it was given. */
+  readonly membersByAddress: (
+    tx: Tx,
+    partnerId: string,
+    addresses: readonly string[],
+  ) => Promise<ReadonlyMap<string, store.Member>>
 }
 
 export type UsersDeps = {
@@ -82,6 +89,16 @@ export function createUsers(deps: UsersDeps): Users {
   const listName = (partnerId: string) => `invitations:${partnerId}`
   return {
     membersWithRoles: store.membersWithRoles,
+    membersByAddress: async (tx, partnerId, addresses) => {
+      const rows = await store.membersByKeys(tx, partnerId, [...new Set(addresses.map(emailKey))])
+      const byKey = new Map(rows.map((row) => [row.emailKey, row]))
+      return new Map(
+        addresses.flatMap((address) => {
+          const member = byKey.get(emailKey(address))
+          return member === undefined ? [] : [[address, member] as const]
+        }),
+      )
+    },
     createInvitations: createInvitations(deps),
     resendInvitation: resendInvitation(deps),
     listInvitations: async (partnerId, query) => {

@@ -94,6 +94,19 @@ export function membersWithRoles(
     order by id limit ${membersMax}`)
 }
 
+/** The newest invitation of each of some addresses, unless it is revoked. */
+export function membersByKeys(
+  tx: Tx,
+  partnerId: string,
+  emailKeys: readonly string[],
+): Promise<readonly (Member & { readonly emailKey: string })[]> {
+  return tx.rows(sql`/* users.membersByKeys */
+    select full_name, email, email_key from (
+      select distinct on (email_key) full_name, email, email_key, status from users.invitations
+      where partner_id = ${partnerId} and email_key = any(${emailKeys}::text[]) order by email_key, id desc) newest
+    where status <> 'Revoked'`)
+}
+
 export async function update(tx: Tx, partnerId: string, row: InvitationRow): Promise<void> {
   await tx.run(sql`/* users.update */
     update users.invitations set status = ${row.status}, redirect_url = ${row.redirectUrl},

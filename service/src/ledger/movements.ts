@@ -1,0 +1,80 @@
+/** What moved accounts behind a position, in the order of the transfers. For workers that follow many accounts. */
+import type { Minor } from '../kernel/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { effects } from './rules.ts'
+import * as store from './store-movements.ts'
+
+export type AccountPosition = store.AccountPosition
+
+/** An account at one moment. */
+export type Standing = {
+  readonly posted: Minor
+  readonly reserved: Minor
+  readonly isClosed: boolean
+  /** Its partner has transfers behind the position and before the end. */
+  readonly hasMoved: boolean
+  /** Its partner has no transfer behind the position. */
+  readonly isQuiet: boolean
+}
+
+/** A transfer of an account, and what it adds to its sums. */
+export type AccountMovement = {
+  /** Of the transfer. */
+  readonly id: string
+  readonly posted: Minor
+  readonly reserved: Minor
+  readonly reference: string
+  /** Equal for successive transfers that take effect together. Undefined: it takes effect alone. */
+  readonly together: string | undefined
+}
+export type MovementPage = {
+  readonly movements: readonly AccountMovement[]
+  /** The last transfer that was read. Undefined: all before the end. */
+  readonly readTo: string | undefined
+}
+
+export type Movements = {
+  /** By the id of the account; one that does not exist is absent. On a sharded database the positions are of one partner. */
+  readonly standings: (
+    tx: Tx,
+    positions: readonly AccountPosition[],
+    end: string,
+  ) => Promise<ReadonlyMap<string, Standing>>
+  /**
+   * Reads at most `transfersMax` transfers of the partner of each account. They are complete if the transactions that began
+   * before `end` have ended (README.md). By the id of the account, for each position.
+   */
+  readonly movementsBehind: (
+    tx: Tx,
+    positions: readonly AccountPosition[],
+    end: string,
+    transfersMax: number,
+  ) => Promise<ReadonlyMap<string, MovementPage>>
+}
+
+export const movements: Movements = {
+  standings: async (tx, positions, end) =>
+    new Map(
+      (await store.standings(tx, positions, end)).map(({ accountId, state, ...row }) => [
+        accountId,
+        { ...row, isClosed: state === 'Closed' },
+      ]),
+    ),
+  movementsBehind: async (tx, positions, end, transfersMax) => {
+    const rows = Map.groupBy(await store.movementsBehind(tx, positions, end, transfersMax), (row) => row.accountId)
+    return new Map(positions.map(({ accountId }) => [accountId, pageOf(rows.get(accountId) ?? [], transfersMax)]))
+  },
+}
+
+function pageOf(rows: readonly store.MovementRow[], transfersMax: number): MovementPage {
+  return {
+    movements: rows.filter(({ isDebit, isCredit }) => isDebit || isCredit).map(toMovement),
+    readTo: rows.find(({ place }) => place === BigInt(transfersMax))?.id,
+  }
+}
+
+function toMovement({ id, kind, amount, isDebit, reference, entryId }: store.MovementRow): AccountMovement {
+  const { debit, credit } = effects(kind, amount)
+  const step = kind === 'direct' || kind === 'reserve' ? 'begin' : 'end'
+  return { id, ...(isDebit ? debit : credit), reference, together: entryId === null ? undefined : `${entryId} ${step}` }
+}

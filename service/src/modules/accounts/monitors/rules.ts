@@ -1,0 +1,153 @@
+/** Pure: what a partner may ask of a monitor, and how monitors judge the movements of a balance. */
+import type { BodyOf, Decimal } from '@partner-payments/wire'
+import { readBalance, refuseField } from '../../../api/index.ts'
+import { type Currency, type Minor, momentOfId, present } from '../../../kernel/index.ts'
+import type { AccountMovement } from '../../../ledger/index.ts'
+import type { BalanceRow, CrossingRow, MonitorRow } from './store.ts'
+
+/** What a request sets of a monitor. */
+export type MonitorTerms = Pick<
+  MonitorRow,
+  'direction' | 'measure' | 'threshold' | 'rearmAt' | 'emails' | 'sendsEvent' | 'description'
+>
+
+/** Refuses (400, with pointers): amounts, a `rearmAt` on the wrong side, no one to tell. */
+export function termsOf(body: BodyOf<'createAccountMonitor'>, currency: Currency): MonitorTerms {
+  return changedTerms(noTerms, body, currency)
+}
+const noTerms: MonitorTerms = {
+  direction: 'Below',
+  measure: 'Posted',
+  threshold: 0n,
+  rearmAt: null,
+  emails: [],
+  sendsEvent: true,
+  description: null,
+}
+
+/** As `termsOf`, for the fields that the body has. */
+export function changedTerms(
+  terms: MonitorTerms,
+  body: BodyOf<'updateAccountMonitor'>,
+  currency: Currency,
+): MonitorTerms {
+  const { direction = terms.direction, measure = terms.measure, notify = {}, description = terms.description } = body
+  const threshold = body.threshold === undefined ? terms.threshold : readBalance(body.threshold, currency, '/threshold')
+  const rearmAt = body.rearmAt === undefined ? terms.rearmAt : rearmAtOf(body.rearmAt, currency)
+  const { emails = terms.emails, event: sendsEvent = terms.sendsEvent } = notify
+  const changed = { direction, measure, threshold, rearmAt, emails, sendsEvent, description }
+  refuseBadTerms(changed)
+  return changed
+}
+
+const rearmAtOf = (value: Decimal | null, currency: Currency): Minor | null =>
+  value === null ? null : readBalance(value, currency, '/rearmAt')
+
+function refuseBadTerms({ direction, threshold, rearmAt, emails, sendsEvent }: MonitorTerms): void {
+  const refuse = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
+  if (direction === 'Below' && threshold === 0n)
+    throw refuse('/threshold', 'must be greater than 0 with `Below`: a balance never falls below 0')
+  if (rearmAt !== null && (direction === 'Below' ? rearmAt < threshold : rearmAt > threshold))
+    throw refuse(
+      '/rearmAt',
+      `must be ${direction === 'Below' ? 'at least' : 'at most'} the threshold with \`${direction}\``,
+    )
+  if (emails.length === 0 && !sendsEvent)
+    throw refuse('/notify', 'must have an address in `emails`, or `event` must be true')
+}
+
+/** Whether a change makes the monitor another one, which starts at the balance of now. */
+export const isOtherLine = (before: MonitorTerms, after: MonitorTerms): boolean =>
+  before.direction !== after.direction ||
+  before.measure !== after.measure ||
+  before.threshold !== after.threshold ||
+  before.rearmAt !== after.rearmAt
+
+type Sums = { readonly posted: Minor; readonly reserved: Minor }
+export const measured = ({ measure }: Pick<MonitorRow, 'measure'>, { posted, reserved }: Sums): Minor =>
+  measure === 'Posted' ? posted : posted - reserved
+export const rearmedAt = ({ rearmAt, threshold }: Pick<MonitorRow, 'rearmAt' | 'threshold'>): Minor =>
+  rearmAt ?? threshold
+
+/** What a balance does to a monitor. Undefined: nothing. */
+function kindOf(monitor: MonitorRow, balance: Minor): CrossingRow['kind'] | undefined {
+  const { direction, state, threshold } = monitor
+  const isAcross = direction === 'Below' ? balance < threshold : balance > threshold
+  if (state === 'Armed') return isAcross ? 'Triggered' : undefined
+  const isBack = direction === 'Below' ? balance >= rearmedAt(monitor) : balance <= rearmedAt(monitor)
+  return state === 'Triggered' && isBack ? 'Rearmed' : undefined
+}
+
+/** `reference` null: no single transaction. */
+type Movement = Omit<AccountMovement, 'reference'> & { readonly reference: string | null }
+
+/** What a worker has read of a balance behind its position. */
+export type Reading = {
+  readonly balance: BalanceRow
+  /** Those that have not ended. */
+  readonly monitors: readonly MonitorRow[]
+  readonly movements: readonly Movement[]
+  /** Up to which transfer the movements are complete. */
+  readonly readTo: string
+}
+export type Judgement = {
+  /** With its new position and sums. */
+  readonly balance: BalanceRow
+  /** Those that have changed. */
+  readonly monitors: readonly MonitorRow[]
+  readonly crossings: readonly Crossing[]
+  /** Not all movements were judged. */
+  readonly isPartial: boolean
+}
+/** `monitor`: as it is behind the crossing. */
+export type Crossing = CrossingRow & { readonly monitor: MonitorRow }
+
+/**
+ * Judges each monitor by the balance at its start, and behind each later movement. Transfers that take effect together are
+ * judged as one. Stops behind the movement with which there are `crossingsMax` crossings.
+ */
+export function judge({ balance, monitors, movements, readTo }: Reading, crossingsMax: number): Judgement {
+  const now = new Map(monitors.map((monitor) => [monitor.id, monitor]))
+  const waiting = monitors
+    .filter(({ startsAfter }) => startsAfter > balance.position)
+    .toSorted((one, other) => (one.startsAfter < other.startsAfter ? -1 : 1))
+  const started = monitors.filter(({ startsAfter }) => startsAfter <= balance.position)
+  const crossings: Crossing[] = []
+  let sums: Sums = balance
+  const observe = ({ id }: MonitorRow, position: string, reference: string | null) => {
+    const monitor = present(now.get(id), 'every monitor is in the map')
+    const value = measured(monitor, sums)
+    const kind = kindOf(monitor, value)
+    if (kind === undefined) return
+    const crossedAt = momentOfId(position)
+    const changed: MonitorRow =
+      kind === 'Triggered' ? { ...monitor, state: kind, lastTriggeredAt: crossedAt } : { ...monitor, state: 'Armed' }
+    now.set(id, changed)
+    const { partnerId } = monitor
+    crossings.push({ partnerId, monitorId: id, position, kind, balance: value, reference, crossedAt, monitor: changed })
+  }
+  const startUntil = (position: string) => {
+    for (let next = waiting[0]; next !== undefined && next.startsAfter <= position; next = waiting[0]) {
+      waiting.shift()
+      observe(next, next.startsAfter, null)
+      started.push(next)
+    }
+  }
+  let judgedTo = readTo
+  for (const [index, { id, posted, reserved, reference, together }] of movements.entries()) {
+    startUntil(id)
+    sums = { posted: sums.posted + posted, reserved: sums.reserved + reserved }
+    if (together !== undefined && movements[index + 1]?.together === together) continue
+    for (const monitor of started) observe(monitor, id, reference)
+    if (crossings.length < crossingsMax || index === movements.length - 1) continue
+    judgedTo = id
+    break
+  }
+  startUntil(judgedTo)
+  return {
+    balance: { ...balance, ...sums, position: judgedTo },
+    monitors: [...now.values()].filter((monitor) => !monitors.includes(monitor)),
+    crossings,
+    isPartial: judgedTo !== readTo,
+  }
+}

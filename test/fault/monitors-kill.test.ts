@@ -1,0 +1,58 @@
+/** SIGKILL of the worker of monitors before and after each of its commits; another worker finds each crossing once. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createTestService, type Service } from '../support/composition.ts'
+import { killAtCrashPoints } from '../support/crash-points.ts'
+import {
+  addWatched,
+  crossedEventsOf,
+  crossedMailsOf,
+  crossingsOf,
+  monitorSettings,
+  move,
+  toAda,
+  untilCertain,
+  watch,
+} from '../support/monitors.ts'
+
+const monitors = 3
+const turns = 4
+
+let service: Service
+before(async () => {
+  service = await createTestService({ settings: monitorSettings })
+})
+after(() => service.close())
+
+/** A partner whose balance falls below 500.00 and returns, again and again, before a worker looks. */
+async function addMoved() {
+  const partner = await addWatched(service)
+  const ids: string[] = []
+  for (let made = 0; made < monitors; made += 1) ids.push((await watch(service, partner, { notify: toAda })).id)
+  for (let turn = 0; turn < turns; turn += 1) {
+    await move(service, partner, -600_00n, `out-${turn}`)
+    await move(service, partner, 600_00n, `back-${turn}`)
+  }
+  return { partner, ids }
+}
+
+test('a worker killed at any point leaves each crossing with one event and one mail', async (t) => {
+  const points = await killAtCrashPoints(t, 'monitors-child.ts', async (runChild) => {
+    const { partner, ids } = await addMoved()
+    await untilCertain(service)
+    await runChild(service.url, service.clock.now().toISOString())
+    while ((await service.monitors.monitorStep()) > 0);
+    const expected = Array.from({ length: turns }, (_, turn) => [
+      `Triggered out-${turn}`,
+      `Rearmed back-${turn}`,
+    ]).flat()
+    for (const id of ids)
+      assert.deepEqual(
+        (await crossingsOf(service, partner, id)).map(([kind, , reference]) => `${String(kind)} ${String(reference)}`),
+        expected,
+      )
+    assert.equal((await crossedEventsOf(service, partner)).length, monitors * turns * 2)
+    assert.equal((await crossedMailsOf(service, partner)).length, monitors * turns)
+  })
+  assert.ok(points >= 2, `only ${points} points were passed`)
+})

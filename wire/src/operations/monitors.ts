@@ -1,0 +1,92 @@
+/** The operations of the group `accounts` with monitors of balances. */
+import * as monitors from '../monitors.ts'
+import type { Operation } from './operation.ts'
+import { accountId, monitorId } from './params.ts'
+
+export const monitorsOperations = {
+  createAccountMonitor: {
+    tag: 'accounts',
+    method: 'POST',
+    path: '/v1/accounts/{id}/monitors',
+    params: accountId,
+    body: monitors.MonitorCreate,
+    response: monitors.Monitor,
+    idempotency: 'header',
+    permission: 'accounts:write',
+    source: 'extension',
+    summary: 'Create a monitor of a balance',
+    description:
+      'Tells you when a balance crosses a threshold: by the event `account.balance.crossed`, by mail to members of your team, or both. ' +
+      'A worker judges the balance behind every entry, in their order, so that a crossing is found although the balance came back. ' +
+      'It follows about half a minute behind the entries. The monitor starts at the balance of now: if that is across the threshold, ' +
+      'the monitor triggers at once. After it has triggered, it triggers again only when the balance came back to `rearmAt` and crosses again. ' +
+      'A balance has at most 20 monitors.',
+    refusals: ['validation_failed', 'not_found', 'account_blocked', 'monitor_limit_reached'],
+  },
+  listAccountMonitors: {
+    tag: 'accounts',
+    method: 'GET',
+    path: '/v1/accounts/{id}/monitors',
+    params: accountId,
+    query: monitors.MonitorQuery,
+    response: monitors.MonitorPage,
+    permission: 'accounts:read',
+    source: 'extension',
+    summary: 'List the monitors of a balance',
+    description: 'Returns the monitors of a balance, newest first, without those that you deleted.',
+    refusals: ['not_found', 'validation_failed'],
+  },
+  getAccountMonitor: {
+    tag: 'accounts',
+    method: 'GET',
+    path: '/v1/accounts/{id}/monitors/{monitorId}',
+    params: monitorId,
+    response: monitors.Monitor,
+    permission: 'accounts:read',
+    source: 'extension',
+    summary: 'Retrieve a monitor of a balance',
+    description: 'Returns the monitor with its state and the last balance that was judged.',
+    refusals: ['not_found'],
+  },
+  updateAccountMonitor: {
+    tag: 'accounts',
+    method: 'PATCH',
+    path: '/v1/accounts/{id}/monitors/{monitorId}',
+    params: monitorId,
+    body: monitors.MonitorUpdate,
+    response: monitors.Monitor,
+    permission: 'accounts:write',
+    source: 'extension',
+    summary: 'Update a monitor of a balance',
+    description:
+      'Sets the given fields; at least one is required. A new `direction`, `threshold`, `rearmAt` or `measure` starts the monitor ' +
+      'again at the balance of now. If that is across the threshold, it triggers at once. An ended monitor is refused.',
+    refusals: ['validation_failed', 'not_found', 'account_blocked'],
+  },
+  deleteAccountMonitor: {
+    tag: 'accounts',
+    method: 'DELETE',
+    path: '/v1/accounts/{id}/monitors/{monitorId}',
+    params: monitorId,
+    permission: 'accounts:write',
+    source: 'extension',
+    summary: 'Delete a monitor of a balance',
+    description:
+      'Deletes the monitor. A crossing that was found before is still sent. Entries that were not judged yet tell you nothing more.',
+    refusals: ['not_found'],
+  },
+  listAccountMonitorCrossings: {
+    tag: 'accounts',
+    method: 'GET',
+    path: '/v1/accounts/{id}/monitors/{monitorId}/crossings',
+    params: monitorId,
+    query: monitors.MonitorCrossingQuery,
+    response: monitors.MonitorCrossingPage,
+    permission: 'accounts:read',
+    source: 'extension',
+    summary: 'List the crossings of a monitor',
+    description:
+      'Lists when the monitor triggered and was armed again, newest first, each with the balance and the transaction behind it.',
+    refusals: ['not_found', 'validation_failed'],
+  },
+} as const satisfies Record<string, Operation>
