@@ -844,6 +844,22 @@ export type PayoutRecord = {
   readonly fee?: Amount
   /** Until when a second person may approve the payout, which is cancelled otherwise. Absent if it needed no approval. */
   readonly approvalExpiresAt?: string
+  /** What became of the approval that the payout needs. Absent if it needs none. */
+  readonly approval?: {
+    /** `Approved` and `Rejected`: by a second person. `Expired`: the time ended without a decision. `Cancelled`: the payout was cancelled before. Absent while the payout waits. */
+    readonly decision?: 'Approved' | 'Rejected' | 'Expired' | 'Cancelled'
+    /** Who approved or rejected the payout. Absent for other decisions. */
+    readonly decidedBy?: {
+      /** Identifies the service account. */
+      readonly id: string
+      /** Name of the service account when it decided. */
+      readonly name: string
+    }
+    /** Time of the decision. Absent while the payout waits. */
+    readonly decidedAt?: string
+    /** The reason of a rejection, as it was given. Absent for other decisions, and after the erasure of the customer. */
+    readonly reason?: string
+  }
   /** Hash of the blockchain transaction. Only for tokens that were sent. */
   readonly transactionHash?: string
   /** The beneficiary. Absent for a simulated withdrawal. */
@@ -881,7 +897,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -1105,7 +1121,7 @@ export type SimulatedEvent = {
 
 export type SimulatedEventCreate = {
   /** The event to send. */
-  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened' | 'payout.recall.updated' | 'standing.order.failed' | 'standing.order.ended'
+  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened' | 'payout.recall.updated' | 'account.balance.crossed' | 'standing.order.failed' | 'standing.order.ended'
 }
 
 export type SimulatedReorganisation = {
@@ -2054,6 +2070,42 @@ export type PayoutRecallUpdated = {
   readonly returnReference: string | null
 }
 
+/** Fires when a balance crosses the threshold of a monitor, or comes back. */
+export type AccountBalanceCrossed = {
+  /** Name of the event type. */
+  readonly eventType: 'account.balance.crossed'
+  /** Time at which the event occurred. */
+  readonly timestamp: string
+  /** The balance behind the entry, in major units of `currency`. Parse it as a decimal. */
+  readonly amount: Amount
+  /** Currency of the balance: ISO 4217 alpha-3, or a token code. */
+  readonly currency: string
+  /** Null. */
+  readonly customFields: { readonly [name: string]: unknown } | null
+  /** Null. */
+  readonly idempotencyKey: string | null
+  /** The `id` of the monitor. */
+  readonly reference: string
+  /** The `description` of the monitor. Null without one. */
+  readonly websiteReference: string | null
+  /** The `id` of the balance. */
+  readonly accountId: string
+  /** When the money moved, as in the entries of the account. */
+  readonly crossedAt: string
+  /** The direction of the monitor: `Below` or `Above`. */
+  readonly direction: string
+  /** `Triggered`: the balance crossed `threshold`. `Rearmed`: it came back to `rearmAt`. */
+  readonly kind: string
+  /** Which sum is watched: `Posted` or `Available`. */
+  readonly measure: string
+  /** Where the monitor is armed again, in major units. */
+  readonly rearmAt: Amount
+  /** The threshold of the monitor, in major units. */
+  readonly threshold: Amount
+  /** Reference of the transaction that moved the money. Null if the balance stood so when the monitor started. */
+  readonly transactionReference: string | null
+}
+
 /** Fires when a payout of a standing order was not made on its date: it is tried again, has failed or was skipped. */
 export type StandingOrderFailed = {
   /** Name of the event type. */
@@ -2125,6 +2177,7 @@ export type EventData =
   | TransactionStatusChanged
   | BeneficiaryVerificationWorsened
   | PayoutRecallUpdated
+  | AccountBalanceCrossed
   | StandingOrderFailed
   | StandingOrderEnded
 
@@ -2169,6 +2222,20 @@ export type ListCustomerAccountEntriesQuery = {
   readonly from?: string | undefined
   /** Only entries before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
   readonly to?: string | undefined
+}
+
+export type ListAccountMonitorsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+}
+
+export type ListAccountMonitorCrossingsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
 }
 
 export type ListBeneficiariesQuery = {
@@ -2463,6 +2530,181 @@ export type OperationResults = {
   readonly listAccountStateChanges: AccountStateChangePage
   readonly listCustomerBalances: CustomerBalancePage
   readonly listCustomerAccountEntries: CustomerAccountEntryPage
+  readonly createAccountMonitor: {
+    /** Identifies the monitor. */
+    readonly id: string
+    /** The `id` of the balance. */
+    readonly accountId: string
+    /** Currency of the balance and of all amounts: ISO 4217 alpha-3, or a token code. */
+    readonly currency: string
+    /** `Below` triggers when the balance is lower than `threshold`, `Above` when it is higher. A balance of exactly `threshold` does not trigger. */
+    readonly direction: 'Below' | 'Above'
+    /** The balance that is watched for, in major units. */
+    readonly threshold: Amount
+    /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+    readonly rearmAt: Amount
+    /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+    readonly measure: 'Posted' | 'Available'
+    /** Who is told. */
+    readonly notify: {
+      /** Who gets a mail each time the monitor triggers. */
+      readonly emails: readonly string[]
+      /** Whether the event `account.balance.crossed` is sent. */
+      readonly event: boolean
+    }
+    /** Your note about the monitor. Absent without one. */
+    readonly description?: string
+    /** `Armed`: triggers when the balance crosses the threshold. `Triggered`: the balance has not come back to `rearmAt`. `Ended`: the account is closed. */
+    readonly state: 'Armed' | 'Triggered' | 'Ended'
+    /** When the balance last crossed the threshold. Absent if it never did. */
+    readonly lastTriggeredAt?: string
+    /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+    readonly lastBalance?: Amount
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of your last change. */
+    readonly updatedAt: string
+    /** When the monitor ended. Absent before. */
+    readonly endedAt?: string
+  }
+  readonly listAccountMonitors: {
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the monitor. */
+      readonly id: string
+      /** The `id` of the balance. */
+      readonly accountId: string
+      /** Currency of the balance and of all amounts: ISO 4217 alpha-3, or a token code. */
+      readonly currency: string
+      /** `Below` triggers when the balance is lower than `threshold`, `Above` when it is higher. A balance of exactly `threshold` does not trigger. */
+      readonly direction: 'Below' | 'Above'
+      /** The balance that is watched for, in major units. */
+      readonly threshold: Amount
+      /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+      readonly rearmAt: Amount
+      /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+      readonly measure: 'Posted' | 'Available'
+      /** Who is told. */
+      readonly notify: {
+        /** Who gets a mail each time the monitor triggers. */
+        readonly emails: readonly string[]
+        /** Whether the event `account.balance.crossed` is sent. */
+        readonly event: boolean
+      }
+      /** Your note about the monitor. Absent without one. */
+      readonly description?: string
+      /** `Armed`: triggers when the balance crosses the threshold. `Triggered`: the balance has not come back to `rearmAt`. `Ended`: the account is closed. */
+      readonly state: 'Armed' | 'Triggered' | 'Ended'
+      /** When the balance last crossed the threshold. Absent if it never did. */
+      readonly lastTriggeredAt?: string
+      /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+      readonly lastBalance?: Amount
+      /** Time of the request. */
+      readonly createdAt: string
+      /** Time of your last change. */
+      readonly updatedAt: string
+      /** When the monitor ended. Absent before. */
+      readonly endedAt?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly getAccountMonitor: {
+    /** Identifies the monitor. */
+    readonly id: string
+    /** The `id` of the balance. */
+    readonly accountId: string
+    /** Currency of the balance and of all amounts: ISO 4217 alpha-3, or a token code. */
+    readonly currency: string
+    /** `Below` triggers when the balance is lower than `threshold`, `Above` when it is higher. A balance of exactly `threshold` does not trigger. */
+    readonly direction: 'Below' | 'Above'
+    /** The balance that is watched for, in major units. */
+    readonly threshold: Amount
+    /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+    readonly rearmAt: Amount
+    /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+    readonly measure: 'Posted' | 'Available'
+    /** Who is told. */
+    readonly notify: {
+      /** Who gets a mail each time the monitor triggers. */
+      readonly emails: readonly string[]
+      /** Whether the event `account.balance.crossed` is sent. */
+      readonly event: boolean
+    }
+    /** Your note about the monitor. Absent without one. */
+    readonly description?: string
+    /** `Armed`: triggers when the balance crosses the threshold. `Triggered`: the balance has not come back to `rearmAt`. `Ended`: the account is closed. */
+    readonly state: 'Armed' | 'Triggered' | 'Ended'
+    /** When the balance last crossed the threshold. Absent if it never did. */
+    readonly lastTriggeredAt?: string
+    /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+    readonly lastBalance?: Amount
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of your last change. */
+    readonly updatedAt: string
+    /** When the monitor ended. Absent before. */
+    readonly endedAt?: string
+  }
+  readonly updateAccountMonitor: {
+    /** Identifies the monitor. */
+    readonly id: string
+    /** The `id` of the balance. */
+    readonly accountId: string
+    /** Currency of the balance and of all amounts: ISO 4217 alpha-3, or a token code. */
+    readonly currency: string
+    /** `Below` triggers when the balance is lower than `threshold`, `Above` when it is higher. A balance of exactly `threshold` does not trigger. */
+    readonly direction: 'Below' | 'Above'
+    /** The balance that is watched for, in major units. */
+    readonly threshold: Amount
+    /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+    readonly rearmAt: Amount
+    /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+    readonly measure: 'Posted' | 'Available'
+    /** Who is told. */
+    readonly notify: {
+      /** Who gets a mail each time the monitor triggers. */
+      readonly emails: readonly string[]
+      /** Whether the event `account.balance.crossed` is sent. */
+      readonly event: boolean
+    }
+    /** Your note about the monitor. Absent without one. */
+    readonly description?: string
+    /** `Armed`: triggers when the balance crosses the threshold. `Triggered`: the balance has not come back to `rearmAt`. `Ended`: the account is closed. */
+    readonly state: 'Armed' | 'Triggered' | 'Ended'
+    /** When the balance last crossed the threshold. Absent if it never did. */
+    readonly lastTriggeredAt?: string
+    /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+    readonly lastBalance?: Amount
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of your last change. */
+    readonly updatedAt: string
+    /** When the monitor ended. Absent before. */
+    readonly endedAt?: string
+  }
+  readonly deleteAccountMonitor: void
+  readonly listAccountMonitorCrossings: {
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the crossing within the monitor: the `id` of the entry, unless the balance stood so at the start. */
+      readonly id: string
+      /** When the money moved. In the sandbox this is the real time, also if its clock was moved. */
+      readonly at: string
+      /** `Triggered`: the balance crossed the threshold. `Rearmed`: it came back to `rearmAt`. */
+      readonly kind: 'Triggered' | 'Rearmed'
+      /** The balance behind the entry, in major units. */
+      readonly balance: Amount
+      /** The `reference` of the transaction that moved the money. Absent if the balance stood so when the monitor started. */
+      readonly reference?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
   readonly createBeneficiary: Beneficiary
   readonly listBeneficiaries: BeneficiaryPage
   readonly updateBeneficiary: Beneficiary
@@ -3847,6 +4089,340 @@ export type Namespaces = {
     readonly listCustomerAccountEntries: (id: string, currency: string, query?: ListCustomerAccountEntriesQuery, options?: CallOptions) => Promise<CustomerAccountEntryPage>
     /** Like `listCustomerAccountEntries`, and requests page after page. The default of `limit` is 100. */
     readonly listAllCustomerAccountEntries: (id: string, currency: string, query?: ListCustomerAccountEntriesQuery, options?: CallOptions) => Pages<CustomerAccountEntryPage>
+    /**
+     * Create a monitor of a balance.
+     *
+     * Tells you when a balance crosses a threshold: by the event `account.balance.crossed`, by mail to members of
+     * your team, or both. A worker judges the balance behind every entry, in their order, so that a crossing is
+     * found although the balance came back. It follows about half a minute behind the entries. The monitor starts at
+     * the balance of now: if that is across the threshold, the monitor triggers at once. After it has triggered, it
+     * triggers again only when the balance came back to `rearmAt` and crosses again. A balance has at most 20
+     * monitors.
+     *
+     * `POST /v1/accounts/{id}/monitors`, permission `accounts:write`.
+     * Problem codes: validation_failed, not_found, account_blocked, monitor_limit_reached, request_in_progress,
+     * idempotency_key_reused.
+     */
+    readonly createMonitor: (id: string, body: {
+      /** `Below` triggers when the balance is lower than `threshold`, `Above` when it is higher. A balance of exactly `threshold` does not trigger. */
+      readonly direction: 'Below' | 'Above'
+      /** The balance that is watched for, in major units of the currency of the account: 0 to 1,000,000,000,000, with `Below` greater than 0. */
+      readonly threshold: AmountInput
+      /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. Default: the threshold. */
+      readonly rearmAt?: AmountInput | undefined
+      /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. Default: `Posted`. */
+      readonly measure?: 'Posted' | 'Available' | undefined
+      /** Who is told. At least one address, or the event. Default: the event alone. */
+      readonly notify?: {
+        /** Mail addresses that get a mail each time the monitor triggers, at most 10. Each is a member of your team: its newest invitation is not revoked. */
+        readonly emails?: readonly string[] | undefined
+        /** Whether the event `account.balance.crossed` is sent, to subscriptions that name it. Default: true. */
+        readonly event?: boolean | undefined
+      } | undefined
+      /** Your note about the monitor, 1 to 140 characters. Mails show it. */
+      readonly description?: string | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the monitor. */
+    readonly id: string
+    /** The `id` of the balance. */
+    readonly accountId: string
+    /** Currency of the balance and of all amounts: ISO 4217 alpha-3, or a token code. */
+    readonly currency: string
+    /** `Below` triggers when the balance is lower than `threshold`, `Above` when it is higher. A balance of exactly `threshold` does not trigger. */
+    readonly direction: 'Below' | 'Above'
+    /** The balance that is watched for, in major units. */
+    readonly threshold: Amount
+    /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+    readonly rearmAt: Amount
+    /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+    readonly measure: 'Posted' | 'Available'
+    /** Who is told. */
+    readonly notify: {
+      /** Who gets a mail each time the monitor triggers. */
+      readonly emails: readonly string[]
+      /** Whether the event `account.balance.crossed` is sent. */
+      readonly event: boolean
+    }
+    /** Your note about the monitor. Absent without one. */
+    readonly description?: string
+    /** `Armed`: triggers when the balance crosses the threshold. `Triggered`: the balance has not come back to `rearmAt`. `Ended`: the account is closed. */
+    readonly state: 'Armed' | 'Triggered' | 'Ended'
+    /** When the balance last crossed the threshold. Absent if it never did. */
+    readonly lastTriggeredAt?: string
+    /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+    readonly lastBalance?: Amount
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of your last change. */
+    readonly updatedAt: string
+    /** When the monitor ended. Absent before. */
+    readonly endedAt?: string
+  }>
+    /**
+     * List the monitors of a balance.
+     *
+     * Returns the monitors of a balance, newest first, without those that you deleted.
+     *
+     * `GET /v1/accounts/{id}/monitors`, permission `accounts:read`.
+     * Problem codes: not_found, validation_failed.
+     */
+    readonly listMonitors: (id: string, query?: ListAccountMonitorsQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the monitor. */
+      readonly id: string
+      /** The `id` of the balance. */
+      readonly accountId: string
+      /** Currency of the balance and of all amounts: ISO 4217 alpha-3, or a token code. */
+      readonly currency: string
+      /** `Below` triggers when the balance is lower than `threshold`, `Above` when it is higher. A balance of exactly `threshold` does not trigger. */
+      readonly direction: 'Below' | 'Above'
+      /** The balance that is watched for, in major units. */
+      readonly threshold: Amount
+      /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+      readonly rearmAt: Amount
+      /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+      readonly measure: 'Posted' | 'Available'
+      /** Who is told. */
+      readonly notify: {
+        /** Who gets a mail each time the monitor triggers. */
+        readonly emails: readonly string[]
+        /** Whether the event `account.balance.crossed` is sent. */
+        readonly event: boolean
+      }
+      /** Your note about the monitor. Absent without one. */
+      readonly description?: string
+      /** `Armed`: triggers when the balance crosses the threshold. `Triggered`: the balance has not come back to `rearmAt`. `Ended`: the account is closed. */
+      readonly state: 'Armed' | 'Triggered' | 'Ended'
+      /** When the balance last crossed the threshold. Absent if it never did. */
+      readonly lastTriggeredAt?: string
+      /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+      readonly lastBalance?: Amount
+      /** Time of the request. */
+      readonly createdAt: string
+      /** Time of your last change. */
+      readonly updatedAt: string
+      /** When the monitor ended. Absent before. */
+      readonly endedAt?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `listMonitors`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllMonitors: (id: string, query?: ListAccountMonitorsQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the monitor. */
+      readonly id: string
+      /** The `id` of the balance. */
+      readonly accountId: string
+      /** Currency of the balance and of all amounts: ISO 4217 alpha-3, or a token code. */
+      readonly currency: string
+      /** `Below` triggers when the balance is lower than `threshold`, `Above` when it is higher. A balance of exactly `threshold` does not trigger. */
+      readonly direction: 'Below' | 'Above'
+      /** The balance that is watched for, in major units. */
+      readonly threshold: Amount
+      /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+      readonly rearmAt: Amount
+      /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+      readonly measure: 'Posted' | 'Available'
+      /** Who is told. */
+      readonly notify: {
+        /** Who gets a mail each time the monitor triggers. */
+        readonly emails: readonly string[]
+        /** Whether the event `account.balance.crossed` is sent. */
+        readonly event: boolean
+      }
+      /** Your note about the monitor. Absent without one. */
+      readonly description?: string
+      /** `Armed`: triggers when the balance crosses the threshold. `Triggered`: the balance has not come back to `rearmAt`. `Ended`: the account is closed. */
+      readonly state: 'Armed' | 'Triggered' | 'Ended'
+      /** When the balance last crossed the threshold. Absent if it never did. */
+      readonly lastTriggeredAt?: string
+      /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+      readonly lastBalance?: Amount
+      /** Time of the request. */
+      readonly createdAt: string
+      /** Time of your last change. */
+      readonly updatedAt: string
+      /** When the monitor ended. Absent before. */
+      readonly endedAt?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * Retrieve a monitor of a balance.
+     *
+     * Returns the monitor with its state and the last balance that was judged.
+     *
+     * `GET /v1/accounts/{id}/monitors/{monitorId}`, permission `accounts:read`.
+     * Problem codes: not_found.
+     */
+    readonly getMonitor: (id: string, monitorId: string, options?: CallOptions) => Promise<{
+    /** Identifies the monitor. */
+    readonly id: string
+    /** The `id` of the balance. */
+    readonly accountId: string
+    /** Currency of the balance and of all amounts: ISO 4217 alpha-3, or a token code. */
+    readonly currency: string
+    /** `Below` triggers when the balance is lower than `threshold`, `Above` when it is higher. A balance of exactly `threshold` does not trigger. */
+    readonly direction: 'Below' | 'Above'
+    /** The balance that is watched for, in major units. */
+    readonly threshold: Amount
+    /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+    readonly rearmAt: Amount
+    /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+    readonly measure: 'Posted' | 'Available'
+    /** Who is told. */
+    readonly notify: {
+      /** Who gets a mail each time the monitor triggers. */
+      readonly emails: readonly string[]
+      /** Whether the event `account.balance.crossed` is sent. */
+      readonly event: boolean
+    }
+    /** Your note about the monitor. Absent without one. */
+    readonly description?: string
+    /** `Armed`: triggers when the balance crosses the threshold. `Triggered`: the balance has not come back to `rearmAt`. `Ended`: the account is closed. */
+    readonly state: 'Armed' | 'Triggered' | 'Ended'
+    /** When the balance last crossed the threshold. Absent if it never did. */
+    readonly lastTriggeredAt?: string
+    /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+    readonly lastBalance?: Amount
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of your last change. */
+    readonly updatedAt: string
+    /** When the monitor ended. Absent before. */
+    readonly endedAt?: string
+  }>
+    /**
+     * Update a monitor of a balance.
+     *
+     * Sets the given fields; at least one is required. A new `direction`, `threshold`, `rearmAt` or `measure` starts
+     * the monitor again at the balance of now. If that is across the threshold, it triggers at once. An ended
+     * monitor is refused.
+     *
+     * `PATCH /v1/accounts/{id}/monitors/{monitorId}`, permission `accounts:write`.
+     * Problem codes: validation_failed, not_found, account_blocked.
+     */
+    readonly updateMonitor: (id: string, monitorId: string, body: {
+      /** `Below` triggers when the balance is lower than `threshold`, `Above` when it is higher. A balance of exactly `threshold` does not trigger. */
+      readonly direction?: 'Below' | 'Above' | undefined
+      /** The balance that is watched for, in major units of the currency of the account: 0 to 1,000,000,000,000, with `Below` greater than 0. */
+      readonly threshold?: AmountInput | undefined
+      /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. Null: the threshold. */
+      readonly rearmAt?: AmountInput | null | undefined
+      /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+      readonly measure?: 'Posted' | 'Available' | undefined
+      /** Who is told. What it does not name stays as it is. At least one address, or the event, is left. */
+      readonly notify?: {
+        /** Mail addresses that get a mail each time the monitor triggers, at most 10. Each is a member of your team: its newest invitation is not revoked. */
+        readonly emails?: readonly string[] | undefined
+        /** Whether the event `account.balance.crossed` is sent, to subscriptions that name it. Default: true. */
+        readonly event?: boolean | undefined
+      } | undefined
+      /** Your note about the monitor, 1 to 140 characters. Mails show it. Null clears it. */
+      readonly description?: string | null | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the monitor. */
+    readonly id: string
+    /** The `id` of the balance. */
+    readonly accountId: string
+    /** Currency of the balance and of all amounts: ISO 4217 alpha-3, or a token code. */
+    readonly currency: string
+    /** `Below` triggers when the balance is lower than `threshold`, `Above` when it is higher. A balance of exactly `threshold` does not trigger. */
+    readonly direction: 'Below' | 'Above'
+    /** The balance that is watched for, in major units. */
+    readonly threshold: Amount
+    /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+    readonly rearmAt: Amount
+    /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+    readonly measure: 'Posted' | 'Available'
+    /** Who is told. */
+    readonly notify: {
+      /** Who gets a mail each time the monitor triggers. */
+      readonly emails: readonly string[]
+      /** Whether the event `account.balance.crossed` is sent. */
+      readonly event: boolean
+    }
+    /** Your note about the monitor. Absent without one. */
+    readonly description?: string
+    /** `Armed`: triggers when the balance crosses the threshold. `Triggered`: the balance has not come back to `rearmAt`. `Ended`: the account is closed. */
+    readonly state: 'Armed' | 'Triggered' | 'Ended'
+    /** When the balance last crossed the threshold. Absent if it never did. */
+    readonly lastTriggeredAt?: string
+    /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+    readonly lastBalance?: Amount
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of your last change. */
+    readonly updatedAt: string
+    /** When the monitor ended. Absent before. */
+    readonly endedAt?: string
+  }>
+    /**
+     * Delete a monitor of a balance.
+     *
+     * Deletes the monitor. A crossing that was found before is still sent. Entries that were not judged yet tell you
+     * nothing more.
+     *
+     * `DELETE /v1/accounts/{id}/monitors/{monitorId}`, permission `accounts:write`.
+     * Problem codes: not_found.
+     */
+    readonly deleteMonitor: (id: string, monitorId: string, options?: CallOptions) => Promise<void>
+    /**
+     * List the crossings of a monitor.
+     *
+     * Lists when the monitor triggered and was armed again, newest first, each with the balance and the transaction
+     * behind it.
+     *
+     * `GET /v1/accounts/{id}/monitors/{monitorId}/crossings`, permission `accounts:read`.
+     * Problem codes: not_found, validation_failed.
+     */
+    readonly listMonitorCrossings: (id: string, monitorId: string, query?: ListAccountMonitorCrossingsQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the crossing within the monitor: the `id` of the entry, unless the balance stood so at the start. */
+      readonly id: string
+      /** When the money moved. In the sandbox this is the real time, also if its clock was moved. */
+      readonly at: string
+      /** `Triggered`: the balance crossed the threshold. `Rearmed`: it came back to `rearmAt`. */
+      readonly kind: 'Triggered' | 'Rearmed'
+      /** The balance behind the entry, in major units. */
+      readonly balance: Amount
+      /** The `reference` of the transaction that moved the money. Absent if the balance stood so when the monitor started. */
+      readonly reference?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `listMonitorCrossings`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllMonitorCrossings: (id: string, monitorId: string, query?: ListAccountMonitorCrossingsQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the crossing within the monitor: the `id` of the entry, unless the balance stood so at the start. */
+      readonly id: string
+      /** When the money moved. In the sandbox this is the real time, also if its clock was moved. */
+      readonly at: string
+      /** `Triggered`: the balance crossed the threshold. `Rearmed`: it came back to `rearmAt`. */
+      readonly kind: 'Triggered' | 'Rearmed'
+      /** The balance behind the entry, in major units. */
+      readonly balance: Amount
+      /** The `reference` of the transaction that moved the money. Absent if the balance stood so when the monitor started. */
+      readonly reference?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
   }
   readonly beneficiaries: {
     /**
@@ -4705,8 +5281,8 @@ export type Namespaces = {
      * Reject a payout.
      *
      * Rejects a payout that is `PendingApproval`: it becomes `Cancelled`, and its money is available again. Another
-     * service account than the one that created the payout rejects it. The creator cancels it instead. Repeated by
-     * the same service account, it returns the payout.
+     * service account than the one that created the payout rejects it. The creator cancels it instead. `approval` of
+     * the payout has the reason. Repeated by the same service account, it returns the payout.
      *
      * `POST /v1/payouts/{id}/reject`, permission `payouts:write`.
      * Problem codes: not_found, approver_is_creator, payout_not_awaiting_approval.
