@@ -14,9 +14,11 @@ import { audit } from './audit.ts'
 import { bulk } from './bulk.ts'
 import { controls } from './controls.ts'
 import { customers } from './customers.ts'
+import { monitors } from './monitors.ts'
 import { orders } from './orders.ts'
 import { payees } from './payees.ts'
 import { privacy } from './privacy.ts'
+import { recalls } from './recalls.ts'
 import { screening } from './screening.ts'
 import { present, type Chapter, type Stage } from './stage.ts'
 import { transactions } from './transactions.ts'
@@ -26,9 +28,11 @@ export const chapters: readonly Chapter[] = [
   customers,
   payees,
   accounts,
+  monitors,
   controls,
   bulk,
   orders,
+  recalls,
   transactions,
   audit,
   privacy,
