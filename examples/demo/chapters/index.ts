@@ -14,6 +14,7 @@ import { audit } from './audit.ts'
 import { bulk } from './bulk.ts'
 import { controls } from './controls.ts'
 import { customers } from './customers.ts'
+import { ibans } from './ibans.ts'
 import { monitors } from './monitors.ts'
 import { orders } from './orders.ts'
 import { payees } from './payees.ts'
@@ -28,6 +29,7 @@ export const chapters: readonly Chapter[] = [
   customers,
   payees,
   accounts,
+  ibans,
   monitors,
   controls,
   bulk,
