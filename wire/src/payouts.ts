@@ -278,7 +278,7 @@ export const PayoutLimit = closed({
   scope: described(oneOf(limitScopes), 'Whose payouts the limit counts.'),
   customerId: described(
     optional(Uuid),
-    'The customer that `used` and `left` are about. Absent: the limit is that of each customer.',
+    'The `guid` of the customer that `used` and `left` are about. Absent: the limit is that of each customer.',
   ),
   beneficiaryId: described(
     optional(Uuid),

@@ -779,7 +779,7 @@ export type PayoutLimit = {
   readonly id: string
   /** Whose payouts the limit counts. */
   readonly scope: 'partner' | 'customer' | 'beneficiary'
-  /** The customer that `used` and `left` are about. Absent: the limit is that of each customer. */
+  /** The `guid` of the customer that `used` and `left` are about. Absent: the limit is that of each customer. */
   readonly customerId?: string
   /** The beneficiary that `used` and `left` are about. Absent: the limit is that of each beneficiary. */
   readonly beneficiaryId?: string
