@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util'
 import { createClient } from '@partner-payments/sdk'
 import { auditLedger } from './ledger-audit.ts'
 import { shortName } from './causes.ts'
+import { importShared, poolSettings } from './chapters/ibans.ts'
 import { chapters, runChapters } from './chapters/index.ts'
 import { type Day, runDay } from './day.ts'
 import { runFull } from './full/run.ts'
@@ -66,9 +67,11 @@ async function run(options: Options, service: Service, receiver: Receiver, bank?
   print('service', `starting, data in ${service.dataDir}`)
   await service.start()
   print('service', `listens on ${service.baseUrl}`)
+  // Before the first account: it needs an IBAN of each country that has pools.
+  if (hasChapters(options)) await importShared(service.operator, service.dataDir)
   const day =
     options.chapter === undefined ? await runWithDay({ ...options, service, receiver, bank, print }) : undefined
-  const chosen = options.chapter === undefined ? chaptersWith(options) : [options.chapter]
+  const chosen = options.chapter !== undefined ? [options.chapter] : hasChapters(options) ? chapters : []
   const shown = await runChapters({ service, print, until: createUntil(chapterDeadlineMs) }, chosen)
   const checks = [...(day?.checks ?? []), ...shown, ...(shown.length === 0 ? [] : await auditAgain(service.dataDir))]
   write(`\n${day === undefined ? '' : `${day.table}\n\n`}${reportOf(checks)}`)
@@ -76,7 +79,7 @@ async function run(options: Options, service: Service, receiver: Receiver, bank?
 }
 
 /** They are about the service at work: with its bank of the sandbox, and without kills. */
-const chaptersWith = ({ kill, bank }: Options): readonly Chapter[] => (kill || bank !== 'sandbox' ? [] : chapters)
+const hasChapters = ({ kill, bank }: Options): boolean => !kill && bank === 'sandbox'
 
 /** The chapters have moved money, too. */
 async function auditAgain(dataDir: string): Promise<readonly Check[]> {
@@ -142,7 +145,7 @@ async function main(): Promise<void> {
   const options = readOptions()
   const folder = await mkdtemp(join(tmpdir(), 'partner-payments-demo-'))
   const bank = options.bank === 'iso20022' ? await startDemoBank(folder) : undefined
-  const service = await createService(folder, bankDelayMs, bank?.settings)
+  const service = await createService(folder, bankDelayMs, bank?.settings ?? (hasChapters(options) ? poolSettings : {}))
   const receiver = await startReceiver()
   const cleanUp = async (keep: boolean, stop: StopMode = 'send signal') => {
     await service.stop(stop)

@@ -288,6 +288,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'accounts.pools', idleMs: sweepIdleMs, log, step: lookAtPools }),
     startLoop({ name: 'customers.names', idleMs: sweepIdleMs, log, step: modules.customers.indexNamesStep }),
+    startLoop({ name: 'customers.verifications', idleMs: sweepIdleMs, log, step: modules.customers.verifyStep }),
     ...startErasures(modules, log, idleMs),
     startLoop({ name: 'payouts.orders', idleMs, log, step: payouts.ordersStep }),
     startLoop({ name: 'payouts.approvals', idleMs: approvalsIdleMs, log, step: payouts.lapseStep }),

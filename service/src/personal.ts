@@ -48,7 +48,7 @@ type Deps = {
   readonly customers: Customers
   readonly deposits: Pick<Deposits, 'byReferences' | 'eraseFields'>
   readonly fx: Pick<Fx, 'deleteOpenQuotesOf' | 'quotesOf'>
-  readonly payouts: Pick<Payouts, 'eraseBulks' | 'eraseOrders' | 'eraseOrdersOf' | 'erasePage' | 'list'>
+  readonly payouts: Pick<Payouts, 'decisionsOf' | 'eraseBulks' | 'eraseOrders' | 'eraseOrdersOf' | 'erasePage' | 'list'>
   readonly idempotency: Idempotency
   readonly ledger: Ledger
   readonly reports: Pick<Reports, 'removeSchedulesOf'>
@@ -117,11 +117,12 @@ const payments = ({ db, checkout, deposits, fx, payouts, transactions }: Deps): 
       yield (await deposits.byReferences(db, partnerId, incoming)).map(toDepositLine)
     }
   },
-  (partnerId, { id: customerId }) =>
-    mapped(
-      pagesOfList((query) => payouts.list(partnerId, { ...query, customerId })),
-      (payout) => ({ type: 'payout', data: toPayoutRecord(payout) }),
-    ),
+  async function* (partnerId, { id: customerId }) {
+    for await (const page of pagesOfList((query) => payouts.list(partnerId, { ...query, customerId }))) {
+      const decisions = await payouts.decisionsOf(partnerId, page)
+      yield page.map((payout) => ({ type: 'payout', data: toPayoutRecord(payout, decisions.get(payout.id)) }))
+    }
+  },
   (partnerId, { id: customerId }) =>
     mapped(
       pagesOfList((query) => checkout.list(partnerId, { ...query, customerId })),

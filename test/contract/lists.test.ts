@@ -25,6 +25,8 @@ const world = await createWorld(client, receiver.url, service)
 const stranger = await otherPartner(service)
 const blocked = textAt(await createCustomer(client), 'guid')
 const by = ['--reason', 'Other', '--staff', 'Ada']
+const limited = ['--scope', 'partner', '--period', 'day', '--currency', 'GBP', '--amount', '1000000.00']
+await service.operator('limit', 'set', '--partner', service.credentials.partnerId, ...limited)
 await service.operator('account', 'block', '--partner', service.credentials.partnerId, '--customer', blocked, ...by)
 after(async () => {
   await service.dispose()
@@ -88,6 +90,23 @@ for (const subject of lists)
     for (const name of Object.keys((subject.operation.query as Properties).properties ?? {}))
       for (const query of [`?${name}=`, `?${name}`])
         assertProblem(await read(subject, query), { status: 400, pointer: `/query/${name}` })
+  })
+
+const periods = subjects.flatMap((subject) => {
+  const names = Object.keys((subject.operation.query as Properties | undefined)?.properties ?? {})
+  const begins = names.filter((name) => /^from$|From$/.test(name))
+  return begins.map((from) => ({ subject, from, to: from.replace('from', 'to').replace('From', 'To') }))
+})
+
+test('periods were found to judge by', () => assert.ok(periods.length >= 6))
+
+for (const { subject, from, to } of periods)
+  test(`400 with a pointer when a period ends before it begins: ${subject.name}`, async () => {
+    const [early, late] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.001Z']
+    const refused = await read(subject, `?${from}=${late}&${to}=${early}`)
+    assertProblem(refused, { status: 400, code: 'validation_failed', pointer: `/query/${to}` })
+    for (const query of [`?${from}=${early}&${to}=${early}`, `?${from}=${early}&${to}=${late}`, `?${from}=${late}`])
+      success(await read(subject, query))
   })
 
 for (const subject of lists)

@@ -39,5 +39,6 @@ test('the commands and the code of the guide run: preview, limit, fee, approval'
   assertLine(lines, /^PendingApproval: 1200\.00 EUR for Grace Hopper$/)
   assertLine(lines, /^403 approver_is_creator$/)
   assertLine(lines, /^approved: true$/)
+  assertLine(lines, /^Approved by \S/)
   assertLine(lines, /^timeline: Created, Reserved, Approval$/)
 })

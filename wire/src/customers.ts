@@ -18,6 +18,7 @@ import {
   text,
   timeInput,
 } from './shapes.ts'
+import { verificationStates } from './verification.ts'
 
 export const customerTypes = ['Individual', 'Business', 'SoleTrader'] as const
 export const CustomerType = oneOf(customerTypes)
@@ -166,6 +167,11 @@ export const CustomerQuery = closed({
   partnerCustomerIdentifier: described(optional(text(140)), 'Only customers with this identifier of yours.'),
   serviceId: described(optional(ServiceId), 'Only the customer with this `serviceId`.'),
   customerType: described(optional(CustomerType), 'Only customers of this type.'),
+  verificationState: described(
+    optional(oneOf(verificationStates)),
+    'Only customers whose verification has this state: `Complete`, `Incomplete` or `Invalid`, as in ' +
+      '`GET /v1/customers/{id}/verification`. A state that a birthday changes is found a few minutes after midnight UTC.',
+  ),
   namePrefix: described(
     optional(text(140)),
     'Only customers of whose `fullName`, `legalName` or `tradingName` a word begins with this text, which may continue ' +

@@ -204,6 +204,30 @@ const sold = {
 /** The fields of a fiat payout, and what was sold for it. */
 export const FxPayout = closed({ ...documented, ...sold })
 
+export const approvalDecisions = ['Approved', 'Rejected', 'Expired', 'Cancelled'] as const
+
+const PayoutApproval = closed({
+  decision: described(
+    optional(oneOf(approvalDecisions)),
+    '`Approved` and `Rejected`: by a second person. `Expired`: the time ended without a decision. `Cancelled`: the payout was cancelled ' +
+      'before. Absent while the payout waits.',
+  ),
+  decidedBy: described(
+    optional(
+      closed({
+        id: described(Uuid, 'Identifies the service account.'),
+        name: described(Type.String(), 'Name of the service account when it decided.'),
+      }),
+    ),
+    'Who approved or rejected the payout. Absent for other decisions.',
+  ),
+  decidedAt: described(optional(Timestamp), 'Time of the decision. Absent while the payout waits.'),
+  reason: described(
+    optional(Type.String()),
+    'The reason of a rejection, as it was given. Absent for other decisions, and after the erasure of the customer.',
+  ),
+})
+
 /** The payout in get and list: the documented fields, the identifiers of related resources, and times. */
 export const PayoutRecord = closed({
   id: described(Uuid, 'Identifies the payout.'),
@@ -217,6 +241,10 @@ export const PayoutRecord = closed({
   approvalExpiresAt: described(
     optional(Timestamp),
     'Until when a second person may approve the payout, which is cancelled otherwise. Absent if it needed no approval.',
+  ),
+  approval: described(
+    optional(PayoutApproval),
+    'What became of the approval that the payout needs. Absent if it needs none.',
   ),
   transactionHash: described(
     optional(Type.String()),

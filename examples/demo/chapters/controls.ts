@@ -4,7 +4,7 @@ import { refusalOf, type Chapter, type Stage } from './stage.ts'
 
 export const controls: Chapter = {
   name: 'controls',
-  title: 'preview, limit, fee, approval, and a cancellation',
+  title: 'preview, limit, fee, what is left of a limit, approval, and a cancellation',
   run: async (stage) => {
     const { client, partnerId, operator, say } = stage
     say(
@@ -17,6 +17,7 @@ export const controls: Chapter = {
     const payee = await payeeOf(client, 'Grace Hopper')
     await preview(stage, payee)
     await limitAndFee(stage, payee)
+    await readable(stage, payee)
     await approval(stage, payee)
   },
 }
@@ -46,6 +47,17 @@ async function limitAndFee(stage: Stage, payee: string): Promise<void> {
       .join(', '),
     'Fees 0.70, Settlement 500.00',
   )
+}
+
+async function readable({ client, show }: Stage, beneficiaryId: string): Promise<void> {
+  const [limit] = (await client.payouts.listLimits({ beneficiaryId })).data
+  show(
+    'what is used and left of the limit',
+    `${limit?.used} and ${limit?.left} of ${limit?.amount}`,
+    '500.00 and 4500.00 of 5000.00',
+  )
+  const [fee] = (await client.payouts.listFees({ currency: 'EUR' })).data
+  show('the fee that applies', `${fee?.fixed} and ${fee?.basisPoints} basis points`, '0.20 and 10 basis points')
 }
 
 async function approval(stage: Stage, payee: string): Promise<void> {

@@ -14,9 +14,12 @@ import { audit } from './audit.ts'
 import { bulk } from './bulk.ts'
 import { controls } from './controls.ts'
 import { customers } from './customers.ts'
+import { ibans } from './ibans.ts'
+import { monitors } from './monitors.ts'
 import { orders } from './orders.ts'
 import { payees } from './payees.ts'
 import { privacy } from './privacy.ts'
+import { recalls } from './recalls.ts'
 import { screening } from './screening.ts'
 import { present, type Chapter, type Stage } from './stage.ts'
 import { transactions } from './transactions.ts'
@@ -26,9 +29,12 @@ export const chapters: readonly Chapter[] = [
   customers,
   payees,
   accounts,
+  ibans,
+  monitors,
   controls,
   bulk,
   orders,
+  recalls,
   transactions,
   audit,
   privacy,

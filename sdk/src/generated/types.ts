@@ -844,6 +844,22 @@ export type PayoutRecord = {
   readonly fee?: Amount
   /** Until when a second person may approve the payout, which is cancelled otherwise. Absent if it needed no approval. */
   readonly approvalExpiresAt?: string
+  /** What became of the approval that the payout needs. Absent if it needs none. */
+  readonly approval?: {
+    /** `Approved` and `Rejected`: by a second person. `Expired`: the time ended without a decision. `Cancelled`: the payout was cancelled before. Absent while the payout waits. */
+    readonly decision?: 'Approved' | 'Rejected' | 'Expired' | 'Cancelled'
+    /** Who approved or rejected the payout. Absent for other decisions. */
+    readonly decidedBy?: {
+      /** Identifies the service account. */
+      readonly id: string
+      /** Name of the service account when it decided. */
+      readonly name: string
+    }
+    /** Time of the decision. Absent while the payout waits. */
+    readonly decidedAt?: string
+    /** The reason of a rejection, as it was given. Absent for other decisions, and after the erasure of the customer. */
+    readonly reason?: string
+  }
   /** Hash of the blockchain transaction. Only for tokens that were sent. */
   readonly transactionHash?: string
   /** The beneficiary. Absent for a simulated withdrawal. */
@@ -2270,6 +2286,8 @@ export type ListCustomersQuery = {
   readonly serviceId?: string | undefined
   /** Only customers of this type. */
   readonly customerType?: CustomerType | undefined
+  /** Only customers whose verification has this state: `Complete`, `Incomplete` or `Invalid`, as in `GET /v1/customers/{id}/verification`. A state that a birthday changes is found a few minutes after midnight UTC. */
+  readonly verificationState?: 'Complete' | 'Incomplete' | 'Invalid' | undefined
   /** Only customers of whose `fullName`, `legalName` or `tradingName` a word begins with this text, which may continue with the following words. Ignores case, accents and punctuation; other scripts are transliterated. At least 2 letters or digits; the first 12 characters count. */
   readonly namePrefix?: string | undefined
   /** Only customers created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
@@ -4788,9 +4806,9 @@ export type Namespaces = {
      * List customers.
      *
      * Returns the partner's customers, newest first. Filters combine. The email filter ignores case. `namePrefix`
-     * finds customers by the beginning of a word of a name. With `updatedSince`, the list has the latest change
-     * first. To follow changes, read all pages, and later repeat with the time at which you began. A cursor of a
-     * list with `updatedSince` continues only such a list.
+     * finds customers by the beginning of a word of a name, `verificationState` those whose KYC is not complete.
+     * With `updatedSince`, the list has the latest change first. To follow changes, read all pages, and later repeat
+     * with the time at which you began. A cursor of a list with `updatedSince` continues only such a list.
      *
      * `GET /v1/customers`, permission `customers:read`.
      */
@@ -5263,8 +5281,8 @@ export type Namespaces = {
      * Reject a payout.
      *
      * Rejects a payout that is `PendingApproval`: it becomes `Cancelled`, and its money is available again. Another
-     * service account than the one that created the payout rejects it. The creator cancels it instead. Repeated by
-     * the same service account, it returns the payout.
+     * service account than the one that created the payout rejects it. The creator cancels it instead. `approval` of
+     * the payout has the reason. Repeated by the same service account, it returns the payout.
      *
      * `POST /v1/payouts/{id}/reject`, permission `payouts:write`.
      * Problem codes: not_found, approver_is_creator, payout_not_awaiting_approval.

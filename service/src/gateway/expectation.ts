@@ -38,7 +38,7 @@ function meaningOf(schema: SchemaLike): string {
     case 'integer':
       return integerMeaning(schema)
     case 'array':
-      return `an array${countMeaning(schema.minItems, schema.maxItems, 'items')}`
+      return `an array${countMeaning(schema.minItems, schema.maxItems, 'item')}`
     case 'boolean':
       return 'true or false'
     default:
@@ -48,7 +48,7 @@ function meaningOf(schema: SchemaLike): string {
 
 function stringMeaning({ pattern = '', format = '', minLength, maxLength }: SchemaLike): string {
   const { is, example }: Meaning = patternMeanings[pattern] ?? formatMeanings[format] ?? { is: 'a string' }
-  const length = countMeaning(minLength, maxLength, 'characters')
+  const length = countMeaning(minLength, maxLength, 'character')
   return `${is}${length}${example === undefined ? '' : `, for example ${example}`}`
 }
 
@@ -64,8 +64,9 @@ function integerMeaning({ minimum, maximum }: SchemaLike): string {
 }
 
 function countMeaning(least: number | undefined, most: number | undefined, unit: string): string {
-  if (most === undefined) return least === undefined ? '' : ` of at least ${least} ${unit}`
-  return least === undefined ? ` of at most ${most} ${unit}` : ` of ${least} to ${most} ${unit}`
+  const counted = (count: number) => `${count} ${count === 1 ? unit : `${unit}s`}`
+  if (most === undefined) return least === undefined ? '' : ` of at least ${counted(least)}`
+  return least === undefined ? ` of at most ${counted(most)}` : ` of ${least} to ${counted(most)}`
 }
 
 /** The names that an object defines, for the refusal of an unknown one. */

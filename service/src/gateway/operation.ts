@@ -20,6 +20,7 @@ import { contentReply } from './content.ts'
 import { compileIdempotencyKey } from './idempotency-key.ts'
 import { readJson } from './json.ts'
 import { compileNormalizer } from './normal-form.ts'
+import { compilePeriods } from './periods.ts'
 import { escapePointer } from './pointer.ts'
 import { compileProjector } from './project.ts'
 import type { Headers } from './signature.ts'
@@ -121,6 +122,7 @@ const unchanged = (value: unknown): unknown => value
 /** Reads query parameters, decoded by RFC 3986. Refuses unknown, duplicate and empty parameters. */
 function compileQuery(operation: Operation): (query: string) => unknown {
   const validate = compileValidator(operation.query ?? NoFields, 'parameter')
+  const refusePeriods = compilePeriods(operation.query ?? NoFields)
   const normalize = compileNormalizer(operation.query ?? NoFields) ?? unchanged
   return (query) => {
     const values = new Map<string, string>()
@@ -137,6 +139,7 @@ function compileQuery(operation: Operation): (query: string) => unknown {
     // Makes own properties, so that `__proto__` is an unknown field too.
     const given = Object.fromEntries(values)
     validate(given, '/query')
+    refusePeriods(given)
     return normalize(given)
   }
 }

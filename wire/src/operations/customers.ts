@@ -33,7 +33,7 @@ export const customersOperations = {
     summary: 'List customers',
     description:
       "Returns the partner's customers, newest first. Filters combine. The email filter ignores case. `namePrefix` finds " +
-      'customers by the beginning of a word of a name. With `updatedSince`, the list has the latest change first. To ' +
+      'customers by the beginning of a word of a name, `verificationState` those whose KYC is not complete. With `updatedSince`, the list has the latest change first. To ' +
       'follow changes, read all pages, and later repeat with the time at which you began. A cursor of a list with ' +
       '`updatedSince` continues only such a list.',
     refusals: [],

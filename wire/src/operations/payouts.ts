@@ -214,7 +214,8 @@ export const payoutsOperations = {
     summary: 'Reject a payout',
     description:
       'Rejects a payout that is `PendingApproval`: it becomes `Cancelled`, and its money is available again. Another ' +
-      'service account than the one that created the payout rejects it. The creator cancels it instead. Repeated by the ' +
+      'service account than the one that created the payout rejects it. The creator cancels it instead. `approval` of the ' +
+      'payout has the reason. Repeated by the ' +
       'same service account, it returns the payout.',
     refusals: ['not_found', 'approver_is_creator', 'payout_not_awaiting_approval'],
   },

@@ -78,10 +78,14 @@ test('two loads at once make two versions, one after the other', async () => {
   assert.equal(standing.length, newest?.entries)
 })
 
-test('without a directory nothing is completed and no BIC is compared', async () => {
+test('without a directory nothing is completed, and only the country of a BIC is compared', async () => {
   const { partnerId } = await addPartner(service)
   assert.equal((await service.beneficiaries.create(partnerId, german)).bic, null)
-  assert.equal((await service.beneficiaries.create(partnerId, { ...german, bic: 'ABNANL2A' })).bic, 'ABNANL2A')
+  assert.equal((await service.beneficiaries.create(partnerId, { ...german, bic: 'DEUTDEFF' })).bic, 'DEUTDEFF')
+  await assert.rejects(
+    service.beneficiaries.create(partnerId, { ...german, bic: 'ABNANL2A' }),
+    refusedBic(/must be DE$/),
+  )
 })
 
 test('a BIC is completed, kept if it is that of the bank, and refused with a pointer if it is not', async () => {

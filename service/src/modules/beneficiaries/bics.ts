@@ -116,15 +116,16 @@ async function knownBics(tx: Tx, ibans: readonly string[]): Promise<(iban: strin
 
 /**
  * Refuses (400) a BIC that contradicts the IBAN or the directory. Without a BIC: that of the directory, if it knows the bank. No
- * directory: nothing is checked or completed.
+ * directory: the country is checked, and nothing is completed.
  */
 export async function checkBic(
   tx: Tx,
   { iban, bic }: { readonly iban: string | null; readonly bic: string | null },
   now: Date,
 ): Promise<CheckedBic> {
-  if (iban === null || (await store.currentDirectory(tx)) === undefined) return { bic, bicCompletedAt: null }
-  const known = (await knownBics(tx, [iban]))(iban)
+  if (iban === null) return { bic, bicCompletedAt: null }
+  const hasDirectory = (await store.currentDirectory(tx)) !== undefined
+  const known = hasDirectory ? (await knownBics(tx, [iban]))(iban) : undefined
   if (bic === null) return known === undefined ? { bic, bicCompletedAt: null } : { bic: known, bicCompletedAt: now }
   const error = bicContradiction(iban, bic, known)
   refuseFields(error === undefined ? [] : [error])

@@ -64,6 +64,8 @@ test('400 when the currency needs another kind of destination', () => {
   assert.deepEqual(errorsOf({ currency: 'USDC' }), ['/walletAddress required'])
   assert.deepEqual(errorsOf({ currency: 'EUR', walletAddress }), ['/iban required', '/walletAddress invalid_value'])
   assert.deepEqual(errorsOf({ currency: 'EUR', iban, walletAddress }), ['/walletAddress invalid_value'])
+  assert.deepEqual(errorsOf({ currency: 'EUR', iban, walletAddress: '0x' }), ['/walletAddress invalid_value'])
+  assert.deepEqual(errorsOf({ currency: 'USDC', iban: 'DE', walletAddress }), ['/iban invalid_value'])
   assert.deepEqual(errorsOf({ currency: 'EUR', iban, vasp: 'Custody' }), ['/vasp invalid_value'])
   assert.deepEqual(errorsOf({ currency: 'USDC', iban, walletAddress }), ['/iban invalid_value'])
   assert.deepEqual(errorsOf({ currency: 'EURC', walletAddress, bic: 'COBADEFF' }), ['/bic invalid_value'])

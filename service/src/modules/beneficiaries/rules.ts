@@ -40,8 +40,12 @@ export function readDestination(input: BeneficiaryCreate): Destination {
   const iban = input.iban === undefined ? null : electronic(input.iban)
   const bic = input.bic === undefined ? null : electronic(input.bic)
   const walletAddress = input.walletAddress ?? null
-  const errors = [...kindErrors(currency, input), ...formErrors({ iban, bic, walletAddress, country: input.country })]
-  refuseFields(errors)
+  const unfit = kindErrors(currency, input)
+  // A field that the currency does not use has one error, whatever its form.
+  const malformed = formErrors({ iban, bic, walletAddress, country: input.country }).filter(
+    ({ pointer }) => !unfit.some((error) => error.pointer === pointer),
+  )
+  refuseFields([...unfit, ...malformed])
   const vasp = input.vasp ?? null
   return { currency, iban, bic, walletAddress, vasp, country: input.country ?? iban?.slice(0, 2) ?? null }
 }

@@ -33,13 +33,14 @@ export function createList(deps: {
 }
 
 function readFilter(query: CustomerList) {
-  const { email, partnerCustomerIdentifier, serviceId, customerType } = query
+  const { email, partnerCustomerIdentifier, serviceId, customerType, verificationState } = query
   const timeOf = (text: string | undefined) => (text === undefined ? undefined : readTime(text))
   const columns = {
     email,
     partnerCustomerIdentifier,
     serviceId,
     customerType,
+    verificationState,
     createdFrom: timeOf(query.createdFrom),
     createdTo: timeOf(query.createdTo),
     updatedSince: timeOf(query.updatedSince),

@@ -22,6 +22,7 @@ import {
   screenedNames,
 } from './rules.ts'
 import * as store from './store.ts'
+import { createVerificationStep, judgeState } from './verification-states.ts'
 import { type Verification, verify } from './verification.ts'
 
 export type Customer = {
@@ -89,6 +90,8 @@ export type Customers = {
   readonly presentIdOf: Customers['idOf']
   /** A step of a worker: indexes the names of some customers whose names are not in the index, and returns how many. */
   readonly indexNamesStep: () => Promise<number>
+  /** A step of a worker: judges some customers whose kept state of verification may not hold, and returns how many. */
+  readonly verifyStep: () => Promise<number>
 }
 
 /** About 20 MB. */
@@ -107,21 +110,18 @@ function toCustomer(kycSealer: KycSealer, partnerId: string, { kycSealed, ...row
   return { ...row, kyc: kycSealer.open(partnerId, row.id, kycSealed) }
 }
 
-/**
- * Empty if it cannot be decrypted: a list shows the customer without KYC, and the index of names does without it, so that one
- * row does not fail the others. `get` fails.
- */
-function kycOrNone(
+/** Undefined if it cannot be decrypted, so that one row does not fail the others of a list or of a worker. `get` fails. */
+function kycIfReadable(
   log: Log,
   kycSealer: KycSealer,
   partnerId: string,
   { id, kycSealed }: Pick<store.CustomerRow, 'id' | 'kycSealed'>,
-): KycFields {
+): KycFields | undefined {
   try {
     return kycSealer.open(partnerId, id, kycSealed)
   } catch (error) {
     log.error({ err: error, partnerId, customerId: id }, 'KYC cannot be read; lists show the customer without it')
-    return {}
+    return undefined
   }
 }
 
@@ -196,7 +196,7 @@ export function createCustomers(deps: CustomersDeps): Customers {
       const page = await listRows(partnerId, query)
       const data = page.data.map(({ kycSealed, ...row }) => ({
         ...row,
-        kyc: kycOrNone(log, kycSealer, partnerId, { id: row.id, kycSealed }),
+        kyc: kycIfReadable(log, kycSealer, partnerId, { id: row.id, kycSealed }) ?? {},
       }))
       return { ...page, data }
     },
@@ -227,11 +227,20 @@ export function createCustomers(deps: CustomersDeps): Customers {
     idsAfter: store.idsAfter,
     idOf: idBy({ erased: true }),
     presentIdOf: idBy({}),
-    indexNamesStep: createNameIndexing({
-      db,
-      index: names,
-      kycOf: (partnerId, row) => kycOrNone(log, kycSealer, partnerId, row),
-    }),
+    ...createSteps(deps, kycSealer, names),
+  }
+}
+
+function createSteps(
+  { db, clock, log }: CustomersDeps,
+  kycSealer: KycSealer,
+  index: NameIndex,
+): Pick<Customers, 'indexNamesStep' | 'verifyStep'> {
+  const kycOf = (partnerId: string, row: Pick<store.CustomerRow, 'id' | 'kycSealed'>) =>
+    kycIfReadable(log, kycSealer, partnerId, row)
+  return {
+    indexNamesStep: createNameIndexing({ db, index, kycOf: (partnerId, row) => kycOf(partnerId, row) ?? {} }),
+    verifyStep: createVerificationStep({ db, clock, kycOf }),
   }
 }
 
@@ -260,7 +269,8 @@ function createCustomer(
     }
     await inTransaction(db, outerTx, async (tx) => {
       const nameTokens = await names.tokensOf(tx, partnerId, kyc)
-      await store.insert(tx, partnerId, { ...row, nameTokens, kycSealed: kycSealer.seal(partnerId, id, kyc) })
+      const kycSealed = kycSealer.seal(partnerId, id, kyc)
+      await store.insert(tx, partnerId, { ...row, ...judgeState(kyc, row.customerType, now), nameTokens, kycSealed })
       await names.replace(tx, partnerId, id, { before: [], after: nameTokens })
       const change = { customerId: id, before: undefined, after: { ...row, kyc }, changedAt: now, by }
       await history.append(tx, partnerId, change)
@@ -292,7 +302,7 @@ function updateCustomer(
       const after = { ...before, email, partnerCustomerIdentifier, updatedAt }
       const nameTokens = await names.tokensOf(tx, partnerId, kyc)
       const kycSealed = kycSealer.seal(partnerId, row.id, kyc)
-      await store.update(tx, partnerId, { ...after, nameTokens, kycSealed })
+      await store.update(tx, partnerId, { ...after, ...judgeState(kyc, row.customerType, now), nameTokens, kycSealed })
       await names.replace(tx, partnerId, row.id, { before: tokensBefore ?? [], after: nameTokens })
       await history.append(tx, partnerId, {
         customerId: row.id,

@@ -37,7 +37,7 @@ export async function eraseCustomer(
   await tx.run(sql`/* customers.eraseCustomer */
     update customers.customers set email = null, partner_customer_identifier = null, kyc_sealed = ${kycSealed},
       name_tokens = '{}', erased_at = ${now}, updated_at = greatest(updated_at, ${now}::timestamptz),
-      names_indexed_at = greatest(updated_at, ${now}::timestamptz)
+      names_indexed_at = greatest(updated_at, ${now}::timestamptz), verification_state = null, verification_due_at = null
     where partner_id = ${partnerId} and id = ${id}`)
   await tx.run(sql`/* customers.eraseCustomer */
     delete from customers.name_tokens where partner_id = ${partnerId} and customer_id = ${id}`)

@@ -1,7 +1,9 @@
 /** All SQL of customers. KYC is sealed here. */
+import type { VerificationState } from '@partner-payments/wire'
 import type { AccountState } from '../../ledger/index.ts'
 import { noSql, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { CustomerType } from './rules.ts'
+import type { KeptVerification } from './store-verifications.ts'
 
 export type CustomerRow = {
   readonly id: string
@@ -24,6 +26,7 @@ export type CustomerFilter = {
   readonly partnerCustomerIdentifier?: string | undefined
   readonly serviceId?: string | undefined
   readonly customerType?: CustomerType | undefined
+  readonly verificationState?: VerificationState | undefined
   readonly nameToken?: string | undefined
   readonly createdFrom?: Date | undefined
   readonly createdTo?: Date | undefined
@@ -34,16 +37,16 @@ export type ListPosition = { readonly id: string; readonly updatedAt: Date | nul
 
 const columns = sql`id, service_id, partner_customer_identifier, email, customer_type, kyc_sealed, created_at, updated_at`
 
-/** A row as it is written: `nameTokens` are made of its KYC. */
-export type IndexedRow = CustomerRow & { readonly nameTokens: readonly string[] }
+/** A row as it is written: `nameTokens` and the state of the verification are made of its KYC. */
+export type IndexedRow = CustomerRow & KeptVerification & { readonly nameTokens: readonly string[] }
 
 export async function insert(tx: Tx, partnerId: string, row: IndexedRow): Promise<void> {
   await tx.run(sql`/* customers.insert */
     insert into customers.customers (partner_id, id, service_id, partner_customer_identifier, email, customer_type,
-      kyc_sealed, name_tokens, names_indexed_at, created_at, updated_at)
+      kyc_sealed, name_tokens, names_indexed_at, verification_state, verification_due_at, verified_at, created_at, updated_at)
     values (${partnerId}, ${row.id}, ${row.serviceId}, ${row.partnerCustomerIdentifier}, ${row.email},
-      ${row.customerType}, ${row.kycSealed}, ${row.nameTokens}::bigint[], ${row.updatedAt}, ${row.createdAt},
-      ${row.updatedAt})`)
+      ${row.customerType}, ${row.kycSealed}, ${row.nameTokens}::bigint[], ${row.updatedAt},
+      ${row.verificationState}, ${row.verificationDueAt}, ${row.updatedAt}, ${row.createdAt}, ${row.updatedAt})`)
 }
 
 function isRef(ref: CustomerRefKind): Sql {
@@ -144,7 +147,7 @@ export function list(
   rowsMax: number,
 ): Promise<readonly CustomerRow[]> {
   const { email, partnerCustomerIdentifier, serviceId, customerType, nameToken, createdFrom, createdTo } = filter
-  const { updatedSince } = filter
+  const { updatedSince, verificationState } = filter
   return tx.rows<CustomerRow>(sql`/* customers.list */
     select ${columns} from customers.customers
     ${nameToken === undefined ? noSql : sql`join customers.name_tokens named on named.partner_id = customers.partner_id and named.customer_id = customers.id`}
@@ -155,6 +158,7 @@ export function list(
       ${partnerCustomerIdentifier === undefined ? noSql : sql`and partner_customer_identifier = ${partnerCustomerIdentifier}`}
       ${serviceId === undefined ? noSql : sql`and service_id = ${serviceId}`}
       ${customerType === undefined ? noSql : sql`and customer_type = ${customerType}`}
+      ${verificationState === undefined ? noSql : sql`and verification_state = ${verificationState}`}
       ${createdFrom === undefined ? noSql : sql`and created_at >= ${createdFrom}`}
       ${createdTo === undefined ? noSql : sql`and created_at < ${createdTo}`}
       ${updatedSince === undefined ? noSql : sql`and updated_at >= ${updatedSince}`}
@@ -181,11 +185,13 @@ function isBehind(partnerId: string, filter: CustomerFilter, { id, updatedAt }: 
 export async function update(
   tx: Tx,
   partnerId: string,
-  row: Pick<IndexedRow, 'id' | 'partnerCustomerIdentifier' | 'email' | 'kycSealed' | 'nameTokens' | 'updatedAt'>,
+  row: Pick<IndexedRow, 'id' | 'partnerCustomerIdentifier' | 'email' | 'kycSealed' | 'nameTokens' | 'updatedAt'> &
+    KeptVerification,
 ): Promise<void> {
   await tx.run(sql`/* customers.update */
     update customers.customers set partner_customer_identifier = ${row.partnerCustomerIdentifier}, email = ${row.email},
       kyc_sealed = ${row.kycSealed}, name_tokens = ${row.nameTokens}::bigint[], names_indexed_at = ${row.updatedAt},
+      verification_state = ${row.verificationState}, verification_due_at = ${row.verificationDueAt}, verified_at = ${row.updatedAt},
       updated_at = ${row.updatedAt}
     where partner_id = ${partnerId} and id = ${row.id}`)
 }

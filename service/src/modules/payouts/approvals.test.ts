@@ -11,9 +11,10 @@ import {
   type TestPartner,
 } from '../../../../test/support/composition.ts'
 import { type Caller, Refusal } from '../../api/index.ts'
-import { hourMs, newId } from '../../kernel/index.ts'
+import { hourMs, newId, nilId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import type { ApprovalRule } from './approval-rules.ts'
+import { toPayoutRecord } from './routes.ts'
 
 let service: Service
 let other: Service
@@ -61,6 +62,11 @@ const codeOf = (deciding: Promise<unknown>) =>
 const timelineOf = async (partnerId: string, reference: string) => {
   const { row, timeline } = await service.transactions.get(partnerId, reference)
   return { status: row.status, steps: timeline.map(({ step }) => step) }
+}
+/** What the API tells of the approval of a payout. */
+const toldOf = async (partnerId: string, id: string) => {
+  const payout = await service.payouts.get(partnerId, id)
+  return toPayoutRecord(payout, (await service.payouts.decisionsOf(partnerId, [payout])).get(id)).approval
 }
 const approvalOf = (partnerId: string, id: string) =>
   service.db.row<{ decision: string | null; decidedName: string | null; reason: string | null }>(sql`
@@ -145,6 +151,12 @@ test('a rejection gives the money and the limits back, and keeps who rejected an
     decidedName: 'Second person',
     reason: 'Paid before.',
   })
+  assert.deepEqual(await toldOf(partnerId, payout.id), {
+    decision: 'Rejected',
+    decidedBy: { id: second.serviceAccountId, name: 'Second person' },
+    decidedAt: service.clock.now().toISOString(),
+    reason: 'Paid before.',
+  })
   const { data } = await service.audit.list(partnerId, {})
   const step = data.find(({ subject }) => subject['reference'] === payout.reference)
   assert.deepEqual(step?.actor, { kind: 'partner', id: second.serviceAccountId, name: 'Second person' })
@@ -152,6 +164,45 @@ test('a rejection gives the money and the limits back, and keeps who rejected an
   assert.equal(await codeOf(service.payouts.reject(third, payout.id, 'Me too.')), 'payout_not_awaiting_approval')
   assert.equal(await codeOf(service.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
   assert.equal((await pay(service, partner, '100.00')).payout.status, 'Pending')
+})
+
+test('a payout tells what became of its approval, and one that needs none has none', async () => {
+  const partner = await addHolding()
+  const { partnerId, second } = partner
+  const { payout: free } = await pay(service, partner, '1.00')
+  assert.equal(await toldOf(partnerId, free.id), undefined)
+  const { payout: approved } = await pay(service, partner, '200.00')
+  assert.deepEqual(await toldOf(partnerId, approved.id), {}, 'it waits')
+  await service.payouts.approve(second, approved.id)
+  const decidedAt = service.clock.now().toISOString()
+  assert.deepEqual(await toldOf(partnerId, approved.id), {
+    decision: 'Approved',
+    decidedBy: { id: second.serviceAccountId, name: 'Second person' },
+    decidedAt,
+  })
+  const { payout: cancelled } = await pay(service, partner, '200.00')
+  await service.payouts.cancel(partnerId, cancelled.id)
+  assert.deepEqual(await toldOf(partnerId, cancelled.id), { decision: 'Cancelled', decidedAt })
+  const stranger = await addPartner(service)
+  assert.equal((await service.payouts.decisionsOf(stranger.partnerId, [approved, cancelled])).size, 0)
+})
+
+test('the erasure of a customer erases why a payout to its beneficiary was rejected', async () => {
+  const partner = await addHolding()
+  const { partnerId, second } = partner
+  const { id: customerId } = await service.customers.create(partnerId, { email: 'ada@example.com' })
+  const beneficiary = await service.beneficiaries.create(partnerId, {
+    name: 'Hedy Lamarr',
+    iban: 'NL91ABNA0417164300',
+    currency: 'EUR',
+    customerId,
+  })
+  const { payout } = await pay(service, partner, '200.00', { beneficiaryId: beneficiary.id })
+  await service.payouts.reject(second, payout.id, 'Ada Lovelace was paid before.')
+  const page = { partnerId, customerId, afterId: nilId }
+  await service.db.transaction((tx) => service.payouts.erasePage(tx, page, 10))
+  const { decision, reason } = (await toldOf(partnerId, payout.id)) ?? {}
+  assert.deepEqual([decision, reason], ['Rejected', undefined])
 })
 
 test('of two approvals at once exactly one decides, and the other person is refused', async () => {

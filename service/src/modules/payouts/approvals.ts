@@ -46,9 +46,13 @@ export type Approvals = {
   readonly approve: (caller: Caller, id: string) => Promise<PayoutRow>
   /** Cancels a payout that waits. Repetition and refusals as of `approve`. */
   readonly reject: (caller: Caller, id: string, reason: string) => Promise<PayoutRow>
+  /** What became of the approvals of these payouts of the partner, by their ids. A payout that needs none has none. */
+  readonly decisionsOf: (partnerId: string, payouts: readonly PayoutRow[]) => Promise<ReadonlyMap<string, MadeDecision>>
   /** Cancels payouts whose time for an approval has ended. Returns how many. */
   readonly lapseStep: () => Promise<number>
 }
+
+export type MadeDecision = store.MadeDecision
 
 type ApprovalsDeps = {
   readonly db: Database
@@ -79,6 +83,11 @@ export function createApprovals({ db, clock, get, advance }: ApprovalsDeps): App
   return {
     approve: (caller, id) => decide(caller, id, 'approved', null),
     reject: (caller, id, reason) => decide(caller, id, 'declined', reason),
+    decisionsOf: async (partnerId, payouts) => {
+      const ids = payouts.filter(({ approvalExpiresAt }) => approvalExpiresAt !== null).map((each) => each.id)
+      const rows = ids.length === 0 ? [] : await store.decisionsOf(db, partnerId, ids)
+      return new Map(rows.map((row) => [row.payoutId, row]))
+    },
     lapseStep: async () => {
       const lapsed = await store.lapsedApprovals(db, clock.now(), lapsedPerStepMax)
       const moved = await Promise.all(

@@ -1,9 +1,10 @@
 /** Operation id -> service call and shape. */
 import type { ResponseOf } from '@partner-payments/wire'
-import type { Answer, Handlers } from '../../api/index.ts'
+import type { Answer, Caller, Handlers } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Forecast } from '../../rails/index.ts'
+import type { MadeDecision } from './approvals.ts'
 import type { Preview } from './preview.ts'
 import { railOf } from './rules.ts'
 import { toVerification } from '../beneficiaries/index.ts'
@@ -16,6 +17,13 @@ import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
 
 export function payoutsRoutes(payouts: Payouts, idempotency: Idempotency): Handlers<'payouts'> {
+  const toRecords = async (partnerId: string, rows: readonly PayoutRow[]) => {
+    const decisions = await payouts.decisionsOf(partnerId, rows)
+    return rows.map((row) => toPayoutRecord(row, decisions.get(row.id)))
+  }
+  const toRecord = async ({ partnerId }: Caller, row: PayoutRow) => ({
+    body: toPayoutRecord(row, (await payouts.decisionsOf(partnerId, [row])).get(row.id)),
+  })
   return {
     ...bulkRoutes(payouts),
     ...orderRoutes(payouts, idempotency),
@@ -38,22 +46,21 @@ export function payoutsRoutes(payouts: Payouts, idempotency: Idempotency): Handl
       const fees = await payouts.feesNow(caller.partnerId, query)
       return { body: { data: fees.map(toFee), nextCursor: null, hasMore: false } }
     },
-    getPayout: async ({ caller, params }) => ({ body: toPayoutRecord(await payouts.get(caller.partnerId, params.id)) }),
+    getPayout: async ({ caller, params }) => toRecord(caller, await payouts.get(caller.partnerId, params.id)),
     getPayoutVerification: async ({ caller, params }) => ({
       body: toVerification(await payouts.verificationOf(caller.partnerId, params.id)),
     }),
-    cancelPayout: async ({ caller, params }) => ({
-      body: toPayoutRecord(
+    cancelPayout: async ({ caller, params }) =>
+      toRecord(
+        caller,
         await payouts.cancel(caller.partnerId, params.id, { id: caller.serviceAccountId, name: caller.name }),
       ),
-    }),
-    approvePayout: async ({ caller, params }) => ({ body: toPayoutRecord(await payouts.approve(caller, params.id)) }),
-    rejectPayout: async ({ caller, params, body }) => ({
-      body: toPayoutRecord(await payouts.reject(caller, params.id, body.reason)),
-    }),
+    approvePayout: async ({ caller, params }) => toRecord(caller, await payouts.approve(caller, params.id)),
+    rejectPayout: async ({ caller, params, body }) =>
+      toRecord(caller, await payouts.reject(caller, params.id, body.reason)),
     listPayouts: async ({ caller, query }) => {
       const page = await payouts.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toPayoutRecord) } }
+      return { body: { ...page, data: await toRecords(caller.partnerId, page.data) } }
     },
   }
 }
@@ -92,7 +99,8 @@ function documented(payout: PayoutRow) {
   }
 }
 
-export function toPayoutRecord(payout: PayoutRow): ResponseOf<'getPayout'> {
+/** `decision`: undefined if the payout needs no approval. */
+export function toPayoutRecord(payout: PayoutRow, decision: MadeDecision | undefined): ResponseOf<'getPayout'> {
   return {
     id: payout.id,
     ...documented(payout),
@@ -106,10 +114,20 @@ export function toPayoutRecord(payout: PayoutRow): ResponseOf<'getPayout'> {
     ...(payout.beneficiaryId === null ? {} : { beneficiaryId: payout.beneficiaryId }),
     ...(payout.customerId === null ? {} : { customerId: payout.customerId }),
     ...(payout.approvalExpiresAt === null ? {} : { approvalExpiresAt: payout.approvalExpiresAt.toISOString() }),
+    ...(decision === undefined ? {} : { approval: toApproval(decision) }),
     ...(payout.transactionHash === null ? {} : { transactionHash: payout.transactionHash }),
     ...(payout.errorKey === null ? {} : { errorKey: payout.errorKey }),
   }
 }
+
+const decisions = { approved: 'Approved', rejected: 'Rejected', expired: 'Expired', cancelled: 'Cancelled' } as const
+
+const toApproval = ({ decision, decidedBy, decidedName, decidedAt, reason }: MadeDecision) => ({
+  ...(decision === null ? {} : { decision: decisions[decision] }),
+  ...(decidedBy === null ? {} : { decidedBy: { id: decidedBy, name: decidedName ?? '' } }),
+  ...(decidedAt === null ? {} : { decidedAt: decidedAt.toISOString() }),
+  ...(reason === null ? {} : { reason }),
+})
 
 const toLimit = ({ id, scope, period, currency, amount, holder, now }: LimitNow) => ({
   id,

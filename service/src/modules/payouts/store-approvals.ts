@@ -101,6 +101,19 @@ export function decideApprovals(tx: Tx, decided: readonly DecidedApproval[], now
   )
 }
 
+export type MadeDecision = Pick<Approval, 'decision' | 'decidedBy'> & {
+  readonly payoutId: string
+  readonly decidedName: string | null
+  readonly reason: string | null
+  readonly decidedAt: Date | null
+}
+
+export function decisionsOf(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<readonly MadeDecision[]> {
+  return tx.rows<MadeDecision>(sql`/* payouts.decisionsOf */
+    select payout_id, decision, decided_by, decided_name, reason, decided_at from payouts.approvals
+    where partner_id = ${partnerId} and payout_id = any(${payoutIds}::uuid[])`)
+}
+
 /** Open approvals whose time has ended, the oldest first, of all partners. Takes no lock. */
 export function lapsedApprovals(tx: Tx, now: Date, rowsMax: number): Promise<readonly PayoutId[]> {
   return tx.rows<PayoutId>(

@@ -19,11 +19,9 @@ export async function erasePage(
       where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId}
       order by id limit ${rowsMax} for update))
     returning id, end_to_end_id`)
-  await eraseRecalls(
-    tx,
-    partnerId,
-    rows.map(({ id }) => id),
-  )
+  const ids = rows.map(({ id }) => id)
+  await eraseRecalls(tx, partnerId, ids)
+  await eraseRejections(tx, partnerId, ids)
   return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1))
 }
 
@@ -72,4 +70,11 @@ async function eraseRecalls(tx: Tx, partnerId: string, payoutIds: readonly strin
   await tx.run(sql`/* payouts.eraseRecalls */
     update payouts.recalls set details = null
     where partner_id = ${partnerId} and payout_id = any(${payoutIds}::uuid[]) and details is not null`)
+}
+
+/** Why a second person rejected a payout may name the customer. */
+async function eraseRejections(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<void> {
+  await tx.run(sql`/* payouts.eraseRejections */
+    update payouts.approvals set reason = null
+    where partner_id = ${partnerId} and payout_id = any(${payoutIds}::uuid[]) and reason is not null`)
 }

@@ -272,6 +272,29 @@ test('a request against a return: the recall is behind the money, or is refused'
   assert.deepEqual([...outcomes].toSorted(), ['refused', 'requested'])
 })
 
+test('a recall whose call hangs delays no other one', async () => {
+  const payouts = [await settled(), await settled(), await settled()]
+  for (const { id } of payouts) await request(id)
+  const { recall, ...bank } = service.bank
+  assert.ok(recall !== undefined)
+  // The first call hangs until the last one has its answer.
+  const last = Promise.withResolvers<void>()
+  let calls = 0
+  const slow = {
+    ...bank,
+    recall: async (...args: Parameters<typeof recall>) => {
+      calls += 1
+      if (calls === 1) await last.promise
+      const isLast = calls === payouts.length
+      const answer = await recall(...args)
+      if (isLast) last.resolve()
+      return answer
+    },
+  }
+  assert.equal(await sendDueRecalls(service.settlement, slow), 3)
+  for (const { id } of payouts) assert.deepEqual(await statusesOf(id), ['Sent'])
+})
+
 test('a bank that hangs, breaks, or loses its answer gets the same request again, and has it once', async () => {
   const payout = await settled('4001.11')
   const { id } = await request(payout.id)
