@@ -33,7 +33,7 @@ import { queueProbes } from './probes.ts'
 import { type Reconciliation, reconciliationIdleMs } from './reconciliation/index.ts'
 import { type Rates } from './rates/index.ts'
 import { type Screener, type Screening, sealedHits } from './screening/index.ts'
-import { type Accounts, accountsRoutes, monitorRoutes } from './modules/accounts/index.ts'
+import { type Accounts, accountsRoutes, type Cancellations, monitorRoutes } from './modules/accounts/index.ts'
 import { type Beneficiaries, beneficiariesRoutes } from './modules/beneficiaries/index.ts'
 import { checkoutRoutes, sealedLinkTokens } from './modules/checkout/index.ts'
 import { type Customers, customersRoutes, sealedChanges, sealedKyc, sealedNameKeys } from './modules/customers/index.ts'
@@ -60,6 +60,7 @@ export type Service = {
   readonly audit: Pick<Audit, 'append'>
   /** For the operator's commands, as `customers`. */
   readonly accounts: Accounts
+  readonly cancellations: Cancellations
   readonly cases: Cases
   readonly decisions: Decisions
   /** The keys of chain connectors, for the operator's commands. */
@@ -283,6 +284,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     }),
     startLoop({ name: 'screening.names', idleMs, log, step: modules.screener.screenStep }),
     startLoop({ name: 'screening.sweep', idleMs: sweepIdleMs, log, step: modules.screener.sweepStep }),
+    startLoop({ name: 'accounts.cancellations', idleMs, log, step: modules.cancellations.step }),
     startLoop({ name: 'accounts.monitors', idleMs: monitorIdleMs, log, step: modules.monitors.monitorStep }),
     startLoop({ name: 'beneficiaries.renewals', idleMs, log, step: modules.renewals.renewStep }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),

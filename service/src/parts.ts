@@ -32,7 +32,7 @@ import {
 } from './rails/index.ts'
 import { createConfiguredRates } from './rates/index.ts'
 import { createVerification, type OwnNames, schemeOf } from './verification/index.ts'
-import { type Accounts, createAccounts, createMonitors } from './modules/accounts/index.ts'
+import { type Accounts, createAccounts, createCancellations, createMonitors } from './modules/accounts/index.ts'
 import { type Beneficiaries, createBeneficiaries, createRenewals } from './modules/beneficiaries/index.ts'
 import { createCheckout } from './modules/checkout/index.ts'
 import { createCustomers, type Customers } from './modules/customers/index.ts'
@@ -164,6 +164,9 @@ function composePayments(deps: ModulesDeps, core: Core) {
     connectors.find(({ id }) => id === connector)?.recall !== undefined
   const banks = { chooseConnector, forecastOf, canRecall }
   const payouts = createPayouts({ ...shared, log, beneficiaries, quotes: fx, ...banks, ...limits })
+  const { waitingPayouts, cancelPending } = payouts
+  const cancelPayout = (partnerId: string, id: string) => cancelPending(partnerId, id, 'operator')
+  const cancellations = createCancellations({ db, clock, log, waitingPayouts, cancelPayout })
   const ownersOf = ownersOfAccounts(accounts, wallets)
   const deposits = createDeposits({ ...shared, ownersOf })
   const screener = composeScreener({ ...shared, log, beneficiaries, deposits })
@@ -178,7 +181,7 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const retentionYears = config.CUSTOMER_RETENTION_YEARS
   const holders = { accounts, beneficiaries, checkout, deposits, fx, payouts, reports, wallets }
   const personalData = composePersonalData({ ...shared, ...holders, retentionYears })
-  const customerParts = { accounts, beneficiaries, screener, personalData }
+  const customerParts = { accounts, beneficiaries, cancellations, screener, personalData }
   return { ...tokens, isoBanks, connectors, ...customerParts, ...movements, reports, simulations }
 }
 

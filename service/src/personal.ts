@@ -212,10 +212,15 @@ function heldByModules(deps: Deps): HeldByModules {
     },
     erasePayments: (tx, page) => erasePayments(deps, tx, page),
     erasePayouts: async (tx, page) => {
-      const erased = await payouts.erasePage(tx, page, erasedPerPageMax)
+      const { payouts: erased, recalls } = await payouts.erasePage(tx, page, erasedPerPageMax)
       // The id of an instruction is derived, or that of a payout of an early version.
       const ids = erased.flatMap((payout) => [payout.id, instructionIdOf(payout)])
       await eraseInstructions(tx, deps.sealer, page.partnerId, [...new Set(ids)])
+      // Recalls that were requested after the erasure, and answers of before migration 0110.
+      const asked = recalls.map(({ id, requestedAt: createdAt }) =>
+        made('createPayoutRecall', { createdAt }, `the recall ${id}`),
+      )
+      await deps.idempotency.forget(tx, page.partnerId, page.customerId, asked)
       return erased.length < erasedPerPageMax ? undefined : erased.at(-1)?.id
     },
   }

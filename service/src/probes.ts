@@ -4,7 +4,7 @@ import type { DeliveryEngine } from './delivery/index.ts'
 import type { EventOutbox } from './events/index.ts'
 import { momentOfId } from './kernel/index.ts'
 import type { MailQueue } from './mail/index.ts'
-import type { Monitors } from './modules/accounts/index.ts'
+import type { Cancellations, Monitors } from './modules/accounts/index.ts'
 import type { Renewals } from './modules/beneficiaries/index.ts'
 import type { Deposits } from './modules/deposits/index.ts'
 import type { Payouts } from './modules/payouts/index.ts'
@@ -16,6 +16,7 @@ import type { Connector, IsoBanks } from './rails/index.ts'
 import type { Screening } from './screening/index.ts'
 
 type Probed = {
+  readonly cancellations: Cancellations
   readonly cases: Cases
   readonly eventOutbox: EventOutbox
   readonly payouts: Payouts
@@ -33,6 +34,7 @@ type Probed = {
 
 export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[] {
   const {
+    cancellations,
     cases,
     eventOutbox,
     payouts,
@@ -66,6 +68,7 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
       oldestDue: () => isoBanks.oldestUndelivered(id),
     })),
     { name: 'expiring_deposits', oldestDue: deposits.oldestExpired },
+    { name: 'cancellations', oldestDue: cancellations.oldestBlock },
     { name: 'standing_orders', oldestDue: payouts.oldestDueOrder },
     { name: 'expiring_recalls', oldestDue: payouts.oldestOverdueRecall },
     { name: 'cases', oldestDue: () => cases.oldestOpen() },

@@ -59,12 +59,15 @@ type Keyed =
   | 'createBeneficiary'
   | 'createCustomer'
   | 'createCustomerAccount'
+  | 'createPayoutRecall'
   | 'createStandingOrder'
   | 'expireCheckoutSession'
 
+type Request = { readonly params?: object; readonly body?: object; readonly idempotencyKey?: string }
+
 function caller({ caller: by }: TestPartner) {
   const handlers = handlersOf(service)
-  return async <K extends Keyed>(operation: K, call: { readonly params?: object; readonly body?: object }) => {
+  return async <K extends Keyed>(operation: K, call: Request) => {
     const given = {
       caller: by,
       params: {},
@@ -83,6 +86,7 @@ const keyed = [
   'createBeneficiary',
   'createCustomer',
   'createCustomerAccount',
+  'createPayoutRecall',
   'createStandingOrder',
   'expireCheckoutSession',
 ] as const
@@ -102,14 +106,28 @@ async function addChainTransfer(partnerId: string, id: string): Promise<void> {
     values (${partnerId}, ${id}, 'evm-1', 'E2E', ${payeeName}, '0x0', 'USDC', 1, ${parties}, '0x1', 1, 'Settled', ${now}, ${now})`)
 }
 
+/** As the connector of a bank by files writes it, and the bank's answer. */
+async function addBankRecall(partnerId: string): Promise<void> {
+  const now = service.clock.now()
+  await service.db.run(sql`
+    insert into rails.iso_recalls (partner_id, id, connector, instruction_id, reason, details, requested_by, status, answer_details,
+      created_at, updated_at)
+    select partner_id, ${newId()}, connector, id, 'FRAD', ${`Paid to ${payeeName} by fraud`}, 'Ada', 'Refused',
+      ${`${payeeName} does not agree`}, ${now}, ${now}
+    from rails.iso_instructions where partner_id = ${partnerId}`)
+}
+
+const recallOf = ({ id }: { readonly id: string }): Request => ({
+  params: { id },
+  body: { reason: 'FRAD', text: `${payeeName} has forged the invoice.` },
+})
+
 /** Two persons note the cases: their money stays in suspense in this test. */
 async function resolveCases(): Promise<void> {
   for (const { partnerId, id } of await service.cases.list(undefined, 10))
     await service.db.run(sql`update cases.cases set resolution = 'written_off', resolved_at = ${service.clock.now()},
       resolved_by = 'Sam Staff', note = ${`Not of ${name}`} where partner_id = ${partnerId} and id = ${id}`)
 }
-
-type Request = { readonly params?: object; readonly body?: object }
 
 /** Everything that can have the name of a customer or of its payee. */
 async function useEverywhere(partner: TestPartner) {
@@ -156,6 +174,7 @@ async function payEverywhere(partner: TestPartner, { iban, money }: Awaited<Retu
   const bank = createIncomingBank(service, folders)
   const { payout } = await service.payouts.create(partner.caller, { ...money, idempotencyKey: newId() }, ip)
   const item = { ...money, idempotencyKey: newId(), reference: 'r-1' }
+  const second = await service.payouts.create(partner.caller, { ...money, idempotencyKey: newId() }, ip)
   await service.payouts.createBulk(
     partner.caller,
     { mode: 'BestEffort', payouts: [item], idempotencyKey: newId() } as never,
@@ -180,7 +199,7 @@ async function payEverywhere(partner: TestPartner, { iban, money }: Awaited<Retu
   )
   await bank.work()
   await settle({ ...service.settlement, connectors: [...service.settlement.connectors, bank.connector] })
-  return payout
+  return { payout, second: second.payout }
 }
 
 /** Where both names are looked for while the customer is there, so that the search is shown to find them. */
@@ -200,12 +219,15 @@ const underDuty: Readonly<Record<string, string>> = {
   'customers.changes.values_sealed': 'who the customer was: AMLD, Art. 40, until the end of the erasure',
   'customers.customers.kyc_sealed': 'who the customer was: AMLD, Art. 40, until the end of the erasure',
   'deposits.deposits.debtor': 'the parties of a payment: AMLD, Art. 40, until the end of the erasure',
+  'payouts.recalls.details': 'why a payment was asked back, with the payment, until the end of the erasure',
   'payouts.payouts.creditor_name': 'the parties of a payment: AMLD, Art. 40, until the end of the erasure',
   'rails.chain_transfers.creditor_name':
     'the travel rule: Regulation (EU) 2023/1113, Art. 26, until the end of the erasure',
   'rails.chain_transfers.travel_rule_sealed':
     'the travel rule: Regulation (EU) 2023/1113, Art. 26, until the end of the erasure',
   'rails.iso_entries.counterparty': 'what the bank has booked, by its own age',
+  'rails.iso_recalls.answer_details': 'what the bank has answered, until the end of the erasure',
+  'rails.iso_recalls.details': 'what was sent to the bank, until the end of the erasure',
   'rails.iso_instructions.creditor_name': 'what was sent to the bank, until the end of the erasure',
   'transactions.transactions.creditor': 'the parties of a payment: AMLD, Art. 40, until the end of the erasure',
   'transactions.transactions.debtor': 'the parties of a payment: AMLD, Art. 40, until the end of the erasure',
@@ -228,8 +250,10 @@ test('after an erasure the names stand only where a duty keeps them, and nowhere
   const partner = await addPartner(service, 10_000n)
   const { partnerId } = partner
   const made = await useEverywhere(partner)
-  const payout = await payEverywhere(partner, made)
+  const { payout, second } = await payEverywhere(partner, made)
   await addChainTransfer(partnerId, instructionIdOf(payout))
+  await addBankRecall(partnerId)
+  await made.call('createPayoutRecall', (made.requests['createPayoutRecall'] = recallOf(payout)))
   const before = await placesOf(service, words)
   for (const place of [...everywhere, ...Object.keys(underDuty), ...Object.keys(always)])
     assert.ok(before.includes(place), `no name was in ${place}`)
@@ -244,12 +268,17 @@ test('after an erasure the names stand only where a duty keeps them, and nowhere
       `${operation} is not answered again`,
     )
 
+  // The payment is kept, so that it may still be asked back: the answer of that is kept as long.
+  const later = { ...recallOf(second), idempotencyKey: 'later' }
+  await made.call('createPayoutRecall', later)
+  const kept = [...Object.keys(underDuty), ...Object.keys(always), 'idempotency.keys.answer_sealed'].toSorted()
+
   // A day before their time nothing is erased.
   const { retainedUntil } = erased.row
   assert.ok(retainedUntil)
   service.clock.advance(retainedUntil.getTime() - 2 * dayMs - service.clock.now().getTime())
   await runErasures()
-  assert.deepEqual(await placesOf(service, words), [...Object.keys(underDuty), ...Object.keys(always)].toSorted())
+  assert.deepEqual(await placesOf(service, words), kept)
 
   service.clock.advance(4 * dayMs)
   await runErasures()
@@ -258,6 +287,7 @@ test('after an erasure the names stand only where a duty keeps them, and nowhere
     ['cases.cases.report', ...Object.keys(always)],
     'the case is still open',
   )
+  await assert.rejects(made.call('createPayoutRecall', later), isKeyTaken)
   await resolveCases()
   service.clock.advance(6 * 366 * dayMs)
   await runErasures()

@@ -12,7 +12,7 @@ const directions = ['both', 'inbound', 'outbound'] as const
 const stateOf = { both: 'Blocked', inbound: 'BlockedInbound', outbound: 'BlockedOutbound' } as const
 
 export const accountCommands = {
-  /** Replaces an earlier block. Repeated, it cancels the payouts that an interrupted command has left. */
+  /** Replaces an earlier block. A worker cancels the payouts that an interrupted command has left. */
   'account block': (context: Context, options: Options) =>
     change(context, { command: 'account block', options }, stateOf[readChoice(options, 'direction', directions)]),
 
@@ -28,24 +28,31 @@ export const accountCommands = {
     (await accounts.notActive(db, required(options, 'partner'))).map(viewOf),
 }
 
-/** Payouts that wait are cancelled after the block: none is accepted any more, and what a worker has begun goes on. */
+/**
+ * Payouts that wait are cancelled after the block: none is accepted any more, and what a worker has begun goes on. Before an unblock the
+ * command ends what is left of that, because payouts that are accepted afterwards would be found too.
+ */
 async function change(context: Context, { command, options }: Change, state: AccountState): Promise<object> {
-  const { accounts, payouts, customers } = context.service
+  const { accounts, cancellations, customers } = context.service
   const partnerId = required(options, 'partner')
   const account = accountOf(options)
   const staff = required(options, 'staff')
   const reason = readChoice({ reason: required(options, 'reason') }, 'reason', wire.stateReasons)
   const { note = '' } = options
+  const cancelled = async () => {
+    const of =
+      'currency' in account
+        ? { ...account, customerId: null }
+        : { currency: null, customerId: (await customers.find(context.db, partnerId, account.customerRef)).id }
+    return cancellations.finish(partnerId, of)
+  }
+  if (!blocksOutbound(state)) await cancelled()
   const told = await decided(context, { command, options }, async (tx) => {
     const changed = await accounts.changeState(tx, { partnerId, account, state, reason, note, staff })
     return changed === undefined ? { state, unchanged: true } : viewOf(changed)
   })
   if (!blocksOutbound(state)) return told
-  const of =
-    'currency' in account
-      ? account
-      : { customerId: (await customers.find(context.db, partnerId, account.customerRef)).id }
-  return { ...told, cancelledPayouts: await payouts.cancelWaiting(partnerId, of) }
+  return { ...told, cancelledPayouts: await cancelled() }
 }
 
 function accountOf(options: Options): AccountRef {

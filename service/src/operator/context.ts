@@ -10,6 +10,7 @@ export type Context = {
     | 'accounts'
     | 'audit'
     | 'beneficiaries'
+    | 'cancellations'
     | 'cases'
     | 'chainKeys'
     | 'closePartner'

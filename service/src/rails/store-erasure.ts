@@ -9,7 +9,7 @@ type Page = Readonly<Record<'partnerId' | 'afterId' | 'beforeId', string>> & {
 }
 type Looked = readonly { readonly id: string; readonly isOver: boolean }[]
 
-/** What connectors have sent for payouts that have ended, by their ids. The parties of the travel rule are sealed as none. */
+/** What connectors have sent for payouts that have ended, and to ask them back, by their ids. The parties of the travel rule are sealed as none. */
 export async function eraseInstructions(
   tx: Tx,
   sealer: Sealer,
@@ -21,6 +21,11 @@ export async function eraseInstructions(
     update rails.iso_instructions set creditor_name = '', creditor_account = '', creditor_bic = null, remittance = null,
       error_details = null
     where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
+  // A file of recalls that is made again from here lacks the text. The bank has had it for years.
+  await tx.run(sql`/* rails.eraseInstructions */
+    update rails.iso_recalls set details = null, answer_details = null
+    where partner_id = ${partnerId} and instruction_id = any(${ids}::uuid[])
+      and (details is not null or answer_details is not null)`)
   const sealed = ids.map((id) => sealer.seal('{}', travelRuleContext(partnerId, id)))
   await tx.run(sql`/* rails.eraseInstructions */
     update rails.chain_transfers set creditor_name = '', error_details = null, travel_rule_sealed = erased.sealed

@@ -17,7 +17,7 @@ import { until } from '../../../../test/support/until.ts'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { type Currency, newId, present } from '../../kernel/index.ts'
-import type { AccountState } from '../../ledger/index.ts'
+import { type AccountState, blocksOutbound } from '../../ledger/index.ts'
 import { sql, type Tx } from '../../postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../settlement/index.ts'
 import type { AccountRef } from './index.ts'
@@ -38,8 +38,13 @@ after(async () => {
 const euros = { currency: 'EUR' } as const
 const changeIn = (tx: Tx, { partnerId }: TestPartner, state: AccountState, account: AccountRef = euros) =>
   service.accounts.changeState(tx, { partnerId, account, state, reason: 'CourtOrder', note: 'Order 17', staff: 'Ada' })
-const change = (partner: TestPartner, state: AccountState, account: AccountRef = euros) =>
-  service.db.transaction((tx) => changeIn(tx, partner, state, account))
+/** As the command: an unblock ends the cancellations of the block first. */
+async function change(partner: TestPartner, state: AccountState, account: AccountRef = euros) {
+  const { partnerId, customer } = partner
+  const of = 'currency' in account ? { ...account, customerId: null } : { currency: null, customerId: customer.id }
+  if (!blocksOutbound(state)) await service.cancellations.finish(partnerId, of)
+  return service.db.transaction((tx) => changeIn(tx, partner, state, account))
+}
 const accountOf = ({ customer }: TestPartner): AccountRef => ({ customerRef: customer.serviceId })
 const blocked = { code: 'account_blocked' }
 
@@ -174,8 +179,8 @@ test('payouts that are not begun are cancelled, and what a worker has begun goes
   const waiting = [await pay(service, partner, '20.00'), await pay(service, partner, '30.00')]
   await change(partner, 'Blocked')
   const { partnerId } = partner
-  assert.equal(await service.payouts.cancelWaiting(partnerId, { currency: 'EUR' }), 2)
-  assert.equal(await service.payouts.cancelWaiting(partnerId, { currency: 'EUR' }), 0)
+  assert.equal(await service.cancellations.finish(partnerId, { ...euros, customerId: null }), 2)
+  assert.equal(await service.cancellations.finish(partnerId, { ...euros, customerId: null }), 0)
   for (const { payout } of waiting) {
     assert.equal((await service.payouts.get(partnerId, payout.id)).status, 'Cancelled')
     const { timeline } = await service.transactions.get(partnerId, payout.reference)
@@ -265,7 +270,7 @@ test('payouts against a block from two processes: each is refused, cancelled or 
   const { partnerId } = partner
   const block = async () => {
     await change(partner, 'Blocked')
-    return service.payouts.cancelWaiting(partnerId, { currency: 'EUR' })
+    return service.cancellations.finish(partnerId, { ...euros, customerId: null })
   }
   const paying = Array.from({ length: 40 }, (_none, index) => pay(index % 2 === 0 ? service : other, partner, '1.00'))
   const [cancelled, ...outcomes] = await Promise.allSettled([block(), ...paying])

@@ -1,11 +1,13 @@
 /** The operator blocks, unblocks and closes accounts: balances, and the accounts of customers. Partners read what was changed. */
 import type { QueryOf } from '@partner-payments/wire'
 import { type Cursors, type Page, Refusal } from '../../api/index.ts'
-import { type Clock, type Currency, newId } from '../../kernel/index.ts'
-import type { AccountState, Ledger } from '../../ledger/index.ts'
+import { after, type Clock, type Currency, newId } from '../../kernel/index.ts'
+import { type AccountState, blocksOutbound, type Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Customers } from '../customers/index.ts'
+import { cancellationLeaseMs } from './cancellations.ts'
 import { ibansOf } from './store.ts'
+import * as cancellations from './store-cancellations.ts'
 import * as store from './store-states.ts'
 
 /** A balance, or the account of a customer by its guid or service id. */
@@ -14,8 +16,9 @@ export type AccountRef = { readonly currency: Currency } | { readonly customerRe
 export type States = {
   /**
    * Changes the state of an account and records who did it, when and why. Undefined: it has the state already. Payments that were
-   * judged by the state before do not commit afterwards. Refuses: not_found (the customer), account_blocked (it is closed; or it is
-   * to be closed, and has money or payouts under way).
+   * judged by the state before do not commit afterwards. A block leaves a row of what is to be cancelled (`Cancellations`). Refuses:
+   * not_found (the customer), account_blocked (it is closed; or it is to be closed, and has money or payouts under way; or it is to
+   * pay again, and payouts of before the block are being cancelled).
    */
   readonly changeState: (
     tx: Tx,
@@ -70,14 +73,19 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
       const set = async () => {
         if ('currency' in account) {
           const { currency } = account
-          return { customerId: null, currency, fromState: await ledger.setState(tx, partnerId, currency, state) }
+          return {
+            of: { customerId: null, currency },
+            fromState: await ledger.setState(tx, partnerId, currency, state),
+          }
         }
         const { id: customerId } = await customers.find(tx, partnerId, account.customerRef)
-        return { customerId, currency: null, fromState: await setCustomerState(tx, partnerId, customerId, state) }
+        const of = { customerId, currency: null }
+        return { of, fromState: await setCustomerState(tx, partnerId, customerId, state) }
       }
-      const changed = await set()
-      if (changed.fromState === state) return undefined
-      const row = { id: newId(), ...changed, toState: state, reason, note, staff, changedAt: clock.now() }
+      const { of, fromState } = await set()
+      await cancelOrRefuse(tx, partnerId, of, fromState, state, clock.now())
+      if (fromState === state) return undefined
+      const row = { id: newId(), ...of, fromState, toState: state, reason, note, staff, changedAt: clock.now() }
       await store.insertStateChange(tx, partnerId, row)
       if (state === 'Closed' && row.customerId !== null)
         await closeIbans(
@@ -99,4 +107,23 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
     },
     notActive: store.accountsNotActive,
   }
+}
+
+/** The caller has the lock of the account. A block that is repeated looks again: a command of an earlier version left no row. */
+async function cancelOrRefuse(
+  tx: Tx,
+  partnerId: string,
+  of: cancellations.BlockedAccount,
+  fromState: AccountState,
+  state: AccountState,
+  now: Date,
+): Promise<void> {
+  if (blocksOutbound(state)) {
+    const row = { id: newId(), ...of, blockedAt: now, dueAt: after(now, cancellationLeaseMs) }
+    await cancellations.insertCancellation(tx, partnerId, row)
+  } else if (blocksOutbound(fromState) && (await cancellations.hasCancellation(tx, partnerId, of)))
+    throw new Refusal(
+      'account_blocked',
+      'Payouts that were not begun at the block are being cancelled: repeat the change in a few seconds.',
+    )
 }

@@ -35,7 +35,7 @@ import { fingerprintOf } from './rules.ts'
 import { createRecalls, type RecallClaim, type Recalls } from './recalls/service.ts'
 import * as store from './store.ts'
 import { eraseBulks, eraseOrders, erasePage } from './store-erasure.ts'
-import { createCancelWaiting, type WaitingOf } from './waiting.ts'
+import { waitingPayouts } from './store-waiting.ts'
 
 export type { PayoutClaim, RecallClaim }
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
@@ -80,11 +80,8 @@ export type Payouts = Omit<Progress, 'decide'> &
     readonly createFx: (caller: Caller, body: FxPayout, ip: string) => Promise<AcceptedPayout>
     /** Cancels a payout that is Pending or PendingApproval. A repetition answers the payout. Refuses: not_found, payout_not_cancellable. */
     readonly cancel: (partnerId: string, id: string, by?: Person) => Promise<store.PayoutRow>
-    /**
-     * Cancels what is not begun and would leave a blocked account: of a balance or of a customer. Returns how many payouts it has
-     * cancelled. What a worker has begun goes on.
-     */
-    readonly cancelWaiting: (partnerId: string, of: WaitingOf) => Promise<number>
+    /** What is not begun of a balance or of a customer, which a block of the account cancels. */
+    readonly waitingPayouts: typeof waitingPayouts
     /** Accepts a simulated withdrawal of a customer to an account of the sandbox. Refuses as `create` does. */
     readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
     /** Refuses: not_found. */
@@ -167,7 +164,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
       if (isCancelled || row.status === 'Cancelled') return row
       throw new Refusal('payout_not_cancellable', `The payout is ${row.status}: it was begun before.`)
     },
-    cancelWaiting: createCancelWaiting(db, progress.cancelPending),
+    waitingPayouts,
     simulate: async (caller, { amount, currency, outcome, idempotencyKey, customerRef }, ip) => {
       const { id: customerId } = await customers.find(db, caller.partnerId, customerRef, '/customerId')
       return submit({

@@ -1,7 +1,10 @@
 /** The SQL that erases what payouts say of their parties. */
 import { sql, type Tx } from '../../postgres/index.ts'
 
-/** A page of the payouts of an erased customer behind one of them. Answers them in order: behind the last page less than a page. */
+/**
+ * A page of the payouts of an erased customer behind one of them, with their recalls. Answers them in order: behind the last page less
+ * than a page.
+ */
 export async function erasePage(
   tx: Tx,
   {
@@ -10,7 +13,10 @@ export async function erasePage(
     afterId,
   }: { readonly partnerId: string; readonly customerId: string; readonly afterId: string },
   rowsMax: number,
-): Promise<readonly { readonly id: string; readonly endToEndId: string }[]> {
+): Promise<{
+  readonly payouts: readonly { readonly id: string; readonly endToEndId: string }[]
+  readonly recalls: readonly ErasedRecall[]
+}> {
   const rows = await tx.rows<{ id: string; endToEndId: string }>(sql`/* payouts.erasePage */
     update payouts.payouts set creditor_name = '', creditor_account = '', creditor_bic = null, remittance = null,
       error_details = null
@@ -20,9 +26,9 @@ export async function erasePage(
       order by id limit ${rowsMax} for update))
     returning id, end_to_end_id`)
   const ids = rows.map(({ id }) => id)
-  await eraseRecalls(tx, partnerId, ids)
+  const recalls = await eraseRecalls(tx, partnerId, ids)
   await eraseRejections(tx, partnerId, ids)
-  return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1))
+  return { payouts: rows.toSorted((one, other) => (one.id < other.id ? -1 : 1)), recalls }
 }
 
 type OldPage = Readonly<Record<'partnerId' | 'afterId' | 'beforeId', string>> & {
@@ -66,10 +72,13 @@ export async function eraseReferences(tx: Tx, partnerId: string, orderIds: reado
     update payouts.standing_orders set reference = null where partner_id = ${partnerId} and id = any(${orderIds}::uuid[])`)
 }
 
-async function eraseRecalls(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<void> {
-  await tx.run(sql`/* payouts.eraseRecalls */
+type ErasedRecall = { readonly id: string; readonly requestedAt: Date }
+
+function eraseRecalls(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<readonly ErasedRecall[]> {
+  return tx.rows<ErasedRecall>(sql`/* payouts.eraseRecalls */
     update payouts.recalls set details = null
-    where partner_id = ${partnerId} and payout_id = any(${payoutIds}::uuid[]) and details is not null`)
+    where partner_id = ${partnerId} and payout_id = any(${payoutIds}::uuid[]) and details is not null
+    returning id, requested_at`)
 }
 
 /** Why a second person rejected a payout may name the customer. */

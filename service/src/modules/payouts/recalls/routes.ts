@@ -12,7 +12,7 @@ type RecallHandlers = Pick<Handlers<'payouts'>, 'createPayoutRecall' | 'listPayo
 export const recallRoutes = (recalls: Recalls, idempotency: Idempotency): RecallHandlers => ({
   createPayoutRecall: idempotency.handler('createPayoutRecall', async ({ caller, params, body }, tx) => {
     const recall = await recalls.createRecall(caller, params.id, body, tx)
-    return { body: toWire(recall), created: `the recall ${recall.id}` }
+    return { body: toWire(recall), created: `the recall ${recall.id}`, customerId: recall.customerId }
   }),
   listPayoutRecalls: async ({ caller, params }) => ({
     body: { data: (await recalls.listRecalls(caller.partnerId, params.id)).map(toWire) },

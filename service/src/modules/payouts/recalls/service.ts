@@ -25,14 +25,14 @@ type RecallAnswered = {
 export type Recalls = {
   /**
    * Requests the recall of a completed payout. Refuses: not_found, recall_not_supported, payout_not_recallable, recall_exists,
-   * recall_deadline_passed.
+   * recall_deadline_passed. `customerId`: of the payout.
    */
   readonly createRecall: (
     caller: Caller,
     payoutId: string,
     body: BodyOf<'createPayoutRecall'>,
     tx?: Tx,
-  ) => Promise<store.RecallRow>
+  ) => Promise<store.RecallRow & { readonly customerId: string | null }>
   /** Newest first. Refuses: not_found. */
   readonly listRecalls: (partnerId: string, payoutId: string) => Promise<readonly store.RecallRow[]>
   /** Refuses: not_found. */
@@ -141,7 +141,7 @@ function createRequest({ db, clock, eventOutbox, transactions, canRecall }: Payo
       const cause = { actor: 'partner', reason, recallId: row.id } as const
       await transactions.noteAfterEnd(tx, { partnerId, id: row.transactionId }, 'RecallRequested', cause)
       eventOutbox.appendMany(tx, [recallUpdated(row, now)])
-      return row
+      return { ...row, customerId: payout.customerId }
     })
 }
 
