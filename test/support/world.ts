@@ -174,6 +174,13 @@ async function depositFor(client: Client, customerId: string): Promise<void> {
   await finalTransaction(client, textAt(deposited, 'reference'))
 }
 
+async function createQuotes(client: Client, customerId: string) {
+  const quoted = { sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: 100, kind: 'held' }
+  const held = async () => textAt(success(await client.post('/v1/fx/quotes', quoted)), 'id')
+  const payee = await createBeneficiary(client, { customerId, currency: 'USD' })
+  return { quote: await held(), payoutQuote: await held(), foreignBeneficiary: textAt(payee, 'id') }
+}
+
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
 export async function createWorld(client: Client, hookUrl: string, service: Operated): Promise<World> {
   const customer = await createCustomer(client)
@@ -214,10 +221,6 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     (await listAll(client, `${hook}/recoveries`)).every(({ status }) => status === 'Completed'),
   )
   const reports = await createReports(client)
-  const quoted = { sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: 100, kind: 'held' }
-  const quote = textAt(success(await client.post('/v1/fx/quotes', quoted)), 'id')
-  const payoutQuote = textAt(success(await client.post('/v1/fx/quotes', quoted)), 'id')
-  const foreignBeneficiary = textAt(await createBeneficiary(client, { customerId: guid, currency: 'USD' }), 'id')
   return {
     ...reports,
     ...waiting,
@@ -239,9 +242,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     credit,
     recovery,
     session: textAt(session, 'sessionId'),
-    quote,
-    payoutQuote,
-    foreignBeneficiary,
+    ...(await createQuotes(client, guid)),
     wallet: textAt(wallet, 'id'),
     tokenBeneficiary: textAt(tokenBeneficiary, 'id'),
   }

@@ -48,6 +48,12 @@ const submissionDefects: readonly Defect[] = [
     says: /the cut-off is behind the submission/,
   },
   {
+    title: 'a recall is taken once under its id',
+    defect: 'takes a recall of a payment that the bank does not have',
+    wrap: (connector) => ({ ...connector, recall: async () => ({ taken: true }) }),
+    says: /a recall of an unknown payment is not taken/,
+  },
+  {
     title: 'is accepted, executed once and settled',
     defect: 'answers before the bank has the instruction',
     wrap: (connector) => ({ ...connector, instruct: async (instructions) => instructions.map(() => accepted) }),

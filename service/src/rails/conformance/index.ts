@@ -9,6 +9,7 @@ import { forecastChecks } from './forecast.ts'
 import type { Harness } from './harness.ts'
 import { notificationChecks } from './notifications.ts'
 import { outageChecks } from './outages.ts'
+import { recallChecks } from './recalls.ts'
 import { submissionChecks } from './submission.ts'
 
 export type { Check } from './check.ts'
@@ -17,6 +18,7 @@ export type { BankRecord, Behaviour, Disorder, Fault, Harness } from './harness.
 export const checks: readonly Check[] = [
   ...submissionChecks,
   ...forecastChecks,
+  ...recallChecks,
   ...outageChecks,
   ...enquiryChecks,
   ...notificationChecks,
