@@ -47,6 +47,7 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator case approve --partner ID --id ID --staff NAME [--proposal ID]
   operator case reject --partner ID --id ID --staff NAME --note TEXT
   operator screening load --from FILE --staff NAME
+    (FILE: the list of the UN, of the EU (1.1), SDN.XML or SDN_ADVANCED.XML)
   operator screening status
   operator screening rescreen
   operator screening hits

@@ -1,4 +1,5 @@
 /** What a list says about one person or organisation, in whichever format it was published. */
+import { present } from './element.ts'
 
 export type ListSource = 'un' | 'eu' | 'ofac'
 
@@ -27,4 +28,14 @@ export type SanctionsList = {
   /** SHA-256 of the file, in hexadecimal digits. */
   readonly hash: string
   readonly entries: readonly ListEntry[]
+}
+
+/** The first name that is not weak is the primary one. A name that is said twice counts once, by its better quality. */
+export function namesOf(found: readonly { readonly text: string; readonly isWeak: boolean }[]): readonly ListedName[] {
+  const strong = present(found.filter(({ isWeak }) => !isWeak).map(({ text }) => text))
+  const weak = present(found.filter(({ isWeak }) => isWeak).map(({ text }) => text))
+  return [
+    ...strong.map((text, index): ListedName => ({ text, quality: index === 0 ? 'primary' : 'good' })),
+    ...weak.filter((text) => !strong.includes(text)).map((text): ListedName => ({ text, quality: 'weak' })),
+  ]
 }

@@ -1,57 +1,18 @@
 /**
- * The three formats: UN consolidated list, EU consolidated list (FSD 1.1) and OFAC SDN.XML. Each says where its records stand and
- * what they mean. An element that is not known where records stand is refused: a record is never left out.
+ * The formats: UN consolidated list, EU consolidated list (FSD 1.1), and OFAC's SDN.XML and SDN_ADVANCED.XML. Each says where its records
+ * stand and what they mean. An element that is not known where records stand is refused: a record is never left out.
  */
-import type { ListEntry, ListedName, ListSource } from './entry.ts'
+import { type ListEntry, namesOf } from './entry.ts'
 import { attributeOf, childrenOf, type Element, joined, present, textOf } from './element.ts'
-
-type ReadRecord = (record: Element) => ListEntry
-
-export type Format = {
-  readonly source: ListSource
-  /** The element of the document. */
-  readonly root: string
-  /** Elements between the document and its records. */
-  readonly groups: readonly string[]
-  readonly records: Readonly<Record<string, ReadRecord>>
-  /** Elements beside the records which are not entries; the head may have the time of publication. */
-  readonly beside: readonly string[]
-  /** When the list was published, by the attributes of the root and by what stands beside the records. Undefined: not said. */
-  readonly publishedAt: (root: ReadonlyMap<string, string>, beside: readonly Element[]) => Date | undefined
-  /** How many records the list says that it has. */
-  readonly countOf: (beside: readonly Element[]) => number | undefined
-}
-
-const isoTime = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/
-
-/** A time without a zone is UTC. */
-function readIsoTime(text: string): Date | undefined {
-  const [, day, time = '00:00:00', zone = 'Z'] = isoTime.exec(text.trim()) ?? []
-  const read = new Date(`${day}T${time}${zone}`)
-  return day === undefined || Number.isNaN(read.getTime()) ? undefined : read
-}
-
-/** `12/31/2026`. */
-function readAmericanDay(text: string): Date | undefined {
-  const [, month, day, year] = /^(\d\d)\/(\d\d)\/(\d{4})$/.exec(text.trim()) ?? []
-  return year === undefined ? undefined : readIsoTime(`${year}-${month}-${day}`)
-}
-
-/** The first name that is not weak is the primary one. A name that is said twice counts once, by its better quality. */
-function namesOf(found: readonly { readonly text: string; readonly isWeak: boolean }[]): readonly ListedName[] {
-  const strong = present(found.filter(({ isWeak }) => !isWeak).map(({ text }) => text))
-  const weak = present(found.filter(({ isWeak }) => isWeak).map(({ text }) => text))
-  return [
-    ...strong.map((text, index): ListedName => ({ text, quality: index === 0 ? 'primary' : 'good' })),
-    ...weak.filter((text) => !strong.includes(text)).map((text): ListedName => ({ text, quality: 'weak' })),
-  ]
-}
+import type { Format } from './format.ts'
+import { ofacAdvanced } from './ofac-advanced.ts'
+import { readAmericanDay, readIsoTime } from './times.ts'
 
 const unParts = ['FIRST_NAME', 'SECOND_NAME', 'THIRD_NAME', 'FOURTH_NAME']
 
 const readUn =
-  (kind: 'person' | 'organisation'): ReadRecord =>
-  (record) => {
+  (kind: 'person' | 'organisation') =>
+  (record: Element): ListEntry => {
     const prefix = kind === 'person' ? 'INDIVIDUAL' : 'ENTITY'
     const aliases = childrenOf(record, `${prefix}_ALIAS`).flatMap((alias) =>
       textOf(alias, 'ALIAS_NAME')
@@ -125,43 +86,51 @@ function readOfac(record: Element): ListEntry {
   }
 }
 
-const noCount = () => undefined
+const unsaid = () => undefined
+const asRead = (entries: readonly ListEntry[]) => entries
 
-const ofacHead = (beside: readonly Element[], name: string): string => {
-  const [head] = beside
-  return head === undefined ? '' : textOf(head, name)
+const un: Format = {
+  source: 'un',
+  root: 'CONSOLIDATED_LIST',
+  begin: (root) => ({
+    records: { 'INDIVIDUALS/INDIVIDUAL': readUn('person'), 'ENTITIES/ENTITY': readUn('organisation') },
+    publishedAt: () => readIsoTime(root.get('dateGenerated') ?? ''),
+    count: unsaid,
+    whole: asRead,
+  }),
 }
 
-export const formats: readonly Format[] = [
-  {
-    source: 'un',
-    root: 'CONSOLIDATED_LIST',
-    groups: ['INDIVIDUALS', 'ENTITIES'],
-    records: { INDIVIDUAL: readUn('person'), ENTITY: readUn('organisation') },
-    beside: [],
-    publishedAt: (root) => readIsoTime(root.get('dateGenerated') ?? ''),
-    countOf: noCount,
-  },
-  {
-    source: 'eu',
-    root: 'export',
-    groups: [],
+const eu: Format = {
+  source: 'eu',
+  root: 'export',
+  begin: (root) => ({
     records: { sanctionEntity: readEu },
-    beside: [],
-    publishedAt: (root) => readIsoTime(root.get('generationDate') ?? ''),
-    countOf: noCount,
+    publishedAt: () => readIsoTime(root.get('generationDate') ?? ''),
+    count: unsaid,
+    whole: asRead,
+  }),
+}
+
+const ofac: Format = {
+  source: 'ofac',
+  root: 'sdnList',
+  begin: () => {
+    let head: Element | undefined
+    const headText = (name: string) => (head === undefined ? '' : textOf(head, name))
+    return {
+      records: {
+        // The name is misspelt in OFAC's schema.
+        publshInformation: (record) => {
+          head = record
+          return undefined
+        },
+        sdnEntry: readOfac,
+      },
+      publishedAt: () => readAmericanDay(headText('Publish_Date')),
+      count: () => (/^\d+$/.test(headText('Record_Count')) ? Number(headText('Record_Count')) : undefined),
+      whole: asRead,
+    }
   },
-  {
-    source: 'ofac',
-    root: 'sdnList',
-    groups: [],
-    records: { sdnEntry: readOfac },
-    // The name is misspelt in OFAC's schema.
-    beside: ['publshInformation'],
-    publishedAt: (_root, beside) => readAmericanDay(ofacHead(beside, 'Publish_Date')),
-    countOf: (beside) => {
-      const text = ofacHead(beside, 'Record_Count')
-      return /^\d+$/.test(text) ? Number(text) : undefined
-    },
-  },
-]
+}
+
+export const formats: readonly Format[] = [un, eu, ofac, ofacAdvanced]

@@ -14,21 +14,23 @@ import {
 } from '../../iso20022/index.ts'
 import type { ListEntry, SanctionsList } from './entry.ts'
 import type { Element } from './element.ts'
-import { type Format, formats } from './formats.ts'
+import type { FileReader, Format } from './format.ts'
+import { formats } from './formats.ts'
 
-/** The largest list has some 20,000 records and 30 MiB. Its names are held until they are written. */
+/** The largest list has some 20,000 records and 120 MiB. Its names are held until they are written. */
 const entriesMax = 200_000
 const elementsMax = 20_000
 const limits: Limits = { ...limitsDefault, bytesMax: 512 * 1024 * 1024 }
 
 type Reading = {
-  format: Format | undefined
-  rootAttributes: ReadonlyMap<string, string>
+  /** Undefined: before the element of the document. */
+  file: { readonly format: Format; readonly reader: FileReader; readonly groups: ReadonlySet<string> } | undefined
+  /** The group whose records are read now, with a slash; empty beside the groups. */
+  group: string
   depth: number
   elements: number
   /** The elements that are open within a record, the record first. Empty: none is open. */
   readonly open: Element[]
-  readonly beside: Element[]
   readonly entries: Map<string, ListEntry>
 }
 
@@ -38,17 +40,16 @@ const noAttributes: ReadonlyMap<string, string> = new Map()
 export async function readSanctionsList(source: Source): Promise<SanctionsList> {
   const hash = createHash('sha256')
   const reading: Reading = {
-    format: undefined,
-    rootAttributes: noAttributes,
+    file: undefined,
+    group: '',
     depth: 0,
     elements: 0,
     open: [],
-    beside: [],
     entries: new Map(),
   }
   const scanner = createScanner(
     {
-      open: (tag, line) => opened(reading, tag, line),
+      open: (tag) => opened(reading, tag, () => scanner.where().line),
       text: (text) => {
         const element = reading.open.at(-1)
         if (element) element.text += text
@@ -72,30 +73,42 @@ function refuse(message: string, line: number, path = '', code: MessageProblem['
   throw new MessageProblem(code, message, { path, line })
 }
 
-function opened(reading: Reading, tag: Tag, line: number): void {
+type Where = () => number
+
+function begin(tag: Tag, where: Where): NonNullable<Reading['file']> {
+  const format = formats.find(({ root }) => root === tag.local)
+  if (format === undefined)
+    refuse(`the file is none of ${formats.map(({ root }) => root).join(', ')}`, where(), tag.local, 'unknown_message')
+  const reader = format.begin(tag.attributes ?? noAttributes, (message) => refuse(message, where(), tag.local))
+  const paths = Object.keys(reader.records).filter((path) => path.includes('/'))
+  return { format, reader, groups: new Set(paths.map((path) => path.slice(0, path.indexOf('/')))) }
+}
+
+/** What reads an element that stands where records do. Undefined: it is not known there. */
+function readerOf({ file, group }: Reading, name: string): FileReader['records'][string] | undefined {
+  const records = file?.reader.records ?? {}
+  return [`${group}${name}`, `${group}*`].filter((path) => Object.hasOwn(records, path)).map((path) => records[path])[0]
+}
+
+function opened(reading: Reading, tag: Tag, where: Where): void {
   reading.depth += 1
-  const { format, open, depth } = reading
-  if (format === undefined) {
-    reading.format = formats.find(({ root }) => root === tag.local)
-    reading.rootAttributes = tag.attributes ?? noAttributes
-    if (reading.format === undefined)
-      refuse(`the file is none of ${formats.map(({ root }) => root).join(', ')}`, line, tag.local, 'unknown_message')
+  const { file, open, depth } = reading
+  if (file === undefined) {
+    reading.file = begin(tag, where)
     return
   }
   const parent = open.at(-1)
   if (parent === undefined) {
-    const hasGroups = format.groups.length > 0
-    if (hasGroups && depth === 2) {
-      if (!format.groups.includes(tag.local)) refuse(`${tag.local} is no part of this list`, line, tag.local)
+    if (depth === 2 && file.groups.has(tag.local)) {
+      reading.group = `${tag.local}/`
       return
     }
-    if (!Object.hasOwn(format.records, tag.local) && !format.beside.includes(tag.local))
-      refuse(`${tag.local} is no record of this list`, line, tag.local)
+    if (readerOf(reading, tag.local) === undefined) refuse(`${tag.local} is no part of this list`, where(), tag.local)
     reading.elements = 0
   }
   reading.elements += 1
   if (reading.elements > elementsMax)
-    refuse(`a record has more than ${elementsMax} elements`, line, tag.local, 'too_large')
+    refuse(`a record has more than ${elementsMax} elements`, where(), tag.local, 'too_large')
   const element: Element = { name: tag.local, attributes: tag.attributes ?? noAttributes, children: [], text: '' }
   parent?.children.push(element)
   open.push(element)
@@ -103,15 +116,12 @@ function opened(reading: Reading, tag: Tag, line: number): void {
 
 function closed(reading: Reading, line: number): void {
   reading.depth -= 1
-  const { format, open, entries } = reading
+  if (reading.depth === 1 && reading.open.length === 0) reading.group = ''
+  const { open, entries } = reading
   const element = open.pop()
-  if (element === undefined || open.length > 0 || format === undefined) return
-  const read = Object.hasOwn(format.records, element.name) ? format.records[element.name] : undefined
-  if (read === undefined) {
-    reading.beside.push(element)
-    return
-  }
-  const entry = read(element)
+  if (element === undefined || open.length > 0) return
+  const entry = readerOf(reading, element.name)?.(element)
+  if (entry === undefined) return
   if (entry.id === '') refuse('a record has no key', line, element.name)
   if (entry.names.length === 0) refuse(`the record ${entry.id} has no name`, line, element.name)
   if (entries.has(entry.id)) refuse(`the record ${entry.id} stands in the list twice`, line, element.name)
@@ -119,14 +129,14 @@ function closed(reading: Reading, line: number): void {
   entries.set(entry.id, entry)
 }
 
-function finished(reading: Reading, line: number, hash: string): SanctionsList {
-  const { format, rootAttributes, beside, entries } = reading
-  if (format === undefined) refuse('the file has no list', line)
-  const publishedAt = format.publishedAt(rootAttributes, beside)
+function finished({ file, entries }: Reading, line: number, hash: string): SanctionsList {
+  if (file === undefined) refuse('the file has no list', line)
+  const { format, reader } = file
+  const publishedAt = reader.publishedAt()
   if (publishedAt === undefined) refuse('the list does not say when it was published', line, format.root)
-  const count = format.countOf(beside)
+  const count = reader.count()
   if (count !== undefined && count !== entries.size)
     refuse(`the list says ${count} records and has ${entries.size}`, line, format.root, 'not_whole')
   if (entries.size === 0) refuse('the list has no records', line, format.root)
-  return { source: format.source, publishedAt, hash, entries: [...entries.values()] }
+  return { source: format.source, publishedAt, hash, entries: reader.whole([...entries.values()]) }
 }

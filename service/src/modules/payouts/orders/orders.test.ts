@@ -247,6 +247,23 @@ test('two workers of two processes make each date once, of many partners', async
   await second.close()
 })
 
+test('one step makes the payouts of many partners; those that are refused take nothing from the others', async () => {
+  const partners = await Promise.all(Array.from({ length: 40 }, () => addPartner(service, 5_00n)))
+  // Every tenth asks for more than its float, and one has lost its beneficiary.
+  const amountOf = (at: number) => rawNumber(at % 10 === 0 ? '6.00' : '5.00')
+  const orders = await Promise.all(partners.map((by, at) => create({ count: 1 }, { amount: amountOf(at) }, by)))
+  await service.beneficiaries.remove(partners[1]?.partnerId ?? '', partners[1]?.beneficiary.id ?? '')
+  service.clock.advance(6 * hourMs)
+  assert.equal(await service.payouts.ordersStep(), 40)
+  for (const [at, by] of partners.entries()) {
+    const [execution, ...others] = await executionsOf(orders[at]?.id ?? '', by)
+    const expected = at === 1 ? 'not_found' : at % 10 === 0 ? 'insufficient_funds' : null
+    assert.deepEqual([execution?.problemCode, others.length], [expected, 0])
+    assert.equal((await balanceOf(service, by.partnerId)).reserved, expected === null ? 500n : 0n)
+  }
+  assert.equal(await service.payouts.ordersStep(), 0)
+})
+
 test('a partner with many orders does not hold up another one', async () => {
   const small = await addPartner(service, 1_000_00n)
   const order = await create()

@@ -14,9 +14,8 @@ import { appendExecuted } from './events.ts'
 import { callOf, type Executed, givenUp, made, refused, skipped, taskOf } from './rules.ts'
 import * as store from './store.ts'
 
-/** Orders of one transaction, as payouts of a batch. */
+/** Orders of one transaction, as payouts of a batch: also if each is of another partner, as on the first of a month. */
 const ordersPerStepMax = 128
-const groupsPerStepMax = 32
 /** A group with many orders is found without reading all of them. */
 const rowsPerLookMax = 200
 /** An order that fails for no reason of its own does not hold up the others meanwhile. */
@@ -54,7 +53,7 @@ function createGroups({ db, clock }: PayoutsDeps): () => Promise<readonly store.
   const look = async (from: store.DueGroup) => {
     const rows = await store.dueGroups(db, clock.now(), from, rowsPerLookMax)
     const groups = new Map(rows.map((row) => [`${row.dueAt.getTime()} ${row.partnerId}`, row]))
-    return [...groups.values()].slice(0, groupsPerStepMax)
+    return [...groups.values()].slice(0, ordersPerStepMax)
   }
   return async () => {
     const ahead = await look(last)

@@ -1,0 +1,199 @@
+/**
+ * OFAC's SDN_ADVANCED.XML: the Advanced Sanctions Data Model of the UN, version 3. Parties refer to values by number, and what sanctions a
+ * party stands behind all parties. The key of a party is the `uid` of SDN.XML. A reference that leads nowhere is refused.
+ */
+import { type EntryKind, type ListEntry, namesOf } from './entry.ts'
+import { attributeOf, childrenOf, type Element, joined, present, textOf } from './element.ts'
+import type { FileReader, Format, Refuse } from './format.ts'
+import { type Day, daysOf, readIsoTime, sdnPeriod } from './times.ts'
+
+const versionKnown = '3'
+/** OFAC publishes its other lists in the same format; they are no update of this one. */
+const listRead = 'SDN List'
+
+/** The sets whose values are kept. The others, as places and documents, say nothing about names. */
+const sets = ['List', 'PartyType', 'PartySubType', 'NamePartType', 'Script', 'FeatureType', 'SanctionsType'] as const
+type SetName = (typeof sets)[number]
+
+type References = {
+  readonly add: (set: Element) => undefined
+  /** Refuses a number that the set does not have. */
+  readonly valueOf: (set: SetName, id: string) => Element
+}
+
+export const ofacAdvanced: Format = { source: 'ofac', root: 'Sanctions', begin }
+
+const notRead = () => undefined
+
+function begin(attributes: ReadonlyMap<string, string>, refuse: Refuse): FileReader {
+  const version = attributes.get('Version') ?? ''
+  if (version !== versionKnown)
+    refuse(`the version of the format is "${version}"; ${versionKnown} is the one that is known`)
+  const references = createReferences(refuse)
+  const listings = createListings(references, refuse)
+  let issuedAt: Date | undefined
+  return {
+    records: {
+      DateOfIssue: (record) => {
+        const { year, month, day } = readDay(record, refuse)
+        const two = (part: number | undefined) => String(part ?? '').padStart(2, '0')
+        issuedAt = readIsoTime(`${year}-${two(month)}-${two(day)}`)
+        return undefined
+      },
+      'ReferenceValueSets/*': references.add,
+      'Locations/*': notRead,
+      'IDRegDocuments/*': notRead,
+      'DistinctParties/DistinctParty': (party) => {
+        const entry = readParty(party, references, refuse)
+        listings.own(
+          entry.id,
+          childrenOf(party, 'Profile').map((profile) => attributeOf(profile, 'ID')),
+        )
+        return entry
+      },
+      'ProfileRelationships/*': notRead,
+      'SanctionsEntries/SanctionsEntry': listings.add,
+      'SanctionsEntryLinks/*': notRead,
+    },
+    publishedAt: () => issuedAt,
+    count: () => undefined,
+    whole: (entries) => entries.map(listings.complete),
+  }
+}
+
+function createReferences(refuse: Refuse): References {
+  const values = new Map<string, Element>()
+  return {
+    add: (set) => {
+      for (const value of set.children)
+        if (sets.some((name) => name === value.name)) values.set(`${value.name} ${attributeOf(value, 'ID')}`, value)
+      return undefined
+    },
+    valueOf: (set, id) =>
+      values.get(`${set} ${id}`) ?? refuse(`the file refers to ${set} "${id}" and does not have it`),
+  }
+}
+
+type Listing = { isOnList: boolean; readonly programmes: string[] }
+
+/** Which programmes the parties stand under, by profile: a few texts for each party. */
+function createListings({ valueOf }: References, refuse: Refuse) {
+  const byProfile = new Map<string, Listing>()
+  const byEntry = new Map<string, Listing>()
+  return {
+    /** The profiles of a party. */
+    own: (entryId: string, profileIds: readonly string[]): void => {
+      const listing: Listing = { isOnList: false, programmes: [] }
+      byEntry.set(entryId, listing)
+      for (const id of profileIds) {
+        if (byProfile.has(id)) refuse(`the profile "${id}" stands in the file twice`)
+        byProfile.set(id, listing)
+      }
+    },
+    add: (record: Element): undefined => {
+      const id = attributeOf(record, 'ProfileID')
+      const listing = byProfile.get(id) ?? refuse(`the file sanctions the profile "${id}" and does not have it`)
+      if (valueOf('List', attributeOf(record, 'ListID')).text.trim() === listRead) listing.isOnList = true
+      const isProgramme = (measure: Element) =>
+        valueOf('SanctionsType', attributeOf(measure, 'SanctionsTypeID')).text.trim() === 'Program'
+      const measures = childrenOf(record, 'SanctionsMeasure').filter(isProgramme)
+      listing.programmes.push(...measures.map((measure) => textOf(measure, 'Comment')))
+    },
+    complete: (entry: ListEntry): ListEntry => {
+      const listing = byEntry.get(entry.id)
+      if (listing?.isOnList !== true) refuse(`the party ${entry.id} is not on the ${listRead}`)
+      return { ...entry, programmes: present(listing.programmes) }
+    },
+  }
+}
+
+function readParty(party: Element, references: References, refuse: Refuse): ListEntry {
+  const id = attributeOf(party, 'FixedRef')
+  const profiles = childrenOf(party, 'Profile')
+  const identities = primaryFirst(profiles.flatMap((profile) => childrenOf(profile, 'Identity')))
+  const kinds = profiles.map((profile) => kindOf(attributeOf(profile, 'PartySubTypeID'), references))
+  return {
+    id,
+    reference: id,
+    // Of two kinds the one that names are compared with.
+    kind: kinds.find((kind) => kind !== 'other') ?? 'other',
+    names: namesOf(identities.flatMap((identity) => readNames(identity, references, refuse))),
+    births: present(profiles.flatMap((profile) => readBirths(profile, references, refuse))),
+    programmes: [],
+  }
+}
+
+const isTrue = (element: Element, name: string) => attributeOf(element, name) === 'true'
+
+const primaryFirst = (elements: readonly Element[]): readonly Element[] => [
+  ...elements.filter((element) => isTrue(element, 'Primary')),
+  ...elements.filter((element) => !isTrue(element, 'Primary')),
+]
+
+/** A type that is not known is compared: leaving it out would hide a name. */
+function kindOf(subTypeId: string, { valueOf }: References): EntryKind {
+  const type = valueOf('PartyType', attributeOf(valueOf('PartySubType', subTypeId), 'PartyTypeID')).text.trim()
+  if (type === 'Individual') return 'person'
+  return type === 'Transport' ? 'other' : 'organisation'
+}
+
+type NamePart = { readonly text: string; readonly isLast: boolean }
+
+/** One name for each script. In Latin letters the last name comes last, as in SDN.XML read by a person; others stay as published. */
+function readNames(identity: Element, { valueOf }: References, refuse: Refuse) {
+  const groups = childrenOf(identity, 'NamePartGroups').flatMap((all) =>
+    childrenOf(all, 'MasterNamePartGroup').flatMap((master) => childrenOf(master, 'NamePartGroup')),
+  )
+  const typeOf = new Map(groups.map((group) => [attributeOf(group, 'ID'), attributeOf(group, 'NamePartTypeID')]))
+  const readPart = (value: Element): NamePart => {
+    const group = attributeOf(value, 'NamePartGroupID')
+    const type = typeOf.get(group) ?? refuse(`a name refers to the group "${group}" and its identity does not have it`)
+    const isLatin = valueOf('Script', attributeOf(value, 'ScriptID')).text.trim() === 'Latin'
+    return { text: value.text, isLast: isLatin && valueOf('NamePartType', type).text.trim() === 'Last Name' }
+  }
+  return primaryFirst(childrenOf(identity, 'Alias')).flatMap((alias) =>
+    childrenOf(alias, 'DocumentedName').map((name) => {
+      const parts = childrenOf(name, 'DocumentedNamePart')
+        .flatMap((part) => childrenOf(part, 'NamePartValue'))
+        .map(readPart)
+      const inOrder = [...parts.filter(({ isLast }) => !isLast), ...parts.filter(({ isLast }) => isLast)]
+      return { text: joined(...inOrder.map(({ text }) => text)), isWeak: isTrue(alias, 'LowQuality') }
+    }),
+  )
+}
+
+function readBirths(profile: Element, { valueOf }: References, refuse: Refuse): readonly string[] {
+  return childrenOf(profile, 'Feature')
+    .filter((feature) => valueOf('FeatureType', attributeOf(feature, 'FeatureTypeID')).text.trim() === 'Birthdate')
+    .flatMap((feature) => childrenOf(feature, 'FeatureVersion'))
+    .flatMap((version) => childrenOf(version, 'DatePeriod'))
+    .map((period) => readPeriod(period, refuse))
+}
+
+/** From the first day that is possible to the last one. */
+function readPeriod(period: Element, refuse: Refuse): string {
+  const bounds = ['Start', 'End'].flatMap((side) => childrenOf(period, side))
+  const days = bounds.flatMap(({ children }) => children).map((day) => readDay(day, refuse))
+  const first = days[0] ?? refuse('a period has no day')
+  const last = days.at(-1) ?? first
+  const lastMonth = last.month ?? 12
+  const text = sdnPeriod(
+    { year: first.year, month: first.month ?? 1, day: first.day ?? 1 },
+    { year: last.year, month: lastMonth, day: last.day ?? daysOf(last.year, lastMonth) },
+  )
+  return bounds.some((bound) => isTrue(bound, 'Approximate')) ? `circa ${text}` : text
+}
+
+type PartialDay = Pick<Day, 'year'> & { readonly month: number | undefined; readonly day: number | undefined }
+
+/** Month and day may be missing. */
+function readDay(element: Element, refuse: Refuse): PartialDay {
+  const part = (name: string, max: number): number | undefined => {
+    const text = textOf(element, name)
+    if (text === '') return undefined
+    const number = /^\d{1,4}$/.test(text) ? Number(text) : 0
+    return number >= 1 && number <= max ? number : refuse(`${name} is "${text}"`)
+  }
+  const year = part('Year', 9999) ?? refuse(`${element.name} has no year`)
+  return { year, month: part('Month', 12), day: part('Day', 31) }
+}
