@@ -265,7 +265,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
       idleMs,
       observe: observability?.metrics.mail,
     }),
-    ...bulkWorkers.map((name) => startLoop({ name, idleMs: bulkIdleMs, log, step: payouts.bulkStep })),
+    ...startPayoutWorkers(payouts, log, idleMs),
     ...startReports({
       ...modules,
       ...deps,
@@ -292,9 +292,6 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     startLoop({ name: 'customers.names', idleMs: sweepIdleMs, log, step: modules.customers.indexNamesStep }),
     startLoop({ name: 'customers.verifications', idleMs: sweepIdleMs, log, step: modules.customers.verifyStep }),
     ...startErasures(modules, log, idleMs),
-    startLoop({ name: 'payouts.orders', idleMs, log, step: payouts.ordersStep }),
-    startLoop({ name: 'payouts.approvals', idleMs: approvalsIdleMs, log, step: payouts.lapseStep }),
-    startLoop({ name: 'payouts.recalls', idleMs: approvalsIdleMs, log, step: payouts.expireRecallsStep }),
     startLoop({ name: 'access.nonces', idleMs: sweepIdleMs, log, step: access.sweepNonces }),
     startLoop({
       name: 'audit.chain',
@@ -306,6 +303,13 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     startLoop({ name: 'postgres.statistics', idleMs: growthIdleMs, log, step: analyse }),
   ]
 }
+
+const startPayoutWorkers = (payouts: Modules['payouts'], log: Log, idleMs: number): readonly Loop[] => [
+  ...bulkWorkers.map((name) => startLoop({ name, idleMs: bulkIdleMs, log, step: payouts.bulkStep })),
+  startLoop({ name: 'payouts.orders', idleMs, log, step: payouts.ordersStep }),
+  startLoop({ name: 'payouts.approvals', idleMs: approvalsIdleMs, log, step: payouts.lapseStep }),
+  startLoop({ name: 'payouts.recalls', idleMs: approvalsIdleMs, log, step: payouts.expireRecallsStep }),
+]
 
 function startErasures({ personalData }: Modules, log: Log, idleMs: number): readonly Loop[] {
   const { erasures, keptRecords } = personalData
