@@ -12,7 +12,7 @@ export const poolSettings = { IBAN_POOLS: country } as const
 /** 13 digits behind an invented bank code, with check digits of ISO 13616. */
 function ibanOf(bankCode: string, number: number): string {
   const bban = `${bankCode}${String(number).padStart(13, '0')}`
-  const digits = [...`${bban}${country}00`].map((character) => Number.parseInt(character, 36)).join('')
+  const digits = `${bban}${country}00`.replaceAll(/[A-Z]/g, (letter) => String(Number.parseInt(letter, 36)))
   return `${country}${String(98n - (BigInt(digits) % 97n)).padStart(2, '0')}${bban}`
 }
 const ibansOf = (bankCode: string, count: number) =>
