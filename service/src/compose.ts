@@ -284,8 +284,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
     }),
     startLoop({ name: 'screening.names', idleMs, log, step: modules.screener.screenStep }),
     startLoop({ name: 'screening.sweep', idleMs: sweepIdleMs, log, step: modules.screener.sweepStep }),
-    startLoop({ name: 'accounts.cancellations', idleMs, log, step: modules.cancellations.step }),
-    startLoop({ name: 'accounts.monitors', idleMs: monitorIdleMs, log, step: modules.monitors.monitorStep }),
+    ...startAccounts(modules, log, idleMs),
     startLoop({ name: 'beneficiaries.renewals', idleMs, log, step: modules.renewals.renewStep }),
     startLoop({ name: 'webhooks.recover', idleMs, log, step: webhooks.recoverStep }),
     startLoop({ name: 'accounts.pools', idleMs: sweepIdleMs, log, step: lookAtPools }),
@@ -309,6 +308,11 @@ const startPayoutWorkers = (payouts: Modules['payouts'], log: Log, idleMs: numbe
   startLoop({ name: 'payouts.orders', idleMs, log, step: payouts.ordersStep }),
   startLoop({ name: 'payouts.approvals', idleMs: approvalsIdleMs, log, step: payouts.lapseStep }),
   startLoop({ name: 'payouts.recalls', idleMs: approvalsIdleMs, log, step: payouts.expireRecallsStep }),
+]
+
+const startAccounts = ({ cancellations, monitors }: Modules, log: Log, idleMs: number): readonly Loop[] => [
+  startLoop({ name: 'accounts.cancellations', idleMs, log, step: cancellations.step }),
+  startLoop({ name: 'accounts.monitors', idleMs: monitorIdleMs, log, step: monitors.monitorStep }),
 ]
 
 function startErasures({ personalData }: Modules, log: Log, idleMs: number): readonly Loop[] {
