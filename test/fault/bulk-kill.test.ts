@@ -1,0 +1,43 @@
+/** SIGKILL of the worker of bulks before and after each of its commits; another worker makes each payout once. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { rawNumber } from '@partner-payments/wire'
+import { minuteMs, newId } from '../../service/src/kernel/index.ts'
+import { addPartner, balanceOf, createTestService, ip, type Service } from '../support/composition.ts'
+import { killAtCrashPoints } from '../support/crash-points.ts'
+
+/** More than one part of a bulk. */
+const payouts = 300
+
+let service: Service
+before(async () => {
+  service = await createTestService()
+})
+after(() => service.close())
+
+// All or nothing is one transaction, which has two points.
+for (const [mode, stride] of [
+  ['BestEffort', 3],
+  ['AllOrNothing', 1],
+] as const)
+  test(`a worker killed at any point leaves each payout of a bulk made once: ${mode}`, async (t) => {
+    const scenario = async (runChild: (...args: readonly string[]) => Promise<string>) => {
+      const { partnerId, caller, beneficiary } = await addPartner(service, 10_000_00n)
+      const item = () => ({ amount: rawNumber('1.00'), currency: 'EUR' as const, beneficiaryId: beneficiary.id })
+      const items = Array.from({ length: payouts }, () => ({ ...item(), idempotencyKey: newId() }))
+      const { bulk } = await service.payouts.createBulk(caller, { mode, idempotencyKey: newId(), payouts: items }, ip)
+      await runChild(service.url, service.clock.now().toISOString())
+      // The lease of the dead worker ends.
+      service.clock.advance(10 * minuteMs)
+      while ((await service.payouts.bulkStep()) > 0);
+      const { status, accepted, refused } = await service.payouts.getBulk(partnerId, bulk.id)
+      assert.deepEqual([status, accepted, refused], ['Completed', payouts, 0])
+      const results = await service.payouts.bulkItems(partnerId, bulk.id, undefined)
+      const made = new Set(results.map(({ payoutId }) => payoutId))
+      assert.equal(made.size, payouts)
+      assert.ok(!made.has(null), 'each item names its payout')
+      assert.equal((await balanceOf(service, partnerId)).reserved, BigInt(payouts * 100))
+    }
+    const points = await killAtCrashPoints(t, 'bulk-child.ts', scenario, stride)
+    assert.ok(points >= 2, `only ${points} points were passed`)
+  })
