@@ -54,30 +54,28 @@ export function createRuleReader(): RuleReader {
     return rules
   }
 
+  /** Undefined: no rules hold for the balance. */
+  const rulesOf = async (
+    tx: Tx,
+    key: string,
+    { caller: { partnerId }, currency }: PayoutCall,
+    accounts: AccountSnapshots,
+  ): Promise<Rules | undefined> => {
+    const changes = controlsIn(accounts, partnerId, currency)
+    if (changes === undefined) return undefined
+    const last = kept.get(key)
+    // Rules that change between the two reads are kept under the count before, and are read again by the next batch.
+    return last?.changes === changes ? last.rules : keep(key, changes, await readRules(tx, partnerId, currency))
+  }
+
   return {
     lastRead: (call) => kept.get(rulesKey(call))?.rules,
     read: async (tx, calls, accounts) => {
-      const controlled = new Map(calls.map((call) => [rulesKey(call), call]))
+      const distinct = new Map(calls.map((call) => [rulesKey(call), call]))
       const found = await Promise.all(
-        [...controlled].map(
-          async ([
-            key,
-            {
-              caller: { partnerId },
-              currency,
-            },
-          ]) => {
-            const changes = controlsIn(accounts, partnerId, currency)
-            if (changes === undefined) return []
-            const last = kept.get(key)
-            // Rules that change between the two reads are kept under the count before, and are read again by the next batch.
-            const rules =
-              last?.changes === changes ? last.rules : keep(key, changes, await readRules(tx, partnerId, currency))
-            return [[key, rules] as const]
-          },
-        ),
+        [...distinct].map(async ([key, call]) => [key, await rulesOf(tx, key, call, accounts)] as const),
       )
-      return new Map(found.flat())
+      return new Map(found.flatMap(([key, rules]) => (rules === undefined ? [] : [[key, rules] as const])))
     },
   }
 }
