@@ -36,8 +36,8 @@ async function run(file: string, args: readonly string[], cache: string): Promis
 
 /**
  * Runs `file` twice to the end to count its crash points, then once for every third point with a random start (a commit has a point
- * before and one after it, so that three covers both kinds), and kills
- * it there. The long form kills it at every point. `scenario` sets up, calls `runChild`, which returns the child's
+ * before and one after it, so that three covers both kinds), and kills it there. Few points are taken more often, so that at least two
+ * are. The long form kills it at every point. `scenario` sets up, calls `runChild`, which returns the child's
  * output, and verifies the result.
  */
 export async function killAtCrashPoints(
@@ -47,8 +47,6 @@ export async function killAtCrashPoints(
   /** Which point of how many the short form takes, for a child with many of them. */
   strideShort?: number,
 ): Promise<number> {
-  const stride = scaled(strideShort ?? 3, 1)
-  const first = randomInt(1, stride + 1)
   const cache = await mkdtemp(join(tmpdir(), 'partner-payments-fault-'))
   let points = Infinity
   let runs = 0
@@ -64,7 +62,9 @@ export async function killAtCrashPoints(
   try {
     // Twice: the first run still compiles, and a slow one shares fewer commits, so that it passes more points.
     for (let counting = 0; counting < 2; counting += 1) await runUntil(0)
-    for (let crashAt = first; crashAt <= points; crashAt += stride) await runUntil(crashAt)
+    // A child with one commit passes two points: a longer stride than them could begin behind the last one and kill nothing.
+    const stride = Math.max(1, Math.min(scaled(strideShort ?? 3, 1), Math.floor(points / 2)))
+    for (let crashAt = randomInt(1, stride + 1); crashAt <= points; crashAt += stride) await runUntil(crashAt)
   } finally {
     await rm(cache, { recursive: true, force: true })
   }
