@@ -2,10 +2,9 @@
  * The hashes of the audit log, and the proof that a record is under a signed head. A partner verifies with this file alone.
  * Tree and paths: RFC 9162, section 2.1 (SHA-256, 0x00 before leaves, 0x01 before nodes). Signature: Ed25519 (RFC 8032).
  */
-import { createHash, createPublicKey, verify } from 'node:crypto'
+import { createPublicKey, hash, verify } from 'node:crypto'
 
-const sha256 = (...parts: readonly Uint8Array[]): Buffer =>
-  parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest()
+const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash('sha256', Buffer.concat(parts), 'buffer')
 
 const prefixes = { leaf: Buffer.of(0), node: Buffer.of(1), link: Buffer.of(2) } as const
 

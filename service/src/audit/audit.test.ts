@@ -9,201 +9,21 @@ import { type AuditProof, faultsOfProof, leafOf, pathOf, rootOf } from '@partner
 import { addPartner, createTestService, pay, type Service } from '../../../test/support/composition.ts'
 import { until } from '../../../test/support/until.ts'
 import { type AllHandlers, type Call, Refusal } from '../api/index.ts'
-import { dayMs, derivedTimeId, firstIdOf, newId } from '../kernel/index.ts'
+import { newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
-import { auditedHandlers, createChainStep, verifyLog } from './index.ts'
+import { auditedHandlers } from './index.ts'
+import { auditLogs, day, recordAt } from '../../../test/support/audit-logs.ts'
 
 let service: Service
+let logs: ReturnType<typeof auditLogs>
 before(async () => {
   service = await createTestService()
+  logs = auditLogs(service)
 })
 after(() => service.close())
 
-const chainStep = (partnerIds: readonly string[], headPeriodMs = dayMs) =>
-  createChainStep({
-    ...service,
-    partnerIds: () => Promise.resolve(partnerIds),
-    clockDifferenceMsMax: 0,
-    headPeriodMs,
-  })
-async function chained(partnerId: string, headPeriodMs = dayMs) {
-  const step = chainStep([partnerId], headPeriodMs)
-  while ((await step()) > 0);
-}
-
-const day = new Date('2026-03-04T00:00:00Z')
-const idAt = (ms: number, name: number) => derivedTimeId(firstIdOf(new Date(day.getTime() + ms)), String(name))
-const recordAt = (partnerId: string, ms: number, name: number, reference = `r${name}`) =>
-  ({
-    partnerId,
-    id: idAt(ms, name),
-    actor: { kind: 'worker' },
-    action: 'transaction.steps',
-    subject: { reference },
-  }) as const
-
-/** A partner with records of two past days, under two signed heads. */
-async function addLogged(records = 20) {
-  const { partnerId } = await addPartner(service)
-  const ids = Array.from({ length: records }, (_, at) => recordAt(partnerId, at * 1000, at))
-  const next = Array.from({ length: 3 }, (_, at) => recordAt(partnerId, dayMs + at * 1000, records + at))
-  await service.db.transaction(async (tx) => service.audit.append(tx, [...ids, ...next]))
-  await chained(partnerId)
-  return { partnerId, ids: ids.map(({ id }) => id) }
-}
-
-const faultsOf = async (partnerId: string) => (await verifyLog(service.db, partnerId)).faults
-
-test('records are chained in one order without gaps, and each day has one signed head', async () => {
-  const { partnerId } = await addLogged(2_500)
-  const { records, heads, faults } = await verifyLog(service.db, partnerId)
-  assert.deepEqual([records, heads, faults], [2_503, 2, []])
-  const page = await service.audit.heads(partnerId, { limit: '1' })
-  assert.deepEqual([page.data.length, page.hasMore], [1, true])
-  const older = await service.audit.heads(partnerId, { cursor: page.nextCursor ?? '' })
-  const [first] = older.data.map(({ content }) => JSON.parse(content) as Record<string, unknown>)
-  assert.deepEqual([first?.['firstSequence'], first?.['lastSequence'], first?.['previous']], [1, 2_500, null])
-  assert.equal(first?.['from'], day.toISOString())
-})
-
-test('two loops at once chain each record once', async () => {
-  const { partnerId } = await addPartner(service)
-  const records = Array.from({ length: 1_500 }, (_, at) => recordAt(partnerId, at, at))
-  await service.db.transaction(async (tx) => service.audit.append(tx, records))
-  const steps = [chainStep([partnerId]), chainStep([partnerId]), chainStep([partnerId])]
-  await Promise.all(
-    steps.map(async (step) => {
-      while ((await step()) > 0);
-    }),
-  )
-  await chained(partnerId)
-  const { records: count, faults } = await verifyLog(service.db, partnerId)
-  assert.deepEqual([count, faults], [1_500, []])
-})
-
-test('a record that commits behind a later one is chained before it', async () => {
-  const { partnerId } = await addPartner(service)
-  const record = (name: string) => ({ partnerId, actor: { kind: 'worker' }, action: name, subject: {} }) as const
-  const began = Promise.withResolvers<void>()
-  const mayCommit = Promise.withResolvers<void>()
-  const slow = service.db.transaction(async (tx) => {
-    service.audit.append(tx, [record('early')])
-    await tx.row(sql`select 1 as one`)
-    began.resolve()
-    await mayCommit.promise
-  })
-  await began.promise
-  await service.audit.record(record('late'))
-  await chained(partnerId)
-  assert.equal((await verifyLog(service.db, partnerId)).records, 0, 'the later record waits')
-  mayCommit.resolve()
-  await slow
-  await until('both are chained', async () => {
-    await chained(partnerId)
-    return (await verifyLog(service.db, partnerId)).records === 2
-  })
-  const order = await service.db.rows<{ action: string }>(sql`
-    select content::jsonb ->> 'action' as action from audit.links join audit.records
-      on records.partner_id = links.partner_id and records.id = links.record_id
-    where links.partner_id = ${partnerId} order by sequence`)
-  assert.deepEqual(
-    order.map(({ action }) => action),
-    ['early', 'late'],
-  )
-})
-
-test('a record that appears late is chained before its day is signed', async () => {
-  const { partnerId } = await addPartner(service)
-  await service.db.transaction(async (tx) => service.audit.append(tx, [recordAt(partnerId, 5_000, 1)]))
-  const step = chainStep([partnerId])
-  await step()
-  await step()
-  await service.db.transaction(async (tx) => service.audit.append(tx, [recordAt(partnerId, 1_000, 2)]))
-  await chained(partnerId)
-  const { records, heads, faults } = await verifyLog(service.db, partnerId)
-  assert.deepEqual([records, heads, faults], [2, 1, []])
-})
-
-const tamperings: readonly {
-  readonly what: string
-  readonly change: (partnerId: string, ids: readonly string[]) => Promise<unknown>
-  readonly fault: RegExp
-}[] = [
-  {
-    what: 'a changed record',
-    change: (partnerId, ids) =>
-      service.db.run(sql`update audit.records set content = replace(content, 'worker', 'bank')
-        where partner_id = ${partnerId} and id = ${ids[4]}`),
-    fault: /link 5 was changed/,
-  },
-  {
-    what: 'a dropped record',
-    change: (partnerId, ids) =>
-      service.db.run(sql`delete from audit.records where partner_id = ${partnerId} and id = ${ids[4]}`),
-    fault: /link 5 is missing/,
-  },
-  {
-    what: 'a dropped record with its link',
-    change: async (partnerId, ids) => {
-      await service.db.run(sql`delete from audit.links where partner_id = ${partnerId} and record_id = ${ids[4]}`)
-      await service.db.run(sql`delete from audit.records where partner_id = ${partnerId} and id = ${ids[4]}`)
-    },
-    fault: /links 5 to 5 are missing/,
-  },
-  {
-    what: 'two records that change places',
-    change: (partnerId, ids) =>
-      service.db.run(sql`update audit.records set content = other.content from audit.records as other
-        where records.partner_id = ${partnerId} and other.partner_id = ${partnerId}
-          and (records.id, other.id) in ((${ids[4]}::uuid, ${ids[5]}::uuid), (${ids[5]}::uuid, ${ids[4]}::uuid))`),
-    fault: /in the place of another one/,
-  },
-  {
-    what: 'a link that is moved',
-    change: (partnerId) =>
-      service.db.run(sql`update audit.links set sequence = 1000 where partner_id = ${partnerId} and sequence = 7`),
-    fault: /links 7 to 7 are missing/,
-  },
-  {
-    what: 'a record that is not chained',
-    change: (partnerId) =>
-      service.db.transaction(async (tx) => service.audit.append(tx, [recordAt(partnerId, 2_500, 99)])),
-    fault: /is not in the chain/,
-  },
-  {
-    what: 'a changed head',
-    change: (partnerId) =>
-      service.db.run(sql`update audit.heads set content = replace(content, '"version":1', '"version":2')
-        where partner_id = ${partnerId} and first_sequence = 1`),
-    fault: /is not signed/,
-  },
-  {
-    what: 'a dropped head',
-    change: (partnerId) =>
-      service.db.run(sql`delete from audit.heads where partner_id = ${partnerId} and first_sequence = 1`),
-    fault: /does not follow the head before it/,
-  },
-  {
-    what: 'a dropped last head',
-    change: (partnerId) =>
-      service.db.run(sql`delete from audit.heads where partner_id = ${partnerId} and first_sequence > 1`),
-    fault: /last signed head is missing/,
-  },
-]
-for (const { what, change, fault } of tamperings)
-  test(`the verification finds ${what}`, async () => {
-    const { partnerId, ids } = await addLogged()
-    assert.deepEqual(await faultsOf(partnerId), [])
-    await change(partnerId, ids)
-    const faults = await faultsOf(partnerId)
-    assert.ok(
-      faults.some((each) => fault.test(each)),
-      faults.join('\n'),
-    )
-  })
-
 test('every record has a proof that holds, in a day of more than one subtree', async () => {
-  const { partnerId, ids } = await addLogged(2_500)
+  const { partnerId, ids } = await logs.addLogged(2_500)
   for (const at of [0, 1, 1_023, 1_024, 2_047, 2_048, 2_499]) {
     const proof = await service.audit.proof(partnerId, `r${at}`, [ids[at] ?? ''])
     assert.deepEqual([proof.records.length, proof.pending, faultsOfProof(proof)], [1, 0, []], `record ${at}`)
@@ -214,14 +34,14 @@ test('every record has a proof that holds, in a day of more than one subtree', a
 })
 
 test('a proof with a changed, dropped, moved or foreign part does not hold', async () => {
-  const { partnerId, ids } = await addLogged()
+  const { partnerId, ids } = await logs.addLogged()
   const proof = await service.audit.proof(partnerId, 'r3', [ids[3] ?? ''])
   const [record] = proof.records
   const [head] = proof.heads
   assert.ok(record && head)
   const { publicKey } = head
   assert.deepEqual(faultsOfProof(proof, publicKey), [])
-  const stranger = await addLogged()
+  const stranger = await logs.addLogged()
   const foreign = await service.audit.proof(stranger.partnerId, 'r3', [stranger.ids[3] ?? ''])
   const cases: readonly AuditProof[] = [
     { ...proof, records: [{ ...record, content: record.content.replace('worker', 'bank') }] },
@@ -280,7 +100,7 @@ test('each step of a payment has a record in its transaction, and the steps are 
   const pending = await service.transactions.proof(partnerId, payout.reference)
   assert.deepEqual([pending.records.length, pending.pending], [0, 2])
   const proof = await until('the records are under a signed head', async () => {
-    await chained(partnerId, 1)
+    await logs.chained(partnerId, 1)
     const found = await service.transactions.proof(partnerId, payout.reference)
     return found.pending === 0 && found
   })
@@ -314,7 +134,7 @@ test('a payment that is rolled back has no record', async () => {
 })
 
 test('the list is newest first, pages by cursor, and has no record of another partner', async () => {
-  const { partnerId } = await addLogged()
+  const { partnerId } = await logs.addLogged()
   const first = await service.audit.list(partnerId, { limit: '2' })
   assert.deepEqual(
     first.data.map(({ subject }) => subject['reference']),

@@ -21,8 +21,6 @@ export type ChainDeps = {
   readonly headPeriodMs: number
 }
 
-/** Chained in one transaction, in some milliseconds. */
-const recordsPerStepMax = 1_000
 /** Records of a subtree whose root is kept. */
 export const subtreeRecords = 1_024
 
@@ -54,19 +52,15 @@ export function createChainStep(deps: ChainDeps): () => Promise<number> {
 async function visit(deps: ChainDeps, partnerId: string, end: string): Promise<boolean> {
   const { db } = deps
   const seen = await store.readChain(db, partnerId)
-  const next = await store.recordsBehind(
-    db,
-    partnerId,
-    { after: seen?.recordId ?? firstIdOf(new Date(0)), before: end },
-    1,
-  )
+  const behind = { after: seen?.recordId ?? firstIdOf(new Date(0)), before: end }
+  const next = await store.recordBehind(db, partnerId, behind)
   if (seen === undefined) {
-    if (next.length > 0) await store.createChain(db, partnerId, chainStart)
-    return next.length > 0
+    if (next !== undefined) await store.createChain(db, partnerId, chainStart)
+    return next !== undefined
   }
   const { to } = periodOf(seen.recordId, deps.headPeriodMs)
   const isOver = seen.sequence > seen.headSequence && firstIdOf(to) <= end
-  if (next.length === 0 && !isOver) return false
+  if (next === undefined && !isOver) return false
   return db.transaction(async (tx) => {
     const chain = await store.claimChain(tx, partnerId)
     return chain === undefined ? false : advance(deps, tx, partnerId, chain, end)
@@ -82,31 +76,38 @@ async function advance(
   end: string,
 ): Promise<boolean> {
   const behind = { after: chain.recordId, before: end }
-  const found = await store.recordsBehind(tx, partnerId, behind, recordsPerStepMax)
-  const first = chain.sequence > chain.headSequence ? chain.recordId : found[0]?.id
+  const { ids, leaves } = await store.leavesBehind(tx, partnerId, behind, store.recordsPerLinkMax)
+  const first = chain.sequence > chain.headSequence ? chain.recordId : ids[0]
   if (first === undefined) return false
   const period = periodOf(first, deps.headPeriodMs)
   const periodEnd = firstIdOf(period.to)
-  const ofPeriod = found.filter(({ id }) => id < periodEnd)
+  const isOver = periodEnd <= end
+  const ofPeriod = ids.filter((id) => id < periodEnd)
   if (ofPeriod.length > 0) {
-    store.saveChain(tx, partnerId, link(tx, partnerId, chain, ofPeriod))
-    return true
+    store.saveChain(tx, partnerId, link(tx, partnerId, chain, ofPeriod, leaves))
+    return ids.length === store.recordsPerLinkMax || isOver
   }
-  if (periodEnd > end) return false
+  if (!isOver) return false
   await closePeriod(deps, tx, partnerId, chain, period)
   return true
 }
 
-function link(tx: Tx, partnerId: string, chain: store.ChainRow, records: readonly store.RecordRow[]): store.ChainRow {
+/** `leaves` may hold more than those of these records. */
+function link(
+  tx: Tx,
+  partnerId: string,
+  chain: store.ChainRow,
+  ids: readonly string[],
+  leaves: Buffer,
+): store.ChainRow {
   let { sequence, hash, recordId } = chain
-  const links = records.map(({ id, content }): store.LinkRow => {
+  for (const [index, id] of ids.entries()) {
     sequence += 1n
-    const leaf = leafOf(content)
-    hash = linkOf(hash, sequence, leaf)
+    hash = linkOf(hash, sequence, store.leafAt(leaves, index))
     if (id > recordId) recordId = id
-    return { partnerId, sequence, recordId: id, leaf, hash }
-  })
-  store.insertLinks(tx, links)
+  }
+  const ofIds = leaves.subarray(0, ids.length * hash.length)
+  store.insertLink(tx, partnerId, { sequence, hash, ids, leaves: ofIds })
   return { ...chain, sequence, hash, recordId }
 }
 
@@ -119,10 +120,12 @@ async function closePeriod(
   { from: start, to: end }: Period,
 ): Promise<void> {
   const range = { from: firstIdOf(start), before: firstIdOf(end) }
-  const late = await store.unlinkedRecords(tx, partnerId, range, recordsPerStepMax)
+  const late = await store.unlinkedRecords(tx, partnerId, range, store.recordsPerLinkMax)
   if (late.length > 0) {
     deps.log.warn({ partnerId, from: start, records: late.length }, 'audit records appeared late: compare the clocks')
-    return store.saveChain(tx, partnerId, link(tx, partnerId, chain, late))
+    // Each has a link of its own, by which it is found: its id lies within a stretch that was chained before.
+    const chained = late.reduce((soFar, { id, content }) => link(tx, partnerId, soFar, [id], leafOf(content)), chain)
+    return store.saveChain(tx, partnerId, chained)
   }
   const firstSequence = chain.headSequence + 1n
   const lastSequence = chain.sequence
@@ -130,7 +133,7 @@ async function closePeriod(
   for (let from = firstSequence; from <= lastSequence; from += BigInt(subtreeRecords)) {
     const until = from + BigInt(subtreeRecords) - 1n
     const leaves = await store.leavesBetween(tx, partnerId, from, until < lastSequence ? until : lastSequence)
-    subtrees.push(rootOf(leaves.map(({ leaf }) => leaf)))
+    subtrees.push(rootOf(leaves))
   }
   const [previous] = await store.listHeads(tx, partnerId, null, 1)
   const content: AuditHeadContent = {

@@ -119,7 +119,7 @@ const toHead = ({ content, signature, publicKey }: store.SignedHead) => ({
 })
 
 async function prove(db: Database, partnerId: string, reference: string, recordIds: readonly string[]) {
-  const rows = recordIds.length === 0 ? [] : await store.linksOfRecords(db, partnerId, recordIds)
+  const rows = recordIds.length === 0 ? [] : await store.placesOfRecords(db, partnerId, recordIds)
   const heads: store.SignedHead[] = []
   const records: AuditProof['records'][number][] = []
   for (const { content, sequence } of rows) {
@@ -147,10 +147,7 @@ async function pathUnder(db: Database, partnerId: string, head: store.SignedHead
   const until = from + BigInt(subtreeRecords) - 1n
   const leaves = await store.leavesBetween(db, partnerId, from, until < lastSequence ? until : lastSequence)
   const roots = await store.subtreesOf(db, partnerId, firstSequence)
-  const low = pathOf(
-    leaves.map(({ leaf }) => leaf),
-    position % subtreeRecords,
-  )
+  const low = pathOf(leaves, position % subtreeRecords)
   const high = pathOf(
     roots.map(({ hash }) => hash),
     subtree,

@@ -1,5 +1,5 @@
 /** All SQL of the audit log. No statement changes or deletes a record, a link or a head. */
-import { nilId } from '../kernel/index.ts'
+import { nilId, present } from '../kernel/index.ts'
 import { insertBy, noSql, sql, type Tx, unprepared } from '../postgres/index.ts'
 
 export type RecordRow = { readonly partnerId: string; readonly id: string; readonly content: string }
@@ -53,21 +53,40 @@ export function listRecords(
   )
 }
 
-/** The oldest records behind an id and before another. */
-export function recordsBehind(
+/** The oldest record behind an id and before another. */
+export async function recordBehind(
+  tx: Tx,
+  partnerId: string,
+  { after, before }: { readonly after: string; readonly before: string },
+): Promise<string | undefined> {
+  const row = await tx.row<{ id: string }>(
+    unprepared(sql`/* audit.recordBehind */
+      select id from audit.records where partner_id = ${partnerId} and id > ${after} and id < ${before}
+      order by id limit 1`),
+  )
+  return row?.id
+}
+
+/**
+ * The oldest records behind an id and before another, in order: their ids, and their leaves in one piece. PostgreSQL computes the leaves
+ * (`leafOf` of wire), so that no content is sent.
+ */
+export async function leavesBehind(
   tx: Tx,
   partnerId: string,
   { after, before }: { readonly after: string; readonly before: string },
   rowsMax: number,
-): Promise<readonly RecordRow[]> {
-  return tx.rows(
-    unprepared(sql`/* audit.recordsBehind */
-      select partner_id, id, content from audit.records
-      where partner_id = ${partnerId} and id > ${after} and id < ${before} order by id limit ${rowsMax}`),
+): Promise<{ readonly ids: readonly string[]; readonly leaves: Buffer }> {
+  const row = await tx.row<{ ids: readonly string[] | null; leaves: Buffer | null }>(
+    unprepared(sql`/* audit.leavesBehind */
+      select array_agg(id order by id) as ids, string_agg(leaf, ''::bytea order by id) as leaves from (
+        select id, sha256('\\x00'::bytea || convert_to(content, 'UTF8')) as leaf from audit.records
+        where partner_id = ${partnerId} and id > ${after} and id < ${before} order by id limit ${rowsMax}) as behind`),
   )
+  return { ids: row?.ids ?? [], leaves: row?.leaves ?? Buffer.alloc(0) }
 }
 
-/** Records from one id to before another that no link names: they appeared behind the loop. */
+/** Records from one id to before another that no link holds: they appeared behind the loop. */
 export function unlinkedRecords(
   tx: Tx,
   partnerId: string,
@@ -78,9 +97,25 @@ export function unlinkedRecords(
     unprepared(sql`/* audit.unlinkedRecords */
       select partner_id, id, content from audit.records as record
       where partner_id = ${partnerId} and id >= ${from} and id < ${before} and not exists (
-        select 1 from audit.links where partner_id = ${partnerId} and record_id = record.id)
+        select 1 from (
+          select unnest(coalesce(record_ids, array[record_id])) as id from audit.links
+          where partner_id = ${partnerId} and record_id >= ${from} and record_id < ${before}) as linked
+        where linked.id = record.id)
       order by id limit ${rowsMax}`),
   )
+}
+
+/** The contents of the records with these ids, by id. */
+export async function contentsOf(
+  tx: Tx,
+  partnerId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await tx.rows<{ id: string; content: string }>(
+    unprepared(sql`/* audit.contentsOf */
+      select id, content from audit.records where partner_id = ${partnerId} and id = any(${ids}::uuid[])`),
+  )
+  return new Map(rows.map(({ id, content }) => [id, content]))
 }
 
 export type ChainRow = {
@@ -117,61 +152,83 @@ export function saveChain(tx: Tx, partnerId: string, row: ChainRow): void {
   )
 }
 
+/** So many records are chained by one link, in some milliseconds. */
+export const recordsPerLinkMax = 1_000
+const leafBytes = 32
+
+/** A link chains a stretch of records that follow one another, or a single one. */
 export type LinkRow = {
-  readonly partnerId: string
+  /** Of its last record. */
   readonly sequence: bigint
-  readonly recordId: string
-  readonly leaf: Uint8Array
-  readonly hash: Uint8Array
-}
-const newLinks = insertBy<LinkRow>(
-  { partnerId: 'uuid', sequence: 'bigint', recordId: 'uuid', leaf: 'bytea', hash: 'bytea' },
-  [['partnerId']],
-)
-
-export function insertLinks(tx: Tx, rows: readonly LinkRow[]): void {
-  tx.later(sql`/* audit.insertLinks */
-    insert into audit.links (partner_id, sequence, record_id, leaf, hash) ${newLinks(tx, rows)}`)
+  readonly hash: Buffer
+  /** Of its records, in their order. */
+  readonly ids: readonly string[]
+  /** 32 bytes for each record, in the same order. */
+  readonly leaves: Buffer
 }
 
-/** In order, from one sequence to another one. */
-export function linksBetween(
-  tx: Tx,
-  partnerId: string,
-  first: bigint,
-  last: bigint,
-): Promise<readonly (LinkRow & { readonly content: string | null })[]> {
+export const leafAt = (leaves: Buffer, index: number): Buffer =>
+  leaves.subarray(index * leafBytes, (index + 1) * leafBytes)
+
+/** `record_id` is the last record, by which the link of a record is found. */
+export function insertLink(tx: Tx, partnerId: string, { sequence, hash, ids, leaves }: LinkRow): void {
+  tx.later(sql`/* audit.insertLink */
+    insert into audit.links (partner_id, sequence, records, record_id, record_ids, leaf, hash)
+    values (${partnerId}, ${sequence}, ${ids.length}, ${present(ids.at(-1), 'a link has a record')},
+      ${ids.length === 1 ? null : ids}::uuid[], ${leaves}, ${hash})`)
+}
+
+/** Whose last record is one of these, in order. */
+export function linksBetween(tx: Tx, partnerId: string, first: bigint, last: bigint): Promise<readonly LinkRow[]> {
   return tx.rows(
     unprepared(sql`/* audit.linksBetween */
-      select link.partner_id, sequence, record_id, leaf, hash, content
-      from audit.links as link left join audit.records as record
-        on record.partner_id = ${partnerId} and record.id = link.record_id
-      where link.partner_id = ${partnerId} and sequence between ${first} and ${last} order by sequence`),
+      select sequence, hash, coalesce(record_ids, array[record_id]) as ids, leaf as leaves from audit.links
+      where partner_id = ${partnerId} and sequence between ${first} and ${last} order by sequence`),
   )
 }
 
-export function leavesBetween(
+/** The leaves of the records from one sequence to another one, in order. */
+export async function leavesBetween(
   tx: Tx,
   partnerId: string,
   first: bigint,
   last: bigint,
-): Promise<readonly { readonly leaf: Buffer }[]> {
-  return tx.rows(sql`/* audit.leavesBetween */
-    select leaf from audit.links where partner_id = ${partnerId} and sequence between ${first} and ${last}
-    order by sequence`)
+): Promise<readonly Buffer[]> {
+  const rows = await tx.rows<{ sequence: bigint; records: number; leaves: Buffer }>(
+    unprepared(sql`/* audit.leavesBetween */
+      select sequence, records, leaf as leaves from audit.links
+      where partner_id = ${partnerId} and sequence between ${first} and ${last + BigInt(recordsPerLinkMax)}
+        and sequence - records < ${last} order by sequence`),
+  )
+  return rows.flatMap(({ sequence, records, leaves }) =>
+    Array.from({ length: records }, (_, index) => ({
+      place: sequence - BigInt(records - 1 - index),
+      leaf: leafAt(leaves, index),
+    }))
+      .filter(({ place }) => first <= place && place <= last)
+      .map(({ leaf }) => leaf),
+  )
 }
 
-/** The records with these ids, with their places in the chain if they have one. */
-export function linksOfRecords(
+/**
+ * The records with these ids, with their places in the chain if they have one. The link of a record ends with it, or is the next one
+ * that holds more than one: records that appeared late are chained alone.
+ */
+export function placesOfRecords(
   tx: Tx,
   partnerId: string,
   ids: readonly string[],
 ): Promise<readonly { readonly content: string; readonly sequence: bigint | null }[]> {
   return tx.rows(
-    unprepared(sql`/* audit.linksOfRecords */
-      select content, sequence from audit.records as record left join audit.links as link
-        on link.partner_id = ${partnerId} and link.record_id = record.id
-      where record.partner_id = ${partnerId} and record.id = any(${ids}::uuid[]) order by sequence nulls last`),
+    unprepared(sql`/* audit.placesOfRecords */
+      select content, coalesce(
+        (select sequence from audit.links where partner_id = ${partnerId} and record_id = record.id),
+        (select sequence - records + array_position(record_ids, record.id) from (
+          select sequence, records, record_ids from audit.links
+          where partner_id = ${partnerId} and record_id > record.id and record_ids is not null
+          order by record_id limit 1) as stretch)) as sequence
+      from audit.records as record
+      where partner_id = ${partnerId} and id = any(${ids}::uuid[]) order by sequence nulls last`),
   )
 }
 

@@ -39,7 +39,7 @@ export async function verifyLog(db: Database, partnerId: string): Promise<Verifi
   }
 }
 
-/** Recomputes every leaf and link. Answers the leaves' places of the chain: the hash behind each head is read from there. */
+/** Recomputes every leaf and link. Answers the hash behind the last record of a link, with which a head agrees. */
 async function verifyLinks(
   db: Database,
   partnerId: string,
@@ -53,14 +53,10 @@ async function verifyLinks(
     const rows = await store.linksBetween(db, partnerId, sequence + 1n, sequence + rowsPerPageMax)
     if (rows.length === 0) break
     for (const row of rows) {
-      if (row.sequence !== sequence + 1n) report(`The links ${sequence + 1n} to ${row.sequence - 1n} are missing.`)
+      const first = row.sequence - BigInt(row.ids.length - 1)
+      if (first !== sequence + 1n) report(`The links ${sequence + 1n} to ${first - 1n} are missing.`)
+      hash = await verifyLink(db, partnerId, row, hash, report)
       sequence = row.sequence
-      if (row.content === null) report(`The record ${row.recordId} of link ${sequence} is missing.`)
-      const leaf = row.content === null ? row.leaf : leafOf(row.content)
-      if (!Buffer.from(leaf).equals(row.leaf)) report(`The record ${row.recordId} of link ${sequence} was changed.`)
-      const named = row.content === null ? row.recordId : (JSON.parse(row.content) as { readonly id?: unknown }).id
-      if (named !== row.recordId) report(`The record of link ${sequence} stands in the place of another one.`)
-      hash = linkOf(hash, sequence, leaf)
       if (!Buffer.from(hash).equals(row.hash)) report(`The chain is broken at link ${sequence}.`)
       hash = row.hash
     }
@@ -71,6 +67,31 @@ async function verifyLinks(
     const [row] = await store.linksBetween(db, partnerId, at, at)
     return row && Buffer.from(row.hash).toString('hex')
   }
+}
+
+/** Compares each record of a link with its leaf. Answers the hash behind the last one, computed from the records. */
+async function verifyLink(
+  db: Database,
+  partnerId: string,
+  { sequence: last, ids, leaves }: store.LinkRow,
+  before: Uint8Array,
+  report: (fault: string) => void,
+): Promise<Uint8Array> {
+  const contents = await store.contentsOf(db, partnerId, ids)
+  let hash = before
+  let sequence = last - BigInt(ids.length)
+  for (const [index, id] of ids.entries()) {
+    sequence += 1n
+    const content = contents.get(id)
+    const kept = store.leafAt(leaves, index)
+    if (content === undefined) report(`The record ${id} of link ${sequence} is missing.`)
+    const leaf = content === undefined ? kept : leafOf(content)
+    if (!leaf.equals(kept)) report(`The record ${id} of link ${sequence} was changed.`)
+    const named = content === undefined ? id : (JSON.parse(content) as { readonly id?: unknown }).id
+    if (named !== id) report(`The record of link ${sequence} stands in the place of another one.`)
+    hash = linkOf(hash, sequence, leaf)
+  }
+  return hash
 }
 
 /** The heads in order: signed, without gaps, each naming the one before, and each the root of its records. */
@@ -117,7 +138,7 @@ async function rootOfRange(db: Database, partnerId: string, first: bigint, last:
     const until = from + BigInt(subtreeRecords) - 1n
     const leaves = await store.leavesBetween(db, partnerId, from, until < last ? until : last)
     if (leaves.length === 0) return undefined
-    roots.push(rootOf(leaves.map(({ leaf }) => leaf)))
+    roots.push(rootOf(leaves))
   }
   return Buffer.from(rootOf(roots)).toString('hex')
 }
