@@ -4,7 +4,17 @@
  */
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
 import { type AuditHeadContent, chainStart, headHash, leafOf, linkOf, rootOf } from '@partner-payments/wire'
-import { after, assert, type Clock, firstIdOf, type Log, momentOfId, newId, type Sealer } from '../kernel/index.ts'
+import {
+  after,
+  assert,
+  type Clock,
+  firstIdOf,
+  type Log,
+  momentOfId,
+  newId,
+  nilId,
+  type Sealer,
+} from '../kernel/index.ts'
 import { type Database, oldestTransactionStart, type Tx } from '../postgres/index.ts'
 import { keyContext } from './store-sealed.ts'
 import * as store from './store.ts'
@@ -34,12 +44,19 @@ function periodOf(id: string, periodMs: number): Period {
 /** Returns how many partners have more to do at once. If one fails, throws after the others are done. */
 export function createChainStep(deps: ChainDeps): () => Promise<number> {
   return async () => {
-    const end = firstIdOf(after(await oldestTransactionStart(deps.db), -deps.clockDifferenceMsMax))
+    const { db, headPeriodMs } = deps
+    const end = firstIdOf(after(await oldestTransactionStart(db), -deps.clockDifferenceMsMax))
+    const periodStart = firstIdOf(periodOf(end, headPeriodMs).from)
+    // One statement for all: of a thousand partners few have something to do.
+    const toVisit = new Set(await store.partnersBehind(db, { before: end, periodStart }))
+    const begun = new Set(await store.chainedPartners(db))
     let behind = 0
     const failures: unknown[] = []
-    for (const partnerId of await deps.partnerIds(deps.db))
+    for (const partnerId of await deps.partnerIds(db))
       try {
-        if (await visit(deps, partnerId, end)) behind += 1
+        const isBegun = begun.has(partnerId)
+        if (isBegun ? toVisit.has(partnerId) && (await visit(deps, partnerId, end)) : await begin(db, partnerId, end))
+          behind += 1
       } catch (error) {
         failures.push(error)
       }
@@ -48,24 +65,19 @@ export function createChainStep(deps: ChainDeps): () => Promise<number> {
   }
 }
 
-/** True: there may be more to do. Most visits find nothing, and need no transaction. */
-async function visit(deps: ChainDeps, partnerId: string, end: string): Promise<boolean> {
-  const { db } = deps
-  const seen = await store.readChain(db, partnerId)
-  const behind = { after: seen?.recordId ?? firstIdOf(new Date(0)), before: end }
-  const next = await store.recordBehind(db, partnerId, behind)
-  if (seen === undefined) {
-    if (next !== undefined) await store.createChain(db, partnerId, chainStart)
-    return next !== undefined
-  }
-  const { to } = periodOf(seen.recordId, deps.headPeriodMs)
-  const isOver = seen.sequence > seen.headSequence && firstIdOf(to) <= end
-  if (next === undefined && !isOver) return false
-  return db.transaction(async (tx) => {
+/** Begins the chain of a partner that has a record. True: it has one. */
+async function begin(db: Database, partnerId: string, end: string): Promise<boolean> {
+  const first = await store.recordBehind(db, partnerId, { after: nilId, before: end })
+  if (first !== undefined) await store.createChain(db, partnerId, chainStart)
+  return first !== undefined
+}
+
+/** True: there may be more to do. */
+const visit = (deps: ChainDeps, partnerId: string, end: string): Promise<boolean> =>
+  deps.db.transaction(async (tx) => {
     const chain = await store.claimChain(tx, partnerId)
     return chain === undefined ? false : advance(deps, tx, partnerId, chain, end)
   })
-}
 
 /** Chains the next records of one period, or signs the period if there are none. */
 async function advance(

@@ -1,6 +1,6 @@
 /** All SQL of the audit log. No statement changes or deletes a record, a link or a head. */
 import { nilId, present } from '../kernel/index.ts'
-import { insertBy, noSql, sql, type Tx, unprepared } from '../postgres/index.ts'
+import { dueWork, insertBy, noSql, sql, type Tx, unprepared } from '../postgres/index.ts'
 
 export type RecordRow = { readonly partnerId: string; readonly id: string; readonly content: string }
 const newRecords = insertBy<RecordRow>({ partnerId: 'uuid', id: 'uuid', content: 'json' }, [['partnerId']])
@@ -128,6 +128,37 @@ export type ChainRow = {
 export function readChain(tx: Tx, partnerId: string): Promise<ChainRow | undefined> {
   return tx.row(sql`/* audit.readChain */
     select sequence, record_id, hash, head_sequence from audit.chains where partner_id = ${partnerId}`)
+}
+
+export async function chainedPartners(tx: Tx): Promise<readonly string[]> {
+  const rows = await tx.rows<{ partnerId: string }>(
+    dueWork('finds partners without a chain', (whose) =>
+      unprepared(sql`/* audit.chainedPartners */ select partner_id from audit.chains where ${whose()}`),
+    ),
+  )
+  return rows.map(({ partnerId }) => partnerId)
+}
+
+/**
+ * The partners with something to chain before an id, or to sign: their chain ends before `periodStart`. The subquery with a limit is one
+ * look into the index for each partner, whatever the planner believes of the tables.
+ */
+export async function partnersBehind(
+  tx: Tx,
+  { before, periodStart }: { readonly before: string; readonly periodStart: string },
+): Promise<readonly string[]> {
+  const rows = await tx.rows<{ partnerId: string }>(
+    dueWork('finds the audit logs with records to chain or a day to sign', (whose) =>
+      unprepared(sql`/* audit.partnersBehind */
+        select chain.partner_id from audit.chains as chain
+        where ${whose(sql`chain.partner_id`)} and (
+          chain.sequence > chain.head_sequence and chain.record_id < ${periodStart}
+          or (select record.id from audit.records as record
+            where record.partner_id = chain.partner_id and record.id > chain.record_id and record.id < ${before}
+            order by record.id limit 1) is not null)`),
+    ),
+  )
+  return rows.map(({ partnerId }) => partnerId)
 }
 
 /** Undefined: another process has it, or there is none. */
