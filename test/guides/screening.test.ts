@@ -10,7 +10,7 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createClient } from '../support/client.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { freePorts, run, shellPath, start, stop } from '../support/program.ts'
+import { freePorts, inheritedEnvironment, run, shellPath, start, stop } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
 import { createBeneficiary } from '../support/world.ts'
 import { programOf } from './extract.ts'
@@ -40,7 +40,7 @@ test('the commands run: lists are loaded, a hit is found, and two persons clear 
   assert.equal(blocks, 5)
   const child = spawn('bash', ['-s'], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    env: { ...env, PATH: shellPath, HOME: process.env.HOME ?? '' },
+    env: { ...inheritedEnvironment, ...env, PATH: shellPath, HOME: process.env.HOME ?? '' },
     timeout: commandsMsMax,
   })
   let out = ''

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { fileFaults, settingsDefault } from '../../examples/iso-bank/model.ts'
 import { freePorts } from '../../scripts/ports.ts'
-import { shellPath } from '../support/program.ts'
+import { inheritedEnvironment, shellPath } from '../support/program.ts'
 import { programOf } from './extract.ts'
 import { skipBash } from './run.ts'
 
@@ -44,7 +44,7 @@ test('the commands run', { skip: skipBash }, async () => {
   const [port] = await freePorts(1)
   const child = spawn('bash', ['-s'], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    env: { PATH: shellPath, HOME: process.env.HOME ?? '' },
+    env: { ...inheritedEnvironment, PATH: shellPath, HOME: process.env.HOME ?? '' },
     timeout: 60_000,
   })
   let out = ''

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type Client, createClient, type JsonObject, success, textAt } from '../support/client.ts'
-import { freePorts, linesOf, run, shellPath } from '../support/program.ts'
+import { freePorts, inheritedEnvironment, linesOf, run, shellPath } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, listAll, payoutText } from '../support/world.ts'
@@ -20,6 +20,7 @@ const folder = await mkdtemp(join(tmpdir(), 'partner-payments-backup-'))
 await chmod(folder, 0o711)
 const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
 const environment: Record<string, string> = {
+  ...inheritedEnvironment,
   PATH: shellPath,
   HOME: folder,
   DATA_DIR: join(folder, 'data'),

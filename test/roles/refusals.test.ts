@@ -1,5 +1,5 @@
-/** Every refusal of the contract, asked of a gateway process: it answers the same as the single process. */
+/** test/contract/refusals.test.ts, asked of a gateway process: it answers the same as the single process. */
 import { callGateway } from '../support/service.ts'
 
 callGateway()
-for (const file of ['refusals', 'bodies', 'queries', 'connections']) await import(`../contract/${file}.test.ts`)
+await import('../contract/refusals.test.ts')

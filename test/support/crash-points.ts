@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -15,9 +15,17 @@ type Result = { readonly killed: boolean; readonly output: string }
 
 type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
 
+/** Without compiled code, loading modules takes most of a short run. A file that runs alone has none from scripts/test.ts. */
+const compileCache = (): string => {
+  const given = process.env['NODE_COMPILE_CACHE']
+  if (given !== undefined) return given
+  const own = mkdtempSync(join(tmpdir(), 'partner-payments-fault-'))
+  process.once('exit', () => rmSync(own, { recursive: true, force: true }))
+  return own
+}
+
 async function run(file: string, args: readonly string[], cache: string): Promise<Result> {
   const path = fileURLToPath(new URL(`../fault/${file}`, import.meta.url))
-  // Reuses compiled code: without the cache, loading modules takes most of a short run.
   const env = { ...process.env, NODE_COMPILE_CACHE: cache }
   const child = spawn(process.execPath, [path, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
@@ -47,7 +55,7 @@ export async function killAtCrashPoints(
   /** Which point of how many the short form takes, for a child with many of them. */
   strideShort?: number,
 ): Promise<number> {
-  const cache = await mkdtemp(join(tmpdir(), 'partner-payments-fault-'))
+  const cache = compileCache()
   let points = Infinity
   let runs = 0
   let kills = 0
@@ -59,15 +67,11 @@ export async function killAtCrashPoints(
       if (killed) kills += 1
       return output
     })
-  try {
-    // Twice: the first run still compiles, and a slow one shares fewer commits, so that it passes more points.
-    for (let counting = 0; counting < 2; counting += 1) await runUntil(0)
-    // A child with one commit passes two points: a longer stride than them could begin behind the last one and kill nothing.
-    const stride = Math.max(1, Math.min(scaled(strideShort ?? 3, 1), Math.floor(points / 2)))
-    for (let crashAt = randomInt(1, stride + 1); crashAt <= points; crashAt += stride) await runUntil(crashAt)
-  } finally {
-    await rm(cache, { recursive: true, force: true })
-  }
+  // Twice: the first run may still compile, and a slow one shares fewer commits, so that it passes more points.
+  for (let counting = 0; counting < 2; counting += 1) await runUntil(0)
+  // A child with one commit passes two points: a longer stride than them could begin behind the last one and kill nothing.
+  const stride = Math.max(1, Math.min(scaled(strideShort ?? 3, 1), Math.floor(points / 2)))
+  for (let crashAt = randomInt(1, stride + 1); crashAt <= points; crashAt += stride) await runUntil(crashAt)
   print(t, { points, runs, kills })
   // Loops run concurrently, so that a run may pass fewer points than the counted ones, and then ends by itself.
   assert.ok(kills > 0 && kills >= runs / 3, `only ${kills} kills in ${runs} runs`)

@@ -1,0 +1,5 @@
+/** test/contract/queries.test.ts, asked of a gateway process: it answers the same as the single process. */
+import { callGateway } from '../support/service.ts'
+
+callGateway()
+await import('../contract/queries.test.ts')
