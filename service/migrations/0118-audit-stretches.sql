@@ -11,8 +11,7 @@ alter table audit.links
   -- in their order. Null: one.
   add column record_ids uuid[];
 alter table audit.links alter column records drop default;
--- 32 bytes for each record. Hashes can't be compressed.
-alter table audit.links alter column leaf set storage external;
+-- `leaf` holds 32 bytes for each record.
 alter table audit.links drop constraint links_leaf_check;
 alter table audit.links add constraint links_stretch check (
   records = coalesce(cardinality(record_ids), 1) and length(leaf) = 32 * records
