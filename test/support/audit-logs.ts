@@ -15,10 +15,11 @@ export const recordAt = (partnerId: string, ms: number, name: number, reference 
     subject: { reference },
   }) as const
 
-export function auditLogs(service: Service) {
+/** `get`: the service of the file, which starts before its tests. */
+export function auditLogs(get: () => Service) {
   const chainStep = (partnerIds: readonly string[], headPeriodMs = dayMs) =>
     createChainStep({
-      ...service,
+      ...get(),
       partnerIds: () => Promise.resolve(partnerIds),
       clockDifferenceMsMax: 0,
       headPeriodMs,
@@ -28,9 +29,9 @@ export function auditLogs(service: Service) {
     while ((await step()) > 0);
   }
   const append = (...records: readonly NewRecord[]) =>
-    service.db.transaction(async (tx) => service.audit.append(tx, records))
+    get().db.transaction(async (tx) => get().audit.append(tx, records))
   const chainEnd = async (partnerId: string) =>
-    (await service.db.row<{ sequence: bigint }>(sql`select sequence from audit.chains where partner_id = ${partnerId}`))
+    (await get().db.row<{ sequence: bigint }>(sql`select sequence from audit.chains where partner_id = ${partnerId}`))
       ?.sequence ?? 0n
   /** Until a record more is chained. */
   async function chainedOnce(partnerId: string) {
@@ -40,7 +41,7 @@ export function auditLogs(service: Service) {
   }
   /** A partner with records of two past days, under two signed heads: chained `together`, or each by a link of its own. */
   async function addLogged(records = 20, together = true) {
-    const { partnerId } = await addPartner(service)
+    const { partnerId } = await addPartner(get())
     const ids = Array.from({ length: records }, (_, at) => recordAt(partnerId, at * 1000, at))
     const next = Array.from({ length: 3 }, (_, at) => recordAt(partnerId, dayMs + at * 1000, records + at))
     const all = [...ids, ...next]
@@ -51,6 +52,6 @@ export function auditLogs(service: Service) {
     await chained(partnerId)
     return { partnerId, ids: ids.map(({ id }) => id) }
   }
-  const faultsOf = async (partnerId: string) => (await verifyLog(service.db, partnerId)).faults
+  const faultsOf = async (partnerId: string) => (await verifyLog(get().db, partnerId)).faults
   return { chainStep, chained, chainedOnce, append, addLogged, faultsOf }
 }

@@ -6,21 +6,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type AuditProof, faultsOfProof, leafOf, pathOf, rootOf } from '@partner-payments/wire'
+import { auditLogs, day, recordAt } from '../../../test/support/audit-logs.ts'
 import { addPartner, createTestService, pay, type Service } from '../../../test/support/composition.ts'
 import { until } from '../../../test/support/until.ts'
 import { type AllHandlers, type Call, Refusal } from '../api/index.ts'
 import { newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { auditedHandlers } from './index.ts'
-import { auditLogs, day, recordAt } from '../../../test/support/audit-logs.ts'
 
 let service: Service
-let logs: ReturnType<typeof auditLogs>
 before(async () => {
   service = await createTestService()
-  logs = auditLogs(service)
 })
 after(() => service.close())
+const logs = auditLogs(() => service)
 
 test('every record has a proof that holds, in a day of more than one subtree', async () => {
   const { partnerId, ids } = await logs.addLogged(2_500)

@@ -10,12 +10,11 @@ import { sql } from '../postgres/index.ts'
 import { verifyLog } from './index.ts'
 
 let service: Service
-let logs: ReturnType<typeof auditLogs>
 before(async () => {
   service = await createTestService()
-  logs = auditLogs(service)
 })
 after(() => service.close())
+const logs = auditLogs(() => service)
 
 test('records are chained in one order without gaps, and each day has one signed head', async () => {
   const { partnerId } = await logs.addLogged(2_500)

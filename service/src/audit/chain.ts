@@ -104,7 +104,7 @@ async function advance(
   return true
 }
 
-/** `leaves` may hold more than those of these records. */
+/** Chains these records by one link. `leaves` begins with theirs, and may go on with those of later records. */
 function link(
   tx: Tx,
   partnerId: string,
@@ -118,8 +118,7 @@ function link(
     hash = linkOf(hash, sequence, store.leafAt(leaves, index))
     if (id > recordId) recordId = id
   }
-  const ofIds = leaves.subarray(0, ids.length * hash.length)
-  store.insertLink(tx, partnerId, { sequence, hash, ids, leaves: ofIds })
+  store.insertLink(tx, partnerId, { sequence, hash, ids, leaves: leaves.subarray(0, ids.length * store.leafBytes) })
   return { ...chain, sequence, hash, recordId }
 }
 

@@ -185,7 +185,7 @@ export function saveChain(tx: Tx, partnerId: string, row: ChainRow): void {
 
 /** So many records are chained by one link, in some milliseconds. */
 export const recordsPerLinkMax = 1_000
-const leafBytes = 32
+export const leafBytes = 32
 
 /** A link chains a stretch of records that follow one another, or a single one. */
 export type LinkRow = {
