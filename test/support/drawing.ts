@@ -4,10 +4,18 @@ import type { TestContext } from 'node:test'
 
 /** `MODEL_SEED=<seed> MODEL_RUNS=<count>` repeats a run or makes it longer. */
 export function drawing(t: TestContext, runs: number) {
-  const { MODEL_SEED, MODEL_RUNS } = process.env
-  const seed = MODEL_SEED === undefined ? randomInt(2 ** 31) : Number(MODEL_SEED)
+  const { MODEL_RUNS } = process.env
+  const seed = drawSeed(t)
   const numRuns = MODEL_RUNS === undefined ? runs : Number(MODEL_RUNS)
-  t.diagnostic(`MODEL_SEED=${seed} MODEL_RUNS=${numRuns}`)
+  t.diagnostic(`MODEL_RUNS=${numRuns}`)
   // Every case runs against the database, so that the time for shrinking is limited.
   return { seed, numRuns, endOnFailure: false, interruptAfterTimeLimit: 120_000 }
+}
+
+/** `MODEL_SEED=<seed>` repeats a run. */
+export function drawSeed(t: TestContext): number {
+  const { MODEL_SEED } = process.env
+  const seed = MODEL_SEED === undefined ? randomInt(2 ** 31) : Number(MODEL_SEED)
+  t.diagnostic(`MODEL_SEED=${seed}`)
+  return seed
 }

@@ -14,11 +14,14 @@ export function depositsInScreening(tx: Tx, now: Date, rowsMax: number): Promise
   )
 }
 
-/** Those that still wait are looked at again then. */
+/** Postpones the next look at deposits that still wait. Locks in the order of the ids, so that two workers cannot deadlock. */
 export async function lookAgain(tx: Tx, partnerId: string, ids: readonly string[], dueAt: Date): Promise<void> {
   await tx.run(sql`/* deposits.lookAgain */
     update deposits.deposits set screening_due_at = ${dueAt}
-    where partner_id = ${partnerId} and id = any(${ids}::uuid[]) and screening_due_at is not null`)
+    where partner_id = ${partnerId} and id = any(array(
+      select id from deposits.deposits where partner_id = ${partnerId} and id = any(${ids}::uuid[])
+        and screening_due_at is not null
+      order by id for update))`)
 }
 
 /** Since when the oldest of all partners waits; null: none does. */

@@ -1,0 +1,77 @@
+/**
+ * Generated requests against a running service: each answer is a success or a documented refusal, none is a fault of the
+ * service, and the ledger agrees with its transfers afterwards. `npm run test:faults -- generated-requests` sends 100,000.
+ */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { type Answer, type Client, nowSeconds } from '../support/client.ts'
+import { drawSeed } from '../support/drawing.ts'
+import { scaled } from '../support/faults.ts'
+import { generate, type Generated } from '../support/generated-requests.ts'
+import { assertProblem } from '../support/problem.ts'
+import { createRandom } from '../support/screening/corpus.ts'
+import { otherPartner, startTestService } from '../support/service.ts'
+import { startEndpoint } from '../support/webhooks.ts'
+import { createWorld } from '../support/world.ts'
+
+const service = await startTestService({ env: { SANDBOX_BANK_DELAY_MS: '20' } })
+const hook = await startEndpoint()
+after(async () => {
+  await hook.close()
+  await service.dispose()
+})
+
+const requests = scaled(2_000, 100_000)
+const inFlight = 16
+/** Some requests end what a world consists of: after so many there is a new one. */
+const requestsPerWorld = 5_000
+/** Answers above 499 that say what the service lacks, not that it failed. */
+const unavailable = new Set(['iban_pool_exhausted', 'overloaded', 'fx_rates_unavailable'])
+
+/** Says why the answer is wrong. Undefined: it is a success or a refusal of the documented form. */
+function faultOf({ call: { method } }: Generated, answer: Answer): string | undefined {
+  // An answer to HEAD has no body.
+  if (method === 'HEAD') return answer.status >= 500 ? 'status' : undefined
+  if (answer.status < 400) return undefined
+  try {
+    const { code } = assertProblem(answer, { status: answer.status })
+    return answer.status >= 500 && !unavailable.has(String(code)) ? 'status' : undefined
+  } catch (error) {
+    return String(error)
+  }
+}
+
+test(`${requests} generated requests get no answer of 500, and the ledger is right afterwards`, async (t) => {
+  const random = createRandom(drawSeed(t))
+  let world = createWorld(service.client, hook.url, service)
+  const stranger = await otherPartner(service)
+  const statuses = new Map<number, number>()
+  const faults: string[] = []
+  let sent = 0
+  const send = async (client: Client, generated: Generated): Promise<void> => {
+    sent += 1
+    if (sent % requestsPerWorld === 0) world = createWorld(service.client, hook.url, service)
+    const { call, mutation } = generated
+    const answer = await client.send({ ...call, timestamp: String(nowSeconds()) })
+    statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+    const fault = faultOf(generated, answer)
+    if (fault !== undefined) faults.push(`${mutation}: ${fault} ${answer.status} ${answer.text}\n  to ${answer.asked}`)
+  }
+  const worker = async () => {
+    while (sent < requests && faults.length < 20) {
+      const generated = generate(random, await world)
+      // The same request twice at once, and by a partner that owns none of what it names.
+      const copies = random() < 0.1 ? [service.client, service.client, stranger] : [service.client]
+      await Promise.all(copies.map((client) => send(client, generated)))
+    }
+  }
+  await Promise.all(Array.from({ length: inFlight }, worker))
+  t.diagnostic(
+    [...statuses]
+      .toSorted(([a], [b]) => a - b)
+      .map(([status, count]) => `${status}: ${count}`)
+      .join(', '),
+  )
+  assert.deepEqual(faults, [])
+  assert.ok((statuses.get(200) ?? 0) > requests / 10, 'many requests succeed')
+})
