@@ -169,8 +169,8 @@ const ownText = (nested: string): string =>
  * Functions and casts of columns whose result depends on settings (STABLE). Citus refuses them in an update, a delete and
  * an upsert, because each shard would compute them: a parameter has the value instead.
  */
-const stable =
-  /\binterval\b|(?<!\$\{\})::(?:date|timestamp|time)(?:tz)?\b|\b(?:age|concat(?:_ws)?|format|array_to_(?:string|json)|row_to_json|jsonb?_(?:agg|build_\w+)|to_(?:char|date|timestamp|number|jsonb?)|date_(?:part|trunc)|extract|make_timestamptz)\s*\(/i
+export const stable =
+  /\binterval\b|(?<!\$\{\}|'|null)::(?:date|timestamp|time)(?:tz)?\b|\b(?:age|concat(?:_ws)?|format|array_to_(?:string|json)|row_to_json|jsonb?_(?:agg|build_\w+)|to_(?:char|date|timestamp|number|jsonb?)|date_(?:part|trunc)|extract|make_timestamptz)\s*\(/i
 const changesRows = /\b(?:update|delete)\b/i
 
 /** What PostgreSQL that is sharded by partner (Citus) refuses, or answers wrongly. Source: docs/scale.md, rule 9. */
@@ -187,6 +187,8 @@ export function checkSharded(
     if (/\bctid\b/i.test(text)) faults.push('ctid')
     if (/^\s*insert\b[^]*\bunnest\s*\(/i.test(text)) faults.push('an insert of rows from unnest: use insertBy')
     if (/^\s*insert\b[^]*?\bvalues\b[^]*\(\s*select\b/i.test(text)) faults.push('a subquery in an insert of values')
+    // Citus 13.2 sends it to the shard as `case column when column = value`: SQLSTATE 42883.
+    if (/\bon\s+conflict\b[^]*\bcase\s+(?!when\b)/i.test(text)) faults.push('a case in an upsert without conditions')
     if (!/^\s*\(?\s*select\b/i.test(text) && changesRows.test(text) && stable.test(text))
       faults.push(`a STABLE function or cast in a write: ${stable.exec(text)?.[0]}`)
     const nested = nestedSelects(text).map(ownText).filter(readsShards)

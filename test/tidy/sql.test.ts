@@ -164,6 +164,7 @@ suite('the rules of statements find violations', () => {
       `insert into payouts.a (partner_id, n) values (\${p}, (select max(n) + 1 from payouts.a where ${own}))`,
       `update payouts.a set n = 1 where ${own} and at <= \${at} - interval '1 minute'`,
       `update payouts.a set at = (body ->> 'at')::timestamptz where ${own}`,
+      `insert into payouts.a (partner_id) values (\${p}) on conflict do update set a = case a.a when 'b' then 'c' end`,
       `insert into payouts.a (partner_id) values (\${p}) on conflict do update set text = concat(excluded.text, 'x')`,
       `select 1 from payouts.a where ${own} and exists (select 1 from payouts.b where b.partner_id = a.partner_id)`,
       `select 1 from payouts.a cross join lateral (select 1 from payouts.b where b.partner_id = a.partner_id) where ${own}`,
