@@ -29,9 +29,12 @@ const tablesQuery = `
   order by n.nspname collate "C", c.relname collate "C"`
 
 const columnsQuery = `
-  select a.attrelid::text as oid, a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
+  select a.attrelid::text as oid, a.attname as name, concat(format_type(a.atttypid, a.atttypmod),
+      case when a.attstorage <> t.typstorage then ', storage ' || case a.attstorage
+        when 'e' then 'external' when 'm' then 'main' when 'p' then 'plain' else 'extended' end end) as type,
     a.attnotnull as required, pg_get_expr(d.adbin, d.adrelid) as fallback
   from pg_attribute a
+  join pg_type t on t.oid = a.atttypid
   join pg_class c on c.oid = a.attrelid
   join pg_namespace n on n.oid = c.relnamespace
   left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum

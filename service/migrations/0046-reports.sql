@@ -2,6 +2,8 @@
 -- Why: statements and other reports are written by workers of several processes and read by others, so that neither the job
 -- nor the file may live in one process or on its disk.
 -- Processes of the version before may run: they do not use the tables.
+-- Earlier text: 71a1e19fda1a4c6a9dc7aa23c87359a9659b4bd6578bb3c9cacd76d655d14ccf
+-- It said `storage external` within `create table`, which PostgreSQL 15 refuses.
 -- Locks: writes to partners wait for an instant while the foreign keys are added.
 
 create schema reports;
@@ -51,10 +53,11 @@ create table reports.chunks (
   report_id uuid not null,
   attempt integer not null,
   number integer not null check (number >= 0),
-  bytes bytea storage external not null,
+  bytes bytea not null,
   primary key (partner_id, report_id, attempt, number),
   foreign key (partner_id, report_id) references reports.reports (partner_id, id)
 );
+alter table reports.chunks alter column bytes set storage external;
 select public.shard('reports.chunks');
 
 -- When a report of the partner was last claimed: the partner that waits longest is next. A request or a claim of a

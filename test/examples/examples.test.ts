@@ -16,6 +16,7 @@ import {
 } from '@partner-payments/wire'
 import { Compile } from 'typebox/compile'
 import type { Examples } from '../../scripts/generate/examples.ts'
+import { createTestDatabase, oldestMissing, startOldestServer } from '../support/postgres.ts'
 import { normalise, outlineOf } from './normalise.ts'
 import { recordExamples } from './record.ts'
 
@@ -55,8 +56,20 @@ function assertExamples(examples: Examples): void {
 
 test('every operation, event and problem has an example that is valid by the contract', () => assertExamples(committed))
 
+/** Runs every operation on the oldest PostgreSQL, where npm has installed it, because the other tests run on the newest. */
+async function recordOnOldest(): Promise<string> {
+  if (oldestMissing) return recordExamples()
+  const server = await startOldestServer()
+  try {
+    const { url } = await createTestDatabase(server.templateUrl)
+    return await recordExamples({ DATABASE_URL: url })
+  } finally {
+    await server.stop()
+  }
+}
+
 test('the service still accepts every example request and causes every example problem', async () => {
-  const fresh = await recordExamples()
+  const fresh = await recordOnOldest()
   assertExamples(parseJsonExactly(fresh) as Examples)
   const requests = (recorded: string) => {
     const { operations: recordedOperations, problems: recordedProblems } = parseJsonExactly(recorded) as Examples

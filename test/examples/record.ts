@@ -149,8 +149,9 @@ async function recordProblems(stage: Stage): Promise<Record<string, unknown>> {
   return recorded
 }
 
-export async function recordExamples(): Promise<string> {
-  const [service, receiver] = await Promise.all([startTestService(), startReceiver()])
+/** By default with a database of its own. */
+export async function recordExamples(env: Readonly<Record<string, string>> = {}): Promise<string> {
+  const [service, receiver] = await Promise.all([startTestService({ env }), startReceiver()])
   const db = createDatabase({ url: service.databaseUrl, connectionsMax: 2, log: createLog('silent') })
   const { client } = service
   try {

@@ -3,7 +3,7 @@
  * (`global.ts`). A file that runs alone starts its own server on first use.
  */
 import { randomBytes } from 'node:crypto'
-import { accessSync, chmodSync, constants, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -73,11 +73,15 @@ const parentFolder = (): string => {
   }
 }
 
-const startOwnServer = async (migrate: (url: string) => Promise<void>): Promise<TestServer> => {
+const startOwnServer = async (migrate: (url: string) => Promise<void>, serverPackage?: string): Promise<TestServer> => {
   const folder = mkdtempSync(join(parentFolder(), 'partner-payments-test-'))
   // If root runs the tests, the server runs as another user, who must enter the folder. Files with secrets have mode 600.
   chmodSync(folder, 0o711)
-  const server = await startEmbeddedPostgres({ dataDir: join(folder, 'data'), durable: false })
+  const server = await startEmbeddedPostgres({
+    dataDir: join(folder, 'data'),
+    durable: false,
+    ...(serverPackage === undefined ? {} : { serverPackage }),
+  })
   const remove = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 } as const
   const abandon = (): void => {
     try {
@@ -110,6 +114,13 @@ export const startTestServer = async (migrate = applyMigrations): Promise<TestSe
   return { templateUrl, stop: () => execute(at(given, 'postgres'), `drop database if exists ${name} with (force)`) }
 }
 
+/** The oldest version that the service supports, beside the server of the run. npm installs it on Linux on x64 only. */
+const oldestPackage = `postgres-15-${process.platform}-${process.arch}`
+export const oldestMissing = existsSync(new URL(`../../node_modules/${oldestPackage}`, import.meta.url))
+  ? false
+  : `npm has installed no ${oldestPackage}`
+export const startOldestServer = (): Promise<TestServer> => startOwnServer(applyMigrations, oldestPackage)
+
 let alone: Promise<TestServer> | undefined
 
 const templateUrl = async (): Promise<string> => {
@@ -135,8 +146,9 @@ const clone = async (adminUrl: string, template: string, name: string): Promise<
   }
 }
 
-export const createTestDatabase = async (): Promise<TestDatabase> => {
-  const template = await templateUrl()
+/** By default on the server of the run. */
+export const createTestDatabase = async (given?: string): Promise<TestDatabase> => {
+  const template = given ?? (await templateUrl())
   const adminUrl = at(template, 'postgres')
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
   await clone(adminUrl, nameIn(template), name)

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import type pg from 'pg'
 import { type Database, type Sql, toStatement, type Tx } from '../../service/src/postgres/index.ts'
+import { stable } from '../tidy/sql-rules.ts'
 import { literal } from '../../service/src/postgres/literal.ts'
 
 export const testsSharded = process.env['TEST_SHARDED'] === 'on'
@@ -33,8 +34,25 @@ function faultsOfScan(nodes: readonly Plan[]): readonly string[] {
   })
 }
 
+/** What Citus refuses in a write, whichever shard it goes to. */
+function faultsOfWrite(nodes: readonly Plan[]): readonly string[] {
+  const write = nodes.find((node) => /^(?:Insert|Update|Delete)$/.test(text(node, 'Operation')))
+  if (write === undefined) return []
+  if (text(write, 'Operation') === 'Insert') {
+    const source = write.Plans?.find((node) => text(node, 'Parent Relationship') === 'Outer') ?? {}
+    const isValues =
+      text(source, 'Node Type') === 'Values Scan' ||
+      (text(source, 'Node Type') === 'Result' && !('One-Time Filter' in source))
+    const hasSubquery = nodes.some((node) => /^(?:InitPlan|SubPlan)$/.test(text(node, 'Parent Relationship')))
+    return isValues && hasSubquery ? ['an insert of values has a subquery'] : []
+  }
+  const own = nodes.map(({ Plans: _plans, ...node }) => node)
+  const found = stable.exec(JSON.stringify(own).replaceAll(/'(?:[^']|'')*'/g, "''"))
+  return found === null ? [] : [`a write has a STABLE function or cast: ${found[0]}`]
+}
+
 function faultsOfStatement(nodes: readonly Plan[]): readonly string[] {
-  return nodes.flatMap((node) => {
+  const scans = nodes.flatMap((node): readonly string[] => {
     const type = text(node, 'Node Type')
     const source = node.Plans?.map((child) => nodesOf(child)).flat() ?? []
     if (text(node, 'Operation') === 'Insert' && source.some((each) => text(each, 'Node Type') === 'Function Scan'))
@@ -44,6 +62,7 @@ function faultsOfStatement(nodes: readonly Plan[]): readonly string[] {
     const conditions = ['Index Cond', 'Recheck Cond', 'Filter'].map((name) => text(node, name)).join(' ')
     return namesPartner.test(conditions) ? [] : [`${type} of ${table} is not restricted to one partner`]
   })
+  return [...faultsOfWrite(nodes), ...scans]
 }
 
 async function faultsOf(client: pg.PoolClient, statement: Sql): Promise<readonly string[]> {

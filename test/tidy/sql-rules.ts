@@ -165,6 +165,14 @@ function nestedSelects(text: string): readonly string[] {
 const ownText = (nested: string): string =>
   nestedSelects(nested).reduce((text, inner) => text.replace(inner, ''), nested)
 
+/**
+ * Functions and casts of columns whose result depends on settings (STABLE). Citus refuses them in an update, a delete and
+ * an upsert, because each shard would compute them: a parameter has the value instead.
+ */
+export const stable =
+  /\binterval\b|(?<!\$\{\}|'|null)::(?:date|timestamp|time)(?:tz)?\b|\b(?:age|concat(?:_ws)?|format|array_to_(?:string|json)|row_to_json|jsonb?_(?:agg|build_\w+)|to_(?:char|date|timestamp|number|jsonb?)|date_(?:part|trunc)|extract|make_timestamptz)\s*\(/i
+const changesRows = /\b(?:update|delete)\b/i
+
 /** What PostgreSQL that is sharded by partner (Citus) refuses, or answers wrongly. Source: docs/scale.md, rule 9. */
 export function checkSharded(
   sources: readonly Source[],
@@ -178,6 +186,11 @@ export function checkSharded(
     if (/\bwith\s+recursive\b/i.test(text)) faults.push('a recursive CTE')
     if (/\bctid\b/i.test(text)) faults.push('ctid')
     if (/^\s*insert\b[^]*\bunnest\s*\(/i.test(text)) faults.push('an insert of rows from unnest: use insertBy')
+    if (/^\s*insert\b[^]*?\bvalues\b[^]*\(\s*select\b/i.test(text)) faults.push('a subquery in an insert of values')
+    // Citus 13.2 sends it to the shard as `case column when column = value`: SQLSTATE 42883.
+    if (/\bon\s+conflict\b[^]*\bcase\s+(?!when\b)/i.test(text)) faults.push('a case in an upsert without conditions')
+    if (!/^\s*\(?\s*select\b/i.test(text) && changesRows.test(text) && stable.test(text))
+      faults.push(`a STABLE function or cast in a write: ${stable.exec(text)?.[0]}`)
     const nested = nestedSelects(text).map(ownText).filter(readsShards)
     if (!isScan && nested.some((each) => !/\bpartner_id\s*=\s*\$\{\}/.test(each)))
       faults.push('a subquery that does not say partner_id = ')
@@ -285,6 +298,7 @@ const refusedByCitus = [
   [/\badd\s+column\b[^,;]*\b(?:check\s*\(|references\b|unique\b)/i, 'a constraint in add column: add it by itself'],
   [/\brename\s+constraint\b/i, 'rename constraint: rename its index, or drop and add it'],
   [/\blateral\b/i, 'lateral over sharded tables'],
+  [new RegExp(`^\\s*(?:update|delete)\\b[^]*(?:${stable.source})`, 'i'), 'a STABLE function or cast in an update'],
   [/\bupdate\b[^;]*=\s*(?:coalesce\s*\(\s*)?\(\s*select\b/i, 'a correlated subquery in an update'],
 ] as const
 

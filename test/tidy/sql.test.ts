@@ -150,6 +150,8 @@ suite('the rules of statements find violations', () => {
       faults(`const find = () => dueWork('finds due work', (whose) => sql\`${statement}\`)`)
     const own = 'partner_id = ${p}'
     assert.equal(named(`select 1 from payouts.a where ${own} and exists (select 1 from payouts.b where ${own})`), 0)
+    assert.equal(named(`update payouts.a set at = \${at}::timestamptz where ${own}`), 0)
+    assert.equal(named(`select at - interval '1 day' from payouts.a where ${own} for update`), 0)
     assert.equal(scanned('select distinct partner_id from payouts.a where ${whose()} limit 3'), 0)
     assert.equal(
       scanned('select 1 from payouts.a where exists (select 1 from payouts.b where b.partner_id = a.partner_id)'),
@@ -159,6 +161,11 @@ suite('the rules of statements find violations', () => {
       `with recursive f as (select 1 from payouts.a where ${own}) select 1 from f`,
       `delete from payouts.a where ${own} and ctid = any(array(select 1))`,
       'insert into payouts.a (partner_id) select * from unnest(${ids}::uuid[])',
+      `insert into payouts.a (partner_id, n) values (\${p}, (select max(n) + 1 from payouts.a where ${own}))`,
+      `update payouts.a set n = 1 where ${own} and at <= \${at} - interval '1 minute'`,
+      `update payouts.a set at = (body ->> 'at')::timestamptz where ${own}`,
+      `insert into payouts.a (partner_id) values (\${p}) on conflict do update set a = case a.a when 'b' then 'c' end`,
+      `insert into payouts.a (partner_id) values (\${p}) on conflict do update set text = concat(excluded.text, 'x')`,
       `select 1 from payouts.a where ${own} and exists (select 1 from payouts.b where b.partner_id = a.partner_id)`,
       `select 1 from payouts.a cross join lateral (select 1 from payouts.b where b.partner_id = a.partner_id) where ${own}`,
     ])
@@ -227,6 +234,8 @@ suite('the rules of migrations find violations', () => {
       'alter table a.b rename constraint c to d',
       'insert into a.b select 1 from a.c cross join lateral (select 1) as e',
       'update a.b set c = (select d from a.e where e.id = b.id)',
+      "update a.b set c = (d ->> 'e')::timestamptz",
+      "update a.b set c = c + interval '1 day'",
     ]) {
       assert.equal(judge(['0009-x.sql', `${text};`]), 1, text)
       assert.equal(judge(['0009-x.sql', text], ['0009-x.citus.sql', 'select 1']), 0, text)

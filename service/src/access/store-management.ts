@@ -1,4 +1,5 @@
 /** The SQL of the operator's lists and changes of partners and credentials. */
+import { minuteMs } from '../kernel/index.ts'
 import { acrossPartners, columnOf, ofPartners, sql, type Tx } from '../postgres/index.ts'
 
 export type PartnerRow = { readonly partnerId: string; readonly name: string; readonly createdAt: Date }
@@ -85,11 +86,12 @@ export async function setReplaces(tx: Tx, partnerId: string, id: string, replace
 /** Writes a use only if the last one is a minute old, so that several processes together write once a minute. */
 export async function recordUses(tx: Tx, uses: readonly Use[]): Promise<void> {
   const column = columnOf(uses)
+  const minuteBefore = uses.map(({ usedAt }) => new Date(usedAt.getTime() - minuteMs))
   await tx.run(sql`/* access.recordUses */
     update access.service_accounts account set last_used_at = input.used_at
-    from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('usedAt')}::timestamptz[])
-      as input (partner_id, id, used_at)
+    from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('usedAt')}::timestamptz[],
+        ${minuteBefore}::timestamptz[]) as input (partner_id, id, used_at, minute_before)
     where ${ofPartners(column('partnerId'), sql`account.partner_id`)} and account.partner_id = input.partner_id
       and account.id = input.id
-      and (account.last_used_at is null or account.last_used_at <= input.used_at - interval '1 minute')`)
+      and (account.last_used_at is null or account.last_used_at <= input.minute_before)`)
 }

@@ -24,6 +24,8 @@ type Migration = {
   readonly name: string
   readonly text: string
   readonly checksum: string
+  /** The checksums of earlier texts that made the same schema: lines `-- Earlier text: <sha256>` of its header. */
+  readonly earlier: readonly string[]
   /** Drops what the version before uses. */
   readonly contracts: boolean
 }
@@ -39,7 +41,8 @@ export async function readMigrations(folder = migrationsFolder, citus = false): 
       const forCitus = name.replace(/\.sql$/, '.citus.sql')
       const text = await readFile(join(folder, citus && files.has(forCitus) ? forCitus : name), 'utf8')
       const checksum = createHash('sha256').update(text).digest('hex')
-      return { number: Number(name.slice(0, 4)), name, text, checksum, contracts: isContract(name) }
+      const earlier = [...text.matchAll(/^-- Earlier text: ([0-9a-f]{64})$/gm)].map(([, sum = '']) => sum)
+      return { number: Number(name.slice(0, 4)), name, text, checksum, earlier, contracts: isContract(name) }
     }),
   )
 }
@@ -48,6 +51,13 @@ async function hasCitus(client: pg.PoolClient): Promise<boolean> {
   const found = await client.query("select 1 from pg_extension where extname = 'citus'")
   return found.rows.length > 0
 }
+
+/** One statement after the other on the shards, because a migration changes a table again after an update of all its rows. */
+const citusSettings = [
+  "citus.multi_shard_modify_mode = 'sequential'",
+  // A table refers to partners before it is sharded. It would become a table of the coordinator, which is not sharded any more.
+  'citus.enable_local_reference_table_foreign_keys = off',
+] as const
 
 export type MigrateOptions = {
   readonly folder?: string
@@ -71,7 +81,9 @@ export async function migrate(pool: pg.Pool, options: MigrateOptions = {}): Prom
     throw classify(error)
   })
   try {
-    const migrations = await readMigrations(folder, options.citus ?? (await hasCitus(client)))
+    const citus = options.citus ?? (await hasCitus(client))
+    const migrations = await readMigrations(folder, citus)
+    if (citus) for (const setting of citusSettings) await client.query(`set ${setting}`)
     await client
       .query(
         `create table if not exists public.schema_migrations (
@@ -198,7 +210,7 @@ async function applyOne(client: pg.PoolClient, migration: Migration, lockTimeout
         migration.checksum,
         systemClock.now(),
       ])
-    } else if (row.checksum !== migration.checksum) {
+    } else if (row.checksum !== migration.checksum && !migration.earlier.includes(row.checksum)) {
       throw new MigrationError(`migration ${migration.name} was changed after this database had applied it`)
     }
     await client.query('commit')

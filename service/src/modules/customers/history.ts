@@ -50,6 +50,7 @@ export function createHistory(deps: {
       await store.insertChange(tx, partnerId, {
         id,
         customerId,
+        sequence: before === undefined ? 1 : (await store.lastSequence(tx, partnerId, customerId)) + 1,
         kind: before === undefined ? 'Created' : 'Updated',
         actorId: by?.serviceAccountId ?? null,
         actorName: by?.name ?? null,

@@ -13,18 +13,22 @@ export type ChangeRow = {
   readonly valuesSealed: Uint8Array
   readonly changedAt: Date
 }
-export type NewChange = Omit<ChangeRow, 'sequence'> & { readonly customerId: string }
+export type NewChange = ChangeRow & { readonly customerId: string }
 
-/** Under the lock of the customer, or in the transaction that creates it, so that the sequence has no gap. */
+/** The sequence number of the newest change, or 0. The caller holds the lock of the customer. */
+export async function lastSequence(tx: Tx, partnerId: string, customerId: string): Promise<number> {
+  const row = await tx.row<{ sequence: number }>(sql`/* customers.lastSequence */
+    select coalesce(max(sequence), 0) as sequence from customers.changes
+    where partner_id = ${partnerId} and customer_id = ${customerId}`)
+  return row?.sequence ?? 0
+}
+
 export async function insertChange(tx: Tx, partnerId: string, row: NewChange): Promise<void> {
   await tx.run(sql`/* customers.insertChange */
     insert into customers.changes (partner_id, id, customer_id, sequence, kind, actor_id, actor_name, request_id, fields,
       values_sealed, changed_at)
-    values (${partnerId}, ${row.id}, ${row.customerId},
-      (select coalesce(max(sequence), 0) + 1 from customers.changes
-        where partner_id = ${partnerId} and customer_id = ${row.customerId}),
-      ${row.kind}, ${row.actorId}, ${row.actorName}, ${row.requestId}, ${row.fields}::text[], ${row.valuesSealed},
-      ${row.changedAt})`)
+    values (${partnerId}, ${row.id}, ${row.customerId}, ${row.sequence}, ${row.kind}, ${row.actorId}, ${row.actorName},
+      ${row.requestId}, ${row.fields}::text[], ${row.valuesSealed}, ${row.changedAt})`)
 }
 
 /** Newest first, before a sequence number. */

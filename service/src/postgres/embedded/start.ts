@@ -23,6 +23,8 @@ export type EmbeddedPostgresOptions = {
   readonly backupDir?: string | undefined
   /** Further `name=value` of the server. */
   readonly parameters?: readonly string[]
+  /** The npm package with the server. Tests run other versions. */
+  readonly serverPackage?: string
 }
 
 export type EmbeddedPostgres = {
@@ -67,7 +69,7 @@ const startLocked = async (
   log: ServerLog,
 ): Promise<EmbeddedPostgres> => {
   const cluster = join(dataDir, 'postgres')
-  const binaries = await findBinaries()
+  const binaries = await findBinaries(options.serverPackage)
   if (existsSync(cluster)) await stopPreviousServer(cluster)
   const ids = serverIds(cluster)
   const method = findLaunchMethod(binaries, dataDir, ids)

@@ -93,7 +93,7 @@ export function putCredit(tx: Tx, connector: string, row: Omit<CreditRow, 'booki
     values (${row.partnerId}, ${row.id}, ${connector}, ${row.currency}, ${row.amount}, ${row.account},
       ${row.counterparty}, ${row.transactionHash}, ${row.blockNumber}, ${row.status}, 0, ${now})
     on conflict (partner_id, id) do update set block_number = excluded.block_number,
-      status = case chain_credits.status when 'Doubted' then 'Booked' when 'Reversed' then 'Seen'
+      status = case when chain_credits.status = 'Doubted' then 'Booked' when chain_credits.status = 'Reversed' then 'Seen'
         else chain_credits.status end`)
 }
 
