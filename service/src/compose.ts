@@ -32,7 +32,7 @@ import { type ChainKeys, type IsoBanks, sealedChainKeys, sealedTravelRules } fro
 import { queueProbes } from './probes.ts'
 import { type Reconciliation, reconciliationIdleMs } from './reconciliation/index.ts'
 import { type Rates } from './rates/index.ts'
-import { type Screener, type Screening, sealedHits } from './screening/index.ts'
+import { type Screener, type Screening, sealedEarlierNames, sealedHits } from './screening/index.ts'
 import { type Accounts, accountsRoutes, type Cancellations, monitorRoutes } from './modules/accounts/index.ts'
 import { type Beneficiaries, beneficiariesRoutes } from './modules/beneficiaries/index.ts'
 import { checkoutRoutes, sealedLinkTokens } from './modules/checkout/index.ts'
@@ -148,6 +148,7 @@ const sealedColumns = [
   sealedChainKeys,
   sealedTravelRules,
   sealedHits,
+  sealedEarlierNames,
   sealedAuditKeys,
 ] as const
 

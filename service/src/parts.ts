@@ -211,8 +211,8 @@ const composeScreener = ({
     sealer,
     lists: screening.lists,
     partnerIds: access.partnerIds,
-    namesOf: (tx, { partnerId, kind, id }) =>
-      kind === 'payer' ? deposits.payerNames(tx, partnerId, id) : modules[kind].namesOf(tx, partnerId, id),
+    subjectOf: (tx, { partnerId, kind, id }) =>
+      kind === 'payer' ? deposits.payerOf(tx, partnerId, id) : modules[kind].subjectOf(tx, partnerId, id),
     idsAfter: (tx, partnerId, kind, afterId, idsMax) => modules[kind].idsAfter(tx, partnerId, afterId, idsMax),
   })
 }

@@ -85,9 +85,9 @@ async function leased({ payment: { partnerId }, id }: Subject): Promise<PayoutCl
   return { ...row, leaseId }
 }
 
-/** Persons have confirmed that the beneficiary is the listed one. */
+/** Persons have confirmed that the beneficiary is the listed one, and two have closed the case of the payout. */
 async function stopped(claim: PayoutClaim): Promise<unknown> {
-  const { partnerId, beneficiaryId } = claim
+  const { partnerId, beneficiaryId, id, leaseId } = claim
   const now = service.clock.now()
   await service.db.run(sql`
     insert into screening.lists (generation, source, published_at, hash, loaded_at, loaded_by, entries, names, added, changed, removed)
@@ -97,6 +97,15 @@ async function stopped(claim: PayoutClaim): Promise<unknown> {
       detail_sealed, status, cause, generation, opened_at, decided_at, decided_by)
     values (${partnerId}, ${newId()}, 'beneficiary', ${beneficiaryId}, 'name', 'un', '1', 'digest', 100, ${Buffer.from('x')},
       'confirmed', 'name', 1, ${now}, ${now}, 'Sam Staff') on conflict do nothing`)
+  await service.payouts.screened([{ ...claim, status: 'Pending' }])
+  const closing = { partnerId, id, staff: 'Sam Staff', note: 'The authority was told.', action: 'note' } as const
+  const { decisions, db } = service
+  if ((await service.cases.byId(db, partnerId, id))?.resolution === null) {
+    await db.transaction((tx) => decisions.propose(tx, closing))
+    await db.transaction((tx) => decisions.approve(tx, { partnerId, id, staff: 'Kim Staff' }))
+  }
+  await db.run(sql`update payouts.payouts set lease_id = ${leaseId} where partner_id = ${partnerId} and id = ${id}
+    and lease_id is null`)
   return service.payouts.screened([{ ...claim, status: 'Pending' }])
 }
 

@@ -9,7 +9,7 @@ import { sealedLinkTokens } from '../../service/src/modules/checkout/index.ts'
 import { sealedChanges, sealedKyc, sealedNameKeys } from '../../service/src/modules/customers/index.ts'
 import { type Sql, sql } from '../../service/src/postgres/index.ts'
 import { sealedChainKeys, sealedTravelRules } from '../../service/src/rails/index.ts'
-import { sealedHits } from '../../service/src/screening/index.ts'
+import { sealedEarlierNames, sealedHits } from '../../service/src/screening/index.ts'
 import type { Service } from './composition.ts'
 
 const sealedColumns = [
@@ -19,6 +19,7 @@ const sealedColumns = [
   sealedChainKeys,
   sealedChanges,
   sealedHits,
+  sealedEarlierNames,
   sealedKyc,
   sealedLinkTokens,
   sealedMailSecrets,

@@ -176,7 +176,8 @@ async function propose(deps: DecisionsDeps, tx: Tx, proposing: Proposing): Promi
   const misfit = misfitOf(action, row.booked, reportOf(row).debtor?.account, proposing)
   if (misfit !== undefined) throw refuse(misfit)
   const now = deps.clock.now()
-  if (action === 'note') {
+  // To close the case of a payout that is held frees its money.
+  if (action === 'note' && row.kind !== 'sanctions_hold') {
     const end = { resolution: resolutions.note, resolvedBy: staff, note, resolvedAt: now }
     return decide(deps, tx, row, { ...row, ...end }, { kind: 'noted', actor: staff, note })
   }
@@ -214,14 +215,9 @@ async function approve(
   if (isSamePerson(proposedBy, staff)) throw refuse(`${proposedBy} proposed it: another person approves it.`)
   const now = deps.clock.now()
   if (hasExpired(proposedAt, now)) throw refuse('The proposal has expired: propose it again.')
-  const { currency, booked } = row
-  const money = {
-    currency: present(currency, 'a proposal is about money'),
-    amount: present(booked, 'a proposal is about money'),
-  }
   const { note, action } = proposal
   const decided = { kind: 'approved', actor: staff, note } as const
-  await carryOut(deps, tx, row, money, proposal)
+  if (action !== 'note') await carryOut(deps, tx, row, proposal)
   const resolvedBy = `${proposedBy}, approved by ${staff}`
   // The proposal stays while the money is under way: what the bank says of it is about this proposal.
   const changed =
@@ -236,10 +232,11 @@ async function carryOut(
   { ledger, effects }: DecisionsDeps,
   tx: Tx,
   row: store.CaseRow,
-  money: Booked,
   { action, toPartnerId = row.partnerId, customerId, payoutId }: Proposal,
 ): Promise<void> {
-  const { currency, amount } = money
+  const currency = present(row.currency, 'the case has money')
+  const amount = present(row.booked, 'the case has money')
+  const money: Booked = { currency, amount }
   if (action === 'return') return effects.sendBack(tx, row, money, present(row.proposalId, 'it is proposed'))
   if (action === 'fees' || action === 'write-off')
     return ledger.enter(tx, entryOfCase(row, currency, feesTransfer(amount)))

@@ -6,8 +6,8 @@ import { type Currency, dayMs, type Minor } from '../kernel/index.ts'
 export const operatorPartnerId = '00000000-0000-8000-8000-000000000000'
 
 /**
- * Of what settlement and deposits find; `debit.booked` and `oddity` of the port of connectors; what reconciliation finds; and money of a deposit
- * that waits for a decision about a name, or is frozen by one.
+ * Of what settlement and deposits find; `debit.booked` and `oddity` of the port of connectors; what reconciliation finds; money of a deposit
+ * that waits for a decision about a name, or is frozen by one; and a payout that is frozen by one, whose money stays reserved.
  */
 export type CaseKind =
   | 'unknown_payment'

@@ -74,15 +74,19 @@ export const screeningCommands = {
     }
   },
 
-  /** The open ones, oldest first. */
-  'screening hits': async ({ service: { screening } }: Context) => (await allOpen(screening)).map(viewOf),
+  /** The open ones, oldest first, each with every name that its subject has or had. */
+  'screening hits': async ({ service: { screening, screener }, db }: Context) =>
+    Promise.all(
+      (await allOpen(screening)).map(async (hit) => ({ ...viewOf(hit), names: await namesOf(screener, db, hit) })),
+    ),
 
-  /** One hit with every word of it, and the decisions about it. */
-  'screening show': async ({ service: { screening }, db }: Context, options: Options) => {
+  /** One hit with every word of it, every name that its subject has or had, and the decisions about it. */
+  'screening show': async ({ service: { screening, screener }, db }: Context, options: Options) => {
     const { partnerId, id } = keyOf(options)
     const hit = await screening.hit(partnerId, id)
     if (hit === undefined) throw new ConfigError('operator: No such hit.')
-    return { ...hit, decisions: await screening.decisionsOf(db, partnerId, id) }
+    const names = await namesOf(screener, db, hit)
+    return { ...hit, names, decisions: await screening.decisionsOf(db, partnerId, id) }
   },
 
   'screening decide': (context: Context, options: Options) => {
@@ -96,6 +100,13 @@ export const screeningCommands = {
     return refusedInOneLine(async () => viewOf(await changing(context, change, (tx) => screening.decide(tx, deciding))))
   },
 }
+
+/** The present names first. */
+const namesOf = (
+  screener: Context['service']['screener'],
+  tx: Tx,
+  { partnerId, subjectKind: kind, subjectId: id }: Hit,
+) => screener.namesOf(tx, { partnerId, kind, id })
 
 const keyOf = (options: Options) => ({ partnerId: required(options, 'partner'), id: required(options, 'id') })
 

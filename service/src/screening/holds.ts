@@ -3,24 +3,26 @@ import { partnerKey } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { Lists } from './lists.ts'
 import { createMatches } from './names/matches.ts'
-import { scoreMin, type SubjectKey } from './rules.ts'
+import { accountKey, type HoldKey, scoreMin, type SubjectKey } from './rules.ts'
 import { statesOf, type SubjectState } from './store-holds.ts'
 import { currentGeneration } from './store-lists.ts'
 
 /**
- * `unscreened`: the present names were not compared with a list yet. `open`: a person decides about a hit. `confirmed`: it is the
- * listed one.
+ * `unscreened`: a name was not compared with a list yet. `open`: a person decides about a hit. `confirmed`: it is the listed one.
  */
 export type Hold = 'unscreened' | 'open' | 'confirmed'
 
 /** The holds by key; a subject without one lets payments go on. Nothing is held as long as no list was loaded. */
-export type HoldsOf = (keys: readonly SubjectKey[]) => Promise<(key: SubjectKey) => Hold | undefined>
+export type HoldsOf = (keys: readonly HoldKey[]) => Promise<(key: HoldKey) => Hold | undefined>
 
 /** Money that has come in for a customer, or for the partner itself. */
 export type ScreenedCredit = {
+  readonly partnerId: string
   readonly customer: SubjectKey | undefined
   /** Empty: the bank does not say who paid. */
   readonly payerName: string
+  /** From where it was paid. A confirmed hit about the account holds it, whatever the payer is called. Empty: the bank does not say. */
+  readonly payerAccount: string
   /** The payer of money that waits, whose name is a subject by now. Undefined: the name is compared here. */
   readonly payer: SubjectKey | undefined
 }
@@ -28,7 +30,7 @@ export type ScreenedCredit = {
 /** The hold of each credit, in their order. One statement. */
 export type HoldsOfCredits = (tx: Tx, credits: readonly ScreenedCredit[]) => Promise<readonly (Hold | undefined)[]>
 
-const keyOf = ({ partnerId, kind, id }: SubjectKey): string => partnerKey(partnerId, `${kind} ${id}`)
+const keyOf = ({ partnerId, kind, id }: HoldKey): string => partnerKey(partnerId, `${kind} ${id}`)
 
 export const createHoldsOf =
   (db: Database): HoldsOf =>
@@ -42,7 +44,11 @@ export const createHoldsOf =
 export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>): HoldsOfCredits {
   const matches = createMatches(scoreMin)
   return async (tx, credits) => {
-    const keys = credits.flatMap(({ customer, payer }) => [customer, payer].filter((key) => key !== undefined))
+    const accountOf = ({ partnerId, payerAccount }: ScreenedCredit): HoldKey | undefined =>
+      payerAccount === '' ? undefined : { partnerId, kind: 'account', id: accountKey(payerAccount) }
+    const keys = credits.flatMap((credit) =>
+      [credit.customer, credit.payer, accountOf(credit)].filter((key) => key !== undefined),
+    )
     const states = keys.length === 0 ? [] : await statesOf(tx, keys)
     const [first] = states
     const newest = first === undefined ? await currentGeneration(tx) : (first.newest ?? 0)
@@ -53,10 +59,13 @@ export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>): HoldsOf
       return matches(known, name) ? 'open' : undefined
     }
     const holdOf = holdsIn(states)
-    return credits.map(({ customer, payer, payerName }) => {
+    return credits.map((credit) => {
+      const { customer, payer, payerName } = credit
       // Money that waits goes on by a decision only, also in a database that has no lists: its partner came from another one.
       if (payer === undefined && newest === 0) return undefined
       const ofPayer = payer === undefined ? holdOfName(payerName) : holdOf(payer)
+      const account = accountOf(credit)
+      if (account !== undefined && holdOf(account) === 'confirmed') return 'confirmed'
       return worst([customer && holdOf(customer), ofPayer])
     })
   }
@@ -66,10 +75,10 @@ export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>): HoldsOf
 export const worst = (holds: readonly (Hold | undefined)[]): Hold | undefined =>
   (['confirmed', 'open', 'unscreened'] as const).find((each) => holds.includes(each))
 
-function holdsIn(found: readonly SubjectState[]): (key: SubjectKey) => Hold | undefined {
+function holdsIn(found: readonly SubjectState[]): (key: HoldKey) => Hold | undefined {
   const states = new Map(found.map((state) => [keyOf(state), holdOfState(state)]))
-  // Written before there were lists, and not swept yet.
-  return (key) => (states.has(keyOf(key)) ? states.get(keyOf(key)) : 'unscreened')
+  // A subject without a state was written before there were lists, and is not swept yet.
+  return (key) => (key.kind === 'account' || states.has(keyOf(key)) ? states.get(keyOf(key)) : 'unscreened')
 }
 
 function holdOfState({ isConfirmed, isOpen, isScreened }: SubjectState): Hold | undefined {

@@ -2,15 +2,25 @@
  * Screening: names of customers, owners and beneficiaries against the sanctions lists of the UN, the EU and OFAC. README.md has how
  * names are compared.
  *
- * Tables: screening.lists, screening.entries (of no partner); screening.subjects, screening.sweeps, screening.hits,
- * screening.decisions. Invariants: a list is loaded whole or not at all. The transaction that writes a name makes it due. What was
- * screened against an older list is due again. One hit per name and entry stands at a time; it stands, with its decision, until the
- * name or the entry changes. Decisions are added and never changed.
+ * Tables: screening.lists, screening.entries (of no partner); screening.subjects, screening.earlier_names, screening.sweeps,
+ * screening.hits, screening.decisions. Invariants: a list is loaded whole or not at all. The transaction that writes a name makes it due,
+ * and keeps the name that it replaces. What was screened against an older list is due again. One hit per name and entry stands at a time.
+ * An open or a confirmed hit ends only by a decision of persons. Decisions are added and never changed.
  */
 export { type Hold, type ScreenedCredit, worst } from './holds.ts'
 export { readSanctionsList } from './lists/read.ts'
 export type { SanctionsList } from './lists/entry.ts'
-export { outcomes, type SubjectKey, type SubjectKind, type SubjectName, type SweptKind } from './rules.ts'
+export {
+  accountKey,
+  type HoldKey,
+  outcomes,
+  type Subject,
+  type SubjectKey,
+  type SubjectKind,
+  type SubjectName,
+  type SweptKind,
+} from './rules.ts'
 export { createScreener, type Screener, type ScreenerDeps } from './screener.ts'
 export { createScreening, type Hit, type Screening } from './service.ts'
+export { sealedEarlierNames } from './store-names.ts'
 export { sealedHits } from './store-sealed.ts'

@@ -1,4 +1,4 @@
-/** Pure: what is a hit, how hits change when a name or a list does, and who decides. */
+/** Pure: what is a hit, how hits change with names and lists, and who decides. */
 import { dayMs } from '../kernel/index.ts'
 import type { ListSource } from './lists/entry.ts'
 import type { Match } from './names/index-of-names.ts'
@@ -15,15 +15,24 @@ const proposalMsMax = 7 * dayMs
 export type SubjectKind = SweptKind | 'payer'
 export type SweptKind = 'customer' | 'beneficiary'
 export type SubjectKey = { readonly partnerId: string; readonly kind: SubjectKind; readonly id: string }
+/** `account`: an IBAN, a wallet or another number, whoever has it. Its id is `accountKey`. */
+export type HoldKey = SubjectKey | { readonly partnerId: string; readonly kind: 'account'; readonly id: string }
+
+/** The account as it is compared: banks and requests write it with spaces and in either case. */
+export const accountKey = (account: string): string => account.replaceAll(/\s/g, '').toUpperCase()
 
 /** A name of a subject, and which one it is: `fullName`, `owner2`, `name`. */
 export type SubjectName = { readonly role: string; readonly name: string }
 
+/** What a module knows of a subject. Without names: there is no such subject. `account`: null if it has none of its own. */
+export type Subject = { readonly names: readonly SubjectName[]; readonly account: string | null }
+
 export const outcomes = ['clear', 'confirm'] as const
 export type Outcome = (typeof outcomes)[number]
 export const statusAfter = { clear: 'cleared', confirm: 'confirmed' } as const satisfies Record<Outcome, HitStatus>
-/** `gone`: the name or the entry changed before a person decided. */
+/** `gone`: the entry changed before a person decided, and another hit took the place of this one. */
 export type HitStatus = 'open' | 'cleared' | 'confirmed' | 'gone'
+/** `name_changed`: only of hits that ended before names were kept. */
 export type EndReason = 'entry_removed' | 'entry_changed' | 'name_changed'
 
 /** An entry of a list, as it stands in the index. */
@@ -42,6 +51,7 @@ export type StandingHit = IndexedEntry & {
   readonly role: string
   /** As it was screened. */
   readonly name: string
+  readonly status: HitStatus
 }
 
 export type HitChanges<Hit> = {
@@ -49,30 +59,32 @@ export type HitChanges<Hit> = {
   readonly opened: readonly { readonly found: FoundMatch; readonly replaces: Hit | undefined }[]
 }
 
-const keyOf = (role: string, { source, entryId }: IndexedEntry): string => `${role} ${source} ${entryId}`
+/** The names of a subject, each once in its role. Of equal ones the first stays. */
+export const distinctNames = (names: readonly SubjectName[]): readonly SubjectName[] =>
+  [...Map.groupBy(names, nameKey).values()].flatMap(([first]) => first ?? [])
+
+const nameKey = ({ role, name }: SubjectName): string => `${role} ${plainName(name)}`
+const keyOf = (name: SubjectName, { source, entryId }: IndexedEntry): string => `${nameKey(name)} ${source} ${entryId}`
 
 /**
- * A hit stands, with its decision, as long as the name and the entry are the same. If one of them has changed, the hit ends; if the
- * name still matches, a new one takes its place, about which a person decides again.
+ * A hit is about one name and one entry, and a subject keeps the names that it had: a new name has hits of its own, and ends none. If the
+ * entry has changed, a decision to clear ends, and so does an open hit if another one takes its place. Nothing else ends a hit that is
+ * open or confirmed: persons decide.
  */
 export function changesOf<Hit extends StandingHit>(
   standing: readonly Hit[],
   found: readonly FoundMatch[],
-  names: readonly SubjectName[],
   digestOf: (entry: IndexedEntry) => string | undefined,
 ): HitChanges<Hit> {
-  const nameOf = new Map(names.map(({ role, name }) => [role, plainName(name)]))
-  const foundByKey = new Map(found.map((one) => [keyOf(one.role, one.match.entry), one]))
+  const foundByKey = new Map(found.map((one) => [keyOf(one, one.match.entry), one]))
   const ended = standing.flatMap((hit): readonly { readonly hit: Hit; readonly reason: EndReason }[] => {
     const digest = digestOf(hit)
-    if (digest === undefined) return [{ hit, reason: 'entry_removed' }]
-    if (nameOf.get(hit.role) !== plainName(hit.name)) return [{ hit, reason: 'name_changed' }]
-    return digest === hit.digest ? [] : [{ hit, reason: 'entry_changed' }]
+    const isReplaced = hit.status === 'open' && foundByKey.has(keyOf(hit, hit))
+    if (digest === hit.digest || (hit.status !== 'cleared' && !isReplaced)) return []
+    return [{ hit, reason: digest === undefined ? 'entry_removed' : 'entry_changed' }]
   })
-  const endedByKey = new Map(ended.map(({ hit }) => [keyOf(hit.role, hit), hit]))
-  const kept = new Set(
-    standing.filter((hit) => !ended.some((end) => end.hit === hit)).map((hit) => keyOf(hit.role, hit)),
-  )
+  const endedByKey = new Map(ended.map(({ hit }) => [keyOf(hit, hit), hit]))
+  const kept = new Set(standing.filter((hit) => !ended.some((end) => end.hit === hit)).map((hit) => keyOf(hit, hit)))
   const opened = [...foundByKey].flatMap(([key, one]) =>
     kept.has(key) ? [] : [{ found: one, replaces: endedByKey.get(key) }],
   )

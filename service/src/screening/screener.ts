@@ -8,7 +8,19 @@ import type { Database, Tx } from '../postgres/index.ts'
 import { openDetail, sealDetail } from './details.ts'
 import type { Lists, SearchedEntry, Snapshot } from './lists.ts'
 import type { Match } from './names/index-of-names.ts'
-import { changesOf, scoreMin, type StandingHit, type SubjectKey, type SubjectName, type SweptKind } from './rules.ts'
+import { createMatches } from './names/matches.ts'
+import { readEarlierNames } from './earlier-names.ts'
+import {
+  accountKey,
+  changesOf,
+  distinctNames,
+  scoreMin,
+  type StandingHit,
+  type Subject,
+  type SubjectKey,
+  type SubjectName,
+  type SweptKind,
+} from './rules.ts'
 import * as hitStore from './store-hits.ts'
 import * as store from './store.ts'
 
@@ -19,8 +31,8 @@ export type ScreenerDeps = {
   readonly sealer: Sealer
   readonly lists: Pick<Lists, 'snapshot' | 'generation'>
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-  /** The names of a subject as they are stored now. Empty: there is no such subject. */
-  readonly namesOf: (tx: Tx, key: SubjectKey) => Promise<readonly SubjectName[]>
+  /** A subject as it is stored now. */
+  readonly subjectOf: (tx: Tx, key: SubjectKey) => Promise<Subject>
   /** The ids of a partner's customers or beneficiaries behind one of them, in their order. */
   readonly idsAfter: (
     tx: Tx,
@@ -42,6 +54,8 @@ export type Screener = {
   readonly screenStep: () => Promise<number>
   /** Adds subjects that no request has added: those from before this version, or of a process of the version before. */
   readonly sweepStep: () => Promise<number>
+  /** Every name that a subject has or had, the present ones first. */
+  readonly namesOf: (tx: Tx, key: SubjectKey) => Promise<readonly SubjectName[]>
 }
 
 export function createScreener(deps: ScreenerDeps): Screener {
@@ -49,7 +63,9 @@ export function createScreener(deps: ScreenerDeps): Screener {
   /** Partners whose sweep has ended, of the generation in `sweptAt`. */
   const swept = new Set<string>()
   let sweptAt = 0
+  const matches = createMatches(scoreMin)
   return {
+    namesOf: async (tx, key) => (await readSubject(deps, tx, key)).names,
     screenStep: async () => {
       const snapshot = await lists.snapshot()
       if (snapshot === undefined) return 0
@@ -67,7 +83,7 @@ export function createScreener(deps: ScreenerDeps): Screener {
         const claims = await store.claimSubjects(db, partnerId, lease, claim)
         claimed += claims.length
         for (const one of claims)
-          await screen(deps, one, snapshot).catch((error: unknown) =>
+          await screen(deps, one, snapshot, matches).catch((error: unknown) =>
             log.error(
               { err: error, partnerId, kind: one.kind, subjectId: one.id },
               'screening failed; it is due again',
@@ -96,12 +112,25 @@ export function createScreener(deps: ScreenerDeps): Screener {
 type Found = SubjectName & { readonly match: Match<SearchedEntry> }
 type Standing = StandingHit & { readonly row: hitStore.HitRow }
 
-async function screen(deps: ScreenerDeps, claim: store.ClaimedSubject, snapshot: Snapshot): Promise<void> {
+/** A rename meanwhile makes the subject due again, so that none of two statements has to see it. */
+async function readSubject({ subjectOf, sealer }: ScreenerDeps, tx: Tx, key: SubjectKey): Promise<Subject> {
+  const { names, account } = await subjectOf(tx, key)
+  return { names: distinctNames([...names, ...(await readEarlierNames(tx, sealer, key))]), account }
+}
+
+async function screen(
+  deps: ScreenerDeps,
+  claim: store.ClaimedSubject,
+  snapshot: Snapshot,
+  matches: ReturnType<typeof createMatches>,
+): Promise<void> {
   const { db, clock, log, sealer } = deps
   const { partnerId, kind, id } = claim
-  const names = await deps.namesOf(db, claim)
+  const { names, account } = await readSubject(deps, db, claim)
   const found: Found[] = []
   for (const name of names) {
+    // Most names match nothing, which is remembered: each new name of a subject is screened with all that it had.
+    if (!matches(snapshot, name.name)) continue
     found.push(...snapshot.index.search(name.name, scoreMin).map((match) => ({ ...name, match })))
     await pause()
   }
@@ -109,20 +138,26 @@ async function screen(deps: ScreenerDeps, claim: store.ClaimedSubject, snapshot:
     const now = clock.now()
     if ((await store.recordScreened(tx, claim, snapshot.generation, now)) === 0) return
     const standing = (await hitStore.lockStandingHits(tx, claim)).map((row): Standing => {
-      const { id: hitId, role, source, entryId, entryDigest: digest } = row
-      return { id: hitId, role, source, entryId, digest, name: openDetail(sealer, row).name, row }
+      const { entryDigest: digest } = row
+      return { ...row, digest, name: openDetail(sealer, row).name, row }
     })
-    const changes = changesOf(standing, found, names, snapshot.digestOf)
+    const changes = changesOf(standing, found, snapshot.digestOf)
     for (const { hit, reason } of changes.ended) {
       const status = hit.row.status === 'open' ? 'gone' : hit.row.status
       const ended = { endedGeneration: snapshot.generation, endedAt: now, endReason: reason }
       await hitStore.updateHit(tx, { ...hit.row, ...withoutProposal, ...ended, status })
     }
-    for (const opened of changes.opened)
-      await hitStore.insertHit(
-        tx,
-        newHit(sealer, claim, opened.found as Found, opened.replaces?.id ?? null, snapshot, now),
+    const rows: hitStore.HitRow[] = standing.map(({ row }) => row)
+    for (const { found: one, replaces } of changes.opened) {
+      const row = newHit(sealer, claim, one as Found, replaces?.id ?? null, snapshot, now)
+      const same = rows.filter(
+        ({ role, source, entryId }) => role === row.role && source === row.source && entryId === row.entryId,
       )
+      const nameNumber = 1 + Math.max(-1, ...same.map((other) => other.nameNumber))
+      const numbered = { ...row, nameNumber, account: account === null ? null : accountKey(account) }
+      rows.push(numbered)
+      await hitStore.insertHit(tx, numbered)
+    }
     const { length } = changes.opened
     if (length > 0)
       tx.afterCommit(() =>
@@ -140,7 +175,7 @@ function newHit(
   replaces: string | null,
   { generation }: Snapshot,
   now: Date,
-): hitStore.HitRow {
+): Omit<hitStore.HitRow, 'nameNumber' | 'account'> {
   const { partnerId, kind: subjectKind, id: subjectId } = claim
   const { entry, listedName, isReordered, words, score } = match
   const { reference, kind, births, programmes } = entry

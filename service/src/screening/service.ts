@@ -4,7 +4,8 @@ import type { Database, Tx } from '../postgres/index.ts'
 import { createDecide, type Deciding } from './decisions.ts'
 import { type HitDetail, openDetail } from './details.ts'
 import { createLists, type Lists } from './lists.ts'
-import type { SubjectKey } from './rules.ts'
+import { keepEarlierNames } from './earlier-names.ts'
+import type { SubjectKey, SubjectName } from './rules.ts'
 import { createHoldsOf, createHoldsOfCredits, type HoldsOf, type HoldsOfCredits } from './holds.ts'
 import { oldestDueSubject, oldestOpenHit } from './store-ages.ts'
 import * as hitStore from './store-hits.ts'
@@ -14,11 +15,14 @@ export type Hit = Omit<hitStore.HitRow, 'detailSealed'> & HitDetail
 
 export type Screening = {
   readonly lists: Lists
-  /** The names of a customer or a beneficiary were written: they are screened soon. Joins the transaction that writes them. */
-  readonly request: (tx: Tx, key: SubjectKey) => Promise<void>
+  /**
+   * The names of a customer or a beneficiary were written: they are screened soon, together with those that they replace (`before`).
+   * Joins the transaction that writes them, behind the lock of their row.
+   */
+  readonly request: (tx: Tx, key: SubjectKey, before?: readonly SubjectName[]) => Promise<void>
   /** When these names were last compared with lists; null: never. */
   readonly screenedAt: (tx: Tx, key: SubjectKey) => Promise<Date | null>
-  /** Erases what is known of these subjects, with the hits and their decisions. */
+  /** Erases what is known of these subjects, with the hits and their decisions. One with an open or a confirmed hit stays. */
   readonly forget: typeof store.forgetSubjects
   /** Whether these names let a payment go on. */
   readonly holdsOf: HoldsOf
@@ -62,7 +66,10 @@ export function createScreening(deps: {
   const decide = createDecide({ clock })
   return {
     lists,
-    request: (tx, key) => store.requestScreening(tx, key, clock.now()),
+    request: async (tx, key, before = []) => {
+      if (before.length > 0) await keepEarlierNames(tx, deps, key, before)
+      await store.requestScreening(tx, key, clock.now())
+    },
     screenedAt: async (tx, key) => (await store.screenedAt(tx, key))?.screenedAt ?? null,
     forget: store.forgetSubjects,
     holdsOf: createHoldsOf(db),

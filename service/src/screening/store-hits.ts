@@ -9,6 +9,10 @@ export type HitRow = {
   readonly subjectKind: SubjectKind
   readonly subjectId: string
   readonly role: string
+  /** Which one of the names that the role had, of those that match the entry. */
+  readonly nameNumber: number
+  /** As `accountKey`. Null: a customer, or the bank does not say. */
+  readonly account: string | null
   readonly source: ListSource
   readonly entryId: string
   readonly entryDigest: string
@@ -29,16 +33,16 @@ export type HitRow = {
   readonly proposedAt: Date | null
 }
 
-const columns = sql`partner_id, id, subject_kind, subject_id, role, source, entry_id, entry_digest, score, detail_sealed,
+const columns = sql`partner_id, id, subject_kind, subject_id, role, name_number, account, source, entry_id, entry_digest, score, detail_sealed,
   status, cause, generation, replaces, opened_at, decided_at, decided_by, ended_generation, ended_at, end_reason,
   proposal, proposed_by, proposed_at`
 
 export async function insertHit(tx: Tx, row: HitRow): Promise<void> {
   await tx.run(sql`/* screening.insertHit */
-    insert into screening.hits (partner_id, id, subject_kind, subject_id, role, source, entry_id, entry_digest, score,
-      detail_sealed, status, cause, generation, replaces, opened_at)
-    values (${row.partnerId}, ${row.id}, ${row.subjectKind}, ${row.subjectId}, ${row.role}, ${row.source}, ${row.entryId},
-      ${row.entryDigest}, ${row.score}, ${row.detailSealed}, ${row.status}, ${row.cause}, ${row.generation},
+    insert into screening.hits (partner_id, id, subject_kind, subject_id, role, name_number, account, source, entry_id,
+      entry_digest, score, detail_sealed, status, cause, generation, replaces, opened_at)
+    values (${row.partnerId}, ${row.id}, ${row.subjectKind}, ${row.subjectId}, ${row.role}, ${row.nameNumber},
+      ${row.account}, ${row.source}, ${row.entryId}, ${row.entryDigest}, ${row.score}, ${row.detailSealed}, ${row.status}, ${row.cause}, ${row.generation},
       ${row.replaces}, ${row.openedAt})`)
 }
 

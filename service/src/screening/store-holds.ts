@@ -1,12 +1,9 @@
 /** The statement that asks whether the names of a payment let it go on. */
 import { ofPartners, sql, type Tx } from '../postgres/index.ts'
-import type { SubjectKey, SubjectKind } from './rules.ts'
+import type { HoldKey } from './rules.ts'
 
-export type SubjectState = {
-  readonly partnerId: string
-  readonly kind: SubjectKind
-  readonly id: string
-  /** The present names were compared with a list. */
+export type SubjectState = HoldKey & {
+  /** The names were compared with a list since one was written. */
   readonly isScreened: boolean
   readonly isOpen: boolean
   readonly isConfirmed: boolean
@@ -14,21 +11,32 @@ export type SubjectState = {
   readonly newest: number | null
 }
 
-/** Of the subjects that there are. */
-export function statesOf(tx: Tx, keys: readonly SubjectKey[]): Promise<readonly SubjectState[]> {
+/**
+ * The states of the subjects that exist, and of the accounts that a hit is about. An open hit about a payer holds no account, because
+ * payment institutions pay for many from one.
+ */
+export function statesOf(tx: Tx, keys: readonly HoldKey[]): Promise<readonly SubjectState[]> {
+  const partnerIds = keys.map(({ partnerId }) => partnerId)
+  const accounts = keys.filter(({ kind }) => kind === 'account').map(({ id }) => id)
+  const subjects = keys.filter(({ kind }) => kind !== 'account')
+  const newest = sql`left join (select generation from screening.lists order by generation desc limit 1) as newest on true`
   return tx.rows<SubjectState>(sql`/* screening.statesOf */
-    select subject.partner_id, subject.kind, subject.id, subject.generation > 0 as is_screened,
+    select subject.partner_id, subject.kind, subject.id::text, subject.generation > 0 as is_screened,
       max(newest.generation) as newest,
       coalesce(bool_or(hit.status = 'open'), false) as is_open,
       coalesce(bool_or(hit.status = 'confirmed'), false) as is_confirmed
     from screening.subjects subject left join screening.hits hit
       on hit.partner_id = subject.partner_id and hit.subject_kind = subject.kind and hit.subject_id = subject.id
       and hit.ended_at is null
-      left join (select generation from screening.lists order by generation desc limit 1) as newest on true
-    where ${ofPartners(
-      keys.map(({ partnerId }) => partnerId),
-      sql`subject.partner_id`,
-    )} and subject.kind = any(${[...new Set(keys.map(({ kind }) => kind))]}::text[])
-      and subject.id = any(${keys.map(({ id }) => id)}::uuid[])
-    group by subject.partner_id, subject.kind, subject.id`)
+      ${newest}
+    where ${ofPartners(partnerIds, sql`subject.partner_id`)}
+      and subject.kind = any(${[...new Set(subjects.map(({ kind }) => kind))]}::text[])
+      and subject.id = any(${subjects.map(({ id }) => id)}::uuid[])
+    group by subject.partner_id, subject.kind, subject.id
+    union all
+    select hit.partner_id, 'account', hit.account, true, max(newest.generation),
+      bool_or(hit.status = 'open' and hit.subject_kind = 'beneficiary'), bool_or(hit.status = 'confirmed')
+    from screening.hits hit ${newest}
+    where ${ofPartners(partnerIds, sql`hit.partner_id`)} and hit.account = any(${accounts}::text[]) and hit.ended_at is null
+    group by hit.partner_id, hit.account`)
 }

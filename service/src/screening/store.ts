@@ -72,11 +72,21 @@ export function recordScreened(tx: Tx, claim: ClaimedSubject, generation: number
     where partner_id = ${claim.partnerId} and kind = ${claim.kind} and id = ${claim.id} and lease_id = ${claim.leaseId}`)
 }
 
-/** Of an erased customer or its beneficiaries: hits, their decisions, and that the names were screened. */
-export async function forgetSubjects(tx: Tx, partnerId: string, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return
+/**
+ * Erases what is known of an erased customer, its beneficiaries or payers: names, hits, their decisions, and that they were screened. A
+ * subject with an open or a confirmed hit stays: persons have not decided, or its money is frozen.
+ */
+export async function forgetSubjects(tx: Tx, partnerId: string, given: readonly string[]): Promise<void> {
+  if (given.length === 0) return
+  const held = await tx.rows<{ subjectId: string }>(sql`/* screening.forgetSubjects */
+    select subject_id from screening.hits
+    where partner_id = ${partnerId} and subject_id = any(${given}::uuid[]) and ended_at is null
+      and status in ('open', 'confirmed') for update`)
+  const ids = given.filter((id) => !held.some(({ subjectId }) => subjectId === id))
   await tx.run(sql`/* screening.forgetSubjects */
     delete from screening.subjects where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
+  await tx.run(sql`/* screening.forgetSubjects */
+    delete from screening.earlier_names where partner_id = ${partnerId} and subject_id = any(${ids}::uuid[])`)
   await tx.run(sql`/* screening.forgetSubjects */
     delete from screening.decisions where partner_id = ${partnerId} and hit_id = any(array(
       select id from screening.hits where partner_id = ${partnerId} and subject_id = any(${ids}::uuid[])))`)

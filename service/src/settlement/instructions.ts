@@ -88,13 +88,14 @@ function createLoggedBreaker({ log }: SettlementDeps, { id }: Connector): Breake
 /** Never throws: what fails is due again when its lease ends. */
 async function submit(bank: Bank, claims: readonly PayoutClaim[]): Promise<void> {
   const { payouts } = bank.deps
-  const cleared = await screened(bank, claims)
+  const { cleared, attempted } = await screened(bank, claims)
   const attempts = await eachOrLog(bank, cleared, (claim) => payouts.recordAttempt(claim))
   const first = attempts.filter(({ sendAttempts }) => sendAttempts === 1)
   const again = attempts.filter(({ sendAttempts }) => sendAttempts > 1 && sendAttempts <= attemptsTogetherMax)
   const alone = attempts.filter(({ sendAttempts }) => sendAttempts > attemptsTogetherMax)
   // One limit for all calls of a set, so that it ends before its lease; and one call at a time, as the connector's limits say.
   const endsAt = endOfCall(bank.connector)
+  await carry(bank, attempted, enquire, endsAt)
   await carry(bank, first, instruct, endsAt)
   for (const retried of [again, ...alone.map((attempt) => [attempt])])
     await carry(bank, retried, enquireAndResubmit, endsAt)
@@ -106,11 +107,11 @@ async function screened({ deps: { payouts, log }, connector }: Bank, claims: rea
     return await payouts.screened(claims)
   } catch (error) {
     log.error({ err: error, connector: connector.id, count: claims.length }, 'payouts not screened')
-    return []
+    return { cleared: [], attempted: [] }
   }
 }
 
-type Call = (bank: Bank, attempts: readonly PayoutClaim[], endsAt: number) => Promise<void>
+type Call = (bank: Bank, attempts: readonly PayoutClaim[], endsAt: number) => Promise<unknown>
 
 /**
  * Makes the calls for `attempts`. If the bank does not answer, or the time of the set is over, all outcomes that are not
@@ -152,16 +153,21 @@ async function instruct(bank: Bank, attempts: readonly PayoutClaim[], endsAt: nu
 /** The bank may have the instructions of earlier attempts. A payout without an attempt left fails if the bank has nothing. */
 async function enquireAndResubmit(bank: Bank, attempts: readonly PayoutClaim[], endsAt: number): Promise<void> {
   const { payouts } = bank.deps
+  const absent = await enquire(bank, attempts, endsAt)
+  const left = await eachOrLog(bank, absent, async (attempt) =>
+    (await payouts.failAfterLastAttempt(attempt)) ? undefined : attempt,
+  )
+  if (left.length > 0) await instruct(bank, left, endsAt)
+}
+
+/** Records what the bank has, and answers what it does not have. */
+async function enquire(bank: Bank, attempts: readonly PayoutClaim[], endsAt: number): Promise<readonly PayoutClaim[]> {
   const found = await find(bank, attempts, endsAt)
   await record(
     bank,
     [...found].map(([attempt, outcome]) => ({ attempt, outcome })),
   )
-  const absent = attempts.filter((attempt) => !found.has(attempt))
-  const left = await eachOrLog(bank, absent, async (attempt) =>
-    (await payouts.failAfterLastAttempt(attempt)) ? undefined : attempt,
-  )
-  if (left.length > 0) await instruct(bank, left, endsAt)
+  return attempts.filter((attempt) => !found.has(attempt))
 }
 
 async function find(

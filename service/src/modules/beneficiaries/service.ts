@@ -2,7 +2,7 @@
 import { notFound, type Page } from '../../api/index.ts'
 import { newId, partnerKey, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
-import type { Screening, SubjectName } from '../../screening/index.ts'
+import type { Screening, Subject } from '../../screening/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { type BicDirectory, checkBic, createBicDirectory } from './bics.ts'
 import {
@@ -49,8 +49,8 @@ export type Beneficiaries = Verifications & {
     partnerId: string,
     id: string,
   ) => Promise<Pick<Beneficiary, 'country' | 'vasp'> | undefined>
-  /** For screening: the name, also of a removed beneficiary, because a payout to it may be under way. Empty: there is none. */
-  readonly namesOf: (tx: Tx, partnerId: string, id: string) => Promise<readonly SubjectName[]>
+  /** For screening: the name and the account, also of a removed beneficiary, because a payout to it may be under way. */
+  readonly subjectOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
   /** For screening: ids of the partner's beneficiaries behind one of them, in their order; also of removed ones. */
   readonly idsAfter: (tx: Tx, partnerId: string, afterId: string, idsMax: number) => Promise<readonly string[]>
   /** For batches of payouts, by `partnerKey(partnerId, id)`: one that is unknown, removed or another's is not among them. */
@@ -132,9 +132,9 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     eraseOf: store.eraseOf,
     eraseVerifications,
     byIbans: (partnerId, customerId, ibans) => store.byIbans(db, partnerId, customerId, ibans),
-    namesOf: async (tx, partnerId, id) => {
+    subjectOf: async (tx, partnerId, id) => {
       const row = await store.nameById(tx, partnerId, id)
-      return row === undefined ? [] : [{ role: 'name', name: row.name }]
+      return { names: row === undefined ? [] : namesOf(row), account: row?.iban ?? row?.walletAddress ?? null }
     },
     idsAfter: store.idsAfter,
     payeesByIds: async (tx, keys) => {
@@ -144,6 +144,8 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     },
   }
 }
+
+const namesOf = ({ name }: Pick<Beneficiary, 'name'>) => [{ role: 'name', name }]
 
 /** The row is locked, so that a new name and what was known about the earlier one change together. */
 function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiaries['update'] {
@@ -158,7 +160,7 @@ function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiarie
       const row = await store.update(tx, partnerId, id, { alias, name, namedAt }, now)
       const beneficiary = present(row, 'the lock keeps the beneficiary')
       if (namedAt !== null) await requestRenewal(tx, partnerId, beneficiary, before.name, now)
-      if (name !== null) await screening.request(tx, { partnerId, kind: 'beneficiary', id })
+      if (namedAt !== null) await screening.request(tx, { partnerId, kind: 'beneficiary', id }, namesOf(before))
       return beneficiary
     })
   }

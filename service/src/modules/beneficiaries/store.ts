@@ -157,9 +157,13 @@ export function partyById(
 }
 
 /** Also of a removed beneficiary. */
-export function nameById(tx: Tx, partnerId: string, id: string): Promise<Pick<Beneficiary, 'name'> | undefined> {
+export function nameById(
+  tx: Tx,
+  partnerId: string,
+  id: string,
+): Promise<Pick<Beneficiary, 'name' | 'iban' | 'walletAddress'> | undefined> {
   return tx.row(sql`/* beneficiaries.nameById */
-    select name from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
+    select name, iban, wallet_address from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
 }
 
 /** In their order, behind one of them; also removed ones. */

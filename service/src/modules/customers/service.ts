@@ -4,7 +4,7 @@ import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
 import { type Clock, type Log, newId, partnerKey, randomText, type Sealer } from '../../kernel/index.ts'
 import type { AccountState } from '../../ledger/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
-import type { Screening, SubjectName } from '../../screening/index.ts'
+import type { Screening, Subject } from '../../screening/index.ts'
 import { type Actor, type Change, createHistory, type History } from './history.ts'
 import { createKycSealer, type KycSealer, refKind } from './kyc.ts'
 import { createList, type CustomerList } from './list.ts'
@@ -80,8 +80,8 @@ export type Customers = {
    * nothing. Refuses: not_found, account_blocked (it is closed).
    */
   readonly setAccountState: (tx: Tx, partnerId: string, id: string, state: AccountState) => Promise<AccountState>
-  /** For screening: the names of the customer and of its owners. Empty if there is no such customer. */
-  readonly namesOf: (tx: Tx, partnerId: string, id: string) => Promise<readonly SubjectName[]>
+  /** For screening: the names of the customer and of its owners. */
+  readonly subjectOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
   /** For screening: ids of the partner's customers behind one of them, in their order. */
   readonly idsAfter: (tx: Tx, partnerId: string, afterId: string, idsMax: number) => Promise<readonly string[]>
   /** For filters: the guid of a guid or serviceId, also of an erased customer. Undefined: no such customer. Does not open KYC. */
@@ -220,9 +220,9 @@ export function createCustomers(deps: CustomersDeps): Customers {
     payersByIds: payersBy({}),
     heldPayersByIds: payersBy({ held: true }),
     setAccountState,
-    namesOf: async (tx, partnerId, id) => {
+    subjectOf: async (tx, partnerId, id) => {
       const row = await store.byRef(tx, partnerId, { kind: 'guid', value: id }, {})
-      return row === undefined ? [] : screenedNames(toCustomer(kycSealer, partnerId, row).kyc)
+      return { names: row === undefined ? [] : screenedNames(toCustomer(kycSealer, partnerId, row).kyc), account: null }
     },
     idsAfter: store.idsAfter,
     idOf: idBy({ erased: true }),
@@ -311,8 +311,9 @@ function updateCustomer(
         changedAt: updatedAt,
         by,
       })
-      const isRenamed = JSON.stringify(screenedNames(kyc)) !== JSON.stringify(screenedNames(kycBefore))
-      if (isRenamed) await screening.request(tx, { partnerId, kind: 'customer', id: row.id })
+      const namesBefore = screenedNames(kycBefore)
+      const isRenamed = JSON.stringify(screenedNames(kyc)) !== JSON.stringify(namesBefore)
+      if (isRenamed) await screening.request(tx, { partnerId, kind: 'customer', id: row.id }, namesBefore)
       return { ...after, kyc }
     })
   }

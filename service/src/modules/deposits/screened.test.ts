@@ -212,7 +212,7 @@ test('the same report again changes nothing while the money waits', async () => 
   assert.deepEqual(await moneyOf(partnerId), waiting)
 })
 
-test('a list without the entry lets the money go on', async () => {
+test('a list without the entry ends no hit: the money goes on by a decision', async () => {
   const list = await sampleList()
   const { partnerId } = await held()
   await screenAll(service)
@@ -224,6 +224,9 @@ test('a list without the entry lets the money go on', async () => {
     look(),
   ])
   await screenAll(service)
+  await look()
+  assert.deepEqual(await moneyOf(partnerId), waiting)
+  await decideAll(service, partnerId, 'clear')
   await look()
   assert.deepEqual(await moneyOf(partnerId), credited)
   const later = new Date(next.getTime() + 24 * 3600 * secondMs)

@@ -3,7 +3,7 @@ import { after, secondMs } from '../../kernel/index.ts'
 import type { Applied } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { IncomingDebtor } from '../../rails/index.ts'
-import type { Hold, ScreenedCredit, SubjectKey, SubjectName } from '../../screening/index.ts'
+import type { Hold, ScreenedCredit, Subject, SubjectKey } from '../../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
 import * as store from './store.ts'
 import * as screeningStore from './store-screening.ts'
@@ -19,8 +19,8 @@ export type Screened = {
   readonly screenDue: (depositsMax: number) => Promise<number>
   /** Since when the oldest deposit waits for a decision about a name; null: none does. */
   readonly oldestInScreening: () => Promise<Date | null>
-  /** For screening: the name of who paid a deposit; empty if there is none. */
-  readonly payerNames: (tx: Tx, partnerId: string, id: string) => Promise<readonly SubjectName[]>
+  /** For screening: the name and the account of who paid a deposit. */
+  readonly payerOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
   /** Whether a deposit waits for a decision about a name. */
   readonly isInScreening: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
 }
@@ -30,9 +30,9 @@ const lookMs = 5 * secondMs
 
 export const payerKey = ({ partnerId, id }: store.DepositKey): SubjectKey => ({ partnerId, kind: 'payer', id })
 
-/** Empty: the bank does not say. */
-const payerNameOf = (debtor: string | null): string =>
-  debtor === null ? '' : (JSON.parse(debtor) as IncomingDebtor).name.trim()
+/** Empty texts: the bank does not say. */
+const payerIn = (debtor: string | null): Pick<IncomingDebtor, 'name' | 'account'> =>
+  debtor === null ? { name: '', account: '' } : (JSON.parse(debtor) as IncomingDebtor)
 
 /** Locks deposits and asks for the holds of those whose money is there: one statement for the batch. */
 export const createLock =
@@ -47,9 +47,12 @@ export const createLock =
 
 function creditOf(row: store.Deposit): ScreenedCredit {
   const { partnerId, customerId, status, debtor } = row
+  const { name: payerName, account: payerAccount } = payerIn(debtor)
   return {
+    partnerId,
     customer: customerId === null ? undefined : { partnerId, kind: 'customer', id: customerId },
-    payerName: payerNameOf(debtor),
+    payerName,
+    payerAccount,
     payer: status === 'Screening' ? payerKey(row) : undefined,
   }
 }
@@ -80,10 +83,10 @@ export const createScreened = (
     return due.length
   },
   oldestInScreening: () => screeningStore.oldestInScreening(db),
-  payerNames: async (tx, partnerId, id) => {
+  payerOf: async (tx, partnerId, id) => {
     const found = await screeningStore.payerOf(tx, { partnerId, id })
-    const name = payerNameOf(found?.debtor ?? null)
-    return name === '' ? [] : [{ role: 'payer', name }]
+    const { name, account } = payerIn(found?.debtor ?? null)
+    return { names: name.trim() === '' ? [] : [{ role: 'payer', name }], account: account || null }
   },
   isInScreening: async (tx, partnerId, id) =>
     (await screeningStore.payerOf(tx, { partnerId, id }))?.isInScreening === true,

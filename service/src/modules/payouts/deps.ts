@@ -17,7 +17,7 @@ export type PayoutsDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly cursors: Cursors
-  readonly cases: Pick<Cases, 'record'>
+  readonly cases: Pick<Cases, 'byId' | 'record' | 'release'>
   readonly ledger: Ledger
   readonly eventOutbox: EventOutbox
   readonly customers: Customers

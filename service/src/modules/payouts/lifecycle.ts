@@ -70,7 +70,8 @@ export const payoutLifecycle = createLifecycle({
     stop: {
       from: ['Pending'],
       to: 'Failed',
-      cause: 'Persons have decided that the beneficiary or the customer is the one on a sanctions list.',
+      cause:
+        'Persons have decided that the beneficiary or the customer is the one on a sanctions list, and two persons have closed the case of the payout.',
       by: ['worker'],
       on: ['stopped'],
       ledger: 'release',

@@ -25,12 +25,13 @@ import {
 import type { PayoutsDeps } from './deps.ts'
 import { leaseMs, payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
 import { instructionIdOf, type PayoutStatus } from './rules.ts'
-import { createScreened } from './screened.ts'
+import { createScreened, type ScreenedClaims } from './screened.ts'
 import * as store from './store.ts'
 import { oldestInScreening } from './store-ages.ts'
 import * as matchingStore from './store-matching.ts'
 
-export type PayoutClaim = store.PayoutRow & { readonly leaseId: string }
+/** `isHeld`: it waited for a decision about a name. Absent once it was attempted. */
+export type PayoutClaim = store.PayoutRow & { readonly leaseId: string; readonly isHeld?: boolean }
 
 type Claiming = {
   /** Ends the leases of dead workers. Only for the embedded database, which serves one process. */
@@ -52,11 +53,8 @@ type Claiming = {
 }
 
 type Sending = {
-  /**
-   * Those of the claims that may be sent. The others wait for a decision about a name, or fail by one. What was sent before goes on:
-   * the bank may have it.
-   */
-  readonly screened: (claims: readonly PayoutClaim[]) => Promise<readonly PayoutClaim[]>
+  /** The claims that may be sent, and those about which only the bank is asked. The others wait for a decision about a name. */
+  readonly screened: (claims: readonly PayoutClaim[]) => Promise<ScreenedClaims>
   /**
    * Pending -> Processing, after the checks have passed. Counts the attempt before the bank receives the instruction.
    * Answers undefined when the lease is lost.

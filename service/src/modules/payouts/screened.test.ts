@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { addPartner, balanceOf, createTestService, pay, type Service } from '../../../../test/support/composition.ts'
+import { Refusal } from '../../api/index.ts'
 import { secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { readSanctionsList } from '../../screening/index.ts'
+import { type Hit, readSanctionsList } from '../../screening/index.ts'
+import { instructionIdOf } from './rules.ts'
 import { submitDuePayouts } from '../../settlement/index.ts'
 
 let service: Service
@@ -36,18 +38,22 @@ async function payoutTo(name: string) {
   const get = () => service.payouts.get(partner.partnerId, payout.id)
   const steps = async () =>
     (await service.transactions.get(partner.partnerId, payout.reference)).timeline.map(({ step }) => step)
+  const hits = async () =>
+    (await service.screening.openHits(undefined, 100)).filter(({ subjectId }) => subjectId === beneficiary.id)
   const decide = async (outcome: 'clear' | 'confirm') => {
-    const open = (await service.screening.openHits(undefined, 100)).filter(
-      ({ subjectId }) => subjectId === beneficiary.id,
-    )
+    const open = await hits()
     assert.ok(open.length > 0, 'the beneficiary has a hit')
-    for (const { id } of open)
-      for (const staff of ['Sam Staff', 'Kim Staff']) {
-        const deciding = { partnerId: partner.partnerId, id, outcome, staff, note: 'Compared with the passport.' }
-        await service.db.transaction((tx) => service.screening.decide(tx, deciding)).catch(() => undefined)
-      }
+    await decideHits(open, outcome)
   }
-  return { partner, payout, get, steps, decide }
+  return { partner, payout, beneficiary, get, steps, hits, decide, decideHits }
+}
+
+async function decideHits(hits: readonly Hit[], outcome: 'clear' | 'confirm'): Promise<void> {
+  for (const { partnerId, id } of hits)
+    for (const staff of ['Sam Staff', 'Kim Staff']) {
+      const deciding = { partnerId, id, outcome, staff, note: 'Compared with the passport.' }
+      await service.db.transaction((tx) => service.screening.decide(tx, deciding)).catch(() => undefined)
+    }
 }
 
 const listed = 'Borislav Tremurov'
@@ -74,23 +80,132 @@ test('with a list a payout waits for its names, then for the decision about a hi
   assert.deepEqual(await steps(), ['Created', 'Reserved', 'Screening', 'Accepted', 'Sent'])
 })
 
-test('a confirmed hit fails the payout and releases its money; a later payout fails as well', async () => {
+/** Two persons close the case of a frozen payout. */
+async function closeCase({ partnerId, id }: { readonly partnerId: string; readonly id: string }): Promise<void> {
+  const closing = { partnerId, id, action: 'note', staff: 'Sam Staff', note: 'The authority was told.' } as const
+  const { db, decisions } = service
+  await db.transaction((tx) => decisions.propose(tx, closing))
+  await submit()
+  await assert.rejects(
+    db.transaction((tx) => decisions.approve(tx, { partnerId, id, staff: ' sam  STAFF' })),
+    refused('validation_failed'),
+  )
+  await db.transaction((tx) => decisions.approve(tx, { partnerId, id, staff: 'Kim Staff' }))
+  await submit()
+}
+const refused = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code
+const frozen = { posted: 1_000_00n, reserved: 10_00n, available: 990_00n }
+
+test('a confirmed hit freezes the payout: its money stays reserved until two persons close its case', async () => {
   const { get, steps, decide, partner, payout } = await payoutTo(listed)
   await screen()
   await submit()
   await decide('confirm')
+  for (let rounds = 0; rounds < 3; rounds += 1) await submit()
+  await assert.rejects(service.payouts.cancel(partner.partnerId, payout.id), refused('payout_not_cancellable'))
+  assert.equal((await get()).status, 'Pending')
+  assert.deepEqual(await balanceOf(service, partner.partnerId), frozen)
+  const again = await pay(service, partner, '10.00', { beneficiaryId: payout.beneficiaryId ?? '' })
   await submit()
+  assert.equal((await service.payouts.get(partner.partnerId, again.payout.id)).status, 'Pending')
+  await closeCase(payout)
   const { status, errorKey } = await get()
   assert.deepEqual([status, errorKey], ['Failed', 'RecipientBlocked'])
   assert.deepEqual(await steps(), ['Created', 'Reserved', 'Screening', 'Failed'])
-  assert.deepEqual(await balanceOf(service, partner.partnerId), {
-    posted: 1_000_00n,
-    reserved: 0n,
-    available: 1_000_00n,
-  })
-  const again = await pay(service, partner, '10.00', { beneficiaryId: payout.beneficiaryId ?? '' })
+  assert.deepEqual(await balanceOf(service, partner.partnerId), frozen, 'the other one is frozen still')
+})
+
+test('a decision that is taken back lets a frozen payout go on, and releases its case', async () => {
+  const { get, decideHits, hits, partner, payout } = await payoutTo(listed)
+  await screen()
   await submit()
-  assert.equal((await service.payouts.get(partner.partnerId, again.payout.id)).status, 'Failed')
+  const found = await hits()
+  await decideHits(found, 'confirm')
+  await submit()
+  await decideHits(found, 'clear')
+  await submit()
+  assert.equal((await get()).status, 'Sent')
+  const { resolution } = (await service.cases.byId(service.db, partner.partnerId, payout.id)) ?? {}
+  assert.equal(resolution, 'released')
+})
+
+/** What a partner may write about a payee or a customer while a payout to a listed name waits. */
+const evasions: Readonly<Record<string, (made: Awaited<ReturnType<typeof payoutTo>>) => Promise<unknown>>> = {
+  'another name of the beneficiary': ({ partner, beneficiary: { id } }) =>
+    service.beneficiaries.update(partner.partnerId, { id, name: 'Grace Hopper' }),
+  'two names behind each other': async ({ partner, beneficiary: { id } }) => {
+    await service.beneficiaries.update(partner.partnerId, { id, name: 'Grace Hopper' })
+    await service.beneficiaries.update(partner.partnerId, { id, name: 'Ada Lovelace' })
+  },
+  'another alias': ({ partner, beneficiary: { id } }) =>
+    service.beneficiaries.update(partner.partnerId, { id, alias: 'Grace' }),
+  'the removal of the beneficiary': ({ partner, beneficiary: { id } }) =>
+    service.beneficiaries.remove(partner.partnerId, id),
+}
+
+for (const [what, evade] of Object.entries(evasions))
+  for (const isFound of [false, true])
+    test(`${what} frees no payout, ${isFound ? 'after' : 'before'} the hit is found`, async () => {
+      const made = await payoutTo(listed)
+      if (isFound) await screen()
+      await evade(made)
+      await screen()
+      for (let rounds = 0; rounds < 2; rounds += 1) await submit()
+      assert.equal((await made.get()).status, 'Pending')
+      await made.decide('confirm')
+      await evade(made).catch(() => undefined)
+      await screen()
+      await submit()
+      assert.equal((await made.get()).status, 'Pending')
+    })
+
+test('a new name of the customer, of an owner or of the company frees no payout', async () => {
+  const partner = await addPartner(service, 1_000_00n)
+  const { partnerId, customer } = partner
+  const rename = (kyc: Readonly<Record<string, string | null>>) =>
+    service.customers.update(partnerId, customer.id, { kyc })
+  for (const [listedAs, renamed] of [
+    [{ fullName: listed }, { fullName: 'Grace Hopper' }],
+    [{ legalName: listed }, { legalName: null }],
+    [
+      { uboFirstName1: 'Borislav', uboLastName1: 'Tremurov' },
+      { uboFirstName1: 'Grace', uboLastName1: 'Hopper' },
+    ],
+  ] as const) {
+    await rename(listedAs)
+    const { payout } = await pay(service, partner, '10.00')
+    await rename(renamed)
+    await screen()
+    await submit()
+    assert.equal((await service.payouts.get(partnerId, payout.id)).status, 'Pending')
+    const open = (await service.screening.openHits(undefined, 100)).filter(({ subjectId }) => subjectId === customer.id)
+    assert.ok(open.length > 0)
+    await decideHits(open, 'clear')
+    await submit()
+    assert.equal((await service.payouts.get(partnerId, payout.id)).status, 'Sent')
+  }
+})
+
+test('the account of a listed payee is held under any name and any other beneficiary', async () => {
+  const { partner, beneficiary, decide } = await payoutTo(listed)
+  await screen()
+  await service.beneficiaries.remove(partner.partnerId, beneficiary.id)
+  const account = { iban: 'de89 3704 0044 0532 0130 00', currency: 'EUR' }
+  const other = await service.beneficiaries.create(partner.partnerId, { ...account, name: 'Grace Hopper' })
+  const { payout } = await pay(service, partner, '10.00', { beneficiaryId: other.id })
+  await screen()
+  await submit()
+  const status = async () => (await service.payouts.get(partner.partnerId, payout.id)).status
+  assert.equal(await status(), 'Pending')
+  await decide('confirm')
+  await submit()
+  assert.equal(await status(), 'Pending')
+  const elsewhere = { iban: 'FR1420041010050500013M02606', currency: 'EUR', name: 'Grace Hopper' }
+  const free = await service.beneficiaries.create(partner.partnerId, elsewhere)
+  const paid = await pay(service, partner, '10.00', { beneficiaryId: free.id })
+  await screen()
+  await submit()
+  assert.equal((await service.payouts.get(partner.partnerId, paid.payout.id)).status, 'Sent')
 })
 
 test('the partner may cancel a payout that waits for a decision', async () => {
@@ -119,19 +234,24 @@ test('cancelled while the worker screens it: exactly one outcome', async () => {
     await decide(round % 2 === 0 ? 'clear' : 'confirm')
     const [cancelled] = await Promise.allSettled([service.payouts.cancel(partner.partnerId, payout.id), submit()])
     const { status } = await get()
-    assert.equal(status === 'Cancelled', cancelled.status === 'fulfilled', status)
+    assert.equal(status, round % 2 === 1 ? 'Pending' : cancelled.status === 'fulfilled' ? 'Cancelled' : 'Sent')
     const { reserved } = await balanceOf(service, partner.partnerId)
-    assert.equal(reserved, status === 'Sent' ? 10_00n : 0n)
+    assert.equal(reserved, status === 'Cancelled' ? 0n : 10_00n)
   }
 })
 
-test('what was sent before goes on: the bank may have it', async () => {
-  const { get, decide, partner, payout } = await payoutTo(listed)
-  await screen()
-  await submit()
-  await decide('confirm')
-  await service.db.run(sql`update payouts.payouts set status = 'Processing', send_attempts = 1
-    where partner_id = ${partner.partnerId} and id = ${payout.id}`)
-  await submit()
-  assert.equal((await get()).status, 'Sent')
-})
+for (const has of [false, true])
+  test(`an attempt whose answer was lost: the bank ${has ? 'has it, and it goes on' : 'has nothing, and gets nothing'}`, async () => {
+    const { get, decide, partner, payout } = await payoutTo(listed)
+    await screen()
+    await submit()
+    await decide('confirm')
+    await service.db.run(sql`update payouts.payouts set status = 'Processing', send_attempts = 1
+      where partner_id = ${partner.partnerId} and id = ${payout.id}`)
+    if (has) {
+      const { connector: _connector, ...instruction } = payout
+      await service.bank.instruct([{ ...instruction, id: instructionIdOf(payout) }])
+    }
+    for (let rounds = 0; rounds < 2; rounds += 1) await submit()
+    assert.equal((await get()).status, has ? 'Sent' : 'Processing')
+  })

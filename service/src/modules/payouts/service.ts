@@ -13,6 +13,7 @@ import {
 import { type Currency, type Minor } from '../../kernel/index.ts'
 import { createNonceBatcher } from '../../access/index.ts'
 import { asInProgress } from '../../postgres/index.ts'
+import { worst } from '../../screening/index.ts'
 import { createAccept } from './accept.ts'
 import { createSubmitAll } from './bulk/submit-all.ts'
 import { type BulkPayouts, createBulkPayouts } from './bulk/service.ts'
@@ -32,6 +33,7 @@ import { type CoolingOffs, createCoolingOffs } from './cooling-offs.ts'
 import { createEvidence, type Evidence } from './evidence.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
 import { fingerprintOf } from './rules.ts'
+import { partiesOf } from './screened.ts'
 import { createRecalls, type RecallClaim, type Recalls } from './recalls/service.ts'
 import * as store from './store.ts'
 import { eraseBulks, eraseOrders, erasePage } from './store-erasure.ts'
@@ -158,10 +160,14 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     createToken: async (caller, body, ip) => submit(toCall('createTokenPayout', caller, body, ip, undefined)),
     createFx: createFxPayouts(deps),
     cancel: async (partnerId, id, by) => {
-      await get(partnerId, id)
-      const isCancelled = await progress.cancelPending(partnerId, id, by)
+      const asked = await get(partnerId, id)
+      const holds = partiesOf(asked).map(await deps.screening.holdsOf(partiesOf(asked)))
+      // The money of a listed party stays reserved until staff decide. The refusal does not say why.
+      const isFrozen = asked.status === 'Pending' && worst(holds) === 'confirmed'
+      const isCancelled = !isFrozen && (await progress.cancelPending(partnerId, id, by))
       const row = await get(partnerId, id)
       if (isCancelled || row.status === 'Cancelled') return row
+      if (isFrozen) throw new Refusal('payout_not_cancellable', 'The payout can no longer be cancelled.')
       throw new Refusal('payout_not_cancellable', `The payout is ${row.status}: it was begun before.`)
     },
     waitingPayouts,

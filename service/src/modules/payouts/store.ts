@@ -215,7 +215,7 @@ export function claimDue(
     readonly leaseUntil: Date
     readonly payoutsMax: number
   },
-): Promise<readonly PayoutRow[]> {
+): Promise<readonly (PayoutRow & { readonly isHeld: boolean })[]> {
   const due = partnerIds
     .map(
       (partnerId) => sql`array(
@@ -224,11 +224,11 @@ export function claimDue(
         order by due_at for update skip locked limit ${claim.payoutsMax})`,
     )
     .reduce((all, one) => sql`${all} || ${one}`)
-  return tx.rows<PayoutRow>(
+  return tx.rows(
     unprepared(sql`/* payouts.claimDue */
     update payouts.payouts set lease_id = ${claim.leaseId}, due_at = ${claim.leaseUntil}
     where ${ofPartners(partnerIds)} and id = any(${due})
-    returning ${columns}`),
+    returning ${columns}, screening_since is not null as is_held`),
   )
 }
 
