@@ -12,11 +12,11 @@ if (file === undefined) {
   console.error('usage: npm run verify:proof -- FILE [--key PUBLIC_KEY]')
   process.exit(2)
 }
-const proof = JSON.parse(readFileSync(file, 'utf8')) as AuditProof & { readonly pending?: number }
+const proof = JSON.parse(readFileSync(file, 'utf8')) as AuditProof
 const faults = faultsOfProof(proof, values.key)
 for (const fault of faults) console.error(fault)
 if (faults.length === 0) {
-  const { reference, records, heads, pending = 0 } = proof
+  const { reference, records, heads, pending } = proof
   console.log(`${reference}: ${records.length} records are under signed heads, ${pending} are pending`)
   for (const key of new Set(heads.map(({ publicKey }) => publicKey)))
     console.log(`signed by ${key}${values.key === undefined ? ': compare it with the key that you have kept' : ''}`)

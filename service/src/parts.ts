@@ -84,7 +84,7 @@ function composeCore({ config, db, clock, log, wakeDelivery = () => undefined }:
   const eventOutbox = createEventOutbox({ wake: wakeDelivery })
   const screening = createScreening({ db, clock, sealer })
   const customers = createCustomers({ db, clock, sealer, cursors, log, screening })
-  const audit = createAudit({ db, clock, cursors })
+  const audit = createAudit({ db, clock, cursors, sealer })
   return {
     sealer,
     cursors,

@@ -246,6 +246,7 @@ test('a transition is not written from another status than the one that was judg
     connector: null,
     creditId: null,
     transactionHash: null,
+    settledBy: null,
   }
   const write = (fromStatus: (typeof statuses)[number]) =>
     service.db.transaction(async (tx) =>

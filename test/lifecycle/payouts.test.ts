@@ -109,8 +109,15 @@ async function stopped(claim: PayoutClaim): Promise<unknown> {
   return service.payouts.screened([{ ...claim, status: 'Pending' }])
 }
 
-/** What the bank keeps of a return in part. */
+/** What the bank keeps of a return in part, and of a settlement. */
 const keptMinor = 100n
+
+/** What the bank has kept of a settlement is in suspense. */
+const withDifference = (transfers: readonly string[]) => [
+  ...transfers.filter((kind) => kind !== 'post'),
+  'direct',
+  ...transfers.filter((kind) => kind === 'post'),
+]
 
 const reporting = ({ payment: { partnerId }, instructionId }: Subject, money?: Money) => {
   const report = { connector: 'sandbox', notificationId: newId(), ...(money === undefined ? {} : { money }) }
@@ -140,6 +147,10 @@ const provocations: Readonly<Record<Trigger, Provocation>> = {
     return status === 'PendingApproval'
   },
   settled: (subject) => service.payouts.settled(reporting(subject)),
+  'settled-otherwise': (subject) => {
+    const money = { currency: 'EUR', amount: subject.payment.amount - keptMinor } as const
+    return service.payouts.settled(reporting(subject, money))
+  },
   rejected: (subject) => service.payouts.rejected(reporting(subject), failure),
   returned: (subject) => service.payouts.returned(reporting(subject), failure),
   'returned-in-part': (subject) => {
@@ -190,7 +201,8 @@ for (const status of statuses)
           )
           const answer = await provoke(subject, trigger)
           const kept = trigger === 'returned-in-part' ? keptMinor : 0n
-          assert.deepEqual(await observe(service, payment), { ...expected, posted: expected.posted - kept })
+          const transfers = trigger === 'settled-otherwise' ? withDifference(expected.transfers) : expected.transfers
+          assert.deepEqual(await observe(service, payment), { ...expected, transfers, posted: expected.posted - kept })
           assert.notEqual(answer, false)
         }
       })

@@ -21,7 +21,8 @@ function after({ reserve, ended }: State, row: Transition, name: string): State 
   const { ledger } = row
   if (ledger !== undefined) assert.ok(allowed[ledger], `${name}: ${ledger}, while the reserve is ${reserve}`)
   if (row.concludes !== undefined) assert.ok(!ended, `${name}: a transaction ends once`)
-  if (ended) assert.equal(ledger, 'refund', `${name}: only a refund follows the end`)
+  if (ended && row.from.some((status) => status !== row.to))
+    assert.equal(ledger, 'refund', `${name}: only a refund follows the end`)
   const held = { reserve: 'held', post: 'posted', release: 'released', refund: 'released', credit: 'none' } as const
   return { reserve: ledger === undefined ? reserve : held[ledger], ended: ended || row.concludes !== undefined }
 }

@@ -78,6 +78,16 @@ export type AuditHeadContent = {
   /** SHA-256 of the text of the head before. Null: this is the first one. */
   readonly previous: string | null
 }
+/** What the service says of a proof: which records of the transaction there are, with and without a signed head. */
+export type AuditStatementContent = {
+  readonly version: 1
+  readonly partnerId: string
+  readonly reference: string
+  readonly at: string
+  /** Ids, in the order of the proof. */
+  readonly records: readonly string[]
+  readonly pending: readonly string[]
+}
 export type AuditHead = { readonly content: string; readonly signature: string; readonly publicKey: string }
 export type AuditProof = {
   readonly partnerId: string
@@ -90,6 +100,10 @@ export type AuditProof = {
     readonly head: number
   }[]
   readonly heads: readonly AuditHead[]
+  /** Null: the partner has no signed head yet. */
+  readonly statement: AuditHead | null
+  /** How many records have no signed head yet. */
+  readonly pending: number
 }
 
 /** Base64 of the key in the form of SPKI (RFC 8410). */
@@ -113,7 +127,7 @@ export const headHash = (content: string): string => sha256(Buffer.from(content)
  * proof only agrees with itself, because who writes a proof can also write a key.
  */
 export function faultsOfProof(proof: AuditProof, trustedKey?: string): readonly string[] {
-  const faults: string[] = []
+  const faults = [...faultsOfStatement(proof, trustedKey)]
   const heads = proof.heads.map((head, index) => {
     if (!isSigned(head)) faults.push(`The signature of head ${index} is wrong.`)
     if (trustedKey !== undefined && head.publicKey !== trustedKey)
@@ -147,4 +161,22 @@ export function faultsOfProof(proof: AuditProof, trustedKey?: string): readonly 
     if (!isProved) faults.push(`Record ${sequence} is not under its head.`)
   }
   return faults
+}
+
+/** A record that is left out is named by the signed statement. */
+function faultsOfStatement(proof: AuditProof, trustedKey: string | undefined): readonly string[] {
+  const { statement } = proof
+  // An answer from before statements has none.
+  if (!statement) return ['The proof does not say which records there are: request it again.']
+  if (!isSigned(statement)) return ['The signature of the statement is wrong.']
+  if (statement.publicKey !== (trustedKey ?? proof.heads[0]?.publicKey))
+    return ['The statement is signed by another key.']
+  const stated = JSON.parse(statement.content) as AuditStatementContent
+  if (stated.partnerId !== proof.partnerId || stated.reference !== proof.reference)
+    return ['The statement is about something else.']
+  const ids = proof.records.map(({ content }) => (JSON.parse(content) as { readonly id?: unknown }).id)
+  const isWhole = ids.length === stated.records.length && ids.every((id, index) => id === stated.records[index])
+  if (!isWhole || proof.pending !== stated.pending.length)
+    return ['The records of the proof are not those that the statement names.']
+  return []
 }

@@ -1,5 +1,5 @@
 /** The audit log: records, signed heads and proofs. All are extensions. */
-import { Timestamp, Type, Uuid, closed, described, optional, page, pageQuery, timeInput } from './shapes.ts'
+import { Timestamp, Type, Uuid, closed, described, nullable, optional, page, pageQuery, timeInput } from './shapes.ts'
 
 export const AuditRecord = closed({
   id: described(Uuid, 'Identifies the record.'),
@@ -70,5 +70,19 @@ export const TransactionProof = closed({
     'The records of the transaction that are under a signed head, the oldest first.',
   ),
   heads: described(Type.Array(Head), 'The signed heads of the days of the records.'),
+  statement: described(
+    nullable(
+      closed({
+        content: described(
+          Type.String(),
+          'The signed text, a JSON object: `version`, `partnerId`, `reference`, `at`, and the ids of all records of the ' +
+            'transaction: `records` are in the proof, `pending` have no signed head yet.',
+        ),
+        signature: Head.properties.signature,
+        publicKey: Head.properties.publicKey,
+      }),
+    ),
+    'Says which records there are, so that none can be left out. Null until your first head is signed.',
+  ),
   pending: described(Type.Integer({ minimum: 0 }), 'Records of the transaction whose day has no signed head yet.'),
 })

@@ -3864,6 +3864,15 @@ export type OperationResults = {
       /** The key that verifies `signature`, SPKI in DER, Base64. Keep it with your heads. */
       readonly publicKey: string
     }[]
+    /** Says which records there are, so that none can be left out. Null until your first head is signed. */
+    readonly statement: {
+      /** The signed text, a JSON object: `version`, `partnerId`, `reference`, `at`, and the ids of all records of the transaction: `records` are in the proof, `pending` have no signed head yet. */
+      readonly content: string
+      /** Ed25519 signature of `content`, Base64. */
+      readonly signature: string
+      /** The key that verifies `signature`, SPKI in DER, Base64. Keep it with your heads. */
+      readonly publicKey: string
+    } | null
     /** Records of the transaction whose day has no signed head yet. */
     readonly pending: number
   }
@@ -6862,6 +6871,15 @@ export type Namespaces = {
       /** The key that verifies `signature`, SPKI in DER, Base64. Keep it with your heads. */
       readonly publicKey: string
     }[]
+    /** Says which records there are, so that none can be left out. Null until your first head is signed. */
+    readonly statement: {
+      /** The signed text, a JSON object: `version`, `partnerId`, `reference`, `at`, and the ids of all records of the transaction: `records` are in the proof, `pending` have no signed head yet. */
+      readonly content: string
+      /** Ed25519 signature of `content`, Base64. */
+      readonly signature: string
+      /** The key that verifies `signature`, SPKI in DER, Base64. Keep it with your heads. */
+      readonly publicKey: string
+    } | null
     /** Records of the transaction whose day has no signed head yet. */
     readonly pending: number
   }>

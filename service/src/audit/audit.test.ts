@@ -54,6 +54,10 @@ test('a proof with a changed, dropped, moved or foreign part does not hold', asy
     { ...proof, heads: [{ ...head, content: head.content.replace('"version":1', '"version":2') }] },
     { ...proof, heads: [{ ...head, signature: Buffer.alloc(64).toString('base64') }] },
     { ...proof, heads: foreign.heads },
+    { ...proof, statement: null },
+    { ...proof, statement: foreign.statement },
+    { ...proof, statement: head },
+    { ...proof, pending: 1 },
   ]
   for (const [index, each] of cases.entries())
     assert.notDeepEqual(faultsOfProof(each, publicKey), [], `case ${index} is found`)
@@ -118,6 +122,14 @@ test('each step of a payment has a record in its transaction, and the steps are 
   assert.equal(bad.status, 1)
   assert.match(bad.stderr, /is not under its head/)
   assert.equal(verify(proof, '--key', 'other').status, 1)
+  for (const [left] of proof.records.entries()) {
+    const records = proof.records.filter((_record, at) => at !== left)
+    for (const pending of [0, 1]) {
+      const short = verify({ ...proof, records, pending })
+      assert.equal(short.status, 1, `record ${left} is left out`)
+      assert.match(short.stderr, /not those that the statement names/)
+    }
+  }
   rmSync(folder, { recursive: true })
 })
 

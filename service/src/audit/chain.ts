@@ -173,10 +173,14 @@ async function signText({ clock, sealer }: ChainDeps, tx: Tx, partnerId: string,
   const known = await store.signingKey(tx, partnerId)
   const key = known ?? newKey(sealer, partnerId)
   if (known === undefined) await store.insertKey(tx, partnerId, key, clock.now())
+  return { keyId: key.id, signature: signBy(sealer, partnerId, key, text) }
+}
+
+export function signBy(sealer: Sealer, partnerId: string, key: store.KeyRow, text: string): Buffer {
   const der = Buffer.from(sealer.open(key.privateKeySealed, keyContext(partnerId, key.id)), 'base64')
   const signature = sign(null, Buffer.from(text), createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }))
   assert(signature.length === 64, 'a signature of Ed25519 has 64 bytes')
-  return { keyId: key.id, signature }
+  return signature
 }
 
 function newKey(sealer: Sealer, partnerId: string): store.KeyRow {

@@ -1,9 +1,9 @@
 /** The verbs of the audit log. */
-import { pathOf, type AuditProof } from '@partner-payments/wire'
+import { type AuditProof, type AuditStatementContent, pathOf } from '@partner-payments/wire'
 import { type Cursors, type Page, readTime } from '../api/index.ts'
-import { type Clock, firstIdOf, newId, nilId } from '../kernel/index.ts'
+import { type Clock, firstIdOf, newId, nilId, type Sealer } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { subtreeRecords } from './chain.ts'
+import { signBy, subtreeRecords } from './chain.ts'
 import * as store from './store.ts'
 
 export type AuditActor = {
@@ -53,7 +53,9 @@ export type Audit = {
   readonly list: (partnerId: string, query: PageQuery & Range) => Promise<Page<AuditRecord>>
   /** Newest first. Refuses: validation_failed (cursor). */
   readonly heads: (partnerId: string, query: PageQuery) => Promise<Page<HeadView>>
-  /** Of the records with these ids. `pending`: how many have no signed head yet. */
+  /**
+   * Of the records with these ids, with a signed statement that these are all. `pending`: how many have no signed head yet.
+   */
   readonly proof: (
     partnerId: string,
     reference: string,
@@ -61,9 +63,15 @@ export type Audit = {
   ) => Promise<AuditProof & { readonly pending: number }>
 }
 
-export type AuditDeps = { readonly db: Database; readonly clock: Clock; readonly cursors: Cursors }
+export type AuditDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly sealer: Sealer
+}
 
-export function createAudit({ db, clock, cursors }: AuditDeps): Audit {
+export function createAudit(deps: AuditDeps): Audit {
+  const { db, clock, cursors } = deps
   const append: Audit['append'] = (tx, records) => {
     if (records.length === 0) return
     const at = clock.now().toISOString()
@@ -103,7 +111,7 @@ export function createAudit({ db, clock, cursors }: AuditDeps): Audit {
         rows.map((row) => ({ id: String(row.lastSequence), ...toHead(row) })),
       )
     },
-    proof: (partnerId, reference, recordIds) => prove(db, partnerId, reference, recordIds),
+    proof: (partnerId, reference, recordIds) => prove(deps, partnerId, reference, recordIds),
   }
 }
 
@@ -112,13 +120,14 @@ function toRecord({ content }: store.RecordRow): AuditRecord {
   return record
 }
 
-const toHead = ({ content, signature, publicKey }: store.SignedHead) => ({
+const toHead = ({ content, signature, publicKey }: Pick<store.SignedHead, 'content' | 'signature' | 'publicKey'>) => ({
   content,
   signature: signature.toString('base64'),
   publicKey,
 })
 
-async function prove(db: Database, partnerId: string, reference: string, recordIds: readonly string[]) {
+async function prove(deps: AuditDeps, partnerId: string, reference: string, recordIds: readonly string[]) {
+  const { db } = deps
   const rows = recordIds.length === 0 ? [] : await store.placesOfRecords(db, partnerId, recordIds)
   const heads: store.SignedHead[] = []
   const records: AuditProof['records'][number][] = []
@@ -135,7 +144,22 @@ async function prove(db: Database, partnerId: string, reference: string, recordI
     const path = await pathUnder(db, partnerId, head, sequence)
     records.push({ content, sequence: Number(sequence), path, head: at })
   }
-  return { partnerId, reference, records, heads: heads.map(toHead), pending: rows.length - records.length }
+  const proved = records.map(({ content }) => (JSON.parse(content) as AuditRecord).id)
+  const pending = recordIds.filter((id) => !proved.includes(id))
+  const statement = await state(deps, { version: 1, partnerId, reference, records: proved, pending })
+  return { partnerId, reference, records, heads: heads.map(toHead), statement, pending: pending.length }
+}
+
+/** Signed by the key of the heads, so that no record can be left out of the proof. Null: nothing was signed yet. */
+async function state(
+  { db, clock, sealer }: AuditDeps,
+  stated: Omit<AuditStatementContent, 'at'>,
+): Promise<AuditProof['statement']> {
+  const { partnerId } = stated
+  const key = await store.signingKey(db, partnerId)
+  if (key === undefined) return null
+  const content = JSON.stringify({ ...stated, at: clock.now().toISOString() } satisfies AuditStatementContent)
+  return toHead({ content, signature: signBy(sealer, partnerId, key, content), publicKey: key.publicKey })
 }
 
 /** Reads the leaves of one subtree and the roots of all subtrees of the day. */

@@ -125,6 +125,8 @@ function toReturn(row: store.CaseRow, { currency, amount }: Booked, id: string, 
     attempts: 0,
     dueAt: now,
     leaseId: null,
+    settledBy: null,
+    endedBy: null,
     createdAt: now,
     updatedAt: now,
   }
@@ -147,7 +149,7 @@ async function reopen(
 const repeats = (status: returnStore.ReturnStatus, kind: ReturnReport['kind']): boolean =>
   status === 'Returned' || (status === 'Rejected' && kind === 'payout.rejected')
 
-/** The status of the return decides, as that of a payout does: a repetition changes nothing. */
+/** The status of the return decides, as that of a payout does. A repetition changes nothing; the same by another notification is other money. */
 async function apply(
   deps: ReturnsDeps,
   tx: Tx,
@@ -158,56 +160,69 @@ async function apply(
   const locked = present(await returnStore.lockReturn(tx, partnerId, id), 'it was read before')
   const { status, amount, currency } = locked
   const { kind, money = { currency, amount } } = report
+  const reportedBy = kind === 'payout.settled' ? locked.settledBy : locked.endedBy
+  if (reportedBy === report.id) return false
   if (money.currency !== currency || money.amount <= 0n) return 'contradiction'
+  if (reportedBy !== null && report.money !== undefined) return 'contradiction'
   const isUnderWay = status === 'Due' || status === 'Sent'
   const now = deps.clock.now()
   if (kind === 'payout.settled') {
-    // The booking of money that has come back already: the two are nothing together.
-    if (status === 'Booked' || status === 'Returned') return false
-    if (!isUnderWay) return 'contradiction'
-    await returnStore.updateReturn(tx, locked, { status: 'Booked', dueAt: null }, now)
-    await settle(deps, tx, row, locked, report)
+    if (status === 'Booked') return false
+    // The booking of money that has come back already: the two are nothing together, but for the difference.
+    const isLate = status === 'Returned'
+    if (!isUnderWay && !isLate) return 'contradiction'
+    const changed = { status: isLate ? status : 'Booked', dueAt: null, settledBy: report.id } as const
+    await returnStore.updateReturn(tx, locked, changed, now)
+    if (!isLate) await settle(deps, tx, row, locked)
+    await recordDifference(deps, tx, locked, report, amount - money.amount)
     return true
   }
   if (!isUnderWay) return repeats(status, kind) ? false : 'contradiction'
   const ended = kind === 'payout.rejected' ? 'Rejected' : 'Returned'
-  await returnStore.updateReturn(tx, locked, { status: ended, dueAt: null }, now)
+  await returnStore.updateReturn(tx, locked, { status: ended, dueAt: null, endedBy: report.id }, now)
   await reopen(deps, tx, row, 'return_rejected', report.details ?? 'The bank did not carry out the return.')
+  await recordDifference(deps, tx, locked, report, money.amount - amount)
   return true
 }
 
-/** The whole amount leaves suspense. What the bank booked besides stands there with a case of its own. */
+/** The whole amount leaves suspense. */
 async function settle(
   deps: ReturnsDeps,
   tx: Tx,
   row: store.CaseRow,
-  { id, connector, amount, currency }: returnStore.ReturnRow,
-  { id: notificationId, money }: ReturnReport,
+  { connector, amount, currency }: returnStore.ReturnRow,
 ): Promise<void> {
-  const now = deps.clock.now()
   await deps.ledger.enter(tx, entryOfCase(row, currency, reversingTransfer(connector, amount)))
-  const more = money === undefined ? 0n : amount - money.amount
-  if (more !== 0n) {
-    const difference: NewCase = {
-      partnerId: row.partnerId,
-      kind: 'amount_differs',
-      connector,
-      notificationId,
-      subject: id,
-      report: { kind: 'payout.settled', money, instructed: { currency, amount }, caseId: row.id },
-      booked: { currency, amount: more },
-    }
-    for (const entry of await deps.record(tx, [difference])) await deps.ledger.enter(tx, entry)
-  }
   const note = 'The bank has booked the return.'
   const end = {
     resolution: resolutions.return,
     resolvedBy: row.proposedBy,
     note,
-    resolvedAt: now,
+    resolvedAt: deps.clock.now(),
     returningSince: null,
   }
   const decided = { kind: 'return_booked', actor: bank(connector), note } as const
   const ended = { ...row, ...end, proposalId: null, proposal: null, proposedBy: null, proposedAt: null }
   await decide(deps, tx, row, ended, decided)
+}
+
+/** What the bank booked besides the amount of the return stands in suspense with a case of its own. */
+async function recordDifference(
+  deps: ReturnsDeps,
+  tx: Tx,
+  { partnerId, id, caseId, connector, amount, currency }: returnStore.ReturnRow,
+  { id: notificationId, kind, money }: ReturnReport,
+  more: bigint,
+): Promise<void> {
+  if (more === 0n) return
+  const difference: NewCase = {
+    partnerId,
+    kind: 'amount_differs',
+    connector,
+    notificationId,
+    subject: id,
+    report: { kind, money, instructed: { currency, amount }, caseId },
+    booked: { currency, amount: more },
+  }
+  for (const entry of await deps.record(tx, [difference])) await deps.ledger.enter(tx, entry)
 }

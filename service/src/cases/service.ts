@@ -55,6 +55,8 @@ export type Cases = {
   readonly reversed: typeof store.reversedCases
   /** Those of the notifications that have a case, open or resolved. */
   readonly withCase: typeof store.notificationsWithCase
+  /** As `withCase`, their ids, outside of a transaction. */
+  readonly idsWithCase: (connector: string, notificationIds: readonly string[]) => Promise<ReadonlySet<string>>
   readonly openOfKind: typeof store.openOfKind
 }
 
@@ -97,6 +99,8 @@ export function createCases(deps: CasesDeps): Cases {
     reversedSums: store.reversedSums,
     reversed: store.reversedCases,
     withCase: store.notificationsWithCase,
+    idsWithCase: async (connector, notificationIds) =>
+      new Set((await store.notificationsWithCase(db, connector, notificationIds)).map((row) => row.notificationId)),
     openOfKind: store.openOfKind,
   }
 }

@@ -19,19 +19,22 @@ export type ReturnRow = {
   readonly attempts: number
   readonly dueAt: Date | null
   readonly leaseId: string | null
+  /** The notification that booked it, and the one that rejected or returned it. Null: none has. */
+  readonly settledBy: string | null
+  readonly endedBy: string | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
 const columns = sql`partner_id, id, case_id, connector, currency, amount, creditor_name, creditor_account, creditor_bic,
-  remittance, status, attempts, due_at, lease_id, created_at, updated_at`
+  remittance, status, attempts, due_at, lease_id, settled_by, ended_by, created_at, updated_at`
 
 export async function insertReturn(tx: Tx, row: ReturnRow): Promise<void> {
   await tx.run(sql`/* cases.insertReturn */
     insert into cases.returns (${columns})
     values (${row.partnerId}, ${row.id}, ${row.caseId}, ${row.connector}, ${row.currency}, ${row.amount}, ${row.creditorName},
       ${row.creditorAccount}, ${row.creditorBic}, ${row.remittance}, ${row.status}, ${row.attempts}, ${row.dueAt},
-      ${row.leaseId}, ${row.createdAt}, ${row.updatedAt})`)
+      ${row.leaseId}, ${row.settledBy}, ${row.endedBy}, ${row.createdAt}, ${row.updatedAt})`)
 }
 
 /** The due-work scan, without a lock. */
@@ -78,10 +81,11 @@ export function returnById(tx: Tx, partnerId: string, id: string): Promise<Retur
 export async function updateReturn(
   tx: Tx,
   { partnerId, id }: Pick<ReturnRow, 'partnerId' | 'id'>,
-  change: Pick<ReturnRow, 'status' | 'dueAt'>,
+  change: Pick<ReturnRow, 'status' | 'dueAt'> & Partial<Pick<ReturnRow, 'settledBy' | 'endedBy'>>,
   now: Date,
 ): Promise<void> {
   await tx.run(sql`/* cases.updateReturn */
-    update cases.returns set status = ${change.status}, due_at = ${change.dueAt}, lease_id = null, updated_at = ${now}
+    update cases.returns set status = ${change.status}, due_at = ${change.dueAt}, lease_id = null, updated_at = ${now},
+      settled_by = coalesce(${change.settledBy ?? null}, settled_by), ended_by = coalesce(${change.endedBy ?? null}, ended_by)
     where partner_id = ${partnerId} and id = ${id}`)
 }

@@ -57,6 +57,7 @@ export function createEngine<
     tx: Tx,
     batch: readonly { readonly key: Key; readonly trigger: Trigger }[],
   ): Promise<readonly Advanced[]> => {
+    if (batch.length === 0) return []
     const rows = await lock(
       tx,
       batch.map(({ key }) => key),

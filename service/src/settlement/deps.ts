@@ -11,7 +11,7 @@ export type SettlementDeps = {
   readonly connectors: readonly Connector[]
   readonly payouts: Payouts
   readonly deposits: Deposits
-  readonly cases: Pick<Cases, 'open'>
+  readonly cases: Pick<Cases, 'open' | 'idsWithCase'>
   readonly returns: Pick<Returns, 'claim' | 'accepted' | 'refused' | 'postponed' | 'reported'>
   readonly isPartner: (partnerId: string) => Promise<boolean>
   readonly partnerIds: () => Promise<readonly string[]>

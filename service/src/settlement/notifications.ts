@@ -78,22 +78,35 @@ async function readProcessable({ connector }: Source, retryPauses: RetryPauses) 
   return unacknowledged.filter(({ subjectId }) => (retryPauses.get(subjectId) ?? 0) <= performance.now())
 }
 
-/** At most one notification of each payment. They run in parallel, because they share transactions in batches. */
+/**
+ * At most one notification of each payment. They run in parallel, because they share transactions in batches. One that has a case is in
+ * the ledger: what it named may be known by now, and must not get its money as well.
+ */
 async function processRound(source: Source, next: readonly BankNotification[]): Promise<readonly Result[]> {
+  const { deps, connector } = source
+  const withCase = await deps.cases.idsWithCase(
+    connector.id,
+    next.map(({ id }) => id),
+  )
   const chunks = chunksOf(next, notificationsPerAcknowledgementMax)
-  return (await Promise.all(chunks.map((chunk) => processChunk(source, chunk)))).flat()
+  return (await Promise.all(chunks.map((chunk) => processChunk(source, chunk, withCase)))).flat()
 }
 
-async function processChunk(source: Source, notifications: readonly BankNotification[]) {
-  return acknowledge(source, await Promise.all(notifications.map((notification) => processOne(source, notification))))
+async function processChunk(
+  source: Source,
+  notifications: readonly BankNotification[],
+  withCase: ReadonlySet<string>,
+): Promise<readonly Result[]> {
+  const processed = notifications.map((one) => processOne(source, one, withCase.has(one.id)))
+  return acknowledge(source, await Promise.all(processed))
 }
 
-async function processOne(source: Source, notification: BankNotification): Promise<Result> {
+async function processOne(source: Source, notification: BankNotification, hasCase: boolean): Promise<Result> {
   const { log, observe } = source.deps
   const { id: connector } = source.connector
   const { id: notificationId, subjectId, kind } = notification
   try {
-    const outcome = await process(source, notification)
+    const outcome = hasCase ? 'duplicate' : await process(source, notification)
     observe?.bankNotification(connector, outcome)
     if (outcome === 'early') log.warn({ connector, notificationId, subjectId, kind }, 'bank notification is early')
     // Usually a repetition after a crash.

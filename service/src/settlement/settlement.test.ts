@@ -52,7 +52,7 @@ const beneficiaries = createBeneficiaries({
   refusedAddress: () => undefined,
   screening,
 })
-const audit = createAudit({ db, clock, cursors })
+const audit = createAudit({ db, clock, cursors, sealer })
 const transactions = createTransactions({ audit, db, clock, cursors, eventOutbox, customers, clockDifferenceMsMax: 0 })
 const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
 const shared = { db, clock, log, screening, cases, ledger, eventOutbox, customers, transactions }

@@ -242,3 +242,30 @@ test('a quote and an erasure race: an erased customer has no open quote', async 
     assert.deepEqual(await first.fx.quotesOf(first.db, partner.partnerId, customer.id, nilId, 10), [])
   }
 })
+
+test('a credit whose only customer is erased between the look-up and the booking is money without an owner', async () => {
+  const { partnerId } = partner
+  const { customer } = await addCustomer()
+  const account = (await first.accounts.create(partnerId, customer.id)).ibans[0].iban
+  const debtor = { account: 'DE1', bic: '', name: 'Payer', countryCode: 'DE', address: null }
+  const money = { currency: 'EUR', amount: 500n } as const
+  const about = { partnerId: operatorPartnerId, id: newId(), subjectId: newId(), remittance: null, endToEndId: null }
+  const credit = () =>
+    first.deposits.processCredit('sandbox', { kind: 'credit.booked', ...about, account, money, debtor })
+  const running = await first.db.transaction(async (tx) => {
+    await tx.rows(
+      sql`select id from customers.customers where partner_id = ${partnerId} and id = ${customer.id} for update`,
+    )
+    const steps: Promise<unknown>[] = []
+    for (const step of [() => erase(second, customer.id), credit]) {
+      steps.push(step())
+      await until(`${steps.length} wait`, async () => (await waiting()) >= BigInt(steps.length))
+    }
+    return { steps }
+  })
+  const [, credited] = await Promise.all(running.steps)
+  assert.deepEqual(
+    [await isErased(customer.id), credited],
+    [true, { applied: 'unknown', partnerId: operatorPartnerId }],
+  )
+})

@@ -56,10 +56,10 @@ async function processed(): Promise<void> {
   await processBankNotifications(service.settlement)
 }
 
-async function reverse(creditId: string, amount = 500n): Promise<void> {
+async function reverse(creditId: string, amount = 500n, currency: Currency = 'EUR'): Promise<void> {
   await service.db.transaction(async (tx) =>
     service.bank.reverseCredit(tx, operatorPartnerId, creditId, {
-      money: { currency: 'EUR', amount },
+      money: { currency, amount },
       details: 'The bank cancelled it.',
     }),
   )
@@ -230,7 +230,7 @@ test('money for an account that is not ours is a case in the ledger of the opera
   assert.deepEqual(found, [{ kind: 'unknown_payment', subject: creditId, booked: 500n }])
 })
 
-test('a reversal takes the money back once, by a linked transaction, and a person looks at it', async () => {
+test('a reversal takes the money back once, by a linked transaction, and a person looks at it; a second one is other money', async () => {
   const partner = await addPartner(service)
   const before = await balanceOf(service, partner.partnerId)
   const creditId = await receive(await ibanOf(partner))
@@ -241,7 +241,39 @@ test('a reversal takes the money back once, by a linked transaction, and a perso
   assert.equal((await balanceOf(service, partner.partnerId)).posted, before.posted)
   assert.deepEqual(
     (await casesOf(partner.partnerId)).map(({ kind, booked }) => [kind, booked]),
-    [['credit_reversed', null]],
+    [
+      ['credit_reversed', null],
+      ['contradiction', -500n],
+    ],
+  )
+})
+
+test('a reversal books the money that the bank names, whatever was expected or credited', async () => {
+  const partner = await addPartner(service)
+  const { partnerId } = partner
+  const iban = await ibanOf(partner)
+  const { creditorReference, status } = await awaiting(partner, 10_000n)
+  const misfit = await receive(iban, { remittance: creditorReference, amount: 700n, currency: 'GBP' })
+  assert.equal(await status(), 'Failed')
+  await reverse(misfit, 700n, 'GBP')
+  const posted = async (currency: string) =>
+    (
+      await service.db.row<{ posted: bigint }>(sql`
+        select coalesce(sum(posted), 0)::bigint as posted from ledger.accounts
+        where partner_id = ${partnerId} and name = 'settlement.sandbox' and currency = ${currency}`)
+    )?.posted
+  assert.deepEqual([await posted('GBP'), await posted('EUR')], [0n, 0n])
+  await reverse(await receive(iban), 200n)
+  await reverse(await receive(iban), 800n)
+  assert.deepEqual(await balanceOf(service, partnerId), { posted: 300n, reserved: 0n, available: 300n })
+  assert.deepEqual(
+    (await casesOf(partnerId)).map(({ kind, booked }) => [kind, booked]),
+    [
+      ['amount_differs', 700n],
+      ['credit_reversed', -700n],
+      ['credit_reversed', null],
+      ['credit_reversed', -300n],
+    ],
   )
 })
 

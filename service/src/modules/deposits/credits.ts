@@ -298,6 +298,7 @@ function toDeposit(
     connector,
     creditId,
     transactionHash,
+    settledBy: null,
     creditorReference: null,
   }
 }

@@ -88,7 +88,7 @@ function createApply(deps: DepositsDeps, connectors: ReadonlyMap<string, string>
     actorOf,
     holds: (deposit: HeldDeposit, trigger: DepositTrigger, now) => {
       if (trigger.kind === 'cleared') return deposit.status === 'Screening' && !isUndecided(deposit)
-      if ('connector' in trigger) return !isKnownCredit(deposit, trigger)
+      if ('connector' in trigger) return !isKnownCredit(deposit, trigger) && !isKnownReport(deposit, trigger)
       return trigger.kind === 'ended' || (deposit.expiresAt !== null && deposit.expiresAt <= now)
     },
     kindOf: (deposit, trigger) => kindOf(inbound, deposit, trigger),
@@ -128,10 +128,17 @@ function kindOf(inbound: Inbound, deposit: HeldDeposit, trigger: DepositTrigger)
   return trigger.kind === 'credit' ? 'credit-misfit' : 'misfit'
 }
 
-/** A deposit is paid by one credit. Money that comes again is not its money. */
-const isOtherCredit = ({ creditId }: store.Deposit, trigger: DepositTrigger): boolean =>
-  creditId !== null &&
-  (trigger.kind === 'deposit.settled' || (trigger.kind === 'credit' && trigger.creditId !== creditId))
+/** A deposit is paid once: by one credit, or by one report. Money that comes again is not its money. */
+function isOtherCredit({ creditId, settledBy }: store.Deposit, trigger: DepositTrigger): boolean {
+  if (trigger.kind === 'credit') return creditId !== null && trigger.creditId !== creditId
+  return (
+    trigger.kind === 'deposit.settled' && (creditId !== null || (settledBy !== null && trigger.money !== undefined))
+  )
+}
+
+/** Whether the bank repeats the report by which the deposit has ended. */
+const isKnownReport = ({ settledBy }: store.Deposit, trigger: DepositTrigger): boolean =>
+  trigger.kind === 'deposit.settled' && trigger.id === settledBy
 
 /** Whether the bank repeats the credit by which the deposit has ended. */
 const isKnownCredit = ({ creditId, status }: store.Deposit, trigger: DepositTrigger): boolean =>
@@ -235,6 +242,7 @@ const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date):
   screeningSince: to === 'Screening' ? now : null,
   screeningDueAt: to === 'Screening' ? now : null,
   ...originOf(trigger),
+  settledBy: trigger.kind === 'deposit.settled' ? trigger.id : null,
   ...(trigger.kind === 'credit'
     ? { connector: trigger.connector, creditId: trigger.creditId, transactionHash: trigger.transactionHash ?? null }
     : { connector: null, creditId: null, transactionHash: null }),

@@ -27,7 +27,10 @@ export const createReverse =
     return { applied, partnerId: found.partnerId }
   }
 
-/** The money of a credit that did not fit is still in suspense, and the case takes it from there. */
+/**
+ * Moves the money that the bank has taken: out of the balance as far as the credit brought it there, otherwise out of suspense. The
+ * money of a credit that did not fit is still there, and the case of the reversal takes it.
+ */
 async function reverse(
   deps: ReverseDeps,
   tx: Tx,
@@ -36,33 +39,26 @@ async function reverse(
   key: store.DepositKey,
 ): Promise<Exclude<CreditApplied['applied'], 'unknown'>> {
   const { clock, cases, ledger } = deps
-  const [deposit] = await store.lockDeposits(tx, [key])
-  const { partnerId, id: subject, status, currency, amount } = present(deposit, 'the deposit of a credit exists')
+  const { id: notificationId, money, details } = notification
+  const [locked] = await store.lockDeposits(tx, [key])
+  const deposit = present(locked, 'the deposit of a credit exists')
+  const { partnerId, id: subject, status } = deposit
   // The credit is accepted and not settled yet: its second step follows.
   if (status === 'Accepted') return 'early'
-  if ((await store.markReversed(tx, key, clock.now())) === 0) return false
-  const isWaiting = status === 'Screening'
-  if (isWaiting)
-    await deps.withdraw(tx, {
-      kind: 'reversed',
-      id: notification.id,
-      partnerId,
-      subjectId: subject,
-      connector,
-      details: notification.details,
-    })
-  const isCovered = status === 'Completed' && (await covers(deps, tx, connector, present(deposit, 'locked above')))
-  const taken = isCovered
-    ? await takeBack(deps, tx, connector, notification, present(deposit, 'locked above'))
-    : undefined
-  const report = {
-    status,
-    money: notification.money,
-    details: notification.details,
-    reversal: taken?.reference ?? null,
-  }
-  const booked = isCovered || isWaiting ? null : { currency, amount: -amount }
-  const { id: notificationId } = notification
+  const before = await store.reversedBy(tx, key)
+  if (before === null || before === notificationId) return false
+  if (before !== undefined || money.amount <= 0n) return 'contradiction'
+  await store.markReversed(tx, key, notificationId, clock.now())
+  const credited = money.currency === deposit.currency ? deposit.amount : 0n
+  const isWithdrawn = status === 'Screening' && money.amount === credited
+  if (isWithdrawn)
+    await deps.withdraw(tx, { kind: 'reversed', id: notificationId, partnerId, subjectId: subject, connector, details })
+  const back = { ...deposit, amount: money.amount < credited ? money.amount : credited }
+  const isCovered = status === 'Completed' && back.amount > 0n && (await covers(deps, tx, connector, back))
+  const taken = isCovered ? await takeBack(deps, tx, connector, notification, back) : undefined
+  const report = { status, money, details, reversal: taken?.reference ?? null }
+  const rest = money.amount - (isCovered || isWithdrawn ? back.amount : 0n)
+  const booked = rest === 0n ? null : { ...money, amount: -rest }
   const opened = { partnerId, kind: 'credit_reversed', connector, notificationId, subject, report, booked } as const
   const suspended = await cases.record(tx, [opened])
   await ledger.settleMany(tx, [], [...(taken ? [taken.entry] : []), ...suspended])
@@ -77,34 +73,35 @@ async function covers(
   { partnerId, currency, amount }: store.Deposit,
 ): Promise<boolean> {
   const request: EntryRequest = {
-    transfers: [{ ...back(connector, partnerId), currency, amount, kind: 'direct' }],
+    transfers: [{ ...backTo(connector, partnerId), currency, amount, kind: 'direct' }],
   }
   const accounts = await ledger.accountsOf(tx, request.transfers)
   const [fits] = await ledger.fittingUnderLock(tx, [request], accounts)
   return fits === true
 }
 
-const back = (connector: string, partnerId: string) => {
+const backTo = (connector: string, partnerId: string) => {
   const { debit, credit: balance } = credit(connector, partnerId)
   return { partnerId, debit: balance, credit: debit } as const
 }
 
+/** `back`: the deposit with what is taken of it. */
 async function takeBack(
   { transactions }: DepositsDeps,
   tx: Tx,
   connector: string,
   { details }: ReversalNotification,
-  deposit: store.Deposit,
+  back: store.Deposit,
 ): Promise<{ readonly reference: string; readonly entry: Entry }> {
-  const { partnerId, customerId, currency, amount } = deposit
-  const { id, reference } = await transactions.open(tx, toReversal(deposit, details))
+  const { partnerId, customerId, currency, amount } = back
+  const { id, reference } = await transactions.open(tx, toReversal(back, details))
   await transactions.conclude(tx, partnerId, id, {
     status: 'Completed',
     steps: ['Settled', 'Returned'],
     actor: 'bank',
   })
   const moved = { currency, amount, partyId: customerId ?? partnerId, reference }
-  return { reference, entry: entryOf('direct', { ...back(connector, partnerId), ...moved }) }
+  return { reference, entry: entryOf('direct', { ...backTo(connector, partnerId), ...moved }) }
 }
 
 function toReversal(deposit: store.Deposit, details: string): NewTransaction {

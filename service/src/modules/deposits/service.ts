@@ -265,6 +265,7 @@ async function insert(
     connector: null,
     creditId: null,
     transactionHash: null,
+    settledBy: null,
     creditorReference: deposit.creditorReference ?? null,
   }
   if ((await store.insertDeposits(tx, [row])) === 0) throw new KeyTaken()

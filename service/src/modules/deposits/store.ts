@@ -43,6 +43,8 @@ export type Deposit = {
   readonly connector: string | null
   readonly creditId: string | null
   readonly transactionHash: string | null
+  /** The notification that reported the money. Null: none has, or before the column was made. */
+  readonly settledBy: string | null
 }
 export type DepositRow = Deposit & {
   readonly operation: string
@@ -55,7 +57,7 @@ export type DepositRow = Deposit & {
 
 const facts = sql`partner_id, id, idempotency_key, transaction_id, reference, customer_id, amount, currency, status,
   session_id, end_to_end_id, payment_method, payment_country, ip_address, website_reference, custom_fields, debtor,
-  expires_at, held_since, expiry_date, created_at, connector, credit_id, transaction_hash`
+  expires_at, held_since, expiry_date, created_at, connector, credit_id, transaction_hash, settled_by`
 /** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. */
 const stored = sql`${facts}, operation, request_hash, error_details, updated_at,
   creditor_reference`
@@ -88,6 +90,7 @@ const newDeposits = insertBy<DepositRow>(
     connector: 'text',
     creditId: 'text',
     transactionHash: 'text',
+    settledBy: 'text',
     operation: 'text',
     requestFingerprint: 'text',
     errorDetails: 'text',
@@ -195,11 +198,18 @@ export function moneyOfCredit(
     where partner_id = ${partnerId} and connector = ${connector} and credit_id = ${creditId}`)
 }
 
-/** Returns 0 if the credit of the deposit was reversed before. */
-export function markReversed(tx: Tx, { partnerId, id }: DepositKey, now: Date): Promise<number> {
-  return tx.run(sql`/* deposits.markReversed */
-    update deposits.deposits set reversed_at = ${now}, updated_at = ${now}
-    where partner_id = ${partnerId} and id = ${id} and reversed_at is null`)
+/** The notification that has reversed the credit of the deposit; null: one from before the column was made. Undefined: none has. */
+export async function reversedBy(tx: Tx, { partnerId, id }: DepositKey): Promise<string | null | undefined> {
+  const row = await tx.row<{ reversedBy: string | null }>(sql`/* deposits.reversedBy */
+    select reversed_by from deposits.deposits
+    where partner_id = ${partnerId} and id = ${id} and reversed_at is not null`)
+  return row?.reversedBy
+}
+
+export async function markReversed(tx: Tx, { partnerId, id }: DepositKey, by: string, now: Date): Promise<void> {
+  await tx.run(sql`/* deposits.markReversed */
+    update deposits.deposits set reversed_at = ${now}, reversed_by = ${by}, updated_at = ${now}
+    where partner_id = ${partnerId} and id = ${id}`)
 }
 
 /** When the oldest deposit that is still to be expired was due. */
@@ -248,6 +258,7 @@ export type DepositChange = DepositKey & {
   readonly connector: string | null
   readonly creditId: string | null
   readonly transactionHash: string | null
+  readonly settledBy: string | null
 }
 
 /** Most changes of a batch have the same values in these columns. */
@@ -268,6 +279,7 @@ const givenChanges = givenBy<DepositChange>(
     connector: 'text',
     creditId: 'text',
     transactionHash: 'text',
+    settledBy: 'text',
   },
   [
     ['partnerId'],
@@ -276,7 +288,7 @@ const givenChanges = givenBy<DepositChange>(
     ['expiresAt', 'heldSince'],
     ['screeningSince', 'screeningDueAt'],
     ['ipAddress', 'paymentCountry'],
-    ['connector', 'creditId', 'transactionHash'],
+    ['connector', 'creditId', 'transactionHash', 'settledBy'],
   ],
 )
 
@@ -294,7 +306,8 @@ export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: D
       ip_address = coalesce(given.ip_address, deposit.ip_address),
       payment_country = coalesce(given.payment_country, deposit.payment_country),
       connector = coalesce(given.connector, deposit.connector), credit_id = coalesce(given.credit_id, deposit.credit_id),
-      transaction_hash = coalesce(given.transaction_hash, deposit.transaction_hash), updated_at = ${now}
+      transaction_hash = coalesce(given.transaction_hash, deposit.transaction_hash),
+      settled_by = coalesce(given.settled_by, deposit.settled_by), updated_at = ${now}
     from (${givenChanges(changes)}) as given
     where ${ofPartners(partnerIds, sql`deposit.partner_id`)}
       and deposit.partner_id = given.partner_id and deposit.id = given.id and deposit.status = given.from_status`),

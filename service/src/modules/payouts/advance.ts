@@ -87,8 +87,8 @@ export function createAdvance(deps: PayoutsDeps) {
     lifecycle: payoutLifecycle,
     lock: store.lockPayouts,
     actorOf,
-    kindOf: (payout, trigger) => (isInPart(payout, trigger) ? 'returned-in-part' : trigger.kind),
-    isForeign: (payout, trigger) => 'report' in trigger && isForeign(payout, trigger.report),
+    kindOf,
+    isForeign: (payout, trigger) => 'report' in trigger && isForeign(payout, trigger),
     holds,
     write: (tx, moves, now) => write(deps, tx, moves, now),
   })
@@ -109,19 +109,45 @@ function actorOf(trigger: PayoutTrigger): Actor {
   return trigger.kind === 'lapsed' ? 'time' : 'partner'
 }
 
-/** Under the lock: a lease is not lost, and an approval comes before its time has ended, which alone ends it. */
-function holds({ leaseId, approvalExpiresAt }: store.PayoutRow, trigger: PayoutTrigger, now: Date): boolean {
+/**
+ * Under the lock: a lease is not lost, a report repeats none, and an approval comes before its time has ended, which alone
+ * ends it.
+ */
+function holds(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date): boolean {
+  const { leaseId, approvalExpiresAt } = payout
   if ('leaseId' in trigger) return leaseId === trigger.leaseId
+  if ('report' in trigger) {
+    const [{ notificationId, money }, before] = [trigger.report, reportedBy(payout, trigger)]
+    return before === null || (before !== notificationId && (trigger.kind !== 'settled' || money !== undefined))
+  }
   if (trigger.kind === 'lapsed') return approvalExpiresAt !== null && approvalExpiresAt <= now
   return !('by' in trigger) || (approvalExpiresAt !== null && now < approvalExpiresAt)
 }
 
-const isInPart = ({ amount }: store.PayoutRow, trigger: PayoutTrigger): boolean =>
-  trigger.kind === 'returned' && (trigger.report.money?.amount ?? amount) < amount
+type Reporting = PayoutTrigger & Notified
 
-/** The report names the payout, and another bank carries it, or it is in another currency, or of no money at all. */
-const isForeign = (payout: store.PayoutRow, { connector, money }: BankReport): boolean =>
-  connector !== payout.connector || (money !== undefined && (money.currency !== payout.currency || money.amount <= 0n))
+/** The notification by which the bank has reported the same of the payout before. */
+const reportedBy = ({ settledBy, endedBy }: store.PayoutRow, { kind }: Reporting): string | null =>
+  kind === 'settled' ? settledBy : endedBy
+
+function kindOf({ amount }: store.PayoutRow, trigger: PayoutTrigger) {
+  const more = 'report' in trigger ? (trigger.report.money?.amount ?? amount) - amount : 0n
+  if (trigger.kind === 'settled') return more === 0n ? trigger.kind : 'settled-otherwise'
+  return trigger.kind === 'returned' && more < 0n ? 'returned-in-part' : trigger.kind
+}
+
+/**
+ * The report names the payout, and another bank carries it; or it is in another currency, or of no money at all; or the bank has
+ * reported the same before by another notification, so that this money has moved besides.
+ */
+function isForeign(payout: store.PayoutRow, trigger: Reporting): boolean {
+  const { connector, money } = trigger.report
+  if (connector !== payout.connector) return true
+  return (
+    money !== undefined &&
+    (money.currency !== payout.currency || money.amount <= 0n || reportedBy(payout, trigger) !== null)
+  )
+}
 
 type PayoutMove = Transit<store.PayoutRow, PayoutTrigger, PayoutEvent>
 type Written = {
@@ -129,6 +155,7 @@ type Written = {
   readonly move: PayoutMove['transition']
   readonly failure?: Failure
   readonly report?: BankReport
+  readonly kind: PayoutTrigger['kind']
   readonly transactionHash: string | null
   readonly cause: Cause
 }
@@ -150,6 +177,7 @@ const toWritten = (transit: PayoutMove): Written => {
   return {
     payout,
     move,
+    kind: trigger.kind,
     transactionHash: hashOf(transit),
     cause: { actor, reason, ...(by && { by }) },
     ...('failure' in trigger && !implied ? { failure: trigger.failure } : {}),
@@ -218,29 +246,33 @@ const refundedOf = ({ payout: { amount }, report }: Written): Minor =>
 /**
  * The bank booked another amount than was instructed. The payment moves as instructed; what the bank kept or took besides is
  * between its settlement account and suspense, with a case. A return of a part has a case without money: only the part came.
+ * A payment that has not settled when it ends is booked by neither side, or by both with its amount.
  */
 function differenceOf(written: Written): readonly NewCase[] {
   const { payout, move, report } = written
   const { partnerId, id: subject, amount, currency } = payout
   if (report?.money === undefined || report.money.amount === amount) return []
-  if (move.ledger !== 'post' && move.ledger !== 'refund') return []
   const { connector, notificationId, money } = report
-  const more = move.ledger === 'post' ? amount - money.amount : money.amount - refundedOf(written)
+  const isPaid = written.kind === 'settled'
+  const more = isPaid ? amount - money.amount : money.amount - (move.ledger === 'refund' ? refundedOf(written) : amount)
   const booked = more === 0n ? null : { currency, amount: more }
   const told = { status: move.to, money, instructed: { currency, amount } }
   return [{ partnerId, kind: 'amount_differs', connector, notificationId, subject, report: told, booked }]
 }
 
 function changeOf(transit: PayoutMove, now: Date): store.PayoutChange {
-  const { payout, move, failure } = toWritten(transit)
+  const { payout, move, failure, report, kind } = toWritten(transit)
+  const notificationId = report?.notificationId ?? null
   return {
     partnerId: payout.partnerId,
     id: payout.id,
     fromStatus: payout.status,
     status: move.to,
-    errorKey: failure?.errorKey ?? move.errorKey ?? null,
-    errorDetails: failure?.details ?? null,
+    errorKey: failure?.errorKey ?? move.errorKey ?? payout.errorKey,
+    errorDetails: failure?.details ?? payout.errorDetails,
     transactionHash: hashOf(transit),
+    settledBy: kind === 'settled' ? notificationId : null,
+    endedBy: kind === 'settled' ? null : notificationId,
     ...scheduleOf(transit, now),
   }
 }

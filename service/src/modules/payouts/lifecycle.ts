@@ -3,8 +3,11 @@ import { payouts } from '@partner-payments/wire'
 import { dayMs, hourMs, minuteMs, secondMs } from '../../kernel/index.ts'
 import { createLifecycle, type EventOf } from '../../lifecycle/index.ts'
 
-/** `returned-in-part`: less comes back than was paid. It cannot undo the payment, so that it is first one that was made. */
-const reported = ['settled', 'rejected', 'returned', 'returned-in-part'] as const
+/**
+ * `returned-in-part`: less comes back than was paid. It cannot undo the payment, so that it is first one that was made.
+ * `settled-otherwise`: the bank has paid another amount.
+ */
+const reported = ['settled', 'settled-otherwise', 'rejected', 'returned', 'returned-in-part'] as const
 
 export const payoutLifecycle = createLifecycle({
   subject: 'payout',
@@ -126,7 +129,7 @@ export const payoutLifecycle = createLifecycle({
       to: 'Completed',
       cause: 'The bank has paid.',
       by: ['bank'],
-      on: ['settled'],
+      on: ['settled', 'settled-otherwise'],
       impliedBy: ['returned-in-part'],
       ledger: 'post',
       steps: ['Settled'],
@@ -163,14 +166,20 @@ export const payoutLifecycle = createLifecycle({
       ledger: 'refund',
       steps: ['Returned'],
     },
+    confirm: {
+      from: ['Returned'],
+      to: 'Returned',
+      cause: 'The bank reports the settlement behind the return that undoes it.',
+      by: ['bank'],
+      on: ['settled', 'settled-otherwise'],
+      steps: [],
+    },
   },
   reports: {
     repeat: {
-      // A settlement may arrive behind the return that undoes it.
-      settled: ['Completed', 'Returned'],
+      settled: ['Completed'],
       rejected: ['Failed', 'Returned'],
       returned: ['Returned'],
-      'returned-in-part': ['Returned'],
     },
     // A bank that knows the payout from before the database was restored reports it before it is submitted again.
     early: Object.fromEntries(reported.map((kind) => [kind, ['Pending', 'PendingApproval'] as const])),

@@ -27,7 +27,7 @@ import { leaseMs, payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
 import { instructionIdOf, type PayoutStatus } from './rules.ts'
 import { createScreened, type ScreenedClaims } from './screened.ts'
 import * as store from './store.ts'
-import { oldestInScreening } from './store-ages.ts'
+import { oldestIn, oldestInScreening } from './store-ages.ts'
 import * as matchingStore from './store-matching.ts'
 
 /** `isHeld`: it waited for a decision about a name. Absent once it was attempted. */
@@ -189,7 +189,7 @@ function createClaiming({ db, clock }: PayoutsDeps): Claiming {
       const size = db.sharded ? 1 : partnersPerLookMax
       const keptBeyond = after(clock.now(), keptMsMin)
       for (let from = 0; from < partnerIds.length; from += size)
-        rows.push(...(await store.oldestIn(db, partnerIds.slice(from, from + size), statuses, keptBeyond)))
+        rows.push(...(await oldestIn(db, partnerIds.slice(from, from + size), statuses, keptBeyond)))
       return oldestOf(payoutLifecycle.subject, payoutAgeLimitsMs, rows, clock.now())
     },
     oldestDue: (connector, now) => store.oldestDue(db, connector, now),

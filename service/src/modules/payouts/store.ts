@@ -18,7 +18,6 @@ import {
   sql,
   type Tx,
 } from '../../postgres/index.ts'
-import type { Unfinished } from '../../lifecycle/index.ts'
 import { payoutOperations, type PayoutStatus } from './rules.ts'
 
 export type PayoutRow = {
@@ -61,6 +60,9 @@ export type PayoutRow = {
   readonly approvalExpiresAt: Date | null
   /** JSON: the counters of limits that have the amount (`readCounted`). Null: none has. */
   readonly countedIn: string | null
+  /** The notification that reported the settlement, and the one that rejected or returned the payment. Null: none has. */
+  readonly settledBy: string | null
+  readonly endedBy: string | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -101,6 +103,8 @@ const types: Columns<PayoutRow> = {
   feeAmount: 'bigint',
   approvalExpiresAt: 'timestamptz',
   countedIn: 'json',
+  settledBy: 'text',
+  endedBy: 'text',
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',
 }
@@ -114,7 +118,7 @@ const newPayouts = insertBy(
     ['partnerId', 'ipAddress'],
     ['operation', 'currency', 'rail', 'connector', 'status', 'sendAttempts', 'dueAt', 'createdAt', 'updatedAt'],
     ['simulatedOutcome', 'errorKey', 'errorDetails', 'leaseId'],
-    ['soldAmount', 'soldCurrency', 'quoteId', 'transactionHash', 'countedIn'],
+    ['soldAmount', 'soldCurrency', 'quoteId', 'transactionHash', 'countedIn', 'settledBy', 'endedBy'],
     ['feeAmount', 'approvalExpiresAt'],
   ],
   ['partnerId', 'operation', 'idempotencyKey'],
@@ -246,8 +250,10 @@ export type PayoutChange = PayoutId & {
   readonly sendAttempts: number
   readonly dueAt: Date | null
   readonly leaseId: string | null
-  /** Null leaves the stored one unchanged. */
+  /** Null leaves the stored ones unchanged. */
   readonly transactionHash: string | null
+  readonly settledBy: string | null
+  readonly endedBy: string | null
 }
 
 /** Most changes of a batch have the same values in these columns. */
@@ -263,12 +269,14 @@ const givenChanges = givenBy<PayoutChange>(
     dueAt: 'timestamptz',
     leaseId: 'uuid',
     transactionHash: 'text',
+    settledBy: 'text',
+    endedBy: 'text',
   },
   [
     ['partnerId'],
     ['fromStatus', 'status', 'errorKey', 'errorDetails'],
     ['sendAttempts', 'dueAt', 'leaseId'],
-    ['transactionHash'],
+    ['transactionHash', 'settledBy', 'endedBy'],
   ],
 )
 
@@ -283,7 +291,9 @@ export function updatePayouts(tx: Tx, changes: readonly PayoutChange[], now: Dat
     update payouts.payouts as payout set status = given.status, error_key = given.error_key,
       error_details = given.error_details, send_attempts = given.send_attempts, due_at = given.due_at,
       lease_id = given.lease_id,
-      transaction_hash = coalesce(given.transaction_hash, payout.transaction_hash), updated_at = ${now}
+      transaction_hash = coalesce(given.transaction_hash, payout.transaction_hash),
+      settled_by = coalesce(given.settled_by, payout.settled_by), ended_by = coalesce(given.ended_by, payout.ended_by),
+      updated_at = ${now}
     from (${givenChanges(changes)}) as given
     where ${ofPartners(partnerIds, sql`payout.partner_id`)}
       and payout.partner_id = given.partner_id and payout.id = given.id and payout.status = given.from_status`),
@@ -362,30 +372,4 @@ export function listPayouts(
     ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
     ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}
     order by ${byTime ? sql`created_at desc, id desc` : sql`id desc`} limit ${rowsMax}`)
-}
-
-/**
- * The oldest payout of each of some partners in each of some statuses. One that is due after `keptBeyond` counts from then: its
- * connector keeps it on purpose. On a sharded database it is called with one partner.
- */
-export function oldestIn(
-  tx: Tx,
-  partnerIds: readonly string[],
-  statuses: readonly PayoutStatus[],
-  keptBeyond: Date,
-): Promise<readonly Unfinished[]> {
-  const oldest = partnerIds
-    .flatMap((partnerId) =>
-      statuses.map(
-        (status) => sql`(select id from payouts.payouts
-          where partner_id = ${partnerId} and status = ${status} order by id limit 1)`,
-      ),
-    )
-    .reduce((all, one) => sql`${all}, ${one}`)
-  return tx.rows<Unfinished>(
-    unprepared(sql`/* payouts.oldestIn */
-    select partner_id, id, status, connector, case when due_at > ${keptBeyond} then due_at else created_at end as since
-    from payouts.payouts
-    where ${ofPartners(partnerIds)} and id = any(array[${oldest}])`),
-  )
 }

@@ -175,6 +175,8 @@ function toPayout(
     feeAmount: payout.fee === 0n ? null : payout.fee,
     approvalExpiresAt: payout.approval?.expiresAt ?? null,
     countedIn: writeCounted(countersOf(payout)),
+    settledBy: null,
+    endedBy: null,
     createdAt: now,
     updatedAt: now,
   }

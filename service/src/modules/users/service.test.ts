@@ -80,7 +80,7 @@ test('200 with the invitations in the order of the request, and a queued mail fo
   const { partnerId, clock, users, caller } = await setUp()
   const routes = usersRoutes(
     users,
-    createAudit({ db, clock, cursors: createCursors(Buffer.alloc(32, 2)) }),
+    createAudit({ db, clock, sealer, cursors: createCursors(Buffer.alloc(32, 2)) }),
     createIdempotency({ db, clock, sealer }),
   )
   const call = { caller, params: {}, query: undefined, requestId: 'r', ip: '127.0.0.1' } as const
