@@ -37,8 +37,8 @@ const given = (): readonly Document[] =>
 
 /** Reads a file as the connector does, and says what it is. */
 async function readFileOf(path: string): Promise<boolean> {
-  const read = readerOf(recognise(readFileSync(path).subarray(0, 65_536))?.kind)
   try {
+    const read = readerOf((await recognise(createReadStream(path)))?.kind)
     await read?.(createReadStream(path))
     console.log(`${basename(path)}: ${read ? 'is read' : 'is no message that is known'}`)
     return read !== undefined

@@ -1,12 +1,17 @@
 /** docs/bank-reasons.md: what each reason code of a bank means for a partner, from the table of the service. */
 import { reasonOf, reasons } from '../../service/src/iso20022/index.ts'
 
+const duplicates = Object.keys(reasons).filter((code) => reasonOf(code).isDuplicate)
+
 const header = `# Reason codes of banks
 
 Banks say by codes of ISO 20022 why they refuse, return or do not give back a payment. The service maps each code to an
 \`errorKey\` and a sentence, which partners read in \`details\`. The code itself is in \`reasonCode\`. A refusal of SEPA Instant that is
 marked in the last column says only that the instant way does not work: the connector sends the payment again as a SEPA Credit
 Transfer. A code that is not listed, or a bank's own, is a \`BankRejection\`.
+
+${duplicates.map((code) => `\`${code}\``).join(', ')} say that the bank has the payment already. They fail no payment, because the bank may execute
+what it has: the payment waits for the booking, with a case if the bank has not accepted it.
 
 This page is generated from \`service/src/iso20022/reason-codes.ts\` and \`reason-messages.ts\`.
 

@@ -66,7 +66,7 @@ for (const version of ['current', 'older'] as const)
     const amounts: bigint[] = []
     for (const name of readdirSync(bank.fromBank)) {
       const bytes = readFileSync(join(bank.fromBank, name))
-      const kind = recognise(bytes)?.kind ?? 'none'
+      const kind = (await recognise(inParts(bytes)))?.kind ?? 'none'
       assert.ok(name.startsWith(kind), `${name} is recognised as ${kind}`)
       kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
       if (kind === 'pain.002') assert.match((await readStatusReport(inParts(bytes))).originalMessageId, /^M1$/)

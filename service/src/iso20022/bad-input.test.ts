@@ -240,7 +240,8 @@ suite('what is no statement', () => {
     )
     await refused('unknown_message', '<html><body/></html>')
     assert.equal((await problemOf(readPain001(chunks(Buffer.from(whole))))).code, 'unknown_message')
-    assert.equal(recognise(Buffer.from(whole.replaceAll('BkToCstmrStmt', 'BkToCstmrAcctRpt'))), undefined)
+    const renamed = Buffer.from(whole.replaceAll('BkToCstmrStmt', 'BkToCstmrAcctRpt'))
+    assert.equal(await recognise(chunks(renamed)), undefined)
   })
 })
 

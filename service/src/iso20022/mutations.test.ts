@@ -106,7 +106,7 @@ const ours = (minor: bigint): string => `${minor / 100n}.${(minor % 100n).toStri
 
 const readers = [readPain001, readStatusReport, readRecall, readRecallAnswer]
 async function readAny(bytes: Buffer): Promise<readonly string[] | undefined> {
-  const kind = recognise(bytes)?.kind
+  const kind = (await recognise(chunks(bytes)).catch(() => undefined))?.kind
   if (!kind?.startsWith('camt.05') || kind === 'camt.055' || kind === 'camt.056') {
     for (const read of readers)
       await read(chunks(bytes)).catch((error: unknown) => assert.ok(error instanceof MessageProblem, String(error)))

@@ -5,8 +5,11 @@
  */
 import type { ErrorKey } from '@partner-payments/wire'
 
-/** What partners see, and a sentence for them. `retry`: a refused instant payment may go as a credit transfer. */
-type Row = readonly [errorKey: ErrorKey, details: string, retry?: 'retry']
+/**
+ * What partners see, and a sentence for them. `retry`: a refused instant payment may go as a credit transfer. `duplicate`: the bank
+ * has the payment already, and does not say what becomes of that one.
+ */
+type Row = readonly [errorKey: ErrorKey, details: string, more?: 'retry' | 'duplicate']
 
 /** The accounts, names and addresses of the two sides. */
 const parties = {
@@ -69,7 +72,7 @@ const amounts = {
   AM02: ['BankRejection', 'The amount is larger than the bank permits.', 'retry'],
   AM03: ['CurrencyNotAccepted', 'The bank does not process the currency of the payment.'],
   AM04: ['BankRejection', 'The account has not enough money for the payment.'],
-  AM05: ['BankRejection', 'The bank takes the payment for a duplicate of another one.'],
+  AM05: ['BankRejection', 'The bank takes the payment for a duplicate of another one.', 'duplicate'],
   AM06: ['BankRejection', 'The amount is smaller than the bank permits.'],
   AM07: ['BankRejection', 'An authority has blocked the amount.'],
   AM09: ['BankRejection', 'The amount is not the one that was agreed.'],

@@ -45,5 +45,6 @@ test('a code that is not listed is a rejection by the bank', () => {
       errorKey: 'BankRejection',
       details: 'The bank refused the payment.',
       retryAsCreditTransfer: false,
+      isDuplicate: false,
     })
 })

@@ -9,6 +9,8 @@ export type BankReason = {
   readonly details: string
   /** The refusal of an instant payment says only that the instant way does not work: as a credit transfer it may go. */
   readonly retryAsCreditTransfer: boolean
+  /** The bank refuses a repetition. The payment that it has may still be executed, so that the refusal ends nothing. */
+  readonly isDuplicate: boolean
 }
 
 export const reasons: Readonly<Record<string, ReasonRow>> = { ...paymentReasons, ...messageReasons }
@@ -16,6 +18,6 @@ const unlisted: ReasonRow = ['BankRejection', 'The bank refused the payment.']
 
 /** A code that is not listed, or a bank's own, is a rejection by the bank. */
 export function reasonOf(code: string): BankReason {
-  const [errorKey, details, retry] = (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? unlisted
-  return { errorKey, details, retryAsCreditTransfer: retry === 'retry' }
+  const [errorKey, details, more] = (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? unlisted
+  return { errorKey, details, retryAsCreditTransfer: more === 'retry', isDuplicate: more === 'duplicate' }
 }

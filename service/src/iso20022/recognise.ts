@@ -1,30 +1,25 @@
-/** Which message a file is, by its first bytes. */
+/** Which message a file is, read as its reader reads it. */
 import { type MessageName, nameOf } from './messages.ts'
-import { limitsDefault } from './source.ts'
-import { decodedHead } from './xml/decode.ts'
-import { createScanner } from './xml/scanner.ts'
-import type { Tag } from './xml/tags.ts'
+import { type Limits, limitsDefault, type Source } from './source.ts'
+import { readTree } from './xml/tree.ts'
 
 /**
- * The name of the message; version: `02`, `08`, empty if there is no namespace. Undefined: the bytes are none of the messages, or too
- * few: 4,096 bytes are enough for a document, 64 KiB for one in an envelope.
+ * The name of the message; version: `02`, `08`, empty if there is no namespace. Undefined: it is a message that is not known. Refuses what
+ * is no message, by a `MessageProblem`. Reads the source until the message begins.
  */
-export function recognise(firstBytes: Uint8Array): MessageName | undefined {
-  let document: Tag | undefined
-  let found: MessageName | undefined
-  let isDecided = false
-  const open = (tag: Tag) => {
-    if (isDecided) return
-    if (document) {
-      found = nameOf(tag.namespace, tag.local)
-      isDecided = true
-    } else if (tag.local === 'Document') document = tag
+export async function recognise(source: Source, limits?: Partial<Limits>): Promise<MessageName | undefined> {
+  let begun: { readonly name: MessageName | undefined } | undefined
+  const reader = {
+    began: (namespace: string, { name }: { readonly name: string }) => {
+      begun = { name: nameOf(namespace, name) }
+    },
+    ended: () => 'released' as const,
   }
-  const scanner = createScanner({ open, text: () => undefined, close: () => undefined }, limitsDefault)
   try {
-    scanner.write(decodedHead(firstBytes) ?? '')
-  } catch {
-    // What was found before the fault counts: the reader says what is wrong with the file.
+    for await (const _ of readTree(source, reader, { ...limitsDefault, ...limits })) if (begun !== undefined) break
+  } catch (error) {
+    // The reader of the message says what is wrong behind its beginning.
+    if (begun === undefined) throw error
   }
-  return found
+  return begun?.name
 }

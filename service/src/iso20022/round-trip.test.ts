@@ -16,7 +16,7 @@ for (const [title, arbitrary] of Object.entries(messages)) {
         const bytes = Buffer.from(xml)
         assert.deepEqual(await read(chunks(bytes)), value)
         assert.deepEqual(await read(chunks(bytes, length)), value)
-        assert.deepEqual(recognise(bytes), { kind: name.slice(0, 8), version: name.slice(-2) })
+        assert.deepEqual(await recognise(chunks(bytes, length)), { kind: name.slice(0, 8), version: name.slice(-2) })
       }),
       { numRuns, seed },
     )

@@ -6,6 +6,7 @@
  * of chain connectors; rails.iso_*, those of banks by files. Every connector guarantees: `instruct` is idempotent by the instruction's id, `find` reports whether an
  * instruction arrived, and the bank repeats a notification until it is acknowledged. A new connector: docs/guides/connectors.md.
  */
+export { balancesAlong, inOrder, isRepetition, type Versions } from './iso20022/statement-chain.ts'
 export {
   type Acknowledgement,
   type BankNotification,

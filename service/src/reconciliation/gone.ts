@@ -1,9 +1,9 @@
 /** Cases about what was missing, which resolve themselves when it has come: a statement between two, a word about a payment. */
 import type { Cases, Decisions } from '../cases/index.ts'
 import type { Database } from '../postgres/index.ts'
-import type { IsoBooks } from '../rails/index.ts'
+import { type IsoBooks, isRepetition } from '../rails/index.ts'
 import { isUuid } from '../kernel/index.ts'
-import type { Chain, Looked } from './rules.ts'
+import type { Look } from './look.ts'
 
 type GoneDeps = {
   readonly db: Database
@@ -16,7 +16,8 @@ const casesPerLookMax = 1000
 
 export const createGone =
   ({ db, books, cases, decisions }: GoneDeps) =>
-  async ({ connector, account }: Looked, { statements, gaps }: Chain): Promise<void> => {
+  async ({ looked: { connector, account }, chain, incomplete }: Look): Promise<void> => {
+    const { statements, versions, gaps } = chain
     const resolve = async (found: readonly { readonly partnerId: string; readonly id: string }[], note: string) => {
       for (const key of found) await db.transaction((tx) => decisions.resolveGone(tx, key, 'reconciliation', note))
     }
@@ -28,6 +29,16 @@ export const createGone =
       known.has(subject) ? !behindGap.has(subject) : gaps.length === 0 && report.includes(account),
     )
     await resolve(filled, 'The statements of the account join.')
+    const corrected = new Set(
+      [...versions].flatMap(([statement, all]) =>
+        incomplete.has(statement.id) || all.every((one) => isRepetition(one, statement)) ? [] : [statement.id],
+      ),
+    )
+    const overlapping = await cases.openOfKind(db, connector, 'statement_overlap', casesPerLookMax)
+    await resolve(
+      overlapping.filter(({ subject }) => corrected.has(subject)),
+      'The bank has corrected the statement, and all of its entries are taken once.',
+    )
     const silent = await cases.openOfKind(db, connector, 'payment_missing', casesPerLookMax)
     const ids = silent.map(({ subject }) => subject).filter(isUuid)
     const told = new Set(

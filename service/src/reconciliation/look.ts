@@ -9,7 +9,7 @@ import type { Cases } from '../cases/index.ts'
 import type { Currency, Minor } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { BooksAccount, IsoBooks, PendingReport } from '../rails/index.ts'
+import type { BankStatement, BooksAccount, IsoBooks, PendingReport } from '../rails/index.ts'
 import { type Chain, chainOf, type Item, type Looked, sum, unexplainedOf } from './rules.ts'
 
 /**
@@ -45,7 +45,13 @@ export async function readShared({ ledger, cases }: LookDeps, tx: Tx): Promise<S
 
 /** Statements all of whose entries are in the ledger: what is written of them is final. */
 export type Final = { readonly id: string; readonly entries: bigint; readonly written: Minor }
-export type Look = { readonly looked: Looked; readonly chain: Chain; readonly final: readonly Final[] }
+export type Look = {
+  readonly looked: Looked
+  readonly chain: Chain
+  /** Statements of the chain whose entries are not all taken. */
+  readonly incomplete: ReadonlySet<string>
+  readonly final: readonly Final[]
+}
 
 export async function lookAt(deps: LookDeps, tx: Tx, account: BooksAccount, shared: Shared): Promise<Look> {
   const { books } = deps
@@ -54,12 +60,14 @@ export async function lookAt(deps: LookDeps, tx: Tx, account: BooksAccount, shar
   const chain = chainOf(all)
   const partial = all.filter(({ taken }) => !taken).map(({ id }) => id)
   const counted = await deps.counted(tx, account)
-  const uncounted = chain.statements.filter(({ id }) => !counted.has(id))
+  const whole = [...chain.versions.values()].flat()
+  const uncounted = whole.filter(({ id }) => !counted.has(id))
   const sums = await books.ofStatements(tx, [...uncounted.map(({ id }) => id), ...partial])
   const off = [...(await books.notOnStatement(tx, account)), ...sums.filter((one) => partial.includes(one.statementId))]
   const on = sums.filter((one) => !partial.includes(one.statementId))
-  const early = await effects(deps, tx, account, new Set(chain.statements.map(({ id }) => id)))
-  const written = writtenOf(chain, counted, on)
+  const early = await effects(deps, tx, account, new Set(whole.map(({ id }) => id)))
+  const written = writtenOf(whole, counted, on)
+  const missing = notTaken(chain, written)
   const items = [
     itemOf('not_on_statement', plus(only(off, 'Applied'), early.off)),
     itemOf(
@@ -79,8 +87,9 @@ export async function lookAt(deps: LookDeps, tx: Tx, account: BooksAccount, shar
     ),
     itemOf('reversed', negative(reversedOf(shared, connector, currency))),
     itemOf('statement_gap', negative(sumsOf(chain.gaps.map((gap) => ({ ...gap, at: gap.after.createdAt }))))),
-    itemOf('sum_differs', negative(sumsOf(chain.sumsDiffer.map((one) => ({ ...one, at: one.statement.createdAt }))))),
-    itemOf('not_taken', negative(sumsOf(notTaken(chain, written)))),
+    itemOf('valued_later', negative(sumsOf(valuedLater(chain)))),
+    itemOf('sum_differs', negative(sumsOf(sumsDiffer(chain)))),
+    itemOf('not_taken', negative(sumsOf(missing.map((one) => ({ ...one, at: one.statement.createdAt }))))),
     ...suspenseItems(shared, connector, currency),
     ...(await books.underWay(tx, connector, currency)).map(({ status, ...sums }) => memo(status, sums)),
   ].filter(({ count, amount }) => count !== 0n || amount !== 0n)
@@ -93,6 +102,7 @@ export async function lookAt(deps: LookDeps, tx: Tx, account: BooksAccount, shar
   return {
     looked: { ...looked, unexplained: unexplainedOf(ledger, bank, items) },
     chain,
+    incomplete: new Set(missing.map(({ statement }) => statement.id)),
     final: final.map(({ id, entries }) => ({ id, entries, written: written.get(id) ?? 0n })),
   }
 }
@@ -208,7 +218,7 @@ function notInLedger(reports: readonly PendingReport[], states: InLedger) {
 
 /** By statement: the sum of the entries that are written of it. */
 function writtenOf(
-  { statements }: Chain,
+  statements: readonly BankStatement[],
   counted: ReadonlyMap<string, Minor>,
   on: readonly (EntrySums & { readonly statementId: string })[],
 ): ReadonlyMap<string, Minor> {
@@ -218,9 +228,26 @@ function writtenOf(
   )
 }
 
-const notTaken = ({ statements }: Chain, written: ReadonlyMap<string, Minor>) =>
-  statements.flatMap(({ id, credits, debits, createdAt: at }) => {
-    const amount = credits - debits - (written.get(id) ?? 0n)
+/** The entries of a statement may be written for an earlier version of it. */
+const notTaken = ({ versions }: Chain, written: ReadonlyMap<string, Minor>) =>
+  [...versions].flatMap(([statement, all]) => {
+    const amount = statement.credits - statement.debits - sum(all.map(({ id }) => written.get(id) ?? 0n))
+    return amount === 0n ? [] : [{ statement, amount }]
+  })
+
+/** Since the balances counted all entries: the value dates of later statements take the difference back. */
+function valuedLater({ statements }: Chain) {
+  let open: { readonly amount: Minor; readonly at: Date }[] = []
+  for (const { byValueDate, createdAt: at } of statements) {
+    if (byValueDate !== null) open.push({ amount: byValueDate, at })
+    if (sum(open.map(({ amount }) => amount)) === 0n) open = []
+  }
+  return open
+}
+
+const sumsDiffer = (chain: Chain) =>
+  chain.sumsDiffer.flatMap(({ statement: { byValueDate, createdAt: at }, amount: all }) => {
+    const amount = all - (byValueDate ?? 0n)
     return amount === 0n ? [] : [{ amount, at }]
   })
 

@@ -21,6 +21,7 @@ function statement(opening: bigint | null, closing: bigint | null, more: Partial
     entries: 0n,
     credits: moved > 0n ? moved : 0n,
     debits: moved < 0n ? -moved : 0n,
+    byValueDate: null,
     createdAt: at,
     taken: true,
     ...more,

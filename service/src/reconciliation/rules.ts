@@ -1,6 +1,6 @@
 /** Pure: the statements of an account as one chain, and what the difference between the bank and the ledger consists of. */
 import type { Currency, Minor } from '../kernel/index.ts'
-import type { BankStatement } from '../rails/index.ts'
+import { balancesAlong, type BankStatement, inOrder, type Versions } from '../rails/index.ts'
 
 /** A part of `ledger - bank`, and why it is there. */
 export const differenceKinds = {
@@ -12,6 +12,7 @@ export const differenceKinds = {
     'A statement has these sums and reversals, and the message that names their payments or their credit has not come yet.',
   reversed: 'Two persons decided that this money moved outside this service, and the bank has not booked it yet.',
   statement_gap: 'Two statements do not join: the bank moved this between them, and no statement says by what.',
+  valued_later: 'A statement has these entries, and its closing balance counts them from their value date on.',
   sum_differs: 'The balances of a statement differ by this from the entries that it lists.',
   not_taken:
     'A statement lists these entries, and they are not taken: another statement has them, or they cannot be read.',
@@ -43,6 +44,8 @@ export type Gap = {
 
 export type Chain = {
   readonly statements: readonly BankStatement[]
+  /** By the statement that counts: all messages that have brought it, itself included. */
+  readonly versions: Versions<BankStatement>
   readonly last: BankStatement | undefined
   /** The opening balance of the first statement, and the closing balance of the last; null: the bank states none. */
   readonly opening: Minor | null
@@ -53,75 +56,34 @@ export type Chain = {
   readonly sumsDiffer: readonly { readonly statement: BankStatement; readonly amount: Minor }[]
 }
 
-const isSame = (a: BankStatement, b: BankStatement): boolean =>
-  a.statementId === b.statementId &&
-  a.sequence === b.sequence &&
-  a.opening === b.opening &&
-  a.closing === b.closing &&
-  a.closingOn === b.closingOn &&
-  a.credits === b.credits &&
-  a.debits === b.debits
-
-/** A statement that a bank sends again, and the pages of one day in the order of their balances. */
-function inOrder(statements: readonly BankStatement[]): readonly BankStatement[] {
-  const ordered: BankStatement[] = []
-  const left = [...statements]
-  while (left.length > 0) {
-    const first = left[0] as BankStatement
-    const alike = left.filter((one) => one.closingOn === first.closingOn && one.sequence === first.sequence)
-    const last = ordered.at(-1)
-    const next = alike.find((one) => one.opening !== null && one.opening === last?.closing) ?? pageBegin(alike) ?? first
-    left.splice(left.indexOf(next), 1)
-    if (!ordered.slice(-samePages).some((one) => isSame(one, next))) ordered.push(next)
-  }
-  return ordered
-}
-/** A repetition stands beside the statement that it repeats. */
-const samePages = 100
-
-/** Of pages that belong together: the one that begins where no other ends. */
-const pageBegin = (pages: readonly BankStatement[]): BankStatement | undefined =>
-  pages.find(
-    (page) => !pages.some((other) => other !== page && other.closing !== null && other.closing === page.opening),
-  )
-
 const listed = ({ credits, debits }: BankStatement): Minor => credits - debits
-const between = ({ opening, closing }: BankStatement): Minor | undefined =>
-  opening === null || closing === null ? undefined : closing - opening
 
 /** Only whole statements: entries of the others are still being written. */
 export function chainOf(all: readonly BankStatement[]): Chain {
-  const statements = inOrder(all.filter(({ taken }) => taken))
+  const versions = inOrder(all.filter(({ taken }) => taken))
+  const statements = [...versions.keys()]
   const gaps: Gap[] = []
   const sumsDiffer: { readonly statement: BankStatement; readonly amount: Minor }[] = []
   let moved = 0n
-  statements.forEach((after, index) => {
-    const before = statements[index - 1]
-    const gap = before && gapBetween(before, after)
-    if (before !== undefined && gap !== undefined) {
-      gaps.push({ before, after, amount: gap })
+  let last: BankStatement | undefined
+  for (const { statement, opening, before } of balancesAlong(statements)) {
+    const gap = last && gapBetween(last, statement, before === null || opening === null ? 0n : opening - before)
+    if (last !== undefined && gap !== undefined) {
+      gaps.push({ before: last, after: statement, amount: gap })
       moved += gap
     }
-    const byBalances = between(after)
-    moved += byBalances ?? listed(after)
-    const more = byBalances === undefined ? 0n : byBalances - listed(after)
-    if (more !== 0n) sumsDiffer.push({ statement: after, amount: more })
-  })
-  const last = statements.at(-1)
-  return {
-    statements,
-    last,
-    opening: statements[0]?.opening ?? null,
-    closing: last?.closing ?? null,
-    moved,
-    gaps,
-    sumsDiffer,
+    const byBalances = opening === null || statement.closing === null ? listed(statement) : statement.closing - opening
+    moved += byBalances
+    const more = byBalances - listed(statement)
+    if (more !== 0n) sumsDiffer.push({ statement, amount: more })
+    last = statement
   }
+  const [opening, closing] = [statements[0]?.opening ?? null, last?.closing ?? null]
+  return { statements, versions, last, opening, closing, moved, gaps, sumsDiffer }
 }
 
 /** Undefined: the two join. Numbers begin again with each year, for some banks. */
-function gapBetween(before: BankStatement, after: BankStatement): Minor | undefined {
-  const amount = before.closing === null || after.opening === null ? 0n : after.opening - before.closing
+function gapBetween(before: BankStatement, after: BankStatement, amount: Minor): Minor | undefined {
   if (amount !== 0n) return amount
   if (before.sequence === null || after.sequence === null) return undefined
   const step = after.sequence - before.sequence

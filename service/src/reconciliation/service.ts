@@ -75,7 +75,7 @@ export function createReconciliation(deps: ReconciliationDeps): Reconciliation {
         const { looks, suspense } = await lookAtAll(deps, parts, due)
         for (const look of looks) await keep(deps, look, now)
         for (const looked of suspense) await keep(deps, { looked, final: [] }, now)
-        for (const { looked, chain } of looks) await gone(looked, chain)
+        for (const look of looks) await gone(look)
         await store.deleteRuns(db, new Date(now.getTime() - keptMs))
         await decisions.expire(db.transaction, proposalsPerStepMax)
       }

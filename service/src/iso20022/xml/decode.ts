@@ -51,12 +51,6 @@ function encodingOf(head: Uint8Array): { readonly name: string } | { readonly pr
   return name === undefined ? { problem: `the encoding ${declared.slice(0, 40)} is not taken` } : { name }
 }
 
-/** The text of the first bytes, as far as it goes. Undefined: its encoding is not taken. */
-export function decodedHead(head: Uint8Array): string | undefined {
-  const encoding = encodingOf(head)
-  return 'name' in encoding ? new TextDecoder(encoding.name).decode(head) : undefined
-}
-
 /** Chunks of at most `bytesMax` bytes in all; the first has the declaration whole. */
 async function* bounded(source: Source, { bytesMax }: Limits, where: () => Where): AsyncGenerator<Uint8Array> {
   let bytes = 0

@@ -3,6 +3,7 @@ import { amountText, type Currency } from '../../kernel/index.ts'
 import type { BankDeps } from './deps.ts'
 import type { Lease } from './lease.ts'
 import { oddity, type Report, writeReports } from './reports.ts'
+import { balancesAlong, inOrder, pageNumberOf } from './statement-chain.ts'
 import { latestStatements, type Statement } from './store-statements.ts'
 
 /** Of each account: what is older was looked at when it was new. */
@@ -40,28 +41,31 @@ type Finding = {
 
 /** `statements`: oldest first. */
 function findingsOf(statements: readonly Statement[], currency: Currency): readonly Finding[] {
-  return statements.flatMap((statement, index) => {
-    const before = statements[index - 1]
-    return before === undefined ? [] : between(before, statement, currency)
-  })
+  const versions = inOrder(statements)
+  const again = [...versions].flatMap(([statement, { length }]): readonly Finding[] =>
+    length === 1 ? [] : [cameAgain(statement)],
+  )
+  let before: Statement | undefined
+  const joints: Finding[] = []
+  for (const { statement, opening, before: balance } of balancesAlong(versions.keys())) {
+    if (before !== undefined)
+      joints.push(...between({ ...before, closing: balance }, { ...statement, opening }, currency))
+    before = statement
+  }
+  return [...again, ...joints]
 }
 
-const pageOf = ({ statementId }: Statement) => statementId.replace(/ page \d+$/, '')
+const cameAgain = (statement: Statement): Finding => ({
+  what: 'statement_overlap',
+  text: `the statement ${nameOf(statement)} came again with another message.`,
+  statement,
+})
 
 function between(before: Statement, statement: Statement, currency: Currency): readonly Finding[] {
   const step = stepOf(before, statement)
   const isJoined = before.closing !== null && before.closing === statement.opening
-  if (step === 0 && !isJoined && pageOf(before) !== before.statementId) return []
-  if (step === 0 && (!isJoined || isSame(before, statement))) {
-    const later = before.createdAt > statement.createdAt ? before : statement
-    return [
-      {
-        what: 'statement_overlap',
-        text: `the statement ${nameOf(later)} came again with another message.`,
-        statement: later,
-      },
-    ]
-  }
+  if (step === 0 && !isJoined && pageNumberOf(before) === 0)
+    return [cameAgain(before.createdAt > statement.createdAt ? before : statement)]
   if (step !== undefined && step > 1) {
     const text = `${step - 1} statements are missing between ${nameOf(before)} and ${nameOf(statement)}.`
     return [{ what: 'statement_gap', text, statement }]
@@ -74,12 +78,6 @@ function between(before: Statement, statement: Statement, currency: Currency): r
 
 const nameOf = ({ sequence, statementId }: Statement) =>
   sequence === null ? statementId : `${sequence} (${statementId})`
-
-const isSame = (one: Statement, other: Statement): boolean =>
-  one.opening === other.opening &&
-  one.closing === other.closing &&
-  one.credits === other.credits &&
-  one.debits === other.debits
 
 /** Numbers begin again with a year. */
 function stepOf(before: Statement, statement: Statement): number | undefined {

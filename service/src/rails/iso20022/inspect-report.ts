@@ -1,6 +1,6 @@
 /** The first pass over a camt.052, camt.053 or camt.054: counts, sums and balances of each statement, before an entry is taken. */
 import type { BankEntry, ReportPart, StatementHead } from '../../iso20022/index.ts'
-import { amountText, type Currency, type Minor, present } from '../../kernel/index.ts'
+import { type Minor, present } from '../../kernel/index.ts'
 import type { Oddity } from '../port.ts'
 import {
   accountOf,
@@ -13,6 +13,10 @@ import {
   totalsProblem,
 } from './accounts.ts'
 import type { BankAccount, BankRules } from './deps.ts'
+import { pageIdOf } from './statement-chain.ts'
+
+/** `minor` null: the page repeats a balance that belongs to another one. */
+type StatedBalance = { readonly minor: Minor | null; readonly on: string }
 
 export type StatementFacts = {
   /** Undefined: it is not about an account of ours, and its entries are not taken. */
@@ -20,13 +24,16 @@ export type StatementFacts = {
   readonly skipped?: { readonly what: Oddity; readonly text: string }
   readonly statementId: string
   readonly sequence: bigint | null
-  readonly opening: DatedBalance | null
-  readonly closing: DatedBalance | null
+  readonly opening: StatedBalance | null
+  readonly closing: StatedBalance | null
   /** Of booked entries. */
   readonly entries: number
   readonly credits: Minor
   readonly debits: Minor
-  readonly isCopy: boolean
+  /** How much more the balances moved than the entries; nothing, where they cannot be compared. */
+  readonly difference: Minor
+  /** Booked entries by their value date, where that is behind the day of the closing balance. */
+  readonly valuedLater: ReadonlyMap<string, Minor>
 }
 
 export type InspectedReport = {
@@ -40,6 +47,8 @@ type Open = {
   readonly account: BankAccount | 'account' | 'currency'
   readonly all: Counted
   readonly booked: Counted
+  /** Booked entries by their value date. */
+  readonly valued: Map<string, Minor>
   /** An entry in another currency is not in the sums: then they cannot be checked. */
   foreign: boolean
 }
@@ -54,19 +63,25 @@ export async function inspectReport(
   const statements: StatementFacts[] = []
   let messageId = ''
   let isStatement = false
+  let messagePage: Page | undefined
   let open: Open | undefined
   let problem: InspectedReport['problem']
   for await (const chunk of parts) {
     await keep()
     for (const part of chunk) {
       if (part.kind === 'head') {
-        messageId = part.head.messageId
+        messageId = pagedId(part.head.messageId, part.head.page)
+        messagePage = part.head.page
         isStatement = part.head.kind === 'camt.053'
-      } else if (part.kind === 'statement') open = begin(part.statement, accounts)
-      else if (part.kind === 'entry') count(present(open, 'an entry is in a statement'), part.entry)
+      } else if (part.kind === 'statement') {
+        open = begin(part.statement, accounts)
+        // Each page of a statement may be a message of its own under the same id.
+        if (statements.length === 0 && isPage(part.statement.page))
+          messageId = `${messageId} ${pagedId(part.statement.id, part.statement.page)}`
+      } else if (part.kind === 'entry') count(present(open, 'an entry is in a statement'), part.entry)
       else {
         const ended = present(open, 'a statement that ends has begun')
-        const { facts, wrong } = end(ended, isStatement)
+        const { facts, wrong } = end(ended, isStatement, messagePage)
         statements.push(facts)
         if (wrong !== undefined) problem ??= { what: 'sum_differs', text: wrong }
       }
@@ -82,6 +97,7 @@ const begin = (head: StatementHead, accounts: readonly BankAccount[]): Open => (
   account: accountOf(accounts, head),
   all: nothingCounted(),
   booked: nothingCounted(),
+  valued: new Map(),
   foreign: false,
 })
 
@@ -90,7 +106,11 @@ function count(open: Open, entry: BankEntry): void {
   const minor = minorOf(entry.amount, open.account.currency)
   if (minor === undefined) open.foreign = true
   add(open.all, entry.isCredit, minor ?? 0n)
-  if (isBooked(entry)) add(open.booked, entry.isCredit, minor ?? 0n)
+  if (!isBooked(entry)) return
+  add(open.booked, entry.isCredit, minor ?? 0n)
+  const on = entry.valueDate?.slice(0, 10)
+  if (on !== undefined)
+    open.valued.set(on, (open.valued.get(on) ?? 0n) + (entry.isCredit ? (minor ?? 0n) : -(minor ?? 0n)))
 }
 
 function add(counted: Counted, isCredit: boolean, minor: Minor): void {
@@ -99,41 +119,43 @@ function add(counted: Counted, isCredit: boolean, minor: Minor): void {
   counted[isCredit ? 'credits' : 'debits'] += minor
 }
 
-function end(open: Open, isStatement: boolean): { readonly facts: StatementFacts; readonly wrong?: string } {
-  const { head, account, booked } = open
-  const { page, copy } = head
-  const named = {
-    statementId:
-      page === undefined || (page.isLast && /^0*1$/.test(page.number)) ? head.id : `${head.id} page ${page.number}`,
-    sequence: sequenceOf(head),
-    isCopy: copy !== undefined,
-  }
+type Ending = { readonly facts: StatementFacts; readonly wrong?: string }
+
+function end(open: Open, isStatement: boolean, messagePage: Page | undefined): Ending {
+  const { head, account, booked, valued } = open
   const { entries, credits, debits } = booked
+  const named = { statementId: pagedId(head.id, head.page), sequence: sequenceOf(head), entries, credits, debits }
+  const counted = { ...named, difference: 0n, valuedLater: new Map<string, Minor>() }
   if (typeof account === 'string') {
     const skipped = skippedBecause(account, head)
-    return { facts: { ...named, account: undefined, skipped, opening: null, closing: null, entries, credits, debits } }
+    return { facts: { ...counted, account: undefined, skipped, opening: null, closing: null } }
   }
   const { currency } = account
-  const balances = isStatement ? balancesOf(head, currency) : { opening: null, closing: null }
-  const facts = { ...named, account, ...balances, entries, credits, debits }
-  const wrong = open.foreign
-    ? undefined
-    : ((head.totals && totalsProblem(head.totals, [open.all, booked], currency)) ?? balanceProblem(facts, currency))
-  return { facts, ...(wrong === undefined ? {} : { wrong: `Statement ${head.id} of ${account.iban}: ${wrong}.` }) }
+  const { opening, closing } = isStatement ? balancesOf(head, currency) : { opening: null, closing: null }
+  const hasBoth = opening !== null && closing !== null && !open.foreign
+  const difference = hasBoth ? closing.minor - opening.minor - credits + debits : 0n
+  const facts = { ...counted, account, opening, closing }
+  const page = head.page ?? (difference === 0n ? undefined : messagePage)
+  if (isPage(page)) {
+    // Totals, and the balances that each page repeats, are those of the statement.
+    const [first, last] = difference === 0n ? [true, true] : [/^0*1$/.test(page.number), page.isLast]
+    const own = { opening: undated(opening, first), closing: undated(closing, last) }
+    return { facts: { ...facts, ...own, statementId: pagedId(head.id, page) } }
+  }
+  const wrong = open.foreign ? undefined : head.totals && totalsProblem(head.totals, [open.all, booked], currency)
+  const valuedLater = new Map([...valued].filter(([on]) => closing !== null && on > closing.on))
+  const problem = wrong === undefined ? {} : { wrong: `Statement ${head.id} of ${account.iban}: ${wrong}.` }
+  return { facts: { ...facts, difference, valuedLater }, ...problem }
 }
 
-function balanceProblem(
-  { opening, closing, credits, debits }: Pick<StatementFacts, 'opening' | 'closing' | 'credits' | 'debits'>,
-  currency: Currency,
-): string | undefined {
-  if (opening === null || closing === null) return undefined
-  const computed = opening.minor + credits - debits
-  if (computed === closing.minor) return undefined
-  const [first, moved, sum, last] = [opening.minor, credits - debits, computed, closing.minor].map((minor) =>
-    amountText(minor, currency),
-  )
-  return `the opening balance ${first} and the entries ${moved} are ${sum}, and the closing balance is ${last}`
-}
+/** Without its amount, if that is of another page. */
+const undated = (balance: DatedBalance | null, isOwn: boolean): StatementFacts['closing'] =>
+  balance === null || isOwn ? balance : { minor: null, on: balance.on }
+
+type Page = NonNullable<StatementHead['page']>
+const isPage = (page: Page | undefined): page is Page =>
+  page !== undefined && !(page.isLast && /^0*1$/.test(page.number))
+const pagedId = (id: string, page: Page | undefined): string => (isPage(page) ? pageIdOf(id, page.number) : id)
 
 /** The number within the year, where the bank gives one; else its own count. */
 function sequenceOf({ electronicSequence, legalSequence }: StatementHead): bigint | null {

@@ -1,5 +1,6 @@
 /** The first pass over a file: it is read to its end, and nothing is done yet. What is wrong with it is said here. */
 import {
+  type MessageKind,
   MessageProblem,
   readAccountReport,
   readRecallAnswer,
@@ -33,18 +34,17 @@ export type Verdict =
 
 /** `keep`: called again and again while a long file is read. */
 export async function inspect(spooled: Spooled, rules: BankRules, keep: () => Promise<void>): Promise<Verdict> {
-  const kind = recognise(spooled.first)?.kind ?? null
+  let kind: MessageKind | null = null
   const refuse = (problem: string, what: Oddity = 'file_unreadable', messageId: string | null = null) => ({
     refused: { what, problem, kind, messageId },
   })
-  if (kind === null) {
-    const problem = `The file is no message of ISO 20022 that is known.${await why(spooled)}`
-    return isCut(spooled) ? { unfinished: true, ...refuse(problem) } : refuse(problem)
-  }
   const limits = { bytesMax: rules.messageBytesMax }
   const source = () => sourceOf(spooled.path)
   try {
+    kind = (await recognise(source(), limits))?.kind ?? null
     switch (kind) {
+      case null:
+        return refuse(`${unknown}.`)
       case 'camt.052':
       case 'camt.053':
       case 'camt.054': {
@@ -66,32 +66,12 @@ export async function inspect(spooled: Spooled, rules: BankRules, keep: () => Pr
     }
   } catch (error) {
     if (!(error instanceof MessageProblem)) throw error
-    const refused = refuse(textOf(error))
+    const refused = refuse(kind === null ? `${unknown}: ${textOf(error)}` : textOf(error))
     return error.code === 'not_whole' ? { unfinished: true, ...refused } : refused
   }
 }
 
+const unknown = 'The file is no message of ISO 20022 that is known'
+
 const textOf = ({ code, message, path, line }: MessageProblem): string =>
   `${message} (${code}, line ${line}${path === '' ? '' : `, ${path}`})`
-
-/** A reader of messages says more than that it is none: where a document type stands, or which encoding it has. */
-async function why({ path }: Spooled): Promise<string> {
-  try {
-    for await (const _part of readAccountReport(sourceOf(path))) break
-    return ''
-  } catch (error) {
-    if (!(error instanceof MessageProblem)) throw error
-    return ` ${textOf(error)}`
-  }
-}
-
-/** A file so short that its message cannot be told may be the beginning of one. */
-function isCut({ first, last, bytes }: Spooled): boolean {
-  const begin = new TextDecoder('latin1').decode(first).replace(/^(?:\u00ef\u00bb\u00bf|\u00ff\u00fe|\u00fe\u00ff)/, '')
-  const text = begin.replaceAll('\0', '').trimStart()
-  if (text === '') return bytes < first.length + 1
-  if (!text.startsWith('<')) return false
-  const root = /<([A-Za-z_][\w.:-]*)/.exec(text)?.[1]
-  const end = new TextDecoder('latin1').decode(last).replaceAll('\0', '').trimEnd()
-  return root === undefined || !(end.endsWith(`</${root}>`) || end.endsWith('/>'))
-}

@@ -10,12 +10,8 @@ export type Spooled = {
   readonly path: string
   readonly bytes: number
   readonly sha256: string
-  /** Enough to recognise the message. */
-  readonly first: Uint8Array
-  readonly last: Uint8Array
 }
 
-const edgeBytes = 4096
 /** What a killed process has left. A copy of this process is younger, or goes on with a new modification time. */
 const leftAfterMs = dayMs
 const nameCharsMax = 100
@@ -103,15 +99,7 @@ async function append(
 async function describe(path: string, bytes: number): Promise<Spooled> {
   const digest = createHash('sha256')
   for await (const chunk of sourceOf(path)) digest.update(chunk)
-  const handle = await open(path, 'r')
-  try {
-    const size = Math.min(bytes, edgeBytes)
-    const first = await handle.read(Buffer.alloc(size), 0, size, 0)
-    const last = await handle.read(Buffer.alloc(size), 0, size, bytes - size)
-    return { path, bytes, sha256: digest.digest('hex'), first: first.buffer, last: last.buffer }
-  } finally {
-    await handle.close()
-  }
+  return { path, bytes, sha256: digest.digest('hex') }
 }
 
 async function flush(path: string): Promise<void> {

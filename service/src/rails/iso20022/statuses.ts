@@ -1,6 +1,6 @@
 /** What a bank says about payments and files of ours (pain.002). A word counts where the row still waits for it, so that it may be repeated. */
 import { type Reason, reasonOf, type StatusReport, type TransferStatus } from '../../iso20022/index.ts'
-import { nilId, partnerKey } from '../../kernel/index.ts'
+import { nilId, partnerKey, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankDeps } from './deps.ts'
 import { readInstructionId } from './ids.ts'
@@ -14,7 +14,9 @@ import * as store from './store-words.ts'
 const wordsPerPageMax = 1000
 const toldMax = 5
 
-const meanings: Readonly<Record<string, 'accepted' | 'settled' | 'rejected'>> = {
+/** `duplicate`: the bank refuses what it has already, and does not say what becomes of that. */
+type Meaning = 'accepted' | 'settled' | 'rejected' | 'duplicate'
+const meanings: Readonly<Record<string, Exclude<Meaning, 'duplicate'>>> = {
   RCVD: 'accepted',
   ACTC: 'accepted',
   ACCP: 'accepted',
@@ -28,8 +30,14 @@ const meanings: Readonly<Record<string, 'accepted' | 'settled' | 'rejected'>> = 
   CANC: 'rejected',
 }
 
+function meaningOf(status: string | undefined, reasons: readonly Reason[]): Meaning | undefined {
+  const meaning = meanings[status ?? '']
+  const isRepetition = reasons.some(({ code, proprietary }) => reasonOf(code ?? proprietary ?? '').isDuplicate)
+  return meaning === 'rejected' && isRepetition ? 'duplicate' : meaning
+}
+
 type Word = {
-  readonly meaning: 'accepted' | 'settled' | 'rejected'
+  readonly meaning: Meaning
   readonly reasons: readonly Reason[]
   /** Null: the message names no attempt. */
   readonly attempt: number | null
@@ -61,23 +69,28 @@ export function createStatuses(deps: BankDeps) {
     const heard = new Set<string>()
     const unknown: string[] = []
     for (const page of pagesOf(transfersOf(report))) {
-      const { said, lost } = await locate(db, of.connector, page)
+      const { said, lost } = await locate(db, of.connector, page, file)
       unknown.push(...lost)
       for (const { sent } of said) heard.add(sent.id)
       if (said.length > 0) await applyPage(lease, said, file)
     }
+    let isUnclear = false
     if (file?.kind === 'pain.001')
-      for (const all of wholesOf(report))
-        await eachOfFile(db, of.connector, file.id, all.batchId, (page) =>
-          applyPage(
-            lease,
-            page.filter(({ id }) => !heard.has(id)).map((sent) => ({ sent, word: all.word })),
-            file,
-          ),
-        )
+      for (const { batchId, word } of wholesOf(report))
+        await eachOfFile(db, of.connector, file.id, batchId, async (page) => {
+          const rest = page.filter(({ id }) => !heard.has(id))
+          for (const { id } of rest) heard.add(id)
+          if (word.meaning === 'duplicate') isUnclear ||= rest.some(({ status }) => status === 'Filed')
+          else
+            await applyPage(
+              lease,
+              rest.map((sent) => ({ sent, word })),
+              file,
+            )
+        })
     await lease.transaction(async (tx) => {
       if (file !== undefined) await noteFile(tx, deps, file, report)
-      const reports = oddities(of, messageId, report, file, unknown)
+      const reports = oddities(of, messageId, report, { file, unknown, isUnclear })
       if (reports.length > 0) writeReports(tx, of.connector, reports, deps.clock.now())
     })
   }
@@ -89,23 +102,26 @@ type Transfer = { readonly transfer: TransferStatus; readonly word: Word }
 function* transfersOf({ groupStatus, reasons, batches }: StatusReport): Generator<Transfer> {
   for (const batch of batches)
     for (const transfer of batch.transfers) {
-      const meaning = meanings[transfer.status ?? batch.status ?? groupStatus ?? '']
-      if (meaning === undefined) continue
-      const attempt = readInstructionId(transfer.instructionId ?? '')?.attempt ?? null
       const why = [transfer.reasons, batch.reasons, reasons].find((list) => list.length > 0) ?? []
+      const meaning = meaningOf(transfer.status ?? batch.status ?? groupStatus, why)
+      // What the bank has as a whole is looked at as a whole.
+      if (meaning === undefined || (meaning === 'duplicate' && transfer.status === undefined)) continue
+      const attempt = readInstructionId(transfer.instructionId ?? '')?.attempt ?? null
       yield { transfer, word: { meaning, reasons: why, attempt } }
     }
 }
 
-/** What is said about all payments of a batch, and of the file. `PART` says nothing about those that are not named. */
+/**
+ * What is said about all payments of a batch, and then of those of the file whose batch has no status. `PART` says nothing about those
+ * that are not named.
+ */
 function wholesOf({ groupStatus, reasons, batches }: StatusReport) {
   const wholes = batches.flatMap(({ batchId, status, reasons: own }) => {
-    const meaning = meanings[status ?? '']
-    return meaning === undefined
-      ? []
-      : [{ batchId, word: { meaning, reasons: own.length > 0 ? own : reasons, attempt: null } }]
+    const why = own.length > 0 ? own : reasons
+    const meaning = meaningOf(status, why)
+    return meaning === undefined ? [] : [{ batchId, word: { meaning, reasons: why, attempt: null } }]
   })
-  const meaning = meanings[groupStatus ?? '']
+  const meaning = meaningOf(groupStatus, reasons)
   return meaning === undefined ? wholes : [...wholes, { batchId: null, word: { meaning, reasons, attempt: null } }]
 }
 
@@ -124,6 +140,7 @@ async function locate(
   tx: Tx,
   connector: string,
   page: readonly Transfer[],
+  file: store.OurFile | undefined,
 ): Promise<{ readonly said: readonly Said[]; readonly lost: readonly string[] }> {
   const ids = page.flatMap(({ transfer }) => readInstructionId(transfer.instructionId ?? '')?.id ?? [])
   const endToEndIds = page.flatMap(({ transfer }) => transfer.endToEndId ?? [])
@@ -134,16 +151,27 @@ async function locate(
   const lost: string[] = []
   for (const { transfer, word } of page) {
     const { instructionId = '', endToEndId = '', money } = transfer
-    const named = byEndToEnd.get(endToEndId) ?? []
     const sent =
-      byId.get(readInstructionId(instructionId)?.id ?? '') ??
-      named.find(
-        ({ amount, currency }) => money === undefined || (money.minor === amount && money.currency === currency),
-      )
+      byId.get(readInstructionId(instructionId)?.id ?? '') ?? onlyOne(byEndToEnd.get(endToEndId) ?? [], file, money)
     if (sent === undefined) lost.push(instructionId || endToEndId || 'a payment without references')
     else said.push({ sent, word })
   }
   return { said, lost }
+}
+
+/** Other payments may have the same end-to-end id, also those of others: it counts in an answer to a file of ours, for one payment. */
+function onlyOne(
+  named: readonly store.Sent[],
+  file: store.OurFile | undefined,
+  money: TransferStatus['money'],
+): store.Sent | undefined {
+  if (file === undefined) return undefined
+  const alike = named.filter(
+    ({ amount, currency }) => money === undefined || (money.minor === amount && money.currency === currency),
+  )
+  const ofFile = alike.filter(({ fileId }) => fileId === file.id)
+  const [sent, another] = ofFile.length > 0 ? ofFile : alike.filter(({ attempt }) => attempt > 1)
+  return another === undefined ? sent : undefined
 }
 
 async function eachOfFile(
@@ -189,13 +217,42 @@ async function withoutRequeued(
   return said.filter(({ sent: { partnerId, id } }) => !again.has(partnerKey(partnerId, id)))
 }
 
-async function write(tx: Tx, { clock, rules }: BankDeps, said: readonly Said[]): Promise<void> {
+async function write(tx: Tx, deps: BankDeps, said: readonly Said[]): Promise<void> {
+  const { clock, rules } = deps
   const now = clock.now()
+  await tellDuplicates(
+    tx,
+    deps,
+    said.filter(({ word }) => word.meaning === 'duplicate'),
+  )
   const written = said.flatMap(({ sent, word }) => applied(sent, word, rules.id, now) ?? [])
   const changes = written.flatMap(({ change }) => change ?? [])
   for (const group of byShard(tx, changes)) store.updateSent(tx, group, now)
   const reports = written.flatMap(({ report }) => report ?? [])
   if (reports.length > 0) writeReports(tx, rules.id, reports, now)
+}
+
+/**
+ * Payments that the bank refuses because it has them: they wait for its booking, with a case. `DU..` about a payment that it has accepted
+ * is the second arrival of that one, and no news.
+ */
+async function tellDuplicates(tx: Tx, { clock, rules, operatorId }: BankDeps, said: readonly Said[]): Promise<void> {
+  const unclear = said.filter(
+    ({ sent, word }) => sent.status === 'Filed' || (sent.status === 'Accepted' && !codeOf(word)?.startsWith('DU')),
+  )
+  const now = clock.now()
+  const named = new Map(unclear.map((one) => [one.sent.id, one]))
+  for (const group of byShard(
+    tx,
+    unclear.map(({ sent }) => sent),
+  ))
+    for (const { partnerId, id } of await store.markMissing(tx, rules.id, group, now, now)) {
+      const { sent, word } = present(named.get(id), 'a payment that is marked was told')
+      const text = `The bank refuses the payment ${sent.endToEndId} as a duplicate (${reasonText(word.reasons)}) and does not say whether it executes it.`
+      const of = { operatorId, connector: rules.id }
+      const names = [id, String(sent.attempt)]
+      writeReports(tx, rules.id, [{ ...oddity(of, 'payment_missing', text, names, id), partnerId }], now)
+    }
 }
 
 type Applied = { readonly change?: store.SentChange; readonly report?: Report }
@@ -206,6 +263,7 @@ function applied(sent: store.Sent, word: Word, connector: string, now: Date): Ap
   const isOpen = status === 'Queued' || status === 'Filed' || status === 'Accepted'
   const same = { partnerId, id, entryId, settledAt, errorKey: null, errorDetails: null, reasonCode: null }
   const subject = { partnerId, subjectId: id }
+  if (word.meaning === 'duplicate') return undefined
   if (word.meaning === 'accepted')
     return status === 'Filed' || sent.missingSince !== null
       ? { change: { ...same, status: isOpen ? 'Accepted' : status } }
@@ -248,7 +306,7 @@ async function noteFile(
   file: store.OurFile,
   { groupStatus, reasons }: StatusReport,
 ): Promise<void> {
-  if (groupStatus === undefined) return
+  if (groupStatus === undefined || meaningOf(groupStatus, reasons) === 'duplicate') return
   store.setBankStatus(tx, file.id, groupStatus)
   if (file.kind !== 'camt.055' || meanings[groupStatus] !== 'rejected') return
   const code = reasons.flatMap((reason) => reason.code ?? reason.proprietary ?? [])[0] ?? null
@@ -258,20 +316,33 @@ async function noteFile(
   await writeAnswers(tx, rules.id, answered, clock.now())
 }
 
+type Told = {
+  readonly file: store.OurFile | undefined
+  readonly unknown: readonly string[]
+  /** The bank has refused a repetition, and has not said what becomes of the payments that it has. */
+  readonly isUnclear: boolean
+}
+
 function oddities(
   of: { readonly operatorId: string; readonly connector: string },
   messageId: string,
-  { originalMessageId, groupStatus, reasons }: StatusReport,
-  file: store.OurFile | undefined,
-  unknown: readonly string[],
+  { originalMessageId, groupStatus, reasons, batches }: StatusReport,
+  { file, unknown, isUnclear }: Told,
 ): readonly Report[] {
   const found: Report[] = []
+  const meaning = meaningOf(groupStatus, reasons)
+  const isRecallUnclear =
+    file?.kind === 'camt.055' && meaning === 'duplicate' && meanings[file.bankStatus ?? ''] === undefined
   if (file === undefined) {
     const text = `The bank answers the message ${originalMessageId}, which is none of ours that is known.`
     found.push(oddity(of, 'entry_unclear', text, ['answer', originalMessageId]))
-  } else if (meanings[groupStatus ?? ''] === 'rejected') {
+  } else if (meaning === 'rejected') {
     const text = `The bank has refused the file ${originalMessageId}: ${reasonText(reasons)}.`
     found.push(oddity(of, 'file_refused', text, [originalMessageId], file.id))
+  } else if (isUnclear || isRecallUnclear) {
+    const why = reasonText([...reasons, ...batches.flatMap((batch) => batch.reasons)])
+    const text = `The bank refuses ${originalMessageId} because it has it already: ${why}. It has not said whether it executes it. Nothing has failed: the payments wait for its booking.`
+    found.push(oddity(of, 'file_refused', text, [originalMessageId, 'duplicate'], file.id))
   }
   if (unknown.length > 0 && file !== undefined) {
     const text = `The bank names ${unknown.length} payments that are not known: ${unknown.slice(0, toldMax).join(', ')}.`

@@ -16,6 +16,8 @@ export type StatementRow = {
   readonly entries: bigint
   readonly credits: Minor
   readonly debits: Minor
+  /** How much more its balances moved than its entries, by the value dates of entries. */
+  readonly byValueDate: Minor | null
   readonly createdAt: Date
   /** All of its entries are written. */
   readonly taken: boolean
@@ -25,7 +27,8 @@ export type StatementRow = {
 export function statementsOf(tx: Tx, { connector, account, currency }: BooksAccount): Promise<readonly StatementRow[]> {
   return tx.rows<StatementRow>(sql`/* rails.statementsOf */
     select statement.id, statement.statement_id, sequence, opening, closing, opening_on::text as opening_on,
-      closing_on::text as closing_on, statement.entries, credits, debits, created_at, message.state = 'Taken' as taken
+      closing_on::text as closing_on, statement.entries, credits, debits, by_value_date,
+      created_at, message.state = 'Taken' as taken
     from rails.iso_statements as statement join rails.iso_messages as message on message.id = statement.message_id
     where statement.connector = ${connector} and account = ${account} and currency = ${currency} and statement.kind = 'camt.053'
     order by closing_on nulls last, sequence nulls last, statement.id`)

@@ -18,6 +18,7 @@ export type StatementRow = {
   readonly entries: number
   readonly credits: Minor
   readonly debits: Minor
+  readonly byValueDate: Minor | null
   readonly createdAt: Date
 }
 
@@ -38,6 +39,7 @@ const newStatements = insertBy<StatementRow>(
     entries: 'bigint',
     credits: 'bigint',
     debits: 'bigint',
+    byValueDate: 'bigint',
     createdAt: 'timestamptz',
   },
   [['connector', 'messageId', 'kind', 'createdAt']],
@@ -46,14 +48,14 @@ const newStatements = insertBy<StatementRow>(
 export function insertStatements(tx: Tx, rows: readonly StatementRow[]): void {
   tx.later(sql`/* rails.insertStatements */
     insert into rails.iso_statements (id, connector, message_id, kind, account, currency, statement_id, sequence, opening,
-      closing, opening_on, closing_on, entries, credits, debits, created_at)
+      closing, opening_on, closing_on, entries, credits, debits, by_value_date, created_at)
     ${newStatements(tx, rows)} on conflict (id) do nothing`)
 }
 
 export type Statement = Pick<
   StatementRow,
   'id' | 'statementId' | 'sequence' | 'opening' | 'closing' | 'openingOn' | 'closingOn' | 'credits' | 'debits'
-> & { readonly messageId: string; readonly createdAt: Date }
+> & { readonly createdAt: Date }
 
 /** The latest statements (camt.053) of an account, newest first. */
 export function latestStatements(
@@ -64,8 +66,44 @@ export function latestStatements(
   rowsMax: number,
 ): Promise<readonly Statement[]> {
   return tx.rows(sql`/* rails.latestStatements */
-    select id, message_id, statement_id, sequence, opening, closing, opening_on, closing_on, credits, debits, created_at
+    select id, statement_id, sequence, opening, closing, opening_on, closing_on, credits, debits, created_at
     from rails.iso_statements
     where connector = ${connector} and account = ${account} and currency = ${currency} and kind = 'camt.053'
-    order by closing_on desc nulls last, sequence desc nulls last limit ${rowsMax}`)
+    order by closing_on desc nulls last, sequence desc nulls last, id desc limit ${rowsMax}`)
+}
+
+type AccountKey = {
+  readonly operatorId: string
+  readonly connector: string
+  readonly account: string
+  readonly currency: string
+}
+
+/** The day of the last closing balance before a day. */
+export async function closingBefore(
+  tx: Tx,
+  { connector, account, currency }: AccountKey,
+  day: string,
+): Promise<string | null> {
+  const row = await tx.row<{ on: string | null }>(sql`/* rails.closingBefore */
+    select max(closing_on)::text as "on" from rails.iso_statements
+    where connector = ${connector} and account = ${account} and currency = ${currency} and kind = 'camt.053'
+      and closing_on < ${day}`)
+  return row?.on ?? null
+}
+
+/** The entries of earlier statements that are valued behind their statement: behind one day, up to another. */
+export async function valuedBetween(
+  tx: Tx,
+  { operatorId, connector, account, currency }: AccountKey,
+  after: string,
+  to: string,
+): Promise<Minor> {
+  const row = await tx.row<{ amount: Minor }>(sql`/* rails.valuedBetween */
+    select coalesce(sum(entry.amount), 0)::bigint as amount from rails.iso_statements as statement
+      join rails.iso_entries as entry on entry.partner_id = ${operatorId} and entry.statement_id = statement.id
+    where statement.connector = ${connector} and statement.account = ${account} and statement.currency = ${currency}
+      and statement.kind = 'camt.053' and statement.closing_on <= ${after}
+      and entry.value_on > ${after} and entry.value_on <= ${to}`)
+  return row?.amount ?? 0n
 }

@@ -119,11 +119,16 @@ export function updateSent(tx: Tx, rows: readonly SentChange[], now: Date): void
   )
 }
 
-export type OurFile = { readonly id: string; readonly kind: string; readonly messageId: string }
+export type OurFile = {
+  readonly id: string
+  readonly kind: string
+  readonly messageId: string
+  readonly bankStatus: string | null
+}
 export function filesByMessageIds(tx: Tx, connector: string, ids: readonly string[]): Promise<readonly OurFile[]> {
   return tx.rows(
     unprepared(sql`/* rails.filesByMessageIds */
-    select id, kind, message_id from rails.iso_files
+    select id, kind, message_id, bank_status from rails.iso_files
     where connector = ${connector} and message_id = any(${[...ids]}::text[])`),
   )
 }

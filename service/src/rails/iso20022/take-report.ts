@@ -111,7 +111,7 @@ function createPlace(deps: BankDeps, taken: TakenReport) {
 function statementRows({ rules, clock }: BankDeps, taken: TakenReport): readonly StatementRow[] {
   const createdAt = clock.now()
   return taken.report.statements.flatMap((facts, index) => {
-    const { account, statementId, sequence, opening, closing, entries, credits, debits } = facts
+    const { account, statementId, sequence, opening, closing, entries, credits, debits, difference } = facts
     if (account === undefined) return []
     return [
       {
@@ -130,6 +130,7 @@ function statementRows({ rules, clock }: BankDeps, taken: TakenReport): readonly
         entries,
         credits,
         debits,
+        byValueDate: difference === 0n ? null : difference,
         createdAt,
       },
     ]

@@ -12,6 +12,7 @@ import type { Spool, Spooled } from './spool.ts'
 import { createStatuses } from './statuses.ts'
 import * as store from './store-incoming.ts'
 import { takeReport } from './take-report.ts'
+import { balanceProblem } from './value-dates.ts'
 import type { createWatch } from './watch.ts'
 
 /** `left`: it is not whole yet, or stays where it is. */
@@ -116,12 +117,15 @@ async function takeNew(context: Context, taking: Taking): Promise<FileTaken> {
   const { message } = verdict
   const { kind, messageId } = message
   const row = rowOf(deps, taking, { kind, messageId, problem: null, state: 'Taking' })
-  const other = await taking.lease.transaction(async (tx) => {
+  const refused = await taking.lease.transaction(async (tx): Promise<Refused | undefined> => {
     const found = await store.messageById(tx, rules.id, kind, messageId)
-    if (found === undefined) await store.insertMessage(tx, row)
-    return found
+    if (found !== undefined) return differs(message, found)
+    const problem = 'report' in message ? await balanceProblem(tx, deps, message.report) : undefined
+    if (problem !== undefined) return { what: 'sum_differs', problem, kind, messageId }
+    await store.insertMessage(tx, row)
+    return undefined
   })
-  if (other !== undefined) return putAside(context, taking, differs(message, other))
+  if (refused !== undefined) return putAside(context, taking, refused)
   await answers(taking, row, message)
   return finish(context, taking, row, 'taken')
 }
