@@ -31,6 +31,7 @@ const names: Partial<Readonly<Record<OperationId, string>>> = {
   createCustomerAccount: 'createForCustomer',
   createFxPayout: 'createFx',
   previewFiatPayout: 'preview',
+  previewFxPayout: 'previewFx',
   createTokenPayout: 'createToken',
   getCustomerAccount: 'getForCustomer',
   simulateFxRates: 'setFxRates',

@@ -103,6 +103,8 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
       idempotencyKey: randomUUID(),
       reference: randomUUID(),
     }),
+  previewFxPayout: (world) =>
+    at('/v1/payouts/fx/preview', { quoteId: world.payoutQuote, beneficiaryId: world.foreignBeneficiary }),
   cancelPayout: (world) => at(`/v1/payouts/${world.cancelled}/cancel`),
   approvePayout: (world) => at(`/v1/payouts/${world.held}/approve`),
   rejectPayout: (world) => at(`/v1/payouts/${world.heldToReject}/reject`, { reason: 'The invoice was paid before.' }),

@@ -96,7 +96,8 @@ export const ruleVerdicts = ['passed', 'failed', 'notApplicable'] as const
 const RuleVerdict = closed({
   rule: described(
     Type.String(),
-    'Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`.',
+    'Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`. ' +
+      'With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency.',
     { examples: ['funds'] },
   ),
   verdict: described(
@@ -139,6 +140,21 @@ export const FiatPayoutPreview = closed({
   valueDate: described(optional(CalendarDate), 'Day on which the bank executes the payment.'),
   arrivesOn: described(optional(CalendarDate), 'Last day on which the money arrives. Absent if that is not known.'),
   rules: described(Type.Array(RuleVerdict), 'Every rule with its verdict, in the order in which a request is judged.'),
+})
+
+/** The fields of a payout by quote to try: those of create, the key optional. */
+export const FxPayoutPreviewCreate = closed({
+  ...FxPayoutCreate.properties,
+  idempotencyKey: FiatPayoutPreviewCreate.properties.idempotencyKey,
+})
+/** What would become of a payout by quote. Its fee and total leave the balance in the sold currency. */
+export const FxPayoutPreview = closed({
+  ...FiatPayoutPreview.properties,
+  fee: described(Amount, 'What the payout costs besides the sold amount, in major units of `sellCurrency`.'),
+  total: described(Amount, 'What would be reserved from the balance in `sellCurrency`: sold amount and fee.'),
+  sellAmount: described(Amount, 'What the quote sells, with the fee of the quote, in major units of `sellCurrency`.'),
+  sellCurrency: described(Currency, 'The currency that is sold, ISO 4217 alpha-3.'),
+  quoteId: described(Uuid, 'The quote.'),
 })
 
 /** The transfer of a token to the wallet of a beneficiary. */
@@ -236,7 +252,7 @@ export const PayoutRecord = closed({
   ...sold,
   fee: described(
     optional(Amount),
-    'What the payout costs, in major units of `currency`: reserved and settled with it. Absent if it costs nothing, or has the fee of its quote.',
+    'What the payout costs, reserved and settled with it: in major units of `currency`, with exchange of `sellCurrency` and besides the fee of the quote. Absent if it costs nothing.',
   ),
   approvalExpiresAt: described(
     optional(Timestamp),

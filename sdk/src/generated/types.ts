@@ -466,7 +466,7 @@ export type FiatPayoutPreview = {
   readonly arrivesOn?: string
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
@@ -520,6 +520,61 @@ export type FxPayoutCreate = {
   readonly beneficiaryId: string
   /** Your key of this payout, 1 to 255 characters, unique among your payouts of this kind. Repeat it to retry the same payout. */
   readonly idempotencyKey: string
+  /** Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
+  readonly reference?: string | undefined
+}
+
+export type FxPayoutPreview = {
+  /** True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank. */
+  readonly accepted: boolean
+  /** The status that the payout would begin with: `Pending`, or `PendingApproval` if a second person has to approve it. Absent if a rule about the request failed. */
+  readonly status?: PayoutStatus
+  /** Amount in major units of `currency`. */
+  readonly amount: Amount
+  /** Currency of the payout, ISO 4217 alpha-3. */
+  readonly currency: string
+  /** What the payout costs besides the sold amount, in major units of `sellCurrency`. */
+  readonly fee: Amount
+  /** What would be reserved from the balance in `sellCurrency`: sold amount and fee. */
+  readonly total: Amount
+  /** Payment rail: `Sepa` or `Swift`. Absent if a rule about the request failed. */
+  readonly rail?: string
+  /** How the payment would go. Absent if it would not, or if that is not known. */
+  readonly method?: 'SepaCreditTransfer' | 'SepaInstant' | 'Swift' | 'Wallet' | 'Internal'
+  /** A payout that the bank has before this time is executed on `valueDate`. Absent if there is no cut-off. */
+  readonly cutOffAt?: string
+  /** When the bank would get the payment. */
+  readonly submitsAt?: string
+  /** Day on which the bank executes the payment. */
+  readonly valueDate?: string
+  /** Last day on which the money arrives. Absent if that is not known. */
+  readonly arrivesOn?: string
+  /** Every rule with its verdict, in the order in which a request is judged. */
+  readonly rules: readonly ({
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
+    readonly rule: string
+    /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
+    readonly verdict: 'passed' | 'failed' | 'notApplicable'
+    /** The problem code of the refusal. Of the rule `reach` the `errorKey` of the failed payout. Only if the rule failed. */
+    readonly code?: string
+    /** What is wrong, for people. The text may change. */
+    readonly detail?: string
+  })[]
+  /** What the quote sells, with the fee of the quote, in major units of `sellCurrency`. */
+  readonly sellAmount: Amount
+  /** The currency that is sold, ISO 4217 alpha-3. */
+  readonly sellCurrency: string
+  /** The quote. */
+  readonly quoteId: string
+}
+
+export type FxPayoutPreviewCreate = {
+  /** The quote to accept. What it buys is paid to the beneficiary. */
+  readonly quoteId: string
+  /** The beneficiary that receives the payout, in the bought currency of the quote. */
+  readonly beneficiaryId: string
+  /** The key that the payout would have. With it the preview says whether the key is free. */
+  readonly idempotencyKey?: string | undefined
   /** Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before. */
   readonly reference?: string | undefined
 }
@@ -840,7 +895,7 @@ export type PayoutRecord = {
   readonly sellCurrency?: string
   /** The quote that the payout has accepted. Only with exchange. */
   readonly quoteId?: string
-  /** What the payout costs, in major units of `currency`: reserved and settled with it. Absent if it costs nothing, or has the fee of its quote. */
+  /** What the payout costs, reserved and settled with it: in major units of `currency`, with exchange of `sellCurrency` and besides the fee of the quote. Absent if it costs nothing. */
   readonly fee?: Amount
   /** Until when a second person may approve the payout, which is cancelled otherwise. Absent if it needed no approval. */
   readonly approvalExpiresAt?: string
@@ -2998,6 +3053,7 @@ export type OperationResults = {
   readonly getPayout: PayoutRecord
   readonly getPayoutVerification: Verification
   readonly createFxPayout: FxPayout
+  readonly previewFxPayout: FxPayoutPreview
   readonly cancelPayout: PayoutRecord
   readonly approvePayout: PayoutRecord
   readonly rejectPayout: PayoutRecord
@@ -5263,6 +5319,17 @@ export type Namespaces = {
      * beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
      */
     readonly createFx: ((body: FxPayoutCreate, options?: CallOptions) => Promise<FxPayout>) & ((body: Omit<FxPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FxPayout>)
+    /**
+     * Preview a payout in another currency.
+     *
+     * Judges a payout by quote by the rules by which it would be accepted now, as the preview of a fiat payout does.
+     * Limits, approvals and cooling-offs are judged in the sold and in the paid currency. An expired or accepted
+     * quote is the rule `quote`. It reserves nothing and accepts no quote.
+     *
+     * `POST /v1/payouts/fx/preview`, permission `payouts:read`.
+     * Problem codes: not_found.
+     */
+    readonly previewFx: (body: FxPayoutPreviewCreate, options?: CallOptions) => Promise<FxPayoutPreview>
     /**
      * Cancel a pending payout.
      *

@@ -173,6 +173,21 @@ export const payoutsOperations = {
       'beneficiary_cooling_off',
     ],
   },
+  previewFxPayout: {
+    tag: 'payouts',
+    method: 'POST',
+    path: '/v1/payouts/fx/preview',
+    body: payouts.FxPayoutPreviewCreate,
+    response: payouts.FxPayoutPreview,
+    permission: 'payouts:read',
+    source: 'extension',
+    summary: 'Preview a payout in another currency',
+    description:
+      'Judges a payout by quote by the rules by which it would be accepted now, as the preview of a fiat payout does. ' +
+      'Limits, approvals and cooling-offs are judged in the sold and in the paid currency. An expired or accepted quote ' +
+      'is the rule `quote`. It reserves nothing and accepts no quote.',
+    refusals: ['not_found'],
+  },
   cancelPayout: {
     tag: 'payouts',
     method: 'POST',

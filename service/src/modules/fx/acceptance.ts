@@ -16,6 +16,11 @@ export type Acceptances = {
    * before, and passes what it accepts to `markAccepted`.
    */
   readonly lockOpen: (tx: Tx, keys: readonly QuoteKey[]) => Promise<readonly (OpenQuote | Refusal)[]>
+  /** A quote, and why it cannot be accepted now, without a lock. Refuses: not_found. */
+  readonly look: (
+    tx: Tx,
+    key: QuoteKey,
+  ) => Promise<{ readonly quote: OpenQuote; readonly refusal: Refusal | undefined }>
   /** Marks locked quotes, each once, with the reference of the transaction that accepts them. Writes with the commit. */
   readonly markAccepted: (tx: Tx, accepted: readonly Accepted[]) => void
   /** Both for one quote. Refuses: not_found, fx_quote_accepted, fx_quote_expired. */
@@ -48,6 +53,12 @@ export function createAcceptances({ clock }: { readonly clock: Clock }): Accepta
   }
   return {
     lockOpen,
+    look: async (tx, { partnerId, id }) => {
+      const row = await store.quoteById(tx, partnerId, id.toLowerCase())
+      if (row === undefined) throw notFound('quote', '/quoteId')
+      const now = clock.now()
+      return { quote: { ...row, acceptedAt: now }, refusal: refusalOf(row, now) }
+    },
     markAccepted,
     accept: async (tx, { reference, ...key }) => {
       const [quote] = await lockOpen(tx, [key])

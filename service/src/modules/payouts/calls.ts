@@ -68,18 +68,41 @@ export const beneficiaryMapKey = (partnerId: string, beneficiaryId: string): str
 export const connectorOf = ({ caller: { partnerId }, currency }: PayoutCall, choose: ChooseConnector) =>
   choose({ partnerId, currency, rail: railOf(currency) })
 
+/** An amount of a payout that the operator's rules judge: every payout has one that is paid, and one by quote also has one that is sold. */
+export type Side = Amount & {
+  readonly name: 'paid' | 'sold'
+  /** What says the amount in the request. */
+  readonly pointer: '/amount' | '/quoteId'
+}
+type Amount = { readonly currency: Currency; readonly amount: Minor }
+
+/** What is sold comes first: it leaves the balance. */
+export const sidesOf = ({ currency, amount }: Amount, sold: Amount | undefined): readonly [Side, ...Side[]] =>
+  sold === undefined
+    ? [{ name: 'paid', currency, amount, pointer: '/amount' }]
+    : [
+        { name: 'sold', ...sold, pointer: '/quoteId' },
+        { name: 'paid', currency, amount, pointer: '/quoteId' },
+      ]
+
+export const sidesOfCall = ({ amount, currency, quote }: PayoutCall): readonly [Side, ...Side[]] =>
+  sidesOf({ currency, amount }, quote && { amount: quote.sellAmount, currency: quote.sellCurrency })
+
+/** The balance of this currency is debited. */
+export const debitedOf = (call: PayoutCall): Currency => sidesOfCall(call)[0].currency
+
 /**
  * A payout reserves its money on the way from the partner's balance to the settlement account of its connector, and its fee on
  * the way to the account `fees`, in one entry: both are posted, or both are released.
  */
-export function reservesOf(
-  { caller: { partnerId }, amount, currency, quote }: PayoutCall,
-  connector: string,
-  fee: Minor,
-): EntryRequest['transfers'] {
+export function reservesOf(call: PayoutCall, connector: string, fee: Minor): EntryRequest['transfers'] {
+  const { caller, amount, currency, quote } = call
   const credit = `settlement.${connector}` as const
-  const reserve = { partnerId, kind: 'reserve', currency, debit: 'balance' } as const
-  return quote === undefined
-    ? [{ ...reserve, credit, amount }, ...(fee === 0n ? [] : [{ ...reserve, credit: 'fees', amount: fee } as const])]
-    : exchangeTransfers(quote, { kind: 'reserve', creditOfBuy: credit })
+  const reserve = { partnerId: caller.partnerId, kind: 'reserve', currency: debitedOf(call), debit: 'balance' } as const
+  return [
+    ...(quote === undefined
+      ? [{ ...reserve, currency, credit, amount }]
+      : exchangeTransfers(quote, { kind: 'reserve', creditOfBuy: credit })),
+    ...(fee === 0n ? [] : [{ ...reserve, credit: 'fees', amount: fee } as const]),
+  ]
 }

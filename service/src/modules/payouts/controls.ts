@@ -1,15 +1,15 @@
 /** The operator's rules for what leaves a balance: limits, fees, approvals and cooling-offs. Only a balance that has the mark needs a statement for them. */
-import type { Refusal } from '../../api/index.ts'
+import { Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
 import { type AccountSnapshots, areRead, type Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { approvalOf, type NeededApproval } from './approval-rules.ts'
-import type { PayoutCall } from './calls.ts'
+import { debitedOf, type PayoutCall, type Side, sidesOfCall } from './calls.ts'
 import { coolingOffOf } from './cooling-off-rules.ts'
-import { type CustomerIdOf, type LimitedPayout, paymentOf, readLimits, readUsed, type Used } from './counting.ts'
+import { type CustomerIdOf, type LimitedPayout, payeeOf, readLimits, readUsed, type Used } from './counting.ts'
 import { feeOf } from './fee-rules.ts'
-import { type Limit, limitsOf, type LimitTable, limitTable, periodStarts } from './limit-rules.ts'
-import { type RuleReader, type Rules, rulesKey } from './rule-reader.ts'
+import { type Limit, limitsOf, type LimitTable, limitTable, type PeriodStarts, periodStarts } from './limit-rules.ts'
+import { balancesOf, type RuleReader, type Rules, rulesKey } from './rule-reader.ts'
 import { railOf } from './rules.ts'
 import { hasControls } from './store-controls.ts'
 import type { ValidPayout } from './validate.ts'
@@ -41,13 +41,18 @@ export async function readEarly(
   cachedCustomerIdOf: (call: PayoutCall) => string | null | undefined,
   now: Date,
 ): Promise<EarlyControls> {
-  const counted = calls.filter((call) => lastRead(call)?.isCounted === true && cachedCustomerIdOf(call) !== undefined)
+  const isCounted = (call: PayoutCall) => balancesOf(call).some((balance) => lastRead(balance)?.isCounted === true)
+  const counted = calls.filter((call) => isCounted(call) && cachedCustomerIdOf(call) !== undefined)
   return { counted, used: await readUsed(tx, counted, (call) => cachedCustomerIdOf(call) ?? null, now) }
 }
 
-/** Where the fee of a call goes. */
-export const feeMovement = ({ caller: { partnerId }, currency }: PayoutCall) =>
-  ({ partnerId, currency, debit: 'balance', credit: 'fees' }) as const
+const debitedBalance = (call: PayoutCall) => ({ partnerId: call.caller.partnerId, currency: debitedOf(call) })
+
+/** Where the fee of a call goes: it is taken from the balance that pays. */
+export const feeMovement = (call: PayoutCall) =>
+  ({ ...debitedBalance(call), debit: 'balance', credit: 'fees' }) as const
+export const isCharged = (call: PayoutCall, rulesOf: RuleReader['lastRead']): boolean =>
+  (rulesOf(debitedBalance(call))?.fees.length ?? 0) > 0
 
 /** The rules for these calls, and what they need to be judged. Without a call whose balance is controlled, no statement. */
 export async function readControls(
@@ -59,14 +64,15 @@ export async function readControls(
   customerIdOf: CustomerIdOf,
   now: Date,
 ): Promise<Controls> {
-  const rules = await reader.read(tx, calls, accounts)
-  const has = (call: PayoutCall, what: (found: Rules) => boolean) => {
-    const found = rules.get(rulesKey(call))
-    return found !== undefined && what(found)
-  }
+  const rules = await reader.read(tx, calls.flatMap(balancesOf), accounts)
+  const has = (call: PayoutCall, what: (found: Rules) => boolean) =>
+    balancesOf(call).some((balance) => {
+      const found = rules.get(rulesKey(balance))
+      return found !== undefined && what(found)
+    })
   const read = new Set(early.counted)
   const counted = calls.filter((call) => !read.has(call) && has(call, ({ isCounted }) => isCounted))
-  const charged = calls.filter((call) => has(call, ({ fees }) => fees.length > 0)).map(feeMovement)
+  const charged = calls.filter((call) => isCharged(call, (balance) => rules.get(rulesKey(balance)))).map(feeMovement)
   const withoutAccount = charged.filter((movement) => !areRead(accounts, movement))
   const ofMany = calls.filter((call) => has(call, ({ hasManyLimits }) => hasManyLimits))
   const [used, feeAccounts, limits] = await Promise.all([
@@ -90,32 +96,60 @@ const tablesOf = (limits: readonly Limit[]): ReadonlyMap<string, LimitTable> =>
     ]),
   )
 
-/** A payout by quote has the fee of its quote, and none of these. */
+/**
+ * What the operator's rules ask of each payout. Limits, approvals and cooling-offs hold for what is paid and for what is sold. The fee is
+ * that of the balance which pays; a payout by quote has the fee of its quote besides.
+ */
 export function withControls(
   payouts: readonly ValidPayout[],
-  { rules: all, manyLimits }: Controls,
+  controls: Controls,
   now: Date,
 ): readonly ControlledPayout[] {
   const starts = periodStarts(now)
   return payouts.map((payout) => {
-    const key = rulesKey(payout.call)
-    const rules = all.get(key)
-    if (rules === undefined) return { ...payout, limits: [], approval: null, coolingOff: null, fee: 0n }
-    const { amount, currency, caller, quote } = payout.call
-    const charged = { partnerId: caller.partnerId, currency, rail: railOf(currency), amount }
+    const judged = sidesOfCall(payout.call).map((side) => judgeSide(payout, side, controls, starts, now))
     return {
       ...payout,
-      limits: limitsOf(manyLimits.get(key) ?? rules.limits, paymentOf(payout), starts),
-      approval: approvalOf(rules.approvals, { ...charged, beneficiarySince: payout.beneficiarySince }, now),
-      coolingOff: coolingOffOf(
-        rules.coolingOffs,
-        { ...charged, unchangedSince: payout.beneficiaryUnchangedSince },
-        now,
-      ),
-      fee: quote === undefined ? feeOf(rules.fees, charged, now) : 0n,
+      limits: judged.flatMap(({ limits }) => limits),
+      approval: soonest(judged.flatMap(({ approval }) => approval ?? [])),
+      coolingOff: worst(judged.map(({ coolingOff }) => coolingOff)),
+      // The side that leaves the balance comes first.
+      fee: judged[0]?.fee ?? 0n,
     }
   })
 }
+
+type JudgedSide = Pick<ControlledPayout, 'limits' | 'approval' | 'coolingOff' | 'fee'>
+const withoutRules: JudgedSide = { limits: [], approval: null, coolingOff: null, fee: 0n }
+
+function judgeSide(
+  payout: ValidPayout,
+  side: Side,
+  { rules: all, manyLimits }: Controls,
+  starts: PeriodStarts,
+  now: Date,
+): JudgedSide {
+  const { partnerId } = payout.call.caller
+  const key = rulesKey({ partnerId, currency: side.currency })
+  const rules = all.get(key)
+  if (rules === undefined) return withoutRules
+  const { beneficiarySince, beneficiaryUnchangedSince: unchangedSince } = payout
+  const charged = { partnerId, rail: railOf(payout.call.currency), ...side }
+  return {
+    limits: limitsOf(manyLimits.get(key) ?? rules.limits, payeeOf(payout), side, starts),
+    approval: approvalOf(rules.approvals, { ...charged, beneficiarySince }, now),
+    coolingOff: coolingOffOf(rules.coolingOffs, { ...charged, unchangedSince }, now),
+    fee: feeOf(rules.fees, charged, now),
+  }
+}
+
+/** The rule that gives less time holds. */
+const soonest = (needed: readonly NeededApproval[]): NeededApproval | null =>
+  needed.toSorted((a, b) => a.expiresAt.getTime() - b.expiresAt.getTime())[0] ?? null
+
+/** A refusal comes before a time that has passed, which comes before no rule. */
+const worst = (coolingOffs: readonly ControlledPayout['coolingOff'][]): ControlledPayout['coolingOff'] =>
+  coolingOffs.find((each) => each instanceof Refusal) ?? (coolingOffs.includes(undefined) ? undefined : null)
 
 /**
  * Changes the rules of a balance under its lock, and marks it by whether any are left: two commands at once lose neither a rule

@@ -6,7 +6,7 @@
 import type { Refusal } from '../../api/index.ts'
 import { type Minor, nilId, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { PayoutCall } from './calls.ts'
+import { type PayoutCall, sidesOf, sidesOfCall } from './calls.ts'
 import {
   type Counter,
   counterMapKey,
@@ -48,20 +48,25 @@ function scopesOf(calls: readonly PayoutCall[], customerIdOf: CustomerIdOf) {
   const scopeIds = calls.flatMap((call) => [beneficiaryIdOf(call), customerIdOf(call)]).filter((id) => id !== null)
   return {
     partnerIds: calls.map(({ caller }) => caller.partnerId),
-    currencies: [...new Set(calls.map(({ currency }) => currency))],
+    currencies: [...new Set(calls.flatMap((call) => sidesOfCall(call).map(({ currency }) => currency)))],
     scopeIds: [...new Set([nilId, ...scopeIds])],
   }
 }
 
-export const paymentOf = ({ call, customerId, beneficiary }: ValidPayout) => ({
+export const payeeOf = ({ call, customerId, beneficiary }: ValidPayout) => ({
   partnerId: call.caller.partnerId,
-  currency: call.currency,
   customerId,
   beneficiaryId: beneficiary?.id ?? null,
 })
 
 export const countersOf = ({ limits }: LimitedPayout): readonly Counter[] =>
-  limits.flatMap(({ counter }) => (counter === undefined ? [] : [counter]))
+  limits.flatMap(({ counter }) => counter ?? [])
+
+/** What a payout adds to each of its counters, and the most that each may have. */
+const countedOf = ({ limits }: LimitedPayout) =>
+  limits.flatMap(({ counter, limit, side }) =>
+    counter === undefined ? [] : [{ ...counter, by: side.amount, most: limit.amount }],
+  )
 
 /**
  * Which payouts of a batch are within their limits, judged in their order. Locks their counters until the commit. A payout that
@@ -74,20 +79,18 @@ export async function withinLimits<Payout extends LimitedPayout>(
   const used = await lockUsed(tx, payouts.flatMap(countersOf))
   const exceeding: Exceeding[] = []
   const within = payouts.filter((payout) => {
-    const { amount } = payout.call
     const refusal = firstExceeded(payout, used)
-    const keys = countersOf(payout).map(({ mapKey }) => mapKey)
-    if (refusal !== undefined) exceeding.push({ payout, refusal, counters: keys })
-    else for (const key of keys) used.set(key, (used.get(key) ?? 0n) + amount)
+    const counters = countedOf(payout)
+    if (refusal !== undefined) exceeding.push({ payout, refusal, counters: counters.map(({ mapKey }) => mapKey) })
+    else for (const { mapKey, by } of counters) used.set(mapKey, (used.get(mapKey) ?? 0n) + by)
     return refusal === undefined
   })
   return { within, exceeding }
 }
 
-function firstExceeded({ call, limits }: LimitedPayout, used: Used): Refusal | undefined {
+function firstExceeded({ limits }: LimitedPayout, used: Used): Refusal | undefined {
   for (const limit of limits) {
-    const before = limit.counter === undefined ? 0n : (used.get(limit.counter.mapKey) ?? 0n)
-    const refusal = exceeds(limit, call.amount, before)
+    const refusal = exceeds(limit, used)
     if (refusal !== undefined) return refusal
   }
   return undefined
@@ -131,24 +134,20 @@ export async function usedOf(tx: Tx, counters: readonly Counter[], starts: Perio
  */
 export function haveRoom(payouts: readonly LimitedPayout[], used: Used): boolean {
   const asked = new Map<string, Minor>()
-  return payouts.every(({ call, limits }) =>
-    limits.every((limit) => {
-      if (limit.counter === undefined) return call.amount <= limit.limit.amount
-      const key = limit.counter.mapKey
-      const total = (asked.get(key) ?? used.get(key) ?? 0n) + call.amount
+  return payouts.every(({ limits }) =>
+    limits.every(({ limit, counter, side }) => {
+      if (counter === undefined) return side.amount <= limit.amount
+      const key = counter.mapKey
+      const total = (asked.get(key) ?? used.get(key) ?? 0n) + side.amount
       asked.set(key, total)
-      return total <= limit.limit.amount
+      return total <= limit.amount
     }),
   )
 }
 
 /** Adds payouts to their counters. A sum beyond its limit is a check violation. */
 export function count(tx: Tx, payouts: readonly LimitedPayout[]): void {
-  const counted = payouts.flatMap(({ call, limits }) =>
-    limits.flatMap(({ counter, limit }) =>
-      counter === undefined ? [] : [{ ...counter, by: call.amount, most: limit.amount }],
-    ),
-  )
+  const counted = payouts.flatMap(countedOf)
   if (counted.length > 0) store.addToCounters(tx, summed(counted))
 }
 
@@ -157,11 +156,16 @@ export function count(tx: Tx, payouts: readonly LimitedPayout[]): void {
  * ledger accounts, as acceptance does.
  */
 export async function giveBack(tx: Tx, payouts: readonly PayoutRow[]): Promise<void> {
-  const returned = payouts.flatMap((payout) => readCounted(payout).map((key) => ({ ...key, by: -payout.amount })))
+  const returned = payouts.flatMap((payout) =>
+    readCounted(payout, sidesOf(payout, soldOf(payout))).map(({ amount, ...key }) => ({ ...key, by: -amount })),
+  )
   if (returned.length === 0) return
   await store.lockCounters(tx, returned)
   store.changeCounters(tx, summed(returned))
 }
+
+const soldOf = ({ soldAmount: amount, soldCurrency: currency }: PayoutRow) =>
+  amount === null || currency === null ? undefined : { amount, currency }
 
 /** One change for each counter. */
 const summed = <Change extends store.CounterChange & Pick<Counter, 'mapKey'>>(

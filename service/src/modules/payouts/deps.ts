@@ -24,7 +24,7 @@ export type PayoutsDeps = {
   readonly beneficiaries: Beneficiaries
   readonly transactions: Transactions
   readonly screening: Pick<Screening, 'holdsOf'>
-  readonly quotes: Pick<Acceptances, 'lockOpen' | 'markAccepted'>
+  readonly quotes: Pick<Acceptances, 'lockOpen' | 'look' | 'markAccepted'>
   /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */
   readonly payoutsPerBatchMax?: number | undefined
   readonly chooseConnector: ChooseConnector

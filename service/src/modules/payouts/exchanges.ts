@@ -9,18 +9,22 @@ import type { OpenQuote } from '../fx/index.ts'
 import { createAccept } from './accept.ts'
 import type { Accepted, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
+import { type Preview, verdictOf } from './preview.ts'
 import { fxFingerprintOf } from './rules.ts'
 import * as store from './store.ts'
 
-export type FxPayout = {
+/** `idempotencyKey`: absent in a preview. */
+type FxRequest = {
   readonly quoteId: string
   readonly beneficiaryId: string
-  readonly idempotencyKey: string
+  readonly idempotencyKey?: string | undefined
   readonly reference?: string | undefined
 }
+export type FxPayout = FxRequest & { readonly idempotencyKey: string }
 
 type AcceptedFx = Exclude<Accepted, 'resubmit'>
 const operation = 'createFxPayout'
+const attemptsMax = 5
 
 export function createFxPayouts(deps: PayoutsDeps) {
   const { db, quotes } = deps
@@ -36,38 +40,48 @@ export function createFxPayouts(deps: PayoutsDeps) {
 
   return async (caller: Caller, body: FxPayout, ip: string): Promise<AcceptedFx> => {
     const { partnerId } = caller
-    const { quoteId, beneficiaryId, idempotencyKey, reference = null } = body
-    const requestFingerprint = fxFingerprintOf({ quoteId, beneficiaryId, reference })
     const attempt = () =>
       db.transaction(async (tx) => {
         // The lock of the quote lets two requests with one key wait for each other.
-        const [quote] = await quotes.lockOpen(tx, [{ partnerId, id: quoteId }])
-        const [known] = await store.payoutsByKeys(tx, [{ partnerId, operation, idempotencyKey }])
-        if (known !== undefined) return { payout: replayOf(known, requestFingerprint), replayed: true }
+        const [quote] = await quotes.lockOpen(tx, [{ partnerId, id: body.quoteId }])
+        const [known] = await store.payoutsByKeys(tx, [{ partnerId, operation, idempotencyKey: body.idempotencyKey }])
+        if (known !== undefined) return { payout: replayOf(known, fingerprintOf(body)), replayed: true }
         if (quote === undefined || quote instanceof Refusal) throw present(quote, 'each key has an answer')
-        const call: PayoutCall = {
-          caller,
-          nonce: undefined,
-          operation,
-          idempotencyKey,
-          requestFingerprint,
-          amount: quote.buyAmount,
-          currency: quote.buyCurrency,
-          quote,
-          reference,
-          ip,
-          payee: { beneficiaryId },
-        }
-        return accept(tx, call, quote)
+        return accept(tx, callOf(caller, body, quote, ip), quote)
       })
-    // Read again what another transaction has changed since it was read: a balance, or a customer.
-    return attempt()
-      .catch((error: unknown) => {
-        if (stateOf(error) === sqlState.checkViolation) return attempt()
-        throw error
-      })
-      .catch((error: unknown) => {
-        throw asInProgress(error)
-      })
+    for (let attempts = 1; ; attempts += 1)
+      try {
+        return await attempt()
+      } catch (error) {
+        // Read again what another transaction has changed since it was read: a balance, a counter, or a customer.
+        if (stateOf(error) !== sqlState.checkViolation || attempts === attemptsMax) throw asInProgress(error)
+      }
   }
 }
+
+export type FxPreview = Preview & { readonly quote: OpenQuote }
+
+/** What `createFx` would do now. The quote is a rule of its own: it may have expired, or be accepted. Refuses: not_found (quoteId). */
+export const createFxPreview =
+  ({ db, quotes }: PayoutsDeps, preview: (call: PayoutCall) => Promise<Preview>) =>
+  async (caller: Caller, body: FxRequest, ip: string): Promise<FxPreview> => {
+    const { quote, refusal } = await quotes.look(db, { partnerId: caller.partnerId, id: body.quoteId })
+    const { verdicts, ...judged } = await preview(callOf(caller, body, quote, ip))
+    return { ...judged, quote, verdicts: [verdictOf('quote', refusal ?? 'passed'), ...verdicts] }
+  }
+
+const fingerprintOf = (body: FxRequest) => fxFingerprintOf({ ...body, reference: body.reference ?? null })
+
+const callOf = (caller: Caller, body: FxRequest, quote: OpenQuote, ip: string): PayoutCall => ({
+  caller,
+  nonce: undefined,
+  operation,
+  idempotencyKey: body.idempotencyKey ?? null,
+  requestFingerprint: fingerprintOf(body),
+  amount: quote.buyAmount,
+  currency: quote.buyCurrency,
+  quote,
+  reference: body.reference ?? null,
+  ip,
+  payee: { beneficiaryId: body.beneficiaryId },
+})

@@ -140,12 +140,12 @@ test('the balance must cover amount and fee, also for concurrent payouts', async
   await checkLedger(service.db, partnerId)
 })
 
-test('a payout by quote has the fee of its quote', async () => {
+test('a payout by quote has the fee of the balance that pays, besides that of its quote', async () => {
   await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
   const trader = await addTrader(service)
   const { partnerId, customer, caller } = trader
   await setFee(trader, { fixedAmount: 50n, currency: 'USD' })
-  await setFee(trader, { fixedAmount: 50n, currency: 'EUR' })
+  await setFee(trader, { fixedAmount: 70n, currency: 'EUR', rail: 'Swift' })
   const input = { name: 'Grace Hopper', iban: 'DE89370400440532013000', currency: 'USD', customerId: customer.id }
   const { id: beneficiaryId } = await service.beneficiaries.create(partnerId, input)
   const { row } = await quote(service, trader)
@@ -154,8 +154,12 @@ test('a payout by quote has the fee of its quote', async () => {
     { quoteId: row.id, beneficiaryId, idempotencyKey: newId() },
     ip,
   )
-  assert.equal(payout.feeAmount, null)
-  assert.equal((await balanceOf(service, partnerId)).reserved, row.sellAmount)
+  assert.equal(payout.feeAmount, 70n)
+  assert.equal((await balanceOf(service, partnerId)).reserved, row.sellAmount + 70n)
+  await settle()
+  assert.equal((await service.payouts.get(partnerId, payout.id)).status, 'Completed')
+  assert.equal(await feesOf(partnerId), row.feeAmount + 70n)
+  assert.equal(await feesOf(partnerId, 'USD'), 0n)
 })
 
 test('a rule holds from its time on, is replaced and removed, and other partners do not have it', async () => {

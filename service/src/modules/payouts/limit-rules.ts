@@ -1,6 +1,7 @@
 /** Pure: which limits hold for a payout, what their periods are, and what is left of them. */
 import { Refusal } from '../../api/index.ts'
 import { amountText, type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
+import type { Side } from './calls.ts'
 
 export const limitScopes = ['partner', 'customer', 'beneficiary'] as const
 export type LimitScope = (typeof limitScopes)[number]
@@ -20,12 +21,11 @@ export type Limit = {
   readonly amount: Minor
 }
 
-/** What limits are found by. Null: the payout has none, so that limits of that scope do not hold for it. */
-export type LimitedPayment = {
+/** Whose limits hold. Null: the payout has none, so that limits of that scope do not hold for it. */
+export type LimitedPayee = {
   readonly partnerId: string
   readonly customerId: string | null
   readonly beneficiaryId: string | null
-  readonly currency: Currency
 }
 
 /** Counts what is paid in a period: by the payee or customer that is paid, whatever limit asks for it. */
@@ -42,15 +42,24 @@ export type CounterKey = {
 export const counterMapKey = ({ partnerId, currency, scope, scopeId, period, startsOn }: CounterKey): string =>
   partnerKey(partnerId, currency, scope, scopeId, period, startsOn)
 
-/** A limit that holds for a payout. `counter`: undefined for the limit of a single payment. */
-export type HoldingLimit = { readonly limit: Limit; readonly name: string; readonly counter: Counter | undefined }
+/** A limit that holds for an amount of a payout. `counter`: undefined for the limit of a single payment. */
+export type HoldingLimit = {
+  readonly limit: Limit
+  readonly name: string
+  readonly side: Side
+  readonly counter: Counter | undefined
+}
 /** `mapKey`: made once, because every step of a batch asks for it. */
 export type Counter = CounterKey & { readonly mapKey: string }
 
 /** `customer.day`. */
 export const nameOf = ({ scope, period }: Pick<Limit, 'scope' | 'period'>): string => `${scope}.${period}`
 
-const scopeIdOf = ({ customerId, beneficiaryId }: LimitedPayment, scope: LimitScope): string | null => {
+/** `sold.customer.day` for what is sold, which may be counted beside what is paid. */
+const nameFor = ({ name }: Pick<Side, 'name'>, limit: Pick<Limit, 'scope' | 'period'>): string =>
+  name === 'paid' ? nameOf(limit) : `${name}.${nameOf(limit)}`
+
+const scopeIdOf = ({ customerId, beneficiaryId }: LimitedPayee, scope: LimitScope): string | null => {
   if (scope === 'partner') return nilId
   return scope === 'customer' ? customerId : beneficiaryId
 }
@@ -71,30 +80,35 @@ export const areCounted = (limits: LimitTable): boolean =>
   [...limits.keys()].some((name) => counterPeriods.some((period) => name.endsWith(`.${period}`)))
 
 /** The limits of a payout, by scope and then by period: its own limit comes before the limit of each one. */
-export const limitsOf = (limits: LimitTable, payment: LimitedPayment, starts: PeriodStarts): readonly HoldingLimit[] =>
+export const limitsOf = (
+  limits: LimitTable,
+  payee: LimitedPayee,
+  side: Side,
+  starts: PeriodStarts,
+): readonly HoldingLimit[] =>
   limitScopes.flatMap((scope) =>
     limitPeriods.flatMap((period) => {
-      const scopeId = scopeIdOf(payment, scope)
+      const scopeId = scopeIdOf(payee, scope)
       if (scopeId === null) return []
-      const name = nameOf({ scope, period })
-      const named = limits.get(name)
+      const named = limits.get(nameOf({ scope, period }))
       const limit = named?.get(scopeId) ?? named?.get(nilId)
       if (limit === undefined) return []
-      const counter = period === 'payment' ? undefined : counterOf(payment, { scope, scopeId, period }, starts)
-      return [{ limit, name, counter }]
+      const counter = period === 'payment' ? undefined : counterOf(limit, { scope, scopeId, period }, starts)
+      return [{ limit, name: nameFor(side, { scope, period }), side, counter }]
     }),
   )
 
 /** All that a payment may be counted in, whatever limits there are. */
-const countersFor = (payment: LimitedPayment, starts: PeriodStarts): readonly Counter[] =>
+const countersFor = (payee: LimitedPayee, currency: Currency, starts: PeriodStarts): readonly Counter[] =>
   limitScopes.flatMap((scope) => {
-    const scopeId = scopeIdOf(payment, scope)
+    const scopeId = scopeIdOf(payee, scope)
     if (scopeId === null) return []
-    return counterPeriods.map((period) => counterOf(payment, { scope, scopeId, period }, starts))
+    const { partnerId } = payee
+    return counterPeriods.map((period) => counterOf({ partnerId, currency }, { scope, scopeId, period }, starts))
   })
 
 export function counterOf(
-  { partnerId, currency }: Pick<LimitedPayment, 'partnerId' | 'currency'>,
+  { partnerId, currency }: Pick<Limit, 'partnerId' | 'currency'>,
   named: Pick<CounterKey, 'scope' | 'scopeId' | 'period'>,
   starts: PeriodStarts,
 ): Counter {
@@ -121,29 +135,39 @@ export function resetsAt({ period, startsOn }: Pick<CounterKey, 'period' | 'star
 /** What a payout may still take; never below zero. */
 export const leftOf = ({ amount }: Limit, used: Minor): Minor => (used < amount ? amount - used : 0n)
 
-/** Why a payout of this amount is beyond a limit: limit_exceeded. Undefined: it is within. `used`: of the period so far. */
-export function exceeds({ limit, name, counter }: HoldingLimit, amount: Minor, used: Minor): Refusal | undefined {
-  const left = leftOf(limit, used)
-  if (amount <= left) return undefined
+/** Why an amount is beyond a limit: limit_exceeded. Undefined: it is within. `used`: of the counters so far. */
+export function exceeds(
+  { limit, name, side, counter }: HoldingLimit,
+  used: ReadonlyMap<string, Minor>,
+): Refusal | undefined {
+  const left = leftOf(limit, counter === undefined ? 0n : (used.get(counter.mapKey) ?? 0n))
+  if (side.amount <= left) return undefined
   const money = (minor: Minor) => `${amountText(minor, limit.currency)} ${limit.currency}`
   const detail =
     counter === undefined
       ? `The limit ${name} is ${money(limit.amount)} for one payout.`
       : `The limit ${name} is ${money(limit.amount)}. ${money(left)} is left until ${resetsAt(counter).toISOString()}.`
   const message = `must be at most ${amountText(left, limit.currency)} by the limit ${name}`
-  return new Refusal('limit_exceeded', detail, { errors: [{ pointer: '/amount', code: 'out_of_range', message }] })
+  return new Refusal('limit_exceeded', detail, { errors: [{ pointer: side.pointer, code: 'out_of_range', message }] })
 }
 
 /** The counters that have a payout, as its row keeps them. */
-export const writeCounted = (counters: readonly CounterKey[]): string | null =>
-  counters.length === 0 ? null : JSON.stringify(counters.map(nameOf))
+export function writeCounted(limits: readonly HoldingLimit[]): string | null {
+  const counted = limits.filter(({ counter }) => counter !== undefined)
+  return counted.length === 0 ? null : JSON.stringify(counted.map(({ name }) => name))
+}
 
-/** The counters that have the amount of a payout: those of the period in which it was accepted. */
+/** The counters that have an amount of a payout: those of the period in which it was accepted. */
 export function readCounted(
-  payout: LimitedPayment & { readonly countedIn: string | null; readonly createdAt: Date },
-): readonly Counter[] {
+  payout: LimitedPayee & { readonly countedIn: string | null; readonly createdAt: Date },
+  sides: readonly Side[],
+): readonly (Counter & Pick<Side, 'amount'>)[] {
   const { countedIn, createdAt } = payout
   if (countedIn === null) return []
   const names = new Set(JSON.parse(countedIn) as readonly string[])
-  return countersFor(payout, periodStarts(createdAt)).filter((counter) => names.has(nameOf(counter)))
+  return sides.flatMap((side) =>
+    countersFor(payout, side.currency, periodStarts(createdAt))
+      .filter((counter) => names.has(nameFor(side, counter)))
+      .map((counter) => ({ ...counter, amount: side.amount })),
+  )
 }

@@ -6,7 +6,7 @@ import type { Payee } from '../beneficiaries/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { TakenReferences } from '../transactions/index.ts'
 import { beneficiaryMapKey, connectorOf, idempotencyMapKey, type PayoutCall, reservesOf } from './calls.ts'
-import { type Controls, feeMovement, readControls, readEarly } from './controls.ts'
+import { type Controls, feeMovement, isCharged, readControls, readEarly } from './controls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createRuleReader } from './rule-reader.ts'
 import * as store from './store.ts'
@@ -61,8 +61,9 @@ export function createLookUp(
         calls.flatMap((call) => {
           const connector = connectorOf(call, chooseConnector)
           if (connector === undefined) return []
-          const charged = (rules.lastRead(call)?.fees.length ?? 0) > 0
-          return charged ? [...movementsOf(call, connector), feeMovement(call)] : movementsOf(call, connector)
+          return isCharged(call, rules.lastRead)
+            ? [...movementsOf(call, connector), feeMovement(call)]
+            : movementsOf(call, connector)
         }),
       ),
       payoutsByKeys(tx, calls),

@@ -30,7 +30,7 @@ export type Preview = {
 }
 
 const notApplicable = (rule: string): Verdict => ({ rule, verdict: 'notApplicable' })
-const verdictOf = (rule: string, judgement: Judgement): Verdict =>
+export const verdictOf = (rule: string, judgement: Judgement): Verdict =>
   judgement instanceof Refusal
     ? { rule, verdict: 'failed', code: judgement.code, detail: judgement.errors[0]?.message ?? judgement.detail }
     : { rule, verdict: judgement }
@@ -82,8 +82,7 @@ function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
 function limitVerdicts(payout: ControlledPayout, used: Used): readonly Verdict[] {
   if (payout.limits.length === 0) return [notApplicable('limits')]
   return payout.limits.map((limit) => {
-    const before = limit.counter === undefined ? 0n : (used.get(limit.counter.mapKey) ?? 0n)
-    const refusal = exceeds(limit, payout.call.amount, before)
+    const refusal = exceeds(limit, used)
     const verdict = verdictOf(`limit.${limit.name}`, refusal ?? 'passed')
     return refusal === undefined ? verdict : { ...verdict, detail: refusal.detail }
   })

@@ -5,6 +5,7 @@ import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Forecast } from '../../rails/index.ts'
 import type { MadeDecision } from './approvals.ts'
+import { sidesOfCall } from './calls.ts'
 import type { Preview } from './preview.ts'
 import { railOf } from './rules.ts'
 import { toVerification } from '../beneficiaries/index.ts'
@@ -38,6 +39,12 @@ export function payoutsRoutes(payouts: Payouts, idempotency: Idempotency): Handl
       return { body: { ...answer, ...soldFor(accepted.payout) }, ...rest }
     },
     previewFiatPayout: async ({ caller, body, ip }) => ({ body: toPreview(await payouts.preview(caller, body, ip)) }),
+    previewFxPayout: async ({ caller, body, ip }) => {
+      const preview = await payouts.previewFx(caller, body, ip)
+      const { id: quoteId, sellAmount, sellCurrency } = preview.quote
+      const sold = { sellAmount: writeAmount(sellAmount, sellCurrency), sellCurrency, quoteId }
+      return { body: { ...toPreview(preview), ...sold } }
+    },
     listPayoutLimits: async ({ caller, query }) => {
       const page = await payouts.limitsNow(caller.partnerId, query)
       return { body: { ...page, data: page.data.map(toLimit) } }
@@ -105,7 +112,9 @@ export function toPayoutRecord(payout: PayoutRow, decision: MadeDecision | undef
     id: payout.id,
     ...documented(payout),
     ...soldFor(payout),
-    ...(payout.feeAmount === null ? {} : { fee: writeAmount(payout.feeAmount, payout.currency) }),
+    ...(payout.feeAmount === null
+      ? {}
+      : { fee: writeAmount(payout.feeAmount, payout.soldCurrency ?? payout.currency) }),
     endToEndId: payout.endToEndId,
     rail: payout.rail,
     createdAt: payout.createdAt.toISOString(),
@@ -162,6 +171,7 @@ const toFee = ({ rule, isInForce, validUntil }: FeeInForce) => ({
 function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'previewFiatPayout'> {
   const { amount, currency } = call
   const fee = payout?.fee ?? 0n
+  const [leaving] = sidesOfCall(call)
   return {
     // A payment that the connector would refuse is accepted, and fails afterwards.
     accepted: verdicts.every(({ rule, verdict }) => verdict !== 'failed' || rule === 'reach'),
@@ -170,8 +180,8 @@ function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'p
       : { status: payout.approval === null ? ('Pending' as const) : ('PendingApproval' as const) }),
     amount: writeAmount(amount, currency),
     currency,
-    fee: writeAmount(fee, currency),
-    total: writeAmount(amount + fee, currency),
+    fee: writeAmount(fee, leaving.currency),
+    total: writeAmount(leaving.amount + fee, leaving.currency),
     ...(payout === undefined ? {} : { rail: railOf(currency) }),
     ...(forecast?.possible === true ? toRoute(forecast) : {}),
     rules: [...verdicts],

@@ -6,7 +6,7 @@ import { type Currency, nilId, partnerKey } from '../../kernel/index.ts'
 import { type AccountSnapshots, controlsIn } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { ApprovalRule } from './approval-rules.ts'
-import type { PayoutCall } from './calls.ts'
+import { type PayoutCall, sidesOfCall } from './calls.ts'
 import type { CoolingOff } from './cooling-off-rules.ts'
 import type { FeeRule } from './fee-rules.ts'
 import { areCounted, type LimitTable, limitTable } from './limit-rules.ts'
@@ -26,13 +26,19 @@ export type Rules = {
   readonly coolingOffs: readonly CoolingOff[]
 }
 
+/** The balance of a partner in a currency, which rules are about. */
+export type Balance = { readonly partnerId: string; readonly currency: Currency }
+/** The rules of each of these balances hold for the call. */
+export const balancesOf = (call: PayoutCall): readonly Balance[] =>
+  sidesOfCall(call).map(({ currency }) => ({ partnerId: call.caller.partnerId, currency }))
+
 export type RuleReader = {
   /** Those that were read last, which may be out of date: for what a batch reads early. */
-  readonly lastRead: (call: PayoutCall) => Rules | undefined
-  /** The rules of the balances that have any, by `rulesKey`. `accounts`: their balances. */
+  readonly lastRead: (balance: Balance) => Rules | undefined
+  /** The rules of the balances that have any, by `rulesKey`. `accounts`: with these balances. */
   readonly read: (
     tx: Tx,
-    calls: readonly PayoutCall[],
+    balances: readonly Balance[],
     accounts: AccountSnapshots,
   ) => Promise<ReadonlyMap<string, Rules>>
 }
@@ -42,8 +48,7 @@ const keptMax = 10_000
 /** Limits of single customers and beneficiaries that are kept for a balance. */
 const ownLimitsMax = 100
 
-export const rulesKey = ({ caller: { partnerId }, currency }: Pick<PayoutCall, 'caller' | 'currency'>): string =>
-  partnerKey(partnerId, currency)
+export const rulesKey = ({ partnerId, currency }: Balance): string => partnerKey(partnerId, currency)
 
 export function createRuleReader(): RuleReader {
   const kept = new Map<string, { readonly changes: number; readonly rules: Rules }>()
@@ -58,7 +63,7 @@ export function createRuleReader(): RuleReader {
   const rulesOf = async (
     tx: Tx,
     key: string,
-    { caller: { partnerId }, currency }: PayoutCall,
+    { partnerId, currency }: Balance,
     accounts: AccountSnapshots,
   ): Promise<Rules | undefined> => {
     const changes = controlsIn(accounts, partnerId, currency)
@@ -69,11 +74,11 @@ export function createRuleReader(): RuleReader {
   }
 
   return {
-    lastRead: (call) => kept.get(rulesKey(call))?.rules,
-    read: async (tx, calls, accounts) => {
-      const distinct = new Map(calls.map((call) => [rulesKey(call), call]))
+    lastRead: (balance) => kept.get(rulesKey(balance))?.rules,
+    read: async (tx, balances, accounts) => {
+      const distinct = new Map(balances.map((balance) => [rulesKey(balance), balance]))
       const found = await Promise.all(
-        [...distinct].map(async ([key, call]) => [key, await rulesOf(tx, key, call, accounts)] as const),
+        [...distinct].map(async ([key, balance]) => [key, await rulesOf(tx, key, balance, accounts)] as const),
       )
       return new Map(found.flatMap(([key, rules]) => (rules === undefined ? [] : [[key, rules] as const])))
     },

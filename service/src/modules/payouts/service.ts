@@ -20,7 +20,7 @@ import { type BulkPayouts, createBulkPayouts } from './bulk/service.ts'
 import { createBulkStep } from './bulk/work.ts'
 import type { Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { createFxPayouts, type FxPayout } from './exchanges.ts'
+import { createFxPayouts, createFxPreview, type FxPayout, type FxPreview } from './exchanges.ts'
 import type { Person } from './advance.ts'
 import { type ApprovalRules, type Approvals, createApprovalRules, createApprovals } from './approvals.ts'
 import { createFees, type Fees } from './fees.ts'
@@ -80,6 +80,8 @@ export type Payouts = Omit<Progress, 'decide'> &
      * fx_quote_accepted, not_found (quoteId).
      */
     readonly createFx: (caller: Caller, body: FxPayout, ip: string) => Promise<AcceptedPayout>
+    /** What `createFx` would do now with this request, as `preview`. Refuses: not_found (quoteId). */
+    readonly previewFx: (caller: Caller, body: BodyOf<'previewFxPayout'>, ip: string) => Promise<FxPreview>
     /** Cancels a payout that is Pending or PendingApproval. A repetition answers the payout. Refuses: not_found, payout_not_cancellable. */
     readonly cancel: (partnerId: string, id: string, by?: Person) => Promise<store.PayoutRow>
     /** What is not begun of a balance or of a customer, which a block of the account cancels. */
@@ -159,6 +161,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
     createToken: async (caller, body, ip) => submit(toCall('createTokenPayout', caller, body, ip, undefined)),
     createFx: createFxPayouts(deps),
+    previewFx: createFxPreview(deps, preview),
     cancel: async (partnerId, id, by) => {
       const asked = await get(partnerId, id)
       const holds = partiesOf(asked).map(await deps.screening.holdsOf(partiesOf(asked)))

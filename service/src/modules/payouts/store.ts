@@ -54,7 +54,7 @@ export type PayoutRow = {
   readonly soldCurrency: Currency | null
   readonly quoteId: string | null
   readonly transactionHash: string | null
-  /** In `currency`. Null: none was taken. */
+  /** In the currency of the balance that paid: `soldCurrency`, or `currency`. Null: none was taken. */
   readonly feeAmount: Minor | null
   /** Until when it may be approved. Null: it needed no approval. */
   readonly approvalExpiresAt: Date | null

@@ -4,7 +4,7 @@ import { isFiat, partnerKey, present } from '../../kernel/index.ts'
 import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutbound } from '../../ledger/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
 import type { Payer } from '../customers/index.ts'
-import { beneficiaryMapKey, type Creditor, outcomeOf, type PayoutCall } from './calls.ts'
+import { beneficiaryMapKey, type Creditor, debitedOf, outcomeOf, type PayoutCall } from './calls.ts'
 import { requirePaidBy, unknownCountry } from './rules.ts'
 
 /** A call that the rules allow, with the creditor that it pays. */
@@ -85,9 +85,9 @@ export const payoutRules: readonly Rule[] = [
 ]
 
 /** Refuses: account_blocked. */
-function judgeAccounts({ call: { caller, currency, quote }, accounts, customer }: Judged): Judgement {
-  const debited = quote?.sellCurrency ?? currency
-  const state = balanceStateIn(accounts, caller.partnerId, debited)
+function judgeAccounts({ call, accounts, customer }: Judged): Judgement {
+  const debited = debitedOf(call)
+  const state = balanceStateIn(accounts, call.caller.partnerId, debited)
   if (blocksOutbound(state)) return outboundBlocked(`The ${debited} balance`, state)
   if (customer === undefined || !blocksOutbound(customer.accountState)) return 'passed'
   return outboundBlocked('The account of the customer', customer.accountState)

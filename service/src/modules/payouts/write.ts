@@ -5,7 +5,6 @@ import type { Tx } from '../../postgres/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
 import { type PayoutCall, reservesOf } from './calls.ts'
 import type { ControlledPayout } from './controls.ts'
-import { countersOf } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { withdrawal } from './events.ts'
 import { writeCounted } from './limit-rules.ts'
@@ -174,7 +173,7 @@ function toPayout(
     transactionHash: null,
     feeAmount: payout.fee === 0n ? null : payout.fee,
     approvalExpiresAt: payout.approval?.expiresAt ?? null,
-    countedIn: writeCounted(countersOf(payout)),
+    countedIn: writeCounted(payout.limits),
     settledBy: null,
     endedBy: null,
     createdAt: now,
