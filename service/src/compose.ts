@@ -346,7 +346,7 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
     pageRate: { perSecond: config.PAGE_RATE_PER_SECOND, burst: config.PAGE_RATE_BURST },
   }
-  if (form === 'api') return createGateway({ ...common, form, pages: [] })
+  if (form === 'api') return createGateway({ ...common, form })
   const pages = await docsAssets({ sandbox: config.MODE === 'sandbox', simulations: config.SIMULATIONS })
   if (form === 'standalone') return createGateway({ ...common, ...signed, form, pages })
   const apiUrl = present(config.API_URL, 'checked with the role')

@@ -113,3 +113,53 @@ test('401 on a connection that stays usable after each refused request', async (
   agent.destroy()
   assert.equal(reused, 11, 'every request but the first used the same connection')
 })
+
+test('a connection closes after 100 refusals before authentication, and 401 says so', async () => {
+  const received = await exchangeRaw(head('GET /v1/accounts HTTP/1.1').repeat(5000), 5000)
+  assert.equal(received.match(/HTTP\/1\.1 401 /g)?.length, 100)
+  assert.equal(received.match(/^connection: close/gim)?.length, 1)
+  success(await service.client.get('/v1/accounts'))
+})
+
+test('refusals of signed requests close no connection', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  for (let count = 0; count < 101; count += 1) {
+    const { status, headers } = await service.client.send({ method: 'GET', target: '/v1/nothing', agent })
+    assert.deepEqual([status, headers['connection']], [404, 'keep-alive'])
+  }
+  agent.destroy()
+})
+
+test('a target with scheme and host is read as its path and query', async () => {
+  for (const target of ['http://other.example/v1/accounts?limit=1', 'HTTP://[::1]:8080/v1/nope', 'https://a/v1'])
+    assert.match(await exchangeRaw(head(`GET ${target} HTTP/1.1`)), /^HTTP\/1\.1 401 /, target)
+  for (const target of ['http://a/nope', 'http://a?x=1/v1', 'http://a.example'])
+    assert.doesNotMatch(await exchangeRaw(head(`GET ${target} HTTP/1.1`, 'Connection: close')), / 401 /, target)
+})
+
+test('public files are sent compressed, 304 to a reader that has them, and 429 beyond the rate of an address', async () => {
+  const load = (headers: Readonly<Record<string, string>>) => fetch(`${service.baseUrl}/openapi.json`, { headers })
+  const tags = new Set<string>()
+  const texts = new Set<string>()
+  const sizes: number[] = []
+  for (const encoding of ['identity', 'gzip', 'br']) {
+    const answer = await load({ 'accept-encoding': encoding })
+    assert.deepEqual([answer.status, answer.headers.get('vary')], [200, 'accept-encoding'])
+    assert.equal(answer.headers.get('content-encoding') ?? 'identity', encoding)
+    sizes.push(Number(answer.headers.get('content-length')))
+    const etag = answer.headers.get('etag') ?? ''
+    tags.add(etag)
+    texts.add(await answer.text())
+    for (const known of [etag, `"x", W/${etag}`, '*']) {
+      const unchanged = await load({ 'accept-encoding': encoding, 'if-none-match': known })
+      assert.deepEqual([unchanged.status, await unchanged.text(), unchanged.headers.get('etag')], [304, '', etag])
+    }
+  }
+  assert.deepEqual([tags.size, texts.size], [3, 1])
+  assert.ok((sizes[0] ?? 0) > 5 * (sizes[1] ?? 0) && (sizes[1] ?? 0) > (sizes[2] ?? 0), sizes.join())
+  assert.equal((await load({ 'accept-encoding': 'br;q=0, gzip;q=0.5' })).headers.get('content-encoding'), 'gzip')
+  const statuses = new Set<number>()
+  for (let count = 0; count < 300; count += 1) statuses.add((await fetch(`${service.baseUrl}/docs`)).status)
+  assert.deepEqual([...statuses], [200, 429])
+  success(await service.client.get('/v1/accounts'))
+})

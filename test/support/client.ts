@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { type KeyObject, createHash, createPrivateKey, randomUUID, sign as rsaSign } from 'node:crypto'
-import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http'
+import { type Agent, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http'
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export type JsonObject = { readonly [key: string]: Json }
@@ -53,6 +53,8 @@ export type Call = {
   /** Replaces a header of that exact name. Undefined omits it; a list sends it several times. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly chunked?: boolean
+  /** Keeps connections. Default: each request has its own. */
+  readonly agent?: Agent
 }
 
 export type Client = {
@@ -133,12 +135,12 @@ function answerOf(asked: string, status: number, headers: IncomingHttpHeaders, t
 const askedCharsMax = 300
 
 /** Uses one connection per request, so that a closed connection does not affect another test. */
-function exchange(url: URL, target: string, method: string, headers: OutgoingHttpHeaders, body: Buffer) {
+function exchange(url: URL, { target, method, agent }: Call, headers: OutgoingHttpHeaders, body: Buffer) {
   return new Promise<Answer>((resolve, reject) => {
     const { hostname, port } = url
     const said = JSON.stringify({ ...headers, Signature: undefined })
     const asked = `${method} ${target} ${body.toString('utf8').slice(0, askedCharsMax)} ${said.slice(0, askedCharsMax)}`
-    const outgoing = request({ hostname, port, path: target, method, headers, agent: false }, (incoming) => {
+    const outgoing = request({ hostname, port, path: target, method, headers, agent: agent ?? false }, (incoming) => {
       const chunks: Buffer[] = []
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
       incoming.on('error', reject)
@@ -175,7 +177,7 @@ export function createClient(baseUrl: string, credentials: Credentials): Client 
       ...call.headers,
     }
     const headers = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-    return exchange(url, call.target, call.method, headers as OutgoingHttpHeaders, body)
+    return exchange(url, call, headers as OutgoingHttpHeaders, body)
   }
 
   const withBody = (method: string) => (target: string, body?: Json) =>

@@ -18,6 +18,17 @@ export type PublicRequest = {
 /** The headers that a page may read. A gateway process forwards no others. */
 export const publicHeaders = ['accept-encoding', 'accept-language', 'if-none-match'] as const
 
+export type Encoding = 'br' | 'gzip' | 'identity'
+
+/** The best encoding that a client takes: named, and not with `q=0` (RFC 9110, section 12.5.3). */
+export function encodingFor(acceptEncoding: string | undefined): Encoding {
+  const takes = (encoding: Encoding) => {
+    const item = acceptEncoding?.split(',').find((part) => part.split(';', 1)[0]?.trim().toLowerCase() === encoding)
+    return item !== undefined && !/;\s*q=0(?:\.0*)?\s*$/.test(item)
+  }
+  return takes('br') ? 'br' : takes('gzip') ? 'gzip' : 'identity'
+}
+
 export type PublicAnswer = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -12,7 +12,7 @@ import { createRateLimiter } from './rate.ts'
 import type { RawRequest } from './server.ts'
 import { createSignatureVerifier, readSentSignature, readSignatureHeaders, type SignatureHeaders } from './signature.ts'
 import { createSignatureHints } from './signature-hints.ts'
-import { createSignatureThrottle } from './signature-throttle.ts'
+import { createTurnThrottle } from './turn-throttle.ts'
 
 /** Signatures per turn of the event loop: they take less than a millisecond. */
 const signaturesPerTurn = 8
@@ -48,7 +48,7 @@ export function createAuthentication(
   const { access, clock, windowSeconds } = options
   const limiter = createRateLimiter({ clock, ...options.rate })
   const verifySignature = createSignatureVerifier({ credential: access.credential, clock, windowSeconds })
-  const throttle = createSignatureThrottle(signaturesPerTurn)
+  const throttle = createTurnThrottle(signaturesPerTurn)
   const receive = (request: RawRequest) => incoming.read(request.message)
   const hints = options.sandbox ? createSignatureHints({ access, clock }) : undefined
 

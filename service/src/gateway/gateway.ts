@@ -19,7 +19,9 @@ import { createInternalTokens, type InternalTokens, targetOf } from './internal-
 import { createNonceCheck } from './nonces.ts'
 import { compileOperations } from './operation.ts'
 import { forwardPublic, internalPublic, servePublic } from './public.ts'
-import { createServer, type Page, type Pipeline, type RawRequest, type Reply, type ServerOptions } from './server.ts'
+import { createRefusals } from './refusals.ts'
+import { createServer, type Pipeline, type RawRequest, type Reply, type ServerOptions } from './server.ts'
+import { mountStaticPages, type Page } from './static-pages.ts'
 
 export type GatewayOptions = {
   readonly headerBytesMax: number
@@ -33,7 +35,6 @@ export type GatewayOptions = {
   readonly clock: Clock
   readonly sandbox: boolean
   readonly handlers: AllHandlers
-  readonly pages: readonly Page[]
   readonly downloads?: Downloads
   readonly site: PublicSite
   readonly internalKey: Uint8Array
@@ -42,6 +43,7 @@ export type GatewayOptions = {
   (Standalone | Forwarding | Internal)
 
 type Signed = {
+  readonly pages: readonly Page[]
   readonly access: Access
   readonly windowSeconds: number
   readonly rate: AuthenticationOptions['rate']
@@ -73,18 +75,20 @@ const drainMsMax = 15_000
 export function createGateway(options: GatewayOptions): Gateway {
   const admission = createAdmissionControl(options.requestsMax)
   const incoming = createIncoming(options)
+  const refusals = createRefusals(options.clock)
   const shared = { ...options, admission, incoming }
   const mount: Forwarder['mount'] = (app) => {
+    if (options.form !== 'api') mountStaticPages(app, options.pages, { ...options, admission })
     if (options.downloads) mountDownloads(app, options.downloads, { ...options, admission })
   }
   if (options.form === 'standalone')
-    return openGateway({ ...shared, pipeline: standalone(options, admission, incoming) }, mount)
+    return openGateway({ ...shared, refusals, pipeline: standalone(options, admission, incoming) }, mount)
   const tokens = createInternalTokens({ key: options.internalKey, clock: options.clock })
   if (options.form === 'api')
     return openGateway({ ...shared, targetOf, pipeline: internal(options, tokens, admission, incoming) })
   const forwarder = createForwarder({ ...options, tokens })
   const pipeline = forwarding(options, forwarder, admission, incoming)
-  return openGateway({ ...shared, pipeline }, (app) => {
+  return openGateway({ ...shared, refusals, pipeline }, (app) => {
     forwarder.mount(app)
     mount(app)
   })

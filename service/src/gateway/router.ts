@@ -12,6 +12,7 @@ import { createAdmissionControl } from './admission.ts'
 import { type Cell, type CellLookup, createCellLookup } from './cell-lookup.ts'
 import { type Gateway, openGateway } from './gateway.ts'
 import { createIncoming, type IncomingLimits } from './incoming.ts'
+import { createRefusals } from './refusals.ts'
 import type { RawRequest, ServerOptions } from './server.ts'
 import { toUnreachable } from './upstream-failure.ts'
 
@@ -52,7 +53,14 @@ export function createRouter(options: RouterOptions): Router {
     return undefined
   }
   const admission = { isFull: () => false }
-  const gateway = openGateway({ ...options, log, admission, incoming, pages: [], pipeline: { pass } })
+  const gateway = openGateway({
+    ...options,
+    log,
+    admission,
+    incoming,
+    refusals: createRefusals(options.clock),
+    pipeline: { pass },
+  })
   return {
     ...gateway,
     answering: lookup.answering,

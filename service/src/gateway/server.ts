@@ -16,8 +16,10 @@ import type { Headers } from './signature.ts'
 import type { Incoming } from './incoming.ts'
 import { type AdmissionControl, retryHeaders } from './admission.ts'
 import { type ProblemAnswer, toProblem } from './problems.ts'
+import type { Refusals } from './refusals.ts'
 import { requestIdOf } from './request-id.ts'
 import { refuseOnSocket } from './socket-refusal.ts'
+import { takeTurns } from './turns.ts'
 
 export type RawRequest = {
   readonly method: string
@@ -44,15 +46,6 @@ export type Reply = {
   readonly code?: ProblemCode
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer | Readable
-}
-/** A page that needs no authentication. */
-export type Page = {
-  readonly path: string
-  /** Default: 200. */
-  readonly status?: number
-  readonly contentType: string
-  readonly body: Buffer
-  readonly headers: Readonly<Record<string, string>>
 }
 
 declare module 'fastify' {
@@ -101,7 +94,8 @@ export type ServerOptions = {
   readonly incoming: Pick<Incoming, 'open'>
   /** In an api process: the request target that the partner sent to the gateway. */
   readonly targetOf?: ((headers: Headers) => string | undefined) | undefined
-  readonly pages: readonly Page[]
+  /** Counts what is refused before authentication. An api process, which only gateways call, has none. */
+  readonly refusals?: Refusals
   readonly admission: Pick<AdmissionControl, 'isFull'>
   readonly observe?: ((operation: Answering, status: number, durationMs: number) => void) | undefined
 }
@@ -143,7 +137,7 @@ export function createServer(options: ServerOptions): Server {
     trustProxy: options.trustedProxies === undefined ? false : [...options.trustedProxies],
     exposeHeadRoutes: false,
     genReqId: requestIdOf,
-    rewriteUrl: (request: IncomingMessage) => targetOf?.(request.headers) ?? request.url ?? '/',
+    rewriteUrl: (request: IncomingMessage) => targetOf?.(request.headers) ?? originForm(request.url ?? '/'),
     routerOptions: { maxParamLength: paramCharsMax },
     clientErrorHandler: (error, socket) =>
       refuseOnSocket(error, socket, ({ code, ...rest }) =>
@@ -155,6 +149,7 @@ export function createServer(options: ServerOptions): Server {
     },
   })
   app.server.on('connection', options.incoming.open)
+  takeTurns(app.server)
   refuseFragments(app, options)
   leaveBodyUnread(app)
   app.setErrorHandler((error, request, reply) => {
@@ -162,13 +157,15 @@ export function createServer(options: ServerOptions): Server {
     const failure = statusCode < 500 ? new Refusal('malformed_request') : error
     send(reply, request.id, problemOf(failure, request, log))
   })
-  const drain = closeAfterAnswer(app)
-  mountPages(app, options)
+  const drain = closeAfterAnswer(app, options)
   mountPublic(app, options)
   mountOperations(app, options)
   app.setNotFoundHandler(notFound)
   return { app, drain }
 }
+
+/** A server accepts a target with scheme and host (RFC 9112, section 3.2.2). The signature covers path and query. */
+const originForm = (target: string): string => target.replace(/^https?:\/\/[^/?#]*\/?/i, '/')
 
 const refuseUnknown =
   ({ authenticateOnly }: Authenticating): Handle =>
@@ -206,29 +203,19 @@ function leaveBodyUnread(app: FastifyInstance): void {
 }
 
 /** Returns `drain`. A connection that is closed without this header resets the request that a proxy is sending on it. */
-function closeAfterAnswer(app: FastifyInstance): () => void {
+function closeAfterAnswer(app: FastifyInstance, { refusals, pipeline }: ServerOptions): () => void {
   let draining = false
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (draining) reply.header('connection', 'close')
+  // A router verifies no signature: of its answers only a 401 is surely a refusal before authentication.
+  const isRefusal = (status: number) => ('pass' in pipeline ? status === 401 : status >= 400 && status < 500)
+  app.addHook('onSend', ({ raw, ip, trace }, reply, _payload, done) => {
+    const isRefused = trace?.caller === undefined && isRefusal(reply.statusCode)
+    const isSpent = isRefused && refusals?.count(raw.socket, ip) === true
+    if (draining || isSpent) reply.header('connection', 'close')
     done()
   })
   return () => {
     draining = true
   }
-}
-
-function mountPages(app: FastifyInstance, { pages }: ServerOptions): void {
-  for (const { path, status = 200, contentType, body, headers } of pages)
-    app.route({
-      method: ['GET', 'HEAD'],
-      url: path,
-      handler: (_request, reply) => {
-        void reply
-          .code(status)
-          .headers({ 'content-type': contentType, ...headers })
-          .send(body)
-      },
-    })
 }
 
 function mountPublic(app: FastifyInstance, options: ServerOptions): void {

@@ -42,12 +42,13 @@ export const gatewaySettings = {
   PAGE_RATE_PER_SECOND: {
     default: '20',
     description:
-      'Average requests a second of one client address for payment pages, in each process. Behind a proxy set TRUSTED_PROXIES, so that each client has its own address',
+      'Average requests a second of one client address for payment pages, and as many for the documentation, in each process. Behind a proxy set TRUSTED_PROXIES, so that each client has its own address',
     read: integer(1, 1_000_000, 20),
   },
   PAGE_RATE_BURST: {
     default: '200',
-    description: 'Requests for payment pages that one client address may send at once, in each process',
+    description:
+      'Requests for payment pages, and as many for the documentation, that one client address may send at once, in each process',
     read: integer(1, 10_000_000, 200),
   },
   BODY_BYTES_MAX: {

@@ -1,6 +1,6 @@
 /** The headers and the encoding of what a browser gets. */
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-import type { PublicAnswer } from '../api/index.ts'
+import type { Encoding, PublicAnswer } from '../api/index.ts'
 
 /** Nothing inline, no other host, no frame. The browser test fails if the policy blocks anything of the pages. */
 const contentSecurityPolicy = [
@@ -26,27 +26,17 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   'permissions-policy': 'clipboard-write=(self), camera=(), geolocation=(), microphone=()',
 }
 
-/** Whether a client takes an encoding: named, and not with `q=0` (RFC 9110, section 12.5.3). */
-function takes(acceptEncoding: string | undefined, encoding: string): boolean {
-  const item = acceptEncoding?.split(',').find((part) => part.split(';', 1)[0]?.trim().toLowerCase() === encoding)
-  return item !== undefined && !/;\s*q=0(?:\.0*)?\s*$/.test(item)
-}
-
 /** `quick`: for a page that is written for one request. `small`: for a file that is compressed once. */
 const brotliQuality = { quick: 5, small: constants.BROTLI_MAX_QUALITY } as const
 
-export function compressed(
-  answer: PublicAnswer,
-  acceptEncoding: string | undefined,
-  effort: keyof typeof brotliQuality,
-): PublicAnswer {
+export function compressed(answer: PublicAnswer, encoding: Encoding, effort: keyof typeof brotliQuality): PublicAnswer {
   const body = Buffer.from(answer.body)
   const headers = { ...answer.headers, vary: 'accept-encoding, accept-language' }
-  if (takes(acceptEncoding, 'br')) {
-    const params = { [constants.BROTLI_PARAM_QUALITY]: brotliQuality[effort] }
-    return { ...answer, headers: { ...headers, 'content-encoding': 'br' }, body: brotliCompressSync(body, { params }) }
+  if (encoding === 'identity') return { ...answer, headers, body }
+  const params = { [constants.BROTLI_PARAM_QUALITY]: brotliQuality[effort] }
+  return {
+    ...answer,
+    headers: { ...headers, 'content-encoding': encoding },
+    body: encoding === 'br' ? brotliCompressSync(body, { params }) : gzipSync(body),
   }
-  if (takes(acceptEncoding, 'gzip'))
-    return { ...answer, headers: { ...headers, 'content-encoding': 'gzip' }, body: gzipSync(body) }
-  return { ...answer, headers, body }
 }

@@ -1,5 +1,5 @@
 /** The routes of the pages: which page a request gets, and what a form does. */
-import type { PublicAnswer, PublicRequest, PublicRoute, PublicSite } from '../api/index.ts'
+import { encodingFor, type PublicAnswer, type PublicRequest, type PublicRoute, type PublicSite } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Checkout, Payment } from '../modules/checkout/index.ts'
 import { compressed, pageHeaders } from './answer.ts'
@@ -47,7 +47,7 @@ function failurePage(view: View, status: number): string {
 
 const page = ({ headers }: PublicRequest, status: number, body: string): PublicAnswer => {
   const all = { ...pageHeaders, 'content-type': 'text/html; charset=utf-8' }
-  return compressed({ status, headers: all, body }, headers['accept-encoding'], 'quick')
+  return compressed({ status, headers: all, body }, encodingFor(headers['accept-encoding']), 'quick')
 }
 
 /** After a form: the browser asks for the page, so that a reload does not send the form again. */
@@ -61,7 +61,7 @@ const assetRoute = (assets: Assets, viewOf: ViewOf): PublicRoute => ({
   method: 'GET',
   path: '/checkout/assets/{name}',
   handle: (request) =>
-    assets.find(request.params['name'] ?? '', request.headers['accept-encoding']) ??
+    assets.find(request.params['name'] ?? '', encodingFor(request.headers['accept-encoding'])) ??
     page(request, 404, failurePage(viewOf(request), 404)),
 })
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSignatureThrottle } from './signature-throttle.ts'
+import { createTurnThrottle } from './turn-throttle.ts'
 
 const turnOfEventLoop = () => new Promise((resolve) => void setImmediate(resolve))
 
 test('calls that arrive together proceed in order, a limited number in each turn of the event loop', async () => {
-  const throttle = createSignatureThrottle(2)
+  const throttle = createTurnThrottle(2)
   const entered: number[] = []
   for (let n = 0; n < 5; n += 1) void throttle().then(() => entered.push(n))
   const seen: number[] = []
@@ -18,7 +18,7 @@ test('calls that arrive together proceed in order, a limited number in each turn
 })
 
 test('a call waits behind the calls before it, and proceeds at once when none waits', async () => {
-  const throttle = createSignatureThrottle(1)
+  const throttle = createTurnThrottle(1)
   const entered: string[] = []
   const enter = (name: string) => throttle().then(() => entered.push(name))
   const [first, second] = [enter('first'), enter('second')]
