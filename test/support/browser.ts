@@ -12,8 +12,7 @@ import chromium from '@sparticuz/chromium'
 import { type Browser, chromium as playwright } from 'playwright-core'
 
 /** The reason why a test of pages is skipped. The package contains a binary for Linux on x64 only. */
-export const noBrowser =
-  process.platform !== 'linux' || process.arch !== 'x64' ? 'no browser for this platform' : false
+export const noBrowser = process.platform !== 'linux' || process.arch !== 'x64' ? 'no browser for this platform' : false
 
 const PROGRAM_VARIABLE = 'TEST_BROWSER_PROGRAM'
 
