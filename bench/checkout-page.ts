@@ -6,14 +6,13 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import chromium from '@sparticuz/chromium'
-import { type Browser, chromium as playwright } from 'playwright-core'
+import type { Browser } from 'playwright-core'
+import { launchBrowser } from '../test/support/browser.ts'
 import { success, textAt } from '../test/support/client.ts'
 import { startTestService } from '../test/support/service.ts'
 
 const rounds = 9
 const slow = { offline: false, latency: 150, downloadThroughput: (1.6e6 / 8) | 0, uploadThroughput: (750e3 / 8) | 0 }
-const unwanted = new Set(['--disable-web-security', '--single-process', '--no-zygote'])
 const polls = { connections: 16, seconds: 5 }
 const say = (line: string) => console.log(line)
 const median = (values: readonly number[]) => values.toSorted((left, right) => left - right)[values.length >> 1] ?? 0
@@ -74,11 +73,7 @@ await once(bare, 'listening')
 const bareUrl = `http://127.0.0.1:${(bare.address() as AddressInfo).port}/`
 const order = { amount: 49.9, currency: 'EUR', idempotencyKey: randomUUID(), customer: { email: 'ada@example.com' } }
 const url = textAt(success(await service.client.post('/v1/checkout/sessions', order)), 'url')
-const browser = await playwright.launch({
-  args: chromium.args.filter((flag) => !unwanted.has(flag)),
-  executablePath: await chromium.executablePath(),
-  headless: true,
-})
+const browser = await launchBrowser()
 const loads: { ours: Load; empty: Load }[] = []
 for (let round = 0; round <= rounds; round += 1) {
   const pair = { empty: await load(browser, bareUrl), ours: await load(browser, url) }

@@ -13,7 +13,7 @@ import {
 } from './derived.ts'
 import { createRequestSender } from './delivery/index.ts'
 import { createCursors } from './api/index.ts'
-import { type Clock, createSealer, deriveKey, type Log } from './kernel/index.ts'
+import { type Clock, createSealer, deriveKey, type Log, partnerKey } from './kernel/index.ts'
 import { createIdempotency } from './idempotency/index.ts'
 import { createCases, operatorPartnerId } from './cases/index.ts'
 import { createLedger } from './ledger/index.ts'
@@ -150,7 +150,7 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const shared = { ...core, db, clock }
 
   const accounts = createAccounts({ ...shared, log, ...issuingSettings(config) })
-  const ownNames = createOwnNames(db, accounts, core.customers)
+  const ownNames = createOwnNames(db, core.access, accounts, core.customers)
   const verification = createVerification({ log, scheme: schemeOf(config.PAYEE_SCHEME), ownNames })
   const beneficiaries = createBeneficiaries({ ...shared, refusedAddress, verification })
   const verificationDaysMax = config.PAYEE_VERIFICATION_DAYS_MAX
@@ -223,12 +223,14 @@ const accountsOfBanks = (config: Config): readonly BooksAccount[] =>
   )
 
 /** The names of the customer that has an IBAN of ours. A number that we could issue and have not has none. */
-function createOwnNames(db: Database, accounts: Accounts, customers: Customers): OwnNames {
+function createOwnNames(db: Database, access: Access, accounts: Accounts, customers: Customers): OwnNames {
   return async (iban) => {
     const owner = (await accounts.ownersOf(db, [iban])).get(iban)
     if (owner === undefined) return (await accounts.issues(db, iban)) ? [] : undefined
-    const { kyc } = await customers.find(db, owner.partnerId, owner.customerId)
-    return [kyc.legalName, kyc.tradingName, kyc.fullName].filter((name) => name !== undefined)
+    const { partnerId, customerId: id } = owner
+    const names = (await customers.accountNamesOf(db, [{ partnerId, id }])).get(partnerKey(partnerId, id))
+    // The payment page names the partner for a customer without a name.
+    return names?.length === 0 ? [await access.partnerName(db, partnerId)] : (names ?? [])
   }
 }
 

@@ -10,19 +10,15 @@ import { type IncomingMessage, request } from 'node:http'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
-import chromium from '@sparticuz/chromium'
-import { type Browser, type BrowserContext, chromium as playwright, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { type JsonObject, success, textAt } from '../support/client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { finalTransaction } from '../support/world.ts'
 
-/** The package contains a binary for Linux on x64 only. */
-const skip = process.platform !== 'linux' || process.arch !== 'x64' ? 'no browser for this platform' : false
-
 const desktop = { width: 1280, height: 900 }
 const phone = { width: 390, height: 844 }
-const unwanted = new Set(['--disable-web-security', '--single-process', '--no-zygote'])
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 let service: TestService
@@ -30,11 +26,7 @@ let browser: Browser
 before(async () => {
   if (skip !== false) return
   service = await startTestService({ env: { SANDBOX_BANK_DELAY_MS: '300', PAGE_RATE_PER_SECOND: '1000' } })
-  browser = await playwright.launch({
-    args: chromium.args.filter((flag) => !unwanted.has(flag)),
-    executablePath: await chromium.executablePath(),
-    headless: true,
-  })
+  browser = await launchBrowser()
 })
 after(async () => {
   await browser?.close()

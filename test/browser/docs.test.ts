@@ -3,29 +3,19 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { eventNames, operationIds, operations, tags } from '@partner-payments/wire'
-import chromium from '@sparticuz/chromium'
-import { type Browser, chromium as playwright, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
+import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-
-/** The package contains a binary for Linux on x64 only. */
-const skip = process.platform !== 'linux' || process.arch !== 'x64' ? 'no browser for this platform' : false
 
 const desktop = { width: 1280, height: 900 }
 const phone = { width: 390, height: 844 }
-
-/** Web security is what the policy is about. A single process would end with its first page. */
-const unwanted = new Set(['--disable-web-security', '--single-process', '--no-zygote'])
 
 let service: TestService
 let browser: Browser
 before(async () => {
   if (skip !== false) return
   service = await startTestService()
-  browser = await playwright.launch({
-    args: chromium.args.filter((flag) => !unwanted.has(flag)),
-    executablePath: await chromium.executablePath(),
-    headless: true,
-  })
+  browser = await launchBrowser()
 })
 after(async () => {
   await browser?.close()

@@ -54,7 +54,7 @@ function decision(view: View, { payment }: Shown): Html {
       </div>
       <div>
         <dt>${t.recipient}</dt>
-        <dd>${payment.payee}</dd>
+        <dd>${payment.accountHolder}</dd>
       </div>
       <div>
         <dt>${t.iban}</dt>

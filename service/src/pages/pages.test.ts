@@ -148,7 +148,7 @@ test('the page has no bank where there is none, no code in dollars, and no band 
 test('the code of the page is the code of the transfer, written by the library for what EPC069-12 asks', async () => {
   const { session, page } = await openSession()
   const { text } = await send(page)
-  const epc = epcText({ ...session, payee: evil }) ?? ''
+  const epc = epcText({ ...session, accountHolder: evil }) ?? ''
   const { size, data } = qrcode.create(epc, { errorCorrectionLevel: 'M' }).modules
   const drawn = new Set<string>()
   const path = / d="(M[^"]+)"/.exec(text.slice(text.indexOf('fill="#000"')))?.[1] ?? ''

@@ -94,10 +94,10 @@ function bankForm({ t, query, language }: View, { payment, token }: Shown): Html
 }
 
 function transfer({ t }: View, payment: Payment, amount: string): Html {
-  const { payee, iban, bic, creditorReference, currency } = payment
+  const { payee, accountHolder, iban, bic, creditorReference, currency } = payment
   const epc = epcText(payment)
   const rows = [
-    row(t.recipient, payee, payee, t.copy),
+    row(t.recipient, accountHolder, accountHolder, t.copy),
     row(t.iban, inFours(iban), iban, t.copy, true),
     ...(bic === null ? [] : [row(t.bic, bic, bic, t.copy, true)]),
     row(t.amount, amount, amountText(payment.amount, currency), t.copy),
@@ -113,6 +113,7 @@ function transfer({ t }: View, payment: Payment, amount: string): Html {
   return html`<section aria-labelledby="by-transfer">
     <h2 id="by-transfer">${t.byTransfer}</h2>
     <p>${t.byTransferText}</p>
+    ${accountHolder !== payee && html`<p>${fill(t.recipientText, { payee })}</p>`}
     <div class="transfer">
       <dl data-copied="${t.copied}">${rows}</dl>
       ${code}

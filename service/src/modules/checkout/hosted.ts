@@ -19,7 +19,10 @@ export type Payment = {
   readonly depositStatus: Exclude<DepositStatus, 'Screening'>
   readonly amount: Minor
   readonly currency: Currency
+  /** The partner. */
   readonly payee: string
+  /** Whose account the IBAN is, for the transfer: the payer's bank verifies this name. The partner if its customer has no name. */
+  readonly accountHolder: string
   readonly iban: string
   readonly bic: string | null
   readonly creditorReference: string
@@ -116,7 +119,7 @@ function schedule(
 
 /** Refuses: not_found, for each read alone. */
 async function readMany(
-  { bank, clock, deposits }: CheckoutDeps,
+  { bank, clock, customers, deposits }: CheckoutDeps,
   tx: Tx,
   keys: readonly store.LinkKey[],
 ): Promise<readonly (Payment | Refusal)[]> {
@@ -126,6 +129,10 @@ async function readMany(
     sessions.map(({ partnerId, depositId }) => ({ partnerId, id: depositId })),
   )
   const visits = bank === undefined || sessions.length === 0 ? [] : await store.visitsBySessions(tx, sessions)
+  const names = await customers.accountNamesOf(
+    tx,
+    sessions.map(({ partnerId, customerId }) => ({ partnerId, id: customerId })),
+  )
   const byToken = new Map(
     sessions.map((row) => [partnerKey(row.partnerId, Buffer.from(row.tokenHash).toString('hex')), row]),
   )
@@ -137,7 +144,9 @@ async function readMany(
     if (session === undefined) return notFound('payment page')
     const deposit = present(depositOf.get(partnerKey(partnerId, session.depositId)), 'a session has a deposit')
     const visit = visitOf.get(partnerKey(partnerId, session.id))
-    return toPayment(session, deposit, visit, { now, bankCountries: bank === undefined ? [] : sandboxBankCountries })
+    const accountHolder = names.get(partnerKey(partnerId, session.customerId))?.[0] ?? session.payee
+    const bankCountries = bank === undefined ? [] : sandboxBankCountries
+    return toPayment(session, deposit, visit, { now, bankCountries, accountHolder })
   })
 }
 
@@ -145,7 +154,11 @@ function toPayment(
   session: store.SessionRow,
   deposit: Deposit,
   visit: store.VisitRow | undefined,
-  { now, bankCountries }: { readonly now: Date; readonly bankCountries: readonly string[] },
+  {
+    now,
+    bankCountries,
+    accountHolder,
+  }: { readonly now: Date; readonly bankCountries: readonly string[]; readonly accountHolder: string },
 ): Payment {
   const { partnerId, id, depositId, payee, iban, bic, paymentCountry, residenceCountry } = session
   const proposed = [visit?.bankCountry, paymentCountry, residenceCountry, iban.slice(0, 2)]
@@ -159,6 +172,7 @@ function toPayment(
     amount: deposit.amount,
     currency: deposit.currency,
     payee,
+    accountHolder,
     iban,
     bic,
     creditorReference: session.creditorReference,

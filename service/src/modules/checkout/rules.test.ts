@@ -88,7 +88,7 @@ test('every field of a request is part of its fingerprint', () => {
 })
 
 const transfer = {
-  payee: 'Acme Ltd',
+  accountHolder: 'Acme Ltd',
   iban: 'DE89370400440532013000',
   bic: null,
   amount: 4990n,
@@ -108,17 +108,20 @@ test('whatever the name, the code has ten lines, at most 70 characters of name a
     fc.property(
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 140 }),
       fc.bigInt(1n, 1_000_000_000n),
-      (payee, amount) => {
+      (accountHolder, amount) => {
         const lines =
-          epcText({ ...transfer, payee, amount, creditorReference: creditorReferenceOf('A'.repeat(21)) })?.split(
-            '\n',
-          ) ?? []
+          epcText({
+            ...transfer,
+            accountHolder,
+            amount,
+            creditorReference: creditorReferenceOf('A'.repeat(21)),
+          })?.split('\n') ?? []
         assert.equal(lines.length, 10)
         assert.ok(Array.from(lines[5] ?? '').length <= 70)
       },
     ),
   )
-  const ascii = epcText({ ...transfer, payee: 'N'.repeat(140), bic: 'COBADEFFXXX', amount: 1_000_000_000n })
+  const ascii = epcText({ ...transfer, accountHolder: 'N'.repeat(140), bic: 'COBADEFFXXX', amount: 1_000_000_000n })
   assert.ok(Buffer.byteLength(ascii ?? '') <= 331)
 })
 

@@ -125,7 +125,7 @@ export function fingerprintOf(
 const epcNameCharsMax = 70
 
 export type Transfer = {
-  readonly payee: string
+  readonly accountHolder: string
   readonly iban: string
   readonly bic: string | null
   readonly amount: Minor
@@ -145,7 +145,7 @@ export function epcText(transfer: Transfer): string | undefined {
     '1',
     'SCT',
     transfer.bic ?? '',
-    Array.from(transfer.payee.replace(/\s+/gu, ' ').trim()).slice(0, epcNameCharsMax).join(''),
+    Array.from(transfer.accountHolder.replace(/\s+/gu, ' ').trim()).slice(0, epcNameCharsMax).join(''),
     transfer.iban,
     `EUR${amountText(transfer.amount, 'EUR')}`,
     '', // purpose

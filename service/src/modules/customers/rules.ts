@@ -19,6 +19,10 @@ export function mergeKyc(kyc: KycFields, input: KycInput | null | undefined): Ky
   return Object.fromEntries(Object.entries({ ...kyc, ...input }).filter(([, value]) => value !== null))
 }
 
+/** The names that an account of the customer has. The payment page shows the first. */
+export const accountNames = ({ legalName, tradingName, fullName }: KycFields): readonly string[] =>
+  [legalName, tradingName, fullName].filter((name) => name !== undefined)
+
 const ownerNumbers = [1, 2, 3, 4, 5] as const
 
 /** The names that are screened against sanctions lists: of the customer, and of its owners. */

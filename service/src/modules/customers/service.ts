@@ -10,6 +10,7 @@ import { createKycSealer, type KycSealer, refKind } from './kyc.ts'
 import { createList, type CustomerList } from './list.ts'
 import { createNameIndex, createNameIndexing, type NameIndex } from './name-index.ts'
 import {
+  accountNames,
   type CustomerCreate,
   type CustomerType,
   type CustomerUpdate,
@@ -73,6 +74,14 @@ export type Customers = {
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, Payer>>
+  /**
+   * The names that an account of the customer has: registered, trading and full name. By `partnerKey(partnerId, guid)`: one that does not
+   * exist, is another's or is erased is not among them.
+   */
+  readonly accountNamesOf: (
+    tx: Tx,
+    keys: readonly { readonly partnerId: string; readonly id: string }[],
+  ) => Promise<ReadonlyMap<string, readonly string[]>>
   /** As `payersByIds`, and until the transaction ends none of them is erased. Within a transaction. */
   readonly heldPayersByIds: Customers['payersByIds']
   /**
@@ -218,6 +227,7 @@ export function createCustomers(deps: CustomersDeps): Customers {
       return row && toCustomer(kycSealer, partnerId, row)
     },
     payersByIds: payersBy({}),
+    accountNamesOf: createAccountNames(deps, kycSealer),
     heldPayersByIds: payersBy({ held: true }),
     setAccountState,
     subjectOf: async (tx, partnerId, id) => {
@@ -230,6 +240,20 @@ export function createCustomers(deps: CustomersDeps): Customers {
     ...createSteps(deps, kycSealer, names),
   }
 }
+
+const createAccountNames =
+  ({ log }: CustomersDeps, kycSealer: KycSealer): Customers['accountNamesOf'] =>
+  async (tx, keys) => {
+    const rows = keys.length === 0 ? [] : await store.payersByIds(tx, keys)
+    return new Map(
+      rows
+        .filter(({ erasedAt }) => erasedAt === null)
+        .map((row) => [
+          partnerKey(row.partnerId, row.id),
+          accountNames(kycIfReadable(log, kycSealer, row.partnerId, row) ?? {}),
+        ]),
+    )
+  }
 
 function createSteps(
   { db, clock, log }: CustomersDeps,

@@ -19,6 +19,7 @@ export const de: Texts = {
   scan: 'Scannen Sie den Code mit Ihrer Banking-App.',
   qrLabel: 'QR-Code mit den Angaben der Überweisung',
   recipient: 'Empfänger',
+  recipientText: 'Geben Sie den Empfänger so an, wie er hier steht: Das Konto bei {payee} lautet auf diesen Namen.',
   iban: 'IBAN',
   bic: 'BIC',
   amount: 'Betrag',

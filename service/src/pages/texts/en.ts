@@ -18,6 +18,7 @@ export const en = {
   scan: 'Scan the code with your banking app.',
   qrLabel: 'QR code with the details of the transfer',
   recipient: 'Recipient',
+  recipientText: 'Give the recipient as it is shown: the account at {payee} is in this name.',
   iban: 'IBAN',
   bic: 'BIC',
   amount: 'Amount',

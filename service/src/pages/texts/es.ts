@@ -19,6 +19,7 @@ export const es: Texts = {
   scan: 'Escanee el código con la aplicación de su banco.',
   qrLabel: 'Código QR con los datos de la transferencia',
   recipient: 'Beneficiario',
+  recipientText: 'Indique el beneficiario tal como se muestra: la cuenta en {payee} está a este nombre.',
   iban: 'IBAN',
   bic: 'BIC',
   amount: 'Importe',

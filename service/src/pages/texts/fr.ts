@@ -19,6 +19,7 @@ export const fr: Texts = {
   scan: 'Scannez le code avec votre application bancaire.',
   qrLabel: 'Code QR avec les données du virement',
   recipient: 'Bénéficiaire',
+  recipientText: 'Indiquez le bénéficiaire tel qu’il est affiché : le compte chez {payee} est à ce nom.',
   iban: 'IBAN',
   bic: 'BIC',
   amount: 'Montant',

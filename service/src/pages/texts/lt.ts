@@ -18,6 +18,7 @@ export const lt: Texts = {
   scan: 'Nuskaitykite kodą savo banko programėle.',
   qrLabel: 'QR kodas su pervedimo duomenimis',
   recipient: 'Gavėjas',
+  recipientText: 'Nurodykite gavėją taip, kaip parodyta: {payee} sąskaita atidaryta šiuo vardu.',
   iban: 'IBAN',
   bic: 'BIC',
   amount: 'Suma',
