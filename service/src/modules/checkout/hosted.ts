@@ -31,7 +31,7 @@ export type Payment = {
   readonly proposedCountry: string
   /** The countries of banks with a page. Empty: the payer uses the bank's own app. */
   readonly bankCountries: readonly string[]
-  /** The payer may still decide: neither the bank nor the clock has ended it. */
+  /** The payer may still decide: neither the bank nor the clock has ended it, and the account takes the money. */
   readonly mayPay: boolean
   /** In the sandbox, once the payer has chosen a bank. */
   readonly visit: Pick<store.VisitRow, 'payerName' | 'decision' | 'bankCountry'> | undefined
@@ -126,6 +126,8 @@ async function readMany(
     sessions.map(({ partnerId, depositId }) => ({ partnerId, id: depositId })),
   )
   const visits = bank === undefined || sessions.length === 0 ? [] : await store.visitsBySessions(tx, sessions)
+  const stopped = await deposits.notToAsk(tx, rows)
+  const isStopped = new Map(rows.map((row, index) => [row, stopped[index] === true]))
   const byToken = new Map(
     sessions.map((row) => [partnerKey(row.partnerId, Buffer.from(row.tokenHash).toString('hex')), row]),
   )
@@ -137,7 +139,8 @@ async function readMany(
     if (session === undefined) return notFound('payment page')
     const deposit = present(depositOf.get(partnerKey(partnerId, session.depositId)), 'a session has a deposit')
     const visit = visitOf.get(partnerKey(partnerId, session.id))
-    return toPayment(session, deposit, visit, { now, bankCountries: bank === undefined ? [] : sandboxBankCountries })
+    const bankCountries = bank === undefined ? [] : sandboxBankCountries
+    return toPayment(session, deposit, visit, { now, bankCountries, isStopped: isStopped.get(deposit) === true })
   })
 }
 
@@ -145,7 +148,11 @@ function toPayment(
   session: store.SessionRow,
   deposit: Deposit,
   visit: store.VisitRow | undefined,
-  { now, bankCountries }: { readonly now: Date; readonly bankCountries: readonly string[] },
+  {
+    now,
+    bankCountries,
+    isStopped,
+  }: { readonly now: Date; readonly bankCountries: readonly string[]; readonly isStopped: boolean },
 ): Payment {
   const { partnerId, id, depositId, payee, iban, bic, paymentCountry, residenceCountry } = session
   const proposed = [visit?.bankCountry, paymentCountry, residenceCountry, iban.slice(0, 2)]
@@ -169,7 +176,7 @@ function toPayment(
     proposedCountry: proposed.find((country) => country && bankCountries.includes(country)) ?? fallback,
     bankCountries,
     // `expiresAt` of a deposit is null once it can no longer expire.
-    mayPay: deposit.expiresAt !== null && deposit.expiresAt > now && !visit?.decision,
+    mayPay: deposit.expiresAt !== null && deposit.expiresAt > now && !visit?.decision && !isStopped,
     visit,
   }
 }
