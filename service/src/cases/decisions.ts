@@ -3,7 +3,7 @@
  * that meet one has an outcome and the other is refused; and each leaves a row in `cases.decisions`.
  */
 import { Refusal } from '../api/index.ts'
-import { after, type Clock, newId, present } from '../kernel/index.ts'
+import { after, type Clock, isNoName, isSamePerson, newId, present } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { entryOfCase } from './entries.ts'
@@ -14,8 +14,6 @@ import {
   type CaseAction,
   feesTransfer,
   hasExpired,
-  isNoName,
-  isSamePerson,
   misfitOf,
   type Named,
   proposalMsMax,

@@ -96,16 +96,6 @@ export function misfitOf(
   return undefined
 }
 
-/** Names are compared without case, spaces and invisible characters, so that one person is not two. */
-const personOf = (staff: string): string =>
-  staff
-    .normalize('NFKC')
-    .toLowerCase()
-    .replaceAll(/[\s\p{Cf}]/gu, '')
-
-export const isNoName = (staff: string): boolean => personOf(staff) === ''
-export const isSamePerson = (one: string, other: string): boolean => personOf(one) === personOf(other)
-
 export const hasExpired = (proposedAt: Date, now: Date): boolean => now.getTime() - proposedAt.getTime() > proposalMsMax
 
 /** What a payer reads of money that comes back: at most 140 characters, as SEPA carries. */

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { type Permission, permissions } from '@partner-payments/wire'
 import { ConfigError } from '../config.ts'
-import { type Currency, currencies, isCurrency, type Minor } from '../kernel/index.ts'
+import { type Currency, currencies, isCurrency, type Minor, tidyName } from '../kernel/index.ts'
 
 const names = [
   'name',
@@ -67,7 +67,9 @@ export function parseCommand(args: readonly string[]): { readonly command: strin
     const switches = Object.fromEntries(flags.map((name) => [name, { type: 'boolean' }] as const))
     const options = { ...texts, ...switches }
     const { positionals, values } = parseArgs({ args: [...args], allowPositionals: true, options })
-    return { command: positionals.join(' '), options: values as Options }
+    const given = values as Options
+    const staff = given.staff === undefined ? {} : { staff: tidyName(given.staff) }
+    return { command: positionals.join(' '), options: { ...given, ...staff } }
   } catch (error) {
     throw new ConfigError(`operator: ${(error as Error).message}`)
   }

@@ -3,8 +3,7 @@
  * of two that meet one has an outcome and the other is refused; and each leaves a row.
  */
 import { Refusal } from '../api/index.ts'
-import { isNoName, isSamePerson } from '../cases/index.ts'
-import type { Clock } from '../kernel/index.ts'
+import { type Clock, isNoName, isSamePerson } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { hasExpired, needsTwoPersons, type Outcome, statusAfter, twoPersonsScoreMin } from './rules.ts'
 import { comparedWith } from './store.ts'

@@ -178,25 +178,6 @@ test('owners and other names of a customer are screened when they are written, a
   assert.deepEqual(await openOf(id), [], 'the decision about a name holds when the name comes back')
 })
 
-test('a name and an entry have a hit of their own, whatever names stand beside it', async () => {
-  const { id } = await addBeneficiary('Borislav Tremurov')
-  await work()
-  const first = await hitOf(id)
-  for (const name of ['Boris Tremuroff', 'Grace Hopper', 'Borislav Tremurof', 'Borislav Tremurov'])
-    await service.beneficiaries.update(partner.partnerId, { id, name })
-  await work()
-  const names = async () => (await openOf(id)).map((hit) => [hit.name, hit.nameNumber])
-  assert.deepEqual(await names(), [
-    ['Borislav Tremurov', 0],
-    ['Boris Tremuroff', 1],
-    ['Borislav Tremurof', 2],
-  ])
-  for (const staff of ['Ada', 'Grace']) await decide(first, 'clear', staff)
-  await service.beneficiaries.update(partner.partnerId, { id, name: 'Grace Hopper' })
-  await work()
-  assert.deepEqual((await names()).length, 2, 'the other names are decided about by themselves')
-})
-
 test('below the score one person decides; the decision names the list, and says nothing about another name', async () => {
   const { beneficiaries, screening, db } = service
   const { id } = await addBeneficiary('Qadir al Zhabari')

@@ -34,7 +34,7 @@ export type Payment = {
   readonly proposedCountry: string
   /** The countries of banks with a page. Empty: the payer uses the bank's own app. */
   readonly bankCountries: readonly string[]
-  /** The payer may still decide: neither the bank nor the clock has ended it. */
+  /** The payer may still decide: neither the bank nor the clock has ended it, and the account takes the money. */
   readonly mayPay: boolean
   /** In the sandbox, once the payer has chosen a bank. */
   readonly visit: Pick<store.VisitRow, 'payerName' | 'decision' | 'bankCountry'> | undefined
@@ -133,6 +133,8 @@ async function readMany(
     tx,
     sessions.map(({ partnerId, customerId }) => ({ partnerId, id: customerId })),
   )
+  const stopped = await deposits.notToAsk(tx, rows)
+  const isStopped = new Map(rows.map((row, index) => [row, stopped[index] === true]))
   const byToken = new Map(
     sessions.map((row) => [partnerKey(row.partnerId, Buffer.from(row.tokenHash).toString('hex')), row]),
   )
@@ -146,7 +148,8 @@ async function readMany(
     const visit = visitOf.get(partnerKey(partnerId, session.id))
     const accountHolder = names.get(partnerKey(partnerId, session.customerId))?.[0] ?? session.payee
     const bankCountries = bank === undefined ? [] : sandboxBankCountries
-    return toPayment(session, deposit, visit, { now, bankCountries, accountHolder })
+    const given = { now, bankCountries, accountHolder, isStopped: isStopped.get(deposit) === true }
+    return toPayment(session, deposit, visit, given)
   })
 }
 
@@ -158,7 +161,13 @@ function toPayment(
     now,
     bankCountries,
     accountHolder,
-  }: { readonly now: Date; readonly bankCountries: readonly string[]; readonly accountHolder: string },
+    isStopped,
+  }: {
+    readonly now: Date
+    readonly bankCountries: readonly string[]
+    readonly accountHolder: string
+    readonly isStopped: boolean
+  },
 ): Payment {
   const { partnerId, id, depositId, payee, iban, bic, paymentCountry, residenceCountry } = session
   const proposed = [visit?.bankCountry, paymentCountry, residenceCountry, iban.slice(0, 2)]
@@ -183,7 +192,7 @@ function toPayment(
     proposedCountry: proposed.find((country) => country && bankCountries.includes(country)) ?? fallback,
     bankCountries,
     // `expiresAt` of a deposit is null once it can no longer expire.
-    mayPay: deposit.expiresAt !== null && deposit.expiresAt > now && !visit?.decision,
+    mayPay: deposit.expiresAt !== null && deposit.expiresAt > now && !visit?.decision && !isStopped,
     visit,
   }
 }

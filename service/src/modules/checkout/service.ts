@@ -17,7 +17,8 @@ import { linkContext } from './store-sealed.ts'
 export type Checkout = Hosted & {
   /**
    * Opens the deposit and its page in one transaction. Refuses: validation_failed, not_found (customerId),
-   * currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, idempotency_key_reused, request_in_progress.
+   * account_blocked, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, idempotency_key_reused,
+   * request_in_progress.
    */
   readonly create: (
     caller: Caller,
@@ -109,6 +110,9 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
   const { partnerId } = caller
   const { amount, currency, paymentMethod, expiresAfterMs, returnUrl } = request
   const customer = await customerOf(deps, tx, caller, body)
+  const [isStopped] = await deposits.notToAsk(tx, [{ partnerId, customerId: customer.id, currency }])
+  // The same words for a block and for a hit: a listed person is not to be warned.
+  if (isStopped) throw new Refusal('account_blocked', 'The account of the customer takes no money.')
   const { ibans } = await accounts.create(partnerId, customer.id, tx)
   const { iban, bic } = (currency === 'GBP' ? ibans.find(({ country }) => country === 'GB') : undefined) ?? ibans[0]
   const payee = await access.partnerName(tx, partnerId)

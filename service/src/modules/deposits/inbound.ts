@@ -44,6 +44,41 @@ export async function readInbound(
   return { accounts, owners, isBlocked }
 }
 
+/** Money that is asked for: of whom, and in which currency. */
+export type Asked = { readonly partnerId: string; readonly customerId: string | null; readonly currency: Currency }
+
+/**
+ * Which of these are not asked for money, in their order: the balance or the account of the customer is blocked, the customer is erased,
+ * or a confirmed hit freezes it.
+ */
+export async function notToAsk(
+  { ledger, customers, screening }: Pick<DepositsDeps, 'ledger' | 'customers' | 'screening'>,
+  tx: Tx,
+  asked: readonly Asked[],
+): Promise<readonly boolean[]> {
+  if (asked.length === 0) return []
+  const movements = asked.map(({ partnerId, currency }): Movement => {
+    return { partnerId, currency, debit: 'suspense', credit: 'balance' }
+  })
+  const keys = asked.flatMap(({ partnerId, customerId: id }) => (id === null ? [] : [{ partnerId, id }]))
+  const accounts = await ledger.accountsOf(tx, movements)
+  const owners = await customers.payersByIds(tx, keys)
+  const holds = await screening.holdsOfCredits(
+    tx,
+    asked.map(({ partnerId, customerId: id }) => {
+      const customer = id === null ? undefined : { partnerId, kind: 'customer' as const, id }
+      return { partnerId, customer, payer: undefined, payerName: '', payerAccount: '' }
+    }),
+  )
+  return asked.map(({ partnerId, customerId, currency }, index) => {
+    const owner = owners.get(partnerKey(partnerId, customerId ?? ''))
+    const isBlocked = [balanceStateIn(accounts, partnerId, currency), owner?.accountState ?? 'Active'].some(
+      blocksInbound,
+    )
+    return isBlocked || owner?.isErased === true || holds[index] === 'confirmed'
+  })
+}
+
 /** For money that an operator gives to an owner, block or not. Refuses: account_blocked (closed). */
 export async function refuseClosed(
   { ledger, customers }: Pick<DepositsDeps, 'ledger' | 'customers'>,

@@ -11,7 +11,7 @@ import { type Credits, createCredits } from './credits.ts'
 import type { DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
 import { depositLifecycle, heldMsMax } from './lifecycle.ts'
-import { refuseClosed } from './inbound.ts'
+import { type Asked, notToAsk, refuseClosed } from './inbound.ts'
 import { createApplyBatch, type DepositNotification, type DepositTrigger } from './progress.ts'
 import { createScreened, type Screened } from './screened.ts'
 import * as store from './store.ts'
@@ -49,6 +49,8 @@ export type NewDeposit = Omit<AwaitedDeposit, 'paymentCountry'> & {
 
 export type Deposits = Credits &
   Screened & {
+    /** Which of these are not asked for money, in their order. Why is not said: it may be a list of sanctions. */
+    readonly notToAsk: (tx: Tx, asked: readonly Asked[]) => Promise<readonly boolean[]>
     /**
      * Opens a deposit that awaits payment, and calls `opened` in the same transaction. Refuses: not_found (customerId),
      * idempotency_key_reused, request_in_progress.
@@ -120,6 +122,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       withdraw: (tx, reversed) => applyBatch(tx, [reversed]),
     }),
     ...createScreened(deps, apply),
+    notToAsk: (tx, asked) => notToAsk(deps, tx, asked),
     open: async (deposit, opened) => {
       const { partnerId, operation, idempotencyKey } = deposit
       const customer = await customers.find(db, partnerId, deposit.customerRef, '/customerId')

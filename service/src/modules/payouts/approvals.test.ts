@@ -119,7 +119,13 @@ test('the creator does not decide, by whatever credential, and strangers find no
   const { payout } = await pay(service, partner, '200.00')
   const rotated = { ...caller, serviceAccountId: newId() }
   const renamed = { ...caller, name: 'Renamed' }
-  for (const creator of [caller, rotated, renamed]) {
+  const alike = ['Test account ', 'TEST  account', 'Test\u00a0account', 'Test\u200baccount', 'Tеst аccount'].map(
+    (name) => ({
+      ...rotated,
+      name,
+    }),
+  )
+  for (const creator of [caller, rotated, renamed, ...alike]) {
     assert.equal(await codeOf(service.payouts.approve(creator, payout.id)), 'approver_is_creator')
     assert.equal(await codeOf(service.payouts.reject(creator, payout.id, 'No.')), 'approver_is_creator')
   }

@@ -1,6 +1,6 @@
 /** Approvals: the operator's rules, and the verbs with which a second person decides. */
 import { type Caller, notFound, Refusal } from '../../api/index.ts'
-import { type Clock, newId } from '../../kernel/index.ts'
+import { type Clock, isSamePerson, newId } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { Applied } from '../../lifecycle/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
@@ -98,9 +98,9 @@ export function createApprovals({ db, clock, get, advance }: ApprovalsDeps): App
   }
 }
 
-/** A new credential of the creator has another id and the same name. */
+/** A new credential of the creator has another id and the same name, and a second account for the same person one that looks the same. */
 function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: store.Approval): void {
-  if (caller.serviceAccountId !== requestedBy && caller.name !== requestedName) return
+  if (caller.serviceAccountId !== requestedBy && !isSamePerson(caller.name, requestedName)) return
   throw new Refusal(
     'approver_is_creator',
     `The payout was created by ${requestedName}. Another service account approves it.`,

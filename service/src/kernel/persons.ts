@@ -1,0 +1,49 @@
+/** Names of persons and service accounts, as they are compared where a second one has to decide. */
+
+/** Letters of other scripts that look like a Latin one, in either case: Unicode TS 39, confusables, as far as names are written. */
+const lookAlikes = new Map(
+  [
+    ['аᴀɑαΑ', 'a'],
+    ['вβ', 'b'],
+    ['сϲ', 'c'],
+    ['ԁ', 'd'],
+    ['еεҽ', 'e'],
+    ['ɡց', 'g'],
+    ['нηһ', 'h'],
+    ['іιıɩ', 'i'],
+    ['јϳ', 'j'],
+    ['кκ', 'k'],
+    ['ӏ', 'l'],
+    ['мμ', 'm'],
+    ['νѵ', 'v'],
+    ['оοօ', 'o'],
+    ['рρ', 'p'],
+    ['ѕ', 's'],
+    ['тτ', 't'],
+    ['уγύ', 'y'],
+    ['хχ', 'x'],
+    ['ԝ', 'w'],
+    ['ζ', 'z'],
+  ].flatMap(([letters = '', latin = '']) => [...letters].map((letter) => [letter, latin] as const)),
+)
+
+/** Without case, spaces, accents, invisible characters and look-alikes of other scripts, so that one person is not two. */
+const personOf = (name: string): string =>
+  [
+    ...name
+      .normalize('NFKD')
+      .toLowerCase()
+      .replaceAll(/[\s\p{Cf}\p{M}]/gu, ''),
+  ]
+    .map((letter) => lookAlikes.get(letter) ?? letter)
+    .join('')
+
+export const isNoName = (name: string): boolean => personOf(name) === ''
+export const isSamePerson = (one: string, other: string): boolean => personOf(one) === personOf(other)
+
+/** A name as it is stored: no blanks at its ends, and one between two words. */
+export const tidyName = (name: string): string =>
+  name
+    .normalize('NFKC')
+    .replaceAll(/[\s\p{Cf}]+/gu, ' ')
+    .trim()
