@@ -50,6 +50,7 @@ export { travelRuleOf } from './evm/travel-rule.ts'
 export { type BanksObserver, createIsoBanks, type IsoBanks } from './iso20022/banks.ts'
 export { bankProblem } from './iso20022/check.ts'
 export { isIsoConnectorId } from './iso20022/deps.ts'
+export { ibanCountries, ibanProblem, isIban } from './ibans.ts'
 export { isTargetDay } from './iso20022/calendar.ts'
 export { recallReasons } from './iso20022/recalls.ts'
 export { type BankConfig } from './iso20022/settings.ts'
@@ -66,4 +67,5 @@ export {
   type PendingReport,
 } from './iso20022/books.ts'
 export { createSandboxBank, type SandboxBank, sandboxConnectorId } from './sandbox/service.ts'
+export { railOf, territoriesWithIbansOf } from './sepa.ts'
 export { railsSettings } from './settings.ts'

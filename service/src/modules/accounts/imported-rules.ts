@@ -1,6 +1,7 @@
 /** Pure: judges a line of a bank's file of IBANs, and says when a pool runs low. */
-import { isValidBIC, validateIBAN, ValidationErrorsIBAN } from 'ibantools'
+import { isValidBIC } from 'ibantools'
 import { dayMs } from '../../kernel/index.ts'
+import { ibanProblem } from '../../rails/index.ts'
 
 /** Why a line of the file is not imported. */
 export type BadReason =
@@ -54,23 +55,26 @@ export function readLine(text: string, line: number): GoodLine | BadLine | undef
   if (others.length > 0) return bad('too_many_cells', 'A line has an IBAN, and a BIC at most.')
   if (!/^[A-Z]{2}\d{2}[A-Z0-9]{1,30}$/.test(iban))
     return bad('not_an_iban', 'An IBAN has two capital letters, two check digits, then capital letters and digits.')
-  const { valid, errorCodes } = validateIBAN(iban)
-  if (!valid) return bad(...reasonOf(iban.slice(0, 2), errorCodes))
+  const problem = ibanProblem(iban)
+  if (problem !== undefined) return bad(...reasonOf(iban.slice(0, 2), problem))
   if (second !== '' && !isValidBIC(second)) return bad('bic', 'The second cell is no BIC (ISO 9362).')
   return { line, iban, bic: second === '' ? null : second }
 }
 
 function reasonOf(
   country: string,
-  codes: readonly ValidationErrorsIBAN[],
+  problem: NonNullable<ReturnType<typeof ibanProblem>>,
 ): readonly [reason: BadReason, detail: string] {
-  if (codes.includes(ValidationErrorsIBAN.NoIBANCountry))
-    return ['unknown_country', `${country} has no IBANs (ISO 13616).`]
-  if (codes.includes(ValidationErrorsIBAN.WrongBBANLength))
-    return ['structure', `The length is not that of an IBAN of ${country}.`]
-  if (codes.includes(ValidationErrorsIBAN.WrongBBANFormat))
-    return ['structure', `The letters and digits are not those of an IBAN of ${country}.`]
-  return ['check_digits', 'The check digits are wrong.']
+  switch (problem) {
+    case 'country':
+      return ['unknown_country', `${country} has no IBANs (ISO 13616).`]
+    case 'length':
+      return ['structure', `The length is not that of an IBAN of ${country}.`]
+    case 'structure':
+      return ['structure', `The letters and digits are not those of an IBAN of ${country}.`]
+    case 'checkDigits':
+      return ['check_digits', 'The check digits are wrong.']
+  }
 }
 
 /** By how much an estimate of the use looks back. */

@@ -1,12 +1,12 @@
 /** The settings of imported pools of IBANs. */
-import { countrySpecs } from 'ibantools'
 import { integer, refuseSetting, type Settings } from '../../kernel/index.ts'
+import { ibanCountries } from '../../rails/index.ts'
 
 const ibansMax = 1_000_000_000
 
 function readCountries(value: string | undefined): readonly string[] {
   const countries = (value ?? '').split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()]))
-  const wrong = countries.find((country) => !Object.hasOwn(countrySpecs, country))
+  const wrong = countries.find((country) => !ibanCountries.has(country))
   if (wrong !== undefined) refuseSetting('must be countries that have IBANs, separated by commas, such as DE,LT')
   if (new Set(countries).size < countries.length) refuseSetting('must name each country once')
   return countries

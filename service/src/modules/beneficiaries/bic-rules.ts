@@ -1,6 +1,7 @@
 /** Pure: which bank codes an IBAN names, and which BICs do not contradict it. */
 import type { FieldError } from '@partner-payments/wire'
 import { countrySpecs } from 'ibantools'
+import { territoriesWithIbansOf } from '../../rails/index.ts'
 
 type Span = readonly [first: number, last: number]
 /** Where the BBAN has the identifiers of the bank and of its branch. */
@@ -50,14 +51,11 @@ export function bankCodesOf(iban: string): readonly string[] {
 }
 
 /**
- * Countries in the BICs of banks (characters 5 and 6) whose IBANs are of another country. EPC409-09: the territories of France and
- * the islands have a country of their own in the BIC and the IBAN of France, Finland and the United Kingdom. Banks of France and Italy serve Monaco
- * and San Marino with their own BIC, and the other way round.
+ * Countries in the BICs of banks (characters 5 and 6) whose IBANs are of another country, besides territories: banks of France and
+ * Italy serve Monaco and San Marino with their own BIC, and the other way round.
  */
 const foreignBics: Readonly<Record<string, readonly string[]>> = {
-  FI: ['AX'],
-  FR: ['BL', 'GF', 'GP', 'MC', 'MF', 'MQ', 'NC', 'PF', 'PM', 'RE', 'TF', 'WF', 'YT'],
-  GB: ['GG', 'IM', 'JE'],
+  FR: ['MC'],
   IT: ['SM', 'VA'],
   MC: ['FR'],
   SM: ['IT'],
@@ -67,7 +65,7 @@ const foreignBics: Readonly<Record<string, readonly string[]>> = {
 /** The countries that the BIC of a bank may have, if its IBANs are of this country. */
 export const bicCountriesOf = (ibanCountry: string): readonly string[] => [
   ibanCountry,
-  ...(foreignBics[ibanCountry] ?? []),
+  ...[...(foreignBics[ibanCountry] ?? []), ...territoriesWithIbansOf(ibanCountry)].toSorted(),
 ]
 
 export const countryOfBic = (bic: string): string => bic.slice(4, 6)

@@ -1,10 +1,10 @@
 /** The rules of beneficiaries: which destination a currency needs. */
 import type { BodyOf, FieldError } from '@partner-payments/wire'
 import countries from 'i18n-iso-countries'
-import { isValidBIC, isValidIBAN } from 'ibantools'
+import { isValidBIC } from 'ibantools'
 import { readCurrency, refuseField, refuseFields } from '../../api/index.ts'
 import { type Currency, isFiat } from '../../kernel/index.ts'
-import { addressProblem } from '../../rails/index.ts'
+import { addressProblem, isIban, territoriesWithIbansOf } from '../../rails/index.ts'
 
 export type BeneficiaryCreate = BodyOf<'createBeneficiary'>
 export type BeneficiaryUpdate = BodyOf<'updateBeneficiary'>
@@ -25,7 +25,7 @@ const electronic = (text: string) => text.replace(/\s/g, '').toUpperCase()
 /** Without spaces. Refuses (400) what is no IBAN. */
 export function readIban(text: string, pointer: string): string {
   const iban = electronic(text)
-  if (!isValidIBAN(iban)) throw refuseField({ pointer, ...notAnIban })
+  if (!isIban(iban)) throw refuseField({ pointer, ...notAnIban })
   return iban
 }
 
@@ -77,7 +77,7 @@ function formErrors(given: {
 }): readonly FieldError[] {
   const { iban, bic, walletAddress, country } = given
   const errors: FieldError[] = []
-  if (iban !== null && !isValidIBAN(iban)) errors.push({ pointer: '/iban', ...notAnIban })
+  if (iban !== null && !isIban(iban)) errors.push({ pointer: '/iban', ...notAnIban })
   if (bic !== null && !isValidBIC(bic))
     errors.push({
       pointer: '/bic',
@@ -100,7 +100,7 @@ function formErrors(given: {
       code: 'invalid_value',
       message: 'must be an ISO 3166-1 alpha-2 country code, for example DE',
     })
-  else if (country !== undefined && iban !== null && isValidIBAN(iban) && !countriesOf(iban).includes(country))
+  else if (country !== undefined && iban !== null && isIban(iban) && !countriesOf(iban).includes(country))
     errors.push({
       pointer: '/country',
       code: 'invalid_value',
@@ -109,17 +109,10 @@ function formErrors(given: {
   return errors
 }
 
-/** Territories whose banks use the IBAN of another country (SWIFT, IBAN Registry). */
-const territories: Readonly<Record<string, readonly string[]>> = {
-  FI: ['AX'],
-  FR: ['BL', 'GF', 'GP', 'MF', 'MQ', 'NC', 'PF', 'PM', 'RE', 'TF', 'WF', 'YT'],
-  GB: ['GG', 'IM', 'JE'],
-}
-
 /** The countries of an account: that of its IBAN, and the territories that use the same IBAN. */
 function countriesOf(iban: string): readonly string[] {
   const country = iban.slice(0, 2)
-  return [country, ...(territories[country] ?? [])]
+  return [country, ...territoriesWithIbansOf(country)]
 }
 
 /** Refuses (400) an update without a field. */

@@ -6,7 +6,7 @@ import { Refusal } from '../../api/index.ts'
 import { present } from '../../kernel/index.ts'
 import { createFundsCheck } from '../../ledger/index.ts'
 import { type BatchPosition, replayOf, type Tx } from '../../postgres/index.ts'
-import { callMapKey, connectorOf, type Outcome, outcomeOf, type PayoutCall } from './calls.ts'
+import { callMapKey, type Outcome, outcomeOf, type PayoutCall } from './calls.ts'
 import { type ControlledPayout, withControls } from './controls.ts'
 import { count, countersOf, type Exceeding, haveRoom, withinLimits } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
@@ -116,7 +116,7 @@ function validateAll(
   outcomes: Outcomes,
 ): readonly ValidPayout[] {
   return calls.flatMap((call) => {
-    const outcome = outcomeOf(() => validate(judgedOf(call, connectorOf(call, chooseConnector), found)))
+    const outcome = outcomeOf(() => validate(judgedOf(call, chooseConnector, found)))
     if (!(outcome instanceof Refusal)) return [outcome]
     outcomes.set(call, outcome)
     return []

@@ -1,10 +1,10 @@
 /** What a batch of payouts is made of: its calls, their keys in maps, and their answers. */
-import { type PayoutOperation, railOf } from './rules.ts'
-import type { WithdrawalOutcome } from '@partner-payments/wire'
+import type { PayoutOperation } from './rules.ts'
+import type { Rail, WithdrawalOutcome } from '@partner-payments/wire'
 import { type Caller, type OpenNonce, Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
 import type { EntryRequest } from '../../ledger/index.ts'
-import type { ChooseConnector } from '../../rails/index.ts'
+import { type ChooseConnector, railOf } from '../../rails/index.ts'
 import { exchangeTransfers, type OpenQuote } from '../fx/index.ts'
 import type { PayoutRow } from './store.ts'
 
@@ -64,9 +64,18 @@ export const callMapKey = ({ caller, operation, idempotencyKey }: PayoutCall): s
 export const beneficiaryMapKey = (partnerId: string, beneficiaryId: string): string =>
   partnerKey(partnerId, beneficiaryId.toLowerCase())
 
-/** The connector that carries the payout; undefined: none does. */
-export const connectorOf = ({ caller: { partnerId }, currency }: PayoutCall, choose: ChooseConnector) =>
-  choose({ partnerId, currency, rail: railOf(currency) })
+/** How a payout goes. `connector`: the one that carries it; undefined: none does. */
+export type Route = { readonly rail: Rail; readonly connector: string | undefined }
+
+/** `account`: undefined if it is not known. */
+export function routeOf(
+  { caller: { partnerId }, currency }: PayoutCall,
+  account: Omit<Creditor, 'name'> | undefined,
+  choose: ChooseConnector,
+): Route {
+  const rail = railOf(currency, account)
+  return { rail, connector: choose({ partnerId, currency, rail }) }
+}
 
 /** An amount of a payout that the operator's rules judge: every payout has one that is paid, and one by quote also has one that is sold. */
 export type Side = Amount & {

@@ -10,7 +10,6 @@ import { type CustomerIdOf, type LimitedPayout, payeeOf, readLimits, readUsed, t
 import { feeOf } from './fee-rules.ts'
 import { type Limit, limitsOf, type LimitTable, limitTable, type PeriodStarts, periodStarts } from './limit-rules.ts'
 import { balancesOf, type RuleReader, type Rules, rulesKey } from './rule-reader.ts'
-import { railOf } from './rules.ts'
 import { hasControls } from './store-controls.ts'
 import type { ValidPayout } from './validate.ts'
 
@@ -134,7 +133,7 @@ function judgeSide(
   const rules = all.get(key)
   if (rules === undefined) return withoutRules
   const { beneficiarySince, beneficiaryUnchangedSince: unchangedSince } = payout
-  const charged = { partnerId, rail: railOf(payout.call.currency), ...side }
+  const charged = { partnerId, rail: payout.rail, ...side }
   return {
     limits: limitsOf(manyLimits.get(key) ?? rules.limits, payeeOf(payout), side, starts),
     approval: approvalOf(rules.approvals, { ...charged, beneficiarySince }, now),

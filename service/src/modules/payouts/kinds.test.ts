@@ -139,7 +139,6 @@ const credit = ({ partnerId }: Partner, currency: Currency, amount: bigint) =>
   service.db.transaction((tx) =>
     service.deposits.creditPartner(tx, partnerId, { debit: 'settlement.sandbox', currency, amount }),
   )
-/** What `text` is in minor units. */
 const asked = ({ debited }: Kind) => (debited === 'USDC' ? 10_000_000n : 10_00n)
 
 async function askingFor(
@@ -251,7 +250,7 @@ async function limitOfPayment(cell: Cell, scope: Scope): Promise<void> {
   await accepts(kind, asking)
 }
 
-/** A payout that ends gives back once, so that there is room for one more. */
+/** A payout that ends gives back once, so that one more fits. */
 async function limitOfPeriod(cell: Cell, scope: Scope, period: 'day' | 'month'): Promise<void> {
   const { kind, side, asking } = cell
   const { partnerId } = asking.partner

@@ -5,7 +5,7 @@ import type { Tx } from '../../postgres/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { TakenReferences } from '../transactions/index.ts'
-import { beneficiaryMapKey, connectorOf, idempotencyMapKey, type PayoutCall, reservesOf } from './calls.ts'
+import { beneficiaryMapKey, idempotencyMapKey, type PayoutCall, reservesOf, routeOf } from './calls.ts'
 import { type Controls, feeMovement, isCharged, readControls, readEarly } from './controls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createRuleReader } from './rule-reader.ts'
@@ -59,7 +59,8 @@ export function createLookUp(
       ledger.accountsOf(
         tx,
         calls.flatMap((call) => {
-          const connector = connectorOf(call, chooseConnector)
+          // Before the account is known: a payout that goes otherwise finds its settlement account when it is written.
+          const { connector } = routeOf(call, undefined, chooseConnector)
           if (connector === undefined) return []
           return isCharged(call, rules.lastRead)
             ? [...movementsOf(call, connector), feeMovement(call)]

@@ -34,6 +34,7 @@ const passed = {
   beneficiary: 'passed',
   beneficiaryCurrency: 'passed',
   beneficiaryAccount: 'passed',
+  beneficiaryBank: 'notApplicable',
   account: 'passed',
   coolingOff: 'notApplicable',
   limits: 'notApplicable',

@@ -4,7 +4,7 @@ import { present } from '../../kernel/index.ts'
 import { coveredBy, createFundsCheck } from '../../ledger/index.ts'
 import { replayOf } from '../../postgres/index.ts'
 import type { Forecast } from '../../rails/index.ts'
-import { callMapKey, connectorOf, outcomeOf, type PayoutCall } from './calls.ts'
+import { callMapKey, outcomeOf, type PayoutCall } from './calls.ts'
 import { type ControlledPayout, withControls } from './controls.ts'
 import type { Used } from './counting.ts'
 import type { PayoutsDeps } from './deps.ts'
@@ -41,7 +41,7 @@ export function createPreview(deps: PayoutsDeps) {
     const { db, clock, chooseConnector, forecastOf } = deps
     const now = clock.now()
     const found = await lookUp(db, [call])
-    const judged = judgedOf(call, connectorOf(call, chooseConnector), found)
+    const judged = judgedOf(call, chooseConnector, found)
     const ofRequest = [keyVerdict(call, found), ...payoutRules.map(({ name, judge }) => verdictOf(name, judge(judged)))]
     const valid = outcomeOf(() => validate(judged))
     if (valid instanceof Refusal) {

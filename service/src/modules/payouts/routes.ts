@@ -7,7 +7,6 @@ import type { Forecast } from '../../rails/index.ts'
 import type { MadeDecision } from './approvals.ts'
 import { sidesOfCall } from './calls.ts'
 import type { Preview } from './preview.ts'
-import { railOf } from './rules.ts'
 import { toVerification } from '../beneficiaries/index.ts'
 import { bulkRoutes } from './bulk/routes.ts'
 import { orderRoutes } from './orders/routes.ts'
@@ -182,7 +181,7 @@ function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'p
     currency,
     fee: writeAmount(fee, leaving.currency),
     total: writeAmount(leaving.amount + fee, leaving.currency),
-    ...(payout === undefined ? {} : { rail: railOf(currency) }),
+    ...(payout === undefined ? {} : { rail: payout.rail }),
     ...(forecast?.possible === true ? toRoute(forecast) : {}),
     rules: [...verdicts],
   }

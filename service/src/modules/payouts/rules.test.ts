@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../api/index.ts'
-import { fingerprintOf, railOf, requirePaidBy, retryDelayAfter } from './rules.ts'
+import { fingerprintOf, requirePaidBy, retryDelayAfter } from './rules.ts'
 
 test('requests that ask for the same payout have one fingerprint', () => {
   const request = { amount: 100n, currency: 'EUR', beneficiaryId: 'ABC', reference: 'R' } as const
@@ -24,10 +24,6 @@ test('retry delays grow up to the last one', () => {
     delays.toSorted((a, b) => a - b),
   )
   assert.deepEqual([delays[0], delays.at(-1)], [1000, 300_000])
-})
-
-test('SEPA carries euro, SWIFT other fiat currencies, a wallet tokens', () => {
-  assert.deepEqual([railOf('EUR'), railOf('USD'), railOf('USDC')], ['Sepa', 'Swift', 'Wallet'])
 })
 
 test('an operation pays fiat money or tokens, and refuses the others', () => {

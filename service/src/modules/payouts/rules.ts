@@ -1,6 +1,6 @@
 /** Pure: the operations of payouts, the fingerprint of a request, rail, parties and types, the id of the instruction. */
 import { createHash } from 'node:crypto'
-import { type payouts, problems, type Rail, type TransactionType } from '@partner-payments/wire'
+import { type payouts, problems, type TransactionType } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { currencies, type Currency, isFiat, type Minor, minuteMs, secondMs } from '../../kernel/index.ts'
 import type { Party } from '../transactions/index.ts'
@@ -59,12 +59,6 @@ export function requirePaidBy(operation: PayoutOperation, currency: Currency, po
   throw new Refusal('currency_not_supported', `${currency} is not paid by this operation.`, {
     errors: [{ pointer, code: 'invalid_value', message }],
   })
-}
-
-/** SEPA carries euro, SWIFT every other currency of a state, a wallet a token. */
-export function railOf(currency: Currency): Rail {
-  if (!isFiat(currency)) return 'Wallet'
-  return currency === 'EUR' ? 'Sepa' : 'Swift'
 }
 
 /** A region that is not known, by CLDR: a wallet is nowhere. */

@@ -1,15 +1,26 @@
 /** Pure: the rules for one payout, apart from its limits and its funds. Acceptance and preview judge by the same list. */
 import { Refusal } from '../../api/index.ts'
-import { isFiat, partnerKey, present } from '../../kernel/index.ts'
+import type { Rail } from '@partner-payments/wire'
+import { type Currency, isFiat, partnerKey, present } from '../../kernel/index.ts'
 import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutbound } from '../../ledger/index.ts'
+import { type ChooseConnector, isIban } from '../../rails/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
 import type { Payer } from '../customers/index.ts'
-import { beneficiaryMapKey, type Creditor, debitedOf, outcomeOf, type PayoutCall } from './calls.ts'
+import {
+  beneficiaryMapKey,
+  type Creditor,
+  debitedOf,
+  outcomeOf,
+  type PayoutCall,
+  type Route,
+  routeOf,
+} from './calls.ts'
 import { requirePaidBy, unknownCountry } from './rules.ts'
 
 /** A call that the rules allow, with the creditor that it pays. */
 export type ValidPayout = {
   readonly call: PayoutCall
+  readonly rail: Rail
   readonly connector: string
   readonly creditor: Creditor
   readonly customerId: string | null
@@ -21,10 +32,13 @@ export type ValidPayout = {
 }
 
 /** What a rule judges. `beneficiary`: undefined if there is none with the id, or the call names none. */
+type Account = Omit<Creditor, 'name'>
 type Judged = {
   readonly call: PayoutCall
-  readonly connector: string | undefined
+  readonly route: Route
   readonly beneficiary: Payee | undefined
+  /** Undefined: the beneficiary has none. */
+  readonly account: Account | undefined
   /** With the state of the balance that is debited. */
   readonly accounts: AccountSnapshots
   /** Undefined: the payout is the partner's own, or its beneficiary is refused. */
@@ -45,13 +59,8 @@ export const payoutRules: readonly Rule[] = [
   },
   {
     name: 'connection',
-    judge: ({ call: { currency }, connector }) =>
-      connector === undefined
-        ? new Refusal(
-            'currency_not_supported',
-            `${isFiat(currency) ? 'No bank is connected that pays' : 'No chain is connected that transfers'} ${currency}.`,
-          )
-        : 'passed',
+    judge: ({ call: { currency }, route }) =>
+      route.connector === undefined ? new Refusal('currency_not_supported', noConnector(currency, route)) : 'passed',
   },
   {
     name: 'beneficiary',
@@ -74,15 +83,31 @@ export const payoutRules: readonly Rule[] = [
   },
   {
     name: 'beneficiaryAccount',
-    judge: ({ beneficiary }) => {
+    judge: ({ beneficiary, account }) => {
       if (beneficiary === undefined) return 'notApplicable'
-      return creditorOf(beneficiary) === undefined
-        ? invalid('beneficiary_not_payable', '/beneficiaryId', 'has no bank account; use a beneficiary with an IBAN')
+      if (account === undefined) return notPayable('has no bank account; use a beneficiary with an IBAN')
+      // It was registered when more numbers counted as IBANs.
+      return isFiat(beneficiary.currency) && !isIban(account.account)
+        ? notPayable('has an account number that is not a valid IBAN; use a beneficiary with a valid one')
+        : 'passed'
+    },
+  },
+  {
+    name: 'beneficiaryBank',
+    judge: ({ call: { currency }, route, account }) => {
+      if (currency !== 'EUR' || account === undefined || route.rail === 'Sepa') return 'notApplicable'
+      return account.bic === null
+        ? notPayable('has an account outside SEPA, which is paid by SWIFT; use a beneficiary with the BIC of its bank')
         : 'passed'
     },
   },
   { name: 'account', judge: judgeAccounts },
 ]
+
+function noConnector(currency: Currency, { rail }: Route): string {
+  if (!isFiat(currency)) return `No chain is connected that transfers ${currency}.`
+  return `No bank is connected that pays ${currency}${currency === 'EUR' && rail === 'Swift' ? ' outside SEPA' : ''}.`
+}
 
 /** Refuses: account_blocked. */
 function judgeAccounts({ call, accounts, customer }: Judged): Judgement {
@@ -104,7 +129,7 @@ type Found = {
 
 export function judgedOf(
   call: PayoutCall,
-  connector: string | undefined,
+  choose: ChooseConnector,
   { beneficiaries, customers, balances: { accounts } }: Found,
 ): Judged {
   const { caller, payee } = call
@@ -113,7 +138,8 @@ export function judgedOf(
     'beneficiaryId' in payee ? beneficiaries.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId)) : undefined
   const customerId = 'customerId' in payee ? payee.customerId : beneficiary?.customerId
   const customer = customers.get(partnerKey(caller.partnerId, customerId ?? ''))
-  return { call, connector, beneficiary, accounts, customer }
+  const account = 'creditor' in payee ? payee.creditor : beneficiary && accountOf(beneficiary)
+  return { call, route: routeOf(call, account, choose), beneficiary, account, accounts, customer }
 }
 
 /** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable, account_blocked. */
@@ -122,29 +148,27 @@ export function validate(judged: Judged): ValidPayout {
     const judgement = judge(judged)
     if (judgement instanceof Refusal) throw judgement
   }
-  const { call, beneficiary } = judged
-  const connector = present(judged.connector, 'the rules require a connector')
+  const { call, beneficiary, route } = judged
+  const going = { call, rail: route.rail, connector: present(route.connector, 'the rules require a connector') }
   if (!('beneficiaryId' in call.payee)) {
     const { creditor, customerId } = call.payee
     // The beneficiaries of an erased customer are gone.
     if (judged.customer?.isErased !== false) throw invalid('not_found', '/customerId', 'no such customer')
     const withoutBeneficiary = { beneficiary: null, beneficiarySince: null, beneficiaryUnchangedSince: null }
-    return { call, connector, creditor, customerId, ...withoutBeneficiary }
+    return { ...going, creditor, customerId, ...withoutBeneficiary }
   }
-  const { id, alias, customerId, name, createdAt, unchangedSince, ...account } = present(
+  const { id, alias, customerId, name, createdAt, unchangedSince } = present(
     beneficiary,
     'the rules require the beneficiary',
   )
-  const creditor = present(creditorOf(account), 'the rules require an account')
-  const named = { creditor: { ...creditor, name }, beneficiary: { id, alias } }
+  const account = present(judged.account, 'the rules require an account')
+  const named = { creditor: { ...account, name }, beneficiary: { id, alias } }
   const since = { beneficiarySince: createdAt, beneficiaryUnchangedSince: unchangedSince }
-  return { call, connector, customerId, ...named, ...since }
+  return { ...going, customerId, ...named, ...since }
 }
 
-type Account = Pick<Payee, 'currency' | 'iban' | 'bic' | 'walletAddress' | 'country'>
-
 /** Undefined: a beneficiary of an earlier version, without an account. */
-function creditorOf({ currency, iban, bic, walletAddress, country }: Account): Omit<Creditor, 'name'> | undefined {
+function accountOf({ currency, iban, bic, walletAddress, country }: Payee): Account | undefined {
   if (!isFiat(currency))
     return walletAddress === null
       ? undefined
@@ -157,3 +181,4 @@ const invalid = (
   pointer: string,
   message: string,
 ) => new Refusal(code, undefined, { errors: [{ pointer, code: 'invalid_value', message }] })
+const notPayable = (message: string) => invalid('beneficiary_not_payable', '/beneficiaryId', message)

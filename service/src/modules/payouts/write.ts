@@ -9,7 +9,7 @@ import type { PayoutsDeps } from './deps.ts'
 import { withdrawal } from './events.ts'
 import { writeCounted } from './limit-rules.ts'
 import type { LookedUp } from './look-up.ts'
-import { endToEndIdOf, partyOf, railOf, typesOf } from './rules.ts'
+import { endToEndIdOf, partyOf, typesOf } from './rules.ts'
 import * as store from './store.ts'
 import { insertApprovals } from './store-approvals.ts'
 
@@ -97,7 +97,7 @@ const endToEndIdOfCall = ({ caller, operation, idempotencyKey }: PayoutCall, id:
   endToEndIdOf({ id, partnerId: caller.partnerId, operation, idempotencyKey })
 
 function toTransaction(
-  { call, creditor, customerId, beneficiary }: ControlledPayout,
+  { call, rail, creditor, customerId, beneficiary }: ControlledPayout,
   payoutId: string,
 ): NewTransaction {
   const { caller, amount, currency, idempotencyKey, quote } = call
@@ -117,7 +117,7 @@ function toTransaction(
     category: 'Withdrawal',
     direction: 'Outward',
     type: typesOf({ currency, customerId, isExchanged: quote !== undefined }).withdrawal,
-    rail: railOf(currency),
+    rail,
     customerId,
     steps: ['Created', 'Reserved'],
     actor: 'partner',
@@ -135,7 +135,7 @@ function toPayout(
   made: { readonly id: string; readonly transactionId: string; readonly reference: string },
   now: Date,
 ): store.PayoutRow {
-  const { call, connector, creditor, customerId, beneficiary } = payout
+  const { call, rail, connector, creditor, customerId, beneficiary } = payout
   const { caller, operation, idempotencyKey, requestFingerprint, amount, currency, payee } = call
   return {
     partnerId: caller.partnerId,
@@ -155,7 +155,7 @@ function toPayout(
     creditorBic: creditor.bic,
     creditorCountry: creditor.country,
     remittance: call.reference,
-    rail: railOf(currency),
+    rail,
     connector,
     endToEndId: endToEndIdOfCall(call, made.id),
     ipAddress: call.ip,

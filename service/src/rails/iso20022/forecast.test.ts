@@ -81,3 +81,10 @@ test('what no scheme reaches is not possible, with the reason of the connector',
   const none = at('2026-04-01T10:00:00Z', { reach: { Instant: 'none', CreditTransfer: 'none' } })
   assert.deepEqual([none.possible, !none.possible && none.errorKey], [false, 'InvalidAccountDetails'])
 })
+
+test('euro outside SEPA is forecast by SWIFT, never as an instant payment, and promises no day', () => {
+  const outside = { ...payment, creditorAccount: 'SA0380000000608010167519', creditorBic: 'RJHISARI' }
+  const forecast = forecastOf(outside, new Date('2026-04-01T10:00:00Z'), { ...rules, preferred: 'Instant' })
+  assert.ok(forecast.possible)
+  assert.deepEqual([forecast.method, forecast.valueDate, forecast.arrivesOn], ['Swift', '2026-04-01', null])
+})

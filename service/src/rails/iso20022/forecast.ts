@@ -3,7 +3,7 @@ import { after, secondMs } from '../../kernel/index.ts'
 import type { Forecast, ForecastPayment } from '../port.ts'
 import { dayOf, isTargetDay, nextWindow } from './calendar.ts'
 import type { BankRules } from './deps.ts'
-import { chooseScheme, isRefused } from './schemes.ts'
+import { chooseScheme, isRefused, isSepa } from './schemes.ts'
 
 /** SCT Inst rulebook 2025, section 4.2.3: the beneficiary has the money within ten seconds. */
 const instantMs = 10 * secondMs
@@ -17,14 +17,14 @@ export function forecastOf(payment: ForecastPayment, at: Date, rules: BankRules)
     return { possible: true, method: 'SepaInstant', cutOffAt: null, submitsAt: at, ...days }
   }
   const { opensAt, cutOffAt, date } = nextWindow(at, rules)
-  const isEuro = payment.currency === 'EUR'
+  const goesBySepa = isSepa(payment)
   return {
     possible: true,
-    method: isEuro ? 'SepaCreditTransfer' : 'Swift',
+    method: goesBySepa ? 'SepaCreditTransfer' : 'Swift',
     cutOffAt,
     submitsAt: opensAt > at ? opensAt : at,
     valueDate: date,
-    arrivesOn: isEuro ? nextTargetDay(date) : null,
+    arrivesOn: goesBySepa ? nextTargetDay(date) : null,
   }
 }
 

@@ -13,6 +13,7 @@ import { amountText, assert, present } from '../../kernel/index.ts'
 import { dayOf, nextWindow } from './calendar.ts'
 import type { BankRules, Scheme } from './deps.ts'
 import { bankInstructionId, batchIdOf } from './ids.ts'
+import { isSepa } from './schemes.ts'
 import type { Contents, OutgoingFile } from './store-files.ts'
 import type { Payment } from './store-queue.ts'
 
@@ -25,10 +26,11 @@ export type Message = { readonly contents: Contents; readonly bytes: Buffer }
 /** A payment in a file: its batch says which account pays it. */
 export type FiledPayment = Payment & { readonly batchId: string }
 
-/** Each account has a batch: they are numbered in the order of their currencies. */
+/** Each account has a batch, and one more for euro that does not go by SEPA: they are numbered in this order. */
 export function withBatches(fileId: string, payments: readonly Payment[]): readonly FiledPayment[] {
-  const used = [...new Set(payments.map(({ currency }) => currency))].toSorted()
-  return payments.map((payment) => ({ ...payment, batchId: batchIdOf(fileId, used.indexOf(payment.currency) + 1) }))
+  const kindOf = (payment: Payment) => `${payment.currency} ${isSepa(payment) ? 'SEPA' : 'SWIFT'}`
+  const used = [...new Set(payments.map(kindOf))].toSorted()
+  return payments.map((payment) => ({ ...payment, batchId: batchIdOf(fileId, used.indexOf(kindOf(payment)) + 1) }))
 }
 
 /** Payments of one scheme. */
@@ -82,18 +84,18 @@ function batchOf(id: string, executionDate: string, payments: readonly Payment[]
     rules.accounts.find(({ currency }) => currency === first.currency),
     'a payment has an account',
   )
-  const isSepa = first.currency === 'EUR'
+  const goesBySepa = payments.some(isSepa)
   return {
     id,
     batchBooking: rules.batchBooking,
-    serviceLevel: isSepa ? 'SEPA' : 'NURG',
+    serviceLevel: goesBySepa ? 'SEPA' : 'NURG',
     ...(first.schemeApplied === 'Instant' ? { localInstrument: 'INST' } : {}),
     executionDate,
     debtor: { name: sepaText(account.ownerName, nameCharsMax), address: account.ownerAddress },
     debtorAccount: { iban: account.iban },
     debtorCurrency: account.currency,
     debtorAgent: { bic: account.bic },
-    chargeBearer: isSepa ? 'SLEV' : 'SHAR',
+    chargeBearer: goesBySepa ? 'SLEV' : 'SHAR',
     // By id, whatever order the database answers in.
     transfers: payments.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(transferOf),
   }

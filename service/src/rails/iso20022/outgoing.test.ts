@@ -100,6 +100,44 @@ suite('instructions', () => {
 })
 
 suite('files', () => {
+  test('euro outside SEPA has a batch of its own, by SWIFT, and is not written as SEPA or as an instant payment', async () => {
+    const { connector, work } = open({ preferred: 'Instant' })
+    const outside = { creditorAccount: 'SA0380000000608010167519', creditorBic: 'RJHISARI' }
+    await connector.instruct([...many(2), ...many(2, outside)])
+    service.clock.advance(hourMs)
+    await work()
+    const batches = (await initiationsOf(await atBank(folders))).flatMap((initiation) => initiation.batches)
+    assert.deepEqual(
+      batches
+        .map(({ serviceLevel, localInstrument, chargeBearer, transfers }) => [
+          ...[serviceLevel, localInstrument, chargeBearer],
+          ...new Set(transfers.map(({ creditorAgent }) => creditorAgent?.bic)),
+        ])
+        .toSorted(),
+      [
+        ['NURG', undefined, 'SHAR', 'RJHISARI'],
+        ['SEPA', 'INST', 'SLEV', instructionOf(partnerId).creditorBic ?? undefined],
+      ],
+    )
+  })
+
+  test('SEPA and SWIFT share a file as two batches', async () => {
+    const { connector, work } = open({ preferred: 'CreditTransfer' })
+    const outside = { creditorAccount: 'SA0380000000608010167519', creditorBic: 'RJHISARI' }
+    await connector.instruct([...many(1, outside), ...many(2)])
+    service.clock.advance(hourMs)
+    await work()
+    const [initiation, ...more] = await initiationsOf(await atBank(folders))
+    assert.equal(more.length, 0)
+    assert.deepEqual(
+      initiation?.batches.map(({ serviceLevel, transfers }) => [serviceLevel, transfers.length]),
+      [
+        ['SEPA', 2],
+        ['NURG', 1],
+      ],
+    )
+  })
+
   test('a file is made when enough payments wait, or the oldest has waited long enough', async () => {
     const { connector, work } = open({ paymentsPerFileMax: 3, fileWindowMs: 10 * secondMs })
     const payments = many(7)

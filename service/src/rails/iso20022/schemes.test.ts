@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BankRules } from './deps.ts'
-import { chooseScheme } from './schemes.ts'
+import { chooseScheme, isRefused } from './schemes.ts'
 
 type Rules = Parameters<typeof chooseScheme>[1]
 const euroAccount = {
@@ -95,3 +95,19 @@ for (const [what, [change, changed, errorKey, reasonCode]] of Object.entries(ref
     assert.deepEqual([refusal.errorKey, refusal.reasonCode], [errorKey, reasonCode])
     assert.match(refusal.details, /^[A-Z].+\.$/)
   })
+
+test('euro outside SEPA goes as a credit transfer with a BIC, whatever the lists of SEPA say', () => {
+  const creditorAccount = 'SA0380000000608010167519'
+  const outside = 'the account is outside SEPA'
+  assert.deepEqual(choose({ creditorAccount, creditorBic: 'RJHISARI' }), asCreditTransfer(outside))
+  assert.deepEqual(
+    choose({ creditorAccount, creditorBic: 'RJHISARI' }, { reach: { Instant: 'all', CreditTransfer: 'none' } }),
+    asCreditTransfer(outside),
+  )
+  const unknown = choose({ creditorAccount, creditorBic: null }, { reach: { Instant: 'all', CreditTransfer: 'all' } })
+  assert.ok(isRefused(unknown))
+  assert.deepEqual([unknown.errorKey, unknown.reasonCode], ['InvalidAccountDetails', 'RC07'])
+  const unregistered = choose({ creditorAccount: 'IR580540105180021273113007', creditorBic: null })
+  assert.ok(isRefused(unregistered))
+  assert.equal(unregistered.reasonCode, 'AC01')
+})

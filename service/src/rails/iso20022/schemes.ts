@@ -1,7 +1,9 @@
 /** Pure: by which scheme a payment goes, and whether it can go at all. */
 import type { ErrorKey } from '@partner-payments/wire'
-import { isValidBIC, isValidIBAN } from 'ibantools'
+import { isValidBIC } from 'ibantools'
+import { isIban } from '../ibans.ts'
 import type { Instruction } from '../port.ts'
+import { railOf } from '../sepa.ts'
 import type { BankRules, Reach, Scheme } from './deps.ts'
 
 export type SchemeChoice = {
@@ -17,10 +19,19 @@ type Rules = Pick<BankRules, 'accounts' | 'preferred' | 'instantMax' | 'reach' |
 
 export const isRefused = (choice: SchemeChoice | SchemeRefusal): choice is SchemeRefusal => 'errorKey' in choice
 
+/** Whether a payment goes by SEPA. Every other one goes by SWIFT. */
+export const isSepa = ({ currency, creditorAccount: account, creditorBic: bic }: Omit<Payment, 'amount'>): boolean =>
+  railOf(currency, { account, bic }) === 'Sepa'
+
 export function chooseScheme(payment: Payment, rules: Rules): SchemeChoice | SchemeRefusal {
   const refusal = refusalOf(payment, rules)
   if (refusal !== undefined) return refusal
   const requested = rules.preferred
+  // The lists of reach are those of the schemes of SEPA. Other currencies have been configured by them as well.
+  if (payment.currency === 'EUR' && !isSepa(payment))
+    return payment.creditorBic === null
+      ? bankUnknown
+      : { requested, applied: 'CreditTransfer', reason: requested === 'Instant' ? 'the account is outside SEPA' : null }
   const notInstant = whyNotInstant(payment, rules)
   const notTransfer = whyNotReached('CreditTransfer', payment, rules)
   if (requested === 'Instant' && notInstant === null) return { requested, applied: 'Instant', reason: null }
@@ -28,16 +39,18 @@ export function chooseScheme(payment: Payment, rules: Rules): SchemeChoice | Sch
     return { requested, applied: 'CreditTransfer', reason: requested === 'Instant' ? notInstant : null }
   if (notInstant === null) return { requested, applied: 'Instant', reason: notTransfer }
   return payment.creditorBic === null
-    ? {
-        errorKey: 'InvalidAccountDetails',
-        details: 'The bank of the recipient is not known: give its BIC with the beneficiary.',
-        reasonCode: 'RC07',
-      }
+    ? bankUnknown
     : {
         errorKey: 'BankRejection',
         details: 'No payment scheme reaches the bank of the recipient.',
         reasonCode: 'CNOR',
       }
+}
+
+const bankUnknown: SchemeRefusal = {
+  errorKey: 'InvalidAccountDetails',
+  details: 'The bank of the recipient is not known: give its BIC with the beneficiary.',
+  reasonCode: 'RC07',
 }
 
 function refusalOf(
@@ -50,7 +63,7 @@ function refusalOf(
       details: 'Payments in this currency are not possible from here.',
       reasonCode: 'AM03',
     }
-  if (!isValidIBAN(creditorAccount))
+  if (!isIban(creditorAccount))
     return { errorKey: 'InvalidAccountDetails', details: 'The account number is not a valid IBAN.', reasonCode: 'AC01' }
   if (creditorBic !== null && !isValidBIC(creditorBic))
     return {

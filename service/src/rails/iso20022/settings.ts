@@ -1,7 +1,7 @@
 /** The settings of banks by files. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { isValidBIC, isValidIBAN } from 'ibantools'
+import { isValidBIC } from 'ibantools'
 import type { PostalAddress } from '../../iso20022/index.ts'
 import {
   type Currency,
@@ -16,6 +16,7 @@ import {
   secondMs,
   type Settings,
 } from '../../kernel/index.ts'
+import { isIban } from '../ibans.ts'
 import { type BankAccount, type BankRules, isoConnectorId, type Reach, schemes } from './deps.ts'
 import {
   booleanOf,
@@ -87,7 +88,7 @@ function accountOf(value: unknown, path: string): BankAccount {
   const iban = textOf(fields, 'iban').replaceAll(' ', '')
   const bic = textOf(fields, 'bic')
   const currency = fields.given['currency'] ?? 'EUR'
-  if (!isValidIBAN(iban)) return refuseField(fields, 'iban', 'an IBAN with right check digits')
+  if (!isIban(iban)) return refuseField(fields, 'iban', 'an IBAN with right check digits')
   if (!isValidBIC(bic)) return refuseField(fields, 'bic', 'a BIC of 8 or 11 capital letters and digits')
   if (typeof currency !== 'string' || !isCurrency(currency) || !isFiat(currency))
     return refuseField(fields, 'currency', 'a currency of banks, such as EUR')

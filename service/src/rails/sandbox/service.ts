@@ -20,6 +20,7 @@ import {
   type RecallOutcome,
   type RecallRequest,
 } from '../port.ts'
+import { railOf } from '../sepa.ts'
 import {
   type Behaviour,
   behaviourOf,
@@ -122,9 +123,10 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
 }
 
 /** The bank is always open, and pays at once. */
-function forecastOf({ currency }: ForecastPayment, at: Date): Forecast {
+function forecastOf({ currency, creditorAccount, creditorBic }: ForecastPayment, at: Date): Forecast {
   const day = at.toISOString().slice(0, 10)
-  const method = currency === 'EUR' ? 'SepaCreditTransfer' : 'Swift'
+  const rail = railOf(currency, { account: creditorAccount, bic: creditorBic })
+  const method = rail === 'Sepa' ? 'SepaCreditTransfer' : 'Swift'
   return { possible: true, method, cutOffAt: null, submitsAt: at, valueDate: day, arrivesOn: day }
 }
 

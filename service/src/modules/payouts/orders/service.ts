@@ -3,7 +3,6 @@ import { type BodyOf, type QueryOf, standingOrders as wire } from '@partner-paym
 import { type Caller, notFound, type Page, readAmount, readCurrency, Refusal } from '../../../api/index.ts'
 import { newId } from '../../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../../postgres/index.ts'
-import { connectorOf } from '../calls.ts'
 import type { PayoutsDeps } from '../deps.ts'
 import { requirePaidBy } from '../rules.ts'
 import { eraseReferences } from '../store-erasure.ts'
@@ -141,7 +140,7 @@ function createCreate({
       const call = callOf(order)
       const payees = await beneficiaries.payeesByIds(tx, [{ partnerId, id: order.beneficiaryId }])
       const found = { beneficiaries: payees, customers: new Map(), balances: { accounts: new Map() } }
-      const { customerId } = validate(judgedOf(call, connectorOf(call, chooseConnector), found))
+      const { customerId } = validate(judgedOf(call, chooseConnector, found))
       // Its erasure waits, and then finds the answer that is stored under an Idempotency-Key.
       if (customerId !== null) await customers.hold(tx, partnerId, customerId, '/beneficiaryId')
       await requirePlace(tx, partnerId, ordersMax, '/schedule')

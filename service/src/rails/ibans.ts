@@ -1,0 +1,78 @@
+/**
+ * Pure: which account numbers are IBANs. Structures and national check digits are those of ibantools 4.5.4 (11 April 2026), corrected by
+ * release 101 of SWIFT's IBAN Registry, the newest one on 24 November 2026 (docs/decisions/0067-ibans-and-sepa.md).
+ */
+import { countrySpecs } from 'ibantools'
+import { territories } from './sepa.ts'
+
+type Spec = (typeof countrySpecs)['DE']
+const specs: Readonly<Record<string, Spec | undefined>> = countrySpecs
+
+/** Countries of the registry that ibantools has without its mark: Burundi, Djibouti, the Falkland Islands, Honduras. */
+const furtherCountries = ['BI', 'DJ', 'FK', 'HN']
+
+/** The countries whose IBANs are registered. A territory uses the IBANs of its country. */
+export const ibanCountries: ReadonlySet<string> = new Set([
+  ...furtherCountries,
+  ...Object.keys(specs).filter((country) => specs[country]?.IBANRegistry === true && !territories.has(country)),
+])
+
+/** Structures that ibantools has otherwise: some of its bank codes take digits, others refuse them. */
+const corrected: Readonly<Record<string, RegExp>> = {
+  BY: /^[A-Z0-9]{4}\d{4}[A-Z0-9]{16}$/,
+  DO: /^[A-Z0-9]{4}\d{20}$/,
+  GE: /^[A-Z]{2}\d{16}$/,
+  IE: /^[A-Z]{4}\d{14}$/,
+  PK: /^[A-Z]{4}[A-Z0-9]{16}$/,
+  PS: /^[A-Z]{4}[A-Z0-9]{21}$/,
+  TR: /^\d{6}[A-Z0-9]{16}$/,
+  VG: /^[A-Z]{4}\d{16}$/,
+}
+const structures: ReadonlyMap<string, RegExp> = new Map(
+  [...ibanCountries].map((country) => [country, corrected[country] ?? new RegExp(specs[country]?.bban_regexp ?? '')]),
+)
+
+/** Values of `0` to `9`, and of `A` to `Z`, at the odd places of an Italian account (ABI, codice BBAN). */
+const oddValues = [1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23]
+
+/** The first letter of the BBAN, the CIN, follows from bank, branch and account. */
+function hasItalianLetter(bban: string): boolean {
+  const sum = Array.from(bban.slice(1)).reduce((total, char, at) => {
+    const value = /\d/.test(char) ? Number(char) : char.charCodeAt(0) - 65
+    return total + (at % 2 === 0 ? (oddValues[value] ?? 0) : value)
+  }, 0)
+  return bban.charCodeAt(0) - 65 === sum % 26
+}
+
+/** Of ibantools those that other sources confirm. An account of Norway with 00 behind its bank code has another check digit. */
+const nationalChecks: Readonly<Record<string, (bban: string) => boolean>> = {
+  IT: hasItalianLetter,
+  SM: hasItalianLetter,
+  NO: (bban) => bban.slice(4, 6) === '00' || specs['NO']?.bban_validation_func?.(bban) === true,
+}
+
+/** ISO 7064, MOD 97-10: letters count as 10 to 35. Check digits are from 02 to 98. */
+function hasCheckDigits(iban: string): boolean {
+  const check = Number(iban.slice(2, 4))
+  let rest = 0
+  for (const char of iban.slice(4) + iban.slice(0, 4))
+    rest = (rest * (char >= 'A' ? 100 : 10) + Number.parseInt(char, 36)) % 97
+  return rest === 1 && check >= 2 && check <= 98
+}
+
+/** Why a text is no IBAN: the country has none, the length, the letters and digits, the check digits (also national ones). */
+export type IbanProblem = 'country' | 'length' | 'structure' | 'checkDigits'
+
+/** In the electronic format: without spaces, in capital letters. Undefined: it is an IBAN. */
+export function ibanProblem(text: string): IbanProblem | undefined {
+  const country = text.slice(0, 2)
+  const structure = structures.get(country)
+  if (structure === undefined) return 'country'
+  if (text.length !== specs[country]?.chars) return 'length'
+  const bban = text.slice(4)
+  if (!/^\d\d$/.test(text.slice(2, 4)) || !structure.test(bban)) return 'structure'
+  const national = nationalChecks[country] ?? specs[country]?.bban_validation_func
+  return hasCheckDigits(text) && national?.(bban) !== false ? undefined : 'checkDigits'
+}
+
+export const isIban = (text: string): boolean => ibanProblem(text) === undefined
