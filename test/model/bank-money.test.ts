@@ -276,3 +276,33 @@ test('a second return or settlement of one payout is other money, with a case; a
   assert.deepEqual(await casesOf(), [expectedMinor, -expectedMinor])
   await checkLedger(service.db, partnerId)
 })
+
+for (const isSettledFirst of [true, false])
+  test(`a return of a case's money, ${isSettledFirst ? 'booked first' : 'back before it is booked'}: each difference is a case`, async () => {
+    const prepared = await prepare()
+    const credited = { currency: 'EUR', amount: expectedMinor } as const
+    const booking = notificationOf(
+      prepared,
+      { subject: 'stranger', kind: 'credit.booked', money: 'exact', times: 1 },
+      credited,
+    )
+    await say(booking)
+    const opened = (await service.cases.list(undefined, 10_000)).find((row) => row.notificationId === booking.id)
+    const key = { partnerId: operatorPartnerId, id: opened?.id ?? '' }
+    const proposing = { ...key, action: 'return', staff: 'Ada', note: 'Not ours.' } as const
+    const { proposalId } = await service.db.transaction((tx) => service.decisions.propose(tx, proposing))
+    await service.db.transaction((tx) => service.decisions.approve(tx, { ...key, staff: 'Grace' }))
+    const before = standOf(await totals([operatorPartnerId]), 'settlement.sandbox', 'EUR')
+    const about = { partnerId: operatorPartnerId, subjectId: proposalId ?? '' }
+    const failure = { errorKey: 'BankRejection', details: 'Account closed.', reasonCode: 'AC04' } as const
+    const euros = (amount: bigint) => ({ currency: 'EUR', amount }) as const
+    const settled = { kind: 'payout.settled', ...about, id: newId(), money: euros(400_100n) } as const
+    const returned = { kind: 'payout.returned', ...about, id: newId(), ...failure, money: euros(399_000n) } as const
+    const told = isSettledFirst ? [settled, returned] : [returned, settled]
+    for (const one of [...told, ...told]) await say(one)
+    // A second one is other money.
+    await say({ ...returned, id: newId() })
+    const after = standOf(await totals([operatorPartnerId]), 'settlement.sandbox', 'EUR')
+    assert.equal(after - before, 400_100n - 2n * 399_000n)
+    await checkLedger(service.db, operatorPartnerId)
+  })

@@ -36,7 +36,7 @@ suite('imports', () => {
     assert.deepEqual(table, [
       'base: wire kernel api',
       'storage: postgres',
-      'core: ledger cases screening reconciliation lifecycle events access rails rates mail delivery idempotency iso20022 typesetting audit verification',
+      'core: ledger cases screening reconciliation lifecycle events access rails rates mail delivery idempotency iso20022 typesetting audit verification integrity',
       'modules: accounts beneficiaries checkout customers deposits fx payouts reports simulations transactions users wallets webhooks',
       'edges: gateway observability pages settlement',
       'composition: cells config decisions derived personal probes tokens mails parts compose seed operator process processes child router main',

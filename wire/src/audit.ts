@@ -75,8 +75,8 @@ export const TransactionProof = closed({
       closed({
         content: described(
           Type.String(),
-          'The signed text, a JSON object: `version`, `partnerId`, `reference`, `at`, and the ids of all records of the ' +
-            'transaction: `records` are in the proof, `pending` have no signed head yet.',
+          'The signed text, a JSON object: `version`, `partnerId`, `reference`, `at`, `records`, `pending`. ' +
+            'The last two are ids: records that are in the proof, and records without a signed head.',
         ),
         signature: Head.properties.signature,
         publicKey: Head.properties.publicKey,

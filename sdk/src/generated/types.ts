@@ -3922,7 +3922,7 @@ export type OperationResults = {
     }[]
     /** Says which records there are, so that none can be left out. Null until your first head is signed. */
     readonly statement: {
-      /** The signed text, a JSON object: `version`, `partnerId`, `reference`, `at`, and the ids of all records of the transaction: `records` are in the proof, `pending` have no signed head yet. */
+      /** The signed text, a JSON object: `version`, `partnerId`, `reference`, `at`, `records`, `pending`. The last two are ids: records that are in the proof, and records without a signed head. */
       readonly content: string
       /** Ed25519 signature of `content`, Base64. */
       readonly signature: string
@@ -6940,7 +6940,7 @@ export type Namespaces = {
     }[]
     /** Says which records there are, so that none can be left out. Null until your first head is signed. */
     readonly statement: {
-      /** The signed text, a JSON object: `version`, `partnerId`, `reference`, `at`, and the ids of all records of the transaction: `records` are in the proof, `pending` have no signed head yet. */
+      /** The signed text, a JSON object: `version`, `partnerId`, `reference`, `at`, `records`, `pending`. The last two are ids: records that are in the proof, and records without a signed head. */
       readonly content: string
       /** Ed25519 signature of `content`, Base64. */
       readonly signature: string

@@ -382,25 +382,6 @@ test('a return that comes back behind its booking is a case of its own', async (
   await checkLedger(service.db, operatorPartnerId)
 })
 
-for (const isSettledFirst of [true, false])
-  test(`a return that is booked and comes back with other amounts, ${isSettledFirst ? 'in' : 'against'} their order: each difference is a case`, async () => {
-    const bank = await postedOf(operatorPartnerId, 'settlement.sandbox')
-    const found = await unknownCredit(400_107n)
-    const { proposalId } = await propose(found, 'return')
-    await approve(found)
-    await sendReturns()
-    const about = { partnerId: operatorPartnerId, subjectId: proposalId ?? '' }
-    const failure = { errorKey: 'BankRejection', details: 'Account closed.', reasonCode: 'AC04' } as const
-    const settled = { kind: 'payout.settled', ...about, id: newId(), money: euros(400_100n) } as const
-    const returned = { kind: 'payout.returned', ...about, id: newId(), ...failure, money: euros(399_000n) } as const
-    const told = isSettledFirst ? [settled, returned] : [returned, settled]
-    for (const one of [...told, ...told]) await report(one)
-    // A second one is other money.
-    await report({ ...returned, id: newId() })
-    assert.equal(await postedOf(operatorPartnerId, 'settlement.sandbox'), bank - 400_107n + 400_100n - 2n * 399_000n)
-    await checkLedger(service.db, operatorPartnerId)
-  })
-
 test('decisions are only added: no statement deletes one, and one alone erases their notes when the time of the case is over', async () => {
   const { readSources } = await import('../../../test/tidy/source.ts')
   const texts = readSources()

@@ -2,7 +2,7 @@
 import { type FieldError, type ProblemCode, problemPath, problems } from '@partner-payments/wire'
 import { Refusal, type SignatureHint, Unreachable } from '../api/index.ts'
 import { type Log } from '../kernel/index.ts'
-import { isDataException } from '../postgres/index.ts'
+import { isConflict, isDataException } from '../postgres/index.ts'
 import { retryHeaders } from './admission.ts'
 
 export type ProblemAnswer = {
@@ -52,6 +52,9 @@ function problem(
 const unrepresentable =
   'The request contains a value that cannot be stored. Check the range of its times, numbers and identifiers.'
 
+const conflicting =
+  'Other requests change the same data at the same time. Retry after the time in `Retry-After` with the same idempotency key.'
+
 export function toProblem(error: unknown, context: ProblemContext): ProblemAnswer {
   const { log } = context
   if (error instanceof Refusal) {
@@ -68,6 +71,10 @@ export function toProblem(error: unknown, context: ProblemContext): ProblemAnswe
   if (isDataException(error)) {
     log.error({ err: error }, 'the database cannot represent a value that the schema accepted')
     return problem('validation_failed', unrepresentable, context)
+  }
+  if (isConflict(error)) {
+    log.error({ err: error }, 'another transaction was in the way of a request')
+    return problem('overloaded', conflicting, context, { headers: retryHeaders })
   }
   log.error({ err: error }, 'request failed')
   return problem('internal_error', problems.internal_error.detail, context)

@@ -59,6 +59,7 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator bank recall --partner ID --payout ID --reason DUPL|TECH|FRAD|CUST|AC03|AM09 --staff NAME
   operator ledger balances --partner ID [--at TIME]
   operator ledger statement --partner ID --currency EUR [--account balance] [--from TIME] [--to TIME] [--format table|csv]
+  operator ledger check [--partner ID | --from ID]
   operator account block --partner ID --currency EUR | --customer ID [--direction both|inbound|outbound]
     --reason Compliance|CourtOrder|CustomerRequest|Fraud|PartnerRequest|Other --staff NAME [--note TEXT]
   operator account unblock --partner ID --currency EUR | --customer ID --reason CODE --staff NAME [--note TEXT]

@@ -1,4 +1,4 @@
-/** Commands that read the ledger of a partner: balances at a time, and the statement of an account. */
+/** Commands that read the ledger: balances at a time, the statement of an account, and whether all rows agree. */
 import { ConfigError } from '../config.ts'
 import { amountText, assert, createLog, type Currency, dayMs, isCurrency, type Minor } from '../kernel/index.ts'
 import {
@@ -8,7 +8,9 @@ import {
   type StatementPage,
   type StatementRequest,
 } from '../ledger/index.ts'
-import { createDatabase, readAtOneMoment } from '../postgres/index.ts'
+import { verifyLog } from '../audit/index.ts'
+import { compareRows, type Finding, findingsMax } from '../integrity/index.ts'
+import { createDatabase, type Database, readAtOneMoment } from '../postgres/index.ts'
 import type { Context, Write } from './context.ts'
 import { quoted } from './csv.ts'
 import { type Options, readChoice, readTime, required } from './options.ts'
@@ -43,6 +45,49 @@ export const ledgerCommands = {
     const format = readChoice(options, 'format', formats)
     return (write: Write) => writeStatement(context, request, format, write)
   },
+
+  'ledger check': (context: Context, options: Options) => {
+    const only = options.partner === undefined ? undefined : required(options, 'partner')
+    return (write: Write) => check(context, only, options.from ?? '', write)
+  },
+}
+
+/** A line for each finding. The position says from where a command that was ended goes on. A finding is an error at the end. */
+async function check(context: Context, only: string | undefined, from: string, write: Write): Promise<void> {
+  let findings = 0
+  await onConnection(context, async (db) => {
+    const partnerIds = only === undefined ? (await context.service.access.partnerIds(db)).toSorted() : [only]
+    for (const partnerId of partnerIds.filter((id) => id >= from)) {
+      await write(`position ${partnerId}\n`)
+      for await (const found of findingsOf(db, partnerId)) {
+        findings += found.length
+        await write(found.map((finding) => `${lineOfFinding(finding)}\n`).join(''))
+        if (found.length >= findingsMax) await write(`the first ${findingsMax} of these\n`)
+      }
+    }
+  })
+  await write(`${findings} findings\n`)
+  if (findings > 0) throw new ConfigError(`operator: ${findings} rows do not agree: docs/operations.md says what to do`)
+}
+
+async function* findingsOf(db: Database, partnerId: string): AsyncGenerator<readonly Finding[]> {
+  yield* compareRows(db, partnerId)
+  const { faults } = await verifyLog(db, partnerId)
+  yield faults.map((found) => ({ table: 'audit', key: partnerId, column: 'chain', expected: 'unchanged', found }))
+}
+
+const lineOfFinding = ({ table, key, column, expected, found }: Finding): string =>
+  `${table} ${key} (${column}): expected ${expected}, found ${found}`
+
+/** A connection of its own, whose statements may take as long as they need. */
+async function onConnection({ config, databaseUrl }: Context, work: (db: Database) => Promise<void>): Promise<void> {
+  const limits = { queryTimeoutMs: dayMs, idleInTransactionMsMax: dayMs, sharded: config.DATABASE_SHARDED }
+  const db = createDatabase({ url: databaseUrl, connectionsMax: 1, log: createLog('silent'), ...limits })
+  try {
+    await work(db)
+  } finally {
+    await db.close()
+  }
 }
 
 function readAccount(options: Options) {
@@ -64,15 +109,14 @@ function readCurrency(options: Options): Currency {
  * further transfers, and the reader of the output may pause for longer than a transaction of the service may.
  */
 async function writeStatement(
-  { service: { ledger }, config, databaseUrl }: Context,
+  context: Context,
   request: StatementRequest,
   format: Format,
   write: Write,
 ): Promise<void> {
-  const limits = { queryTimeoutMs: dayMs, idleInTransactionMsMax: dayMs, sharded: config.DATABASE_SHARDED }
-  const db = createDatabase({ url: databaseUrl, connectionsMax: 1, log: createLog('silent'), ...limits })
-  try {
-    await db.transaction(async (tx) => {
+  const { ledger } = context.service
+  await onConnection(context, (db) =>
+    db.transaction(async (tx) => {
       await readAtOneMoment(tx)
       const { partnerId, name, currency, from, until } = request
       const row = rowOf(format, request.currency)
@@ -88,10 +132,8 @@ async function writeStatement(
       const account = accounts.find((each) => each.name === name && each.currency === currency)
       assert(account?.posted === page.closing, 'a statement ends with the balance of its account')
       await write(`${row(edge('closing', until, page.closing))}\n`)
-    })
-  } finally {
-    await db.close()
-  }
+    }),
+  )
 }
 
 type Row = readonly [

@@ -36,10 +36,17 @@ test('a constraint is recognised by its name, with or without the number of its 
   assert.equal(is(null), false)
 })
 
-test('only deadlocks and serialisation failures are retryable', () => {
+test('deadlocks, serialisation failures and the constraints over what was read are retryable', () => {
   assert.deepEqual(
     [sqlState.deadlock, sqlState.serializationFailure, sqlState.lockNotAvailable, sqlState.uniqueViolation].map(
       (code) => isRetryable(error({ code })),
+    ),
+    [true, true, false, false],
+  )
+  const check = (constraint?: string) => error({ code: sqlState.checkViolation, ...(constraint && { constraint }) })
+  assert.deepEqual(
+    [check('accounts_judged_by_state'), check('accounts_judged_by_state_102049'), check('accounts_state'), check()].map(
+      isRetryable,
     ),
     [true, true, false, false],
   )

@@ -79,7 +79,28 @@ export const isDataException = (error: unknown): boolean => stateOf(error)?.star
 export const isReadOnly = (error: unknown): boolean =>
   stateOf(error instanceof Unreachable ? error.cause : error) === sqlState.readOnlyTransaction
 
+/**
+ * Constraints that hold over what a transaction has read without a lock: another transaction may change it before the commit.
+ * The work of a transaction reads again when it is repeated. test/model/constraints.test.ts says which others a race can reach.
+ */
+const racedConstraints = ['accounts_judged_by_state', 'accounts_closed_is_empty'] as const
+
+const isRaced = (error: unknown): boolean =>
+  racedConstraints.some(
+    (name) => (error as DatabaseErrorLike).constraint !== undefined && violates(error, sqlState.checkViolation, name),
+  )
+
 export const isRetryable = (error: unknown): boolean => {
   const state = stateOf(error)
-  return state === sqlState.serializationFailure || state === sqlState.deadlock
+  return (
+    state === sqlState.serializationFailure ||
+    state === sqlState.deadlock ||
+    (state === sqlState.checkViolation && isRaced(error))
+  )
+}
+
+/** Whether another transaction was in the way, so that the same request may pass when it is repeated. Nothing was written. */
+export const isConflict = (error: unknown): boolean => {
+  const state = stateOf(error)
+  return isRetryable(error) || state === sqlState.uniqueViolation || state === sqlState.foreignKeyViolation
 }

@@ -109,10 +109,7 @@ function actorOf(trigger: PayoutTrigger): Actor {
   return trigger.kind === 'lapsed' ? 'time' : 'partner'
 }
 
-/**
- * Under the lock: a lease is not lost, a report repeats none, and an approval comes before its time has ended, which alone
- * ends it.
- */
+/** Under the lock: a lease is not lost, a report repeats none, and an approval comes before its time has ended. */
 function holds(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date): boolean {
   const { leaseId, approvalExpiresAt } = payout
   if ('leaseId' in trigger) return leaseId === trigger.leaseId

@@ -1,0 +1,206 @@
+/** Transactions compared with the ledger, with the payments that they are of, with cases, with events and with the audit log. */
+import { currencies } from '../kernel/index.ts'
+import { sql, type Sql, type Tx } from '../postgres/index.ts'
+import type { Finding } from './finding.ts'
+
+/** What the references of a partner have moved on its accounts of one name, and hold reserved there. */
+const movedOn = (partnerId: string, name: 'balance' | 'suspense'): Sql => sql`
+  select transfer.reference, account.currency,
+    sum(case when kind not in ('direct', 'post') then 0 when credit_account_id = account.id then amount else -amount end) as posted,
+    sum(case when debit_account_id <> account.id or kind = 'direct' then 0 when kind = 'reserve' then amount else -amount end)
+      as reserved
+  from ledger.accounts as account join ledger.transfers as transfer on transfer.partner_id = ${partnerId}
+    and account.id in (transfer.debit_account_id, transfer.credit_account_id)
+  where account.partner_id = ${partnerId} and account.name = ${name}
+  group by transfer.reference, account.currency`
+
+/** Each transaction has moved on the balance what its amount and status say, and nothing else has moved there. */
+export function booked(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.booked */
+    with cost as (
+      select transaction.*, transaction.amount + coalesce(payout.fee_amount, 0) as outward, payout.id as payout_id
+      from transactions.transactions as transaction left join payouts.payouts as payout
+        on payout.partner_id = ${partnerId} and payout.transaction_id = transaction.id
+      where transaction.partner_id = ${partnerId}
+    ), told as (
+      select reference, currency,
+        case when status <> 'Completed' then 0 when direction = 'Inward' then amount else -outward end as posted,
+        case when status = 'Pending' and payout_id is not null then outward else 0 end as reserved
+      from cost
+      union all
+      select reference, user_currency, case status when 'Completed' then user_amount else 0 end, 0
+      from cost where category = 'Conversion'
+    )
+    select 'transactions.transactions' as table, reference || ' ' || currency as key, 'amount, currency, direction, status' as column,
+      concat_ws(', ', coalesce(moved.posted, 0), coalesce(moved.reserved, 0)) as expected,
+      concat_ws(', ', told.posted, told.reserved) as found
+    from (select reference, currency, sum(posted) as posted, sum(reserved) as reserved from told group by reference, currency) as told
+      full join (${movedOn(partnerId, 'balance')}) as moved using (reference, currency)
+    where told.posted is null
+      or (told.posted, told.reserved) <> (coalesce(moved.posted, 0), coalesce(moved.reserved, 0))
+    order by key limit ${rowsMax}`)
+}
+
+/** The last entry of a timeline has the status, and the category the direction. */
+export function timelines(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.timelines */
+    select 'transactions.transactions' as table, reference as key, 'status, timeline, category, direction' as column,
+      concat_ws(', ', timeline -> -1 ->> 'status', direction) as expected, concat_ws(', ', status, category) as found
+    from transactions.transactions
+    where partner_id = ${partnerId} and ((timeline -> -1 ->> 'status') is distinct from status
+      or (category, direction) not in (('Deposit', 'Inward'), ('Withdrawal', 'Outward'), ('Conversion', 'Internal')))
+    order by key limit ${rowsMax}`)
+}
+
+/** Each step has its record in the audit log, which names the reference; that of the opening has the money. */
+export function records(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  const details = sql`(record.content::jsonb -> 'details')`
+  return tx.rows(sql`/* integrity.records */
+    select 'audit.records' as table, step.id as key, 'content' as column,
+      concat_ws(', ', step.reference, step.amount, step.currency) as expected,
+      coalesce(concat_ws(', ', record.content::jsonb -> 'subject' ->> 'reference', ${details} ->> 'amount',
+        ${details} ->> 'currency'), 'missing') as found
+    from (
+      select distinct transaction.reference, transaction.amount, transaction.currency, entry ->> 'record' as id
+      from transactions.transactions as transaction, jsonb_array_elements(transaction.timeline) as entry
+      where transaction.partner_id = ${partnerId} and entry ->> 'record' is not null) as step
+      left join audit.records as record on record.partner_id = ${partnerId} and record.id = step.id::uuid
+    where (record.content::jsonb -> 'subject' ->> 'reference') is distinct from step.reference
+      or ${minorOf(details)} <> step.amount or ${details} ->> 'currency' <> step.currency
+    order by key limit ${rowsMax}`)
+}
+
+/** A payout and its transaction say the same. A transaction that has reserved money is of a payout. */
+export function payouts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.payouts */
+    select 'payouts.payouts' as table, coalesce(payout.id::text, told.reference) as key,
+      'reference, amount, currency, sold_amount, sold_currency, quote_id, customer_id, end_to_end_id, status, creditor_account'
+        as column,
+      concat_ws(', ', told.facts, told.status) as expected, concat_ws(', ', payout.facts, payout.status) as found
+    from (
+      select id, transaction_id, status, creditor_account, concat_ws(', ', reference, amount, currency, coalesce(sold_amount, amount),
+        coalesce(sold_currency, currency), coalesce(quote_id::text, '-'), coalesce(customer_id::text, '-'), end_to_end_id) as facts,
+        case status when 'Completed' then array['Completed'] when 'Returned' then array['Completed', 'Unsuccessful']
+          when 'Failed' then array['Unsuccessful'] when 'Cancelled' then array['Cancelled'] else array['Pending'] end as statuses
+      from payouts.payouts where partner_id = ${partnerId}) as payout
+    full join (
+      select id, reference, status, creditor, concat_ws(', ', reference, coalesce(user_amount, amount), coalesce(user_currency, currency), amount,
+        currency, coalesce(quote_id::text, '-'), coalesce(customer_id::text, '-'), coalesce(end_to_end_id, '')) as facts,
+        timeline @> '[{"step": "Reserved"}]' as has_reserved
+      from transactions.transactions where partner_id = ${partnerId}) as told on told.id = payout.transaction_id
+    where (payout.id is null and told.has_reserved) or (payout.id is not null
+      and (told.id is null or payout.facts <> told.facts or told.status <> all (payout.statuses)
+        or (payout.creditor_account <> '' and position('"' || payout.creditor_account || '"' in told.creditor) = 0)))
+    order by key limit ${rowsMax}`)
+}
+
+/** A payout has set its money aside under its own reference, for its bank or for an exchange. */
+export function reserves(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.reserves */
+    select 'payouts.payouts' as table, payout.id::text as key, 'reserve_id, reference, connector' as column,
+      coalesce(concat_ws(' ', transfer.kind, transfer.reference, account.name), 'no transfer') as expected,
+      concat_ws(' ', 'reserve', payout.reference, payout.connector) as found
+    from payouts.payouts as payout
+      left join ledger.transfers as transfer on transfer.partner_id = ${partnerId} and transfer.id = payout.reserve_id
+      left join ledger.accounts as account on account.partner_id = ${partnerId} and account.id = transfer.credit_account_id
+    where payout.partner_id = ${partnerId} and (transfer.kind, transfer.reference, account.name) is distinct from ('reserve',
+      payout.reference, case when payout.quote_id is null then 'settlement.' || payout.connector else 'fx' end)
+    order by key limit ${rowsMax}`)
+}
+
+/** A deposit and its transaction say the same. A transaction that is not completed and brings money in is of a deposit. */
+export function deposits(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.deposits */
+    select 'deposits.deposits' as table, coalesce(deposit.id::text, told.reference) as key,
+      'reference, amount, currency, customer_id, end_to_end_id, session_id, status' as column,
+      told.facts as expected, deposit.facts as found
+    from (
+      select id, transaction_id, concat_ws(', ', reference, amount, currency, coalesce(customer_id::text, '-'), end_to_end_id,
+        session_id, case status when 'Completed' then 'Completed' when 'Failed' then 'Unsuccessful' when 'Expired' then 'Expired'
+          else 'Pending' end) as facts
+      from deposits.deposits where partner_id = ${partnerId}) as deposit
+    full join (
+      select id, reference, category = 'Deposit' and status <> 'Completed' as is_open,
+        concat_ws(', ', reference, amount, currency, coalesce(customer_id::text, '-'), coalesce(end_to_end_id, ''),
+          coalesce(session_id, ''), status) as facts
+      from transactions.transactions where partner_id = ${partnerId}) as told on told.id = deposit.transaction_id
+    where (deposit.id is null and told.is_open)
+      or (deposit.id is not null and (told.id is null or deposit.facts <> told.facts))
+    order by key limit ${rowsMax}`)
+}
+
+/** A conversion has the amounts of its quote, its transaction and its entry in the ledger. */
+export function conversions(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.conversions */
+    select 'fx.conversions' as table, coalesce(conversion.quote_id::text, told.reference) as key,
+      'reference, entry_id, sell_amount, sell_currency, buy_amount, buy_currency, quote_id' as column,
+      told.facts as expected, conversion.facts as found
+    from (
+      select made.quote_id, made.transaction_id, concat_ws(', ', transfer.reference, quote.sell_amount, quote.sell_currency,
+        quote.buy_amount, quote.buy_currency, made.quote_id, made.reference, quote.accepted_by) as facts
+      from fx.conversions as made
+        left join fx.quotes as quote on quote.partner_id = ${partnerId} and quote.id = made.quote_id
+        left join ledger.transfers as transfer on transfer.partner_id = ${partnerId} and transfer.id = made.entry_id
+      where made.partner_id = ${partnerId}) as conversion
+    full join (
+      select id, reference, concat_ws(', ', reference, amount, currency, user_amount, user_currency, quote_id, reference, reference)
+        as facts
+      from transactions.transactions where partner_id = ${partnerId} and category = 'Conversion') as told
+      on told.id = conversion.transaction_id
+    where conversion.facts is distinct from told.facts order by key limit ${rowsMax}`)
+}
+
+/** Money of an open case stands in suspense. That of a resolved one has left; if it was released, the payment has taken it. */
+export function cases(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.cases */
+    select 'cases.cases' as table, coalesce(told.reference, moved.reference) as key, 'booked, currency, resolution' as column,
+      concat_ws(' ', moved.posted, moved.currency) as expected, concat_ws(' ', told.posted, told.currency) as found
+    from (
+      select 'case ' || id as reference, currency,
+        case when resolution is null or resolution = 'released' then booked else 0 end as posted
+      from cases.cases where partner_id = ${partnerId} and booked is not null) as told
+    full join (${movedOn(partnerId, 'suspense')}) as moved
+      on moved.reference = told.reference and moved.currency = told.currency
+    where (told.reference is not null or moved.reference like 'case %') and told.posted is distinct from coalesce(moved.posted, 0)
+    order by key limit ${rowsMax}`)
+}
+
+/** The amount of a JSON object, in minor units of its currency. */
+const minorOf = (of: Sql = sql`data`): Sql =>
+  sql`(${of} ->> 'amount')::numeric * power(10::numeric, (${digits}::jsonb ->> (${of} ->> 'currency'))::integer)`
+const digits = JSON.stringify(Object.fromEntries(Object.entries(currencies).map(([code, each]) => [code, each.digits])))
+
+/** A transaction that has ended told so by an event. Events from before the oldest that is kept are gone. */
+export function statusEvents(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.statusEvents */
+    with event as (
+      select reference, occurred_at, type, data::jsonb as data from events.events where partner_id = ${partnerId}
+    )
+    select 'events.events' as table, told.reference as key, 'type, reference, data' as column,
+      concat_ws(', ', told.status, told.amount, told.currency, told.type) as expected,
+      coalesce((select string_agg(concat_ws(', ', data ->> 'status', ${minorOf()}::bigint, data ->> 'currency'), '; ') from event
+        where event.reference = told.reference and type = 'transaction.status.changed'), 'no event') as found
+    from transactions.transactions as told
+    where told.partner_id = ${partnerId} and told.status <> 'Pending'
+      and told.created_at >= (select min(occurred_at) from event)
+      and 1 <> (select case when count(*) = 1 and bool_and(data ->> 'status' = told.status
+          and data ->> 'reference' = told.reference and data ->> 'currency' = told.currency and ${minorOf()} = told.amount
+          and data ->> 'transactionType' = told.type
+          and (data ->> 'originatingTransactionReference') is not distinct from told.originating_reference) then 1 else 0 end
+        from event where event.reference = told.reference and type = 'transaction.status.changed')
+    order by key limit ${rowsMax}`)
+}
+
+/** Every event of a transaction names one of its amounts. */
+export function eventAmounts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.eventAmounts */
+    select 'events.events' as table, event.id::text as key, 'data' as column,
+      concat_ws(', ', told.amount, told.currency, told.user_amount, told.user_currency) as expected,
+      concat_ws(', ', ${minorOf()}::bigint, data ->> 'currency') as found
+    from (select id, reference, data::jsonb as data from events.events where partner_id = ${partnerId}) as event
+      join transactions.transactions as told on told.partner_id = ${partnerId} and told.reference = event.reference
+    where data ? 'amount' and (data ->> 'reference' <> event.reference or not (
+      (${minorOf()} = told.amount and data ->> 'currency' = told.currency)
+      or coalesce(${minorOf()} = told.user_amount and data ->> 'currency' = told.user_currency, false)))
+    order by key limit ${rowsMax}`)
+}

@@ -1,0 +1,75 @@
+/**
+ * What a race can violate. A check that compares what a statement writes is out of reach: rules.ts and the statement agree, whatever runs
+ * beside it. A check over a column that a statement computes from the row as it is then (`posted = posted + ...`) is within reach, and is
+ * listed here with what becomes of it.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../../service/src/postgres/index.ts'
+import { addPartner, createTestService, pay, type Service } from '../support/composition.ts'
+import { until } from '../support/until.ts'
+import { readSources } from '../tidy/source.ts'
+
+let service: Service
+before(async () => {
+  service = await createTestService()
+})
+after(() => service.close())
+
+/** By constraint: what the request gets. */
+const outcomes: Readonly<Record<string, string>> = {
+  accounts_judged_by_state: 'the transaction is repeated by the new state, and at last refused as overloaded',
+  accounts_closed_is_empty: 'as accounts_judged_by_state: a change of state is counted',
+  accounts_never_negative: 'the funds check decides again under the lock: insufficient_funds',
+  accounts_reserved_check: 'out of reach: a reserve ends once, by a unique constraint',
+  limit_counters_used_check: 'the counters are locked before the limit is judged again: payout_limit_exceeded',
+  partners_subscriptions_check: 'out of reach: the statement that counts also compares the count',
+  iban_blocks_next_number_check: 'out of reach: it only grows',
+  iso_instructions_attempt_check: 'out of reach: it only grows',
+  messages_attempts_check: 'out of reach: it only grows',
+  queue_attempt_count_check: 'out of reach: it only grows',
+  queue_check: 'out of reach: the statement writes both of its columns',
+  reports_attempts_check: 'out of reach: it only grows',
+  returns_attempts_check: 'out of reach: it only grows',
+}
+const counted = /\b([a-z_]+) = (?:coalesce\()?(?:[a-z_]+\.)?\1\b[^=\n]{0,12}[+-]/g
+const changedTables = /\bupdate\s+(?:only\s+)?([a-z_]+\.[a-z_]+)/g
+
+test('every check over a column that is counted up or down has its outcome', async () => {
+  const columns = readSources()
+    .filter(({ path }) => path.startsWith('service/src/') && !path.endsWith('.test.ts'))
+    .flatMap(({ templates }) => templates.map(({ text }) => text))
+    .flatMap((text) =>
+      [...text.matchAll(changedTables)].flatMap(([, table]) =>
+        [...text.matchAll(counted)].map(([, column]) => ({ table, column: column ?? '' })),
+      ),
+    )
+  assert.ok(columns.length > 10, 'the statements were read')
+  const checks = await service.db.rows<{ table: string; name: string; text: string }>(sql`
+    select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as text
+    from pg_constraint where contype = 'c' and connamespace::regnamespace::text not in ('pg_catalog', 'information_schema')`)
+  const reachable = checks.filter(({ table, text }) =>
+    columns.some((each) => each.table === table && new RegExp(`\\b${each.column}\\b`).test(text)),
+  )
+  assert.deepEqual(reachable.map(({ name }) => name).toSorted(), Object.keys(outcomes).toSorted())
+})
+
+test('a payout that meets a change of state at each of its attempts is accepted behind them, and never fails', async () => {
+  const partner = await addPartner(service, 10_000n)
+  const { partnerId } = partner
+  const waiting = async () =>
+    (
+      await service.db.row<{ count: bigint }>(
+        sql`select count(*) as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+      )
+    )?.count ?? 0n
+  let paying: Promise<unknown> | undefined
+  // Each round holds the balance until the payout has judged it and waits, and then counts a change.
+  for (let round = 0; round < 4; round += 1)
+    await service.db.transaction(async (tx) => {
+      await service.ledger.countBlock(tx, partnerId)
+      paying ??= pay(service, partner, '1.00').then(({ payout }) => payout.status)
+      await until(`attempt ${round} waits`, async () => (await waiting()) > 0n)
+    })
+  assert.equal(await paying, 'Pending')
+})

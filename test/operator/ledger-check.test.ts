@@ -1,0 +1,210 @@
+/**
+ * `operator ledger check` finds each change of a row that a person makes in SQL. Each column of the tables with money is classified here:
+ * it is changed and the check must name its table, or a reason says why no other row knows it. A new column fails until it is classified.
+ */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { rawNumber } from '@partner-payments/wire'
+import { operatorPartnerId } from '../../service/src/cases/index.ts'
+import { compareRows, type Finding } from '../../service/src/integrity/index.ts'
+import { newId } from '../../service/src/kernel/index.ts'
+import { createCheckpoints } from '../../service/src/ledger/index.ts'
+import { sql, type Tx } from '../../service/src/postgres/index.ts'
+import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
+import { createTestService, ip, pay, type Service, stepMsDefault, type TestPartner } from '../support/composition.ts'
+import { auditLogs } from '../support/audit-logs.ts'
+import { addTrader, convert, quote } from '../support/fx.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { linesOf, run } from '../support/program.ts'
+import { copies, deletable, elsewhere, tables } from './ledger-check-columns.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'partner-payments-check-'))
+const database = await createTestDatabase()
+const env = { DATA_DIR: folder, DATABASE_URL: database.url }
+let service: Service
+let partner: TestPartner
+let partnerId: string
+
+async function work(steps: number): Promise<void> {
+  for (let step = 0; step < steps; step += 1) {
+    await submitDuePayouts(service.settlement)
+    service.clock.advance(stepMsDefault)
+    await processBankNotifications(service.settlement)
+  }
+}
+
+/** A credit to the customer's account, under an id by which it is reversed. */
+async function credit(account: string, amount: bigint, reversed?: bigint): Promise<void> {
+  const creditId = newId()
+  const money = (minor: bigint) => ({ currency: 'EUR', amount: minor }) as const
+  const debtor = { account: 'DE1', bic: 'COBADEFFXXX', name: 'Payer', countryCode: 'DE', address: null }
+  const facts = { account, money: money(amount), debtor, remittance: null, endToEndId: 'E2E-1' }
+  await service.db.transaction(async (tx) => service.bank.sendCredit(tx, operatorPartnerId, creditId, facts))
+  await work(1)
+  if (reversed === undefined) return
+  const back = { money: money(reversed), details: 'The bank cancelled it.' }
+  await service.db.transaction(async (tx) => service.bank.reverseCredit(tx, operatorPartnerId, creditId, back))
+  await work(1)
+}
+
+/** Payments of every kind, in every status, with checkpoints and a chain. */
+before(async () => {
+  service = await createTestService({ url: database.url })
+  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
+  partner = await addTrader(service, ['EUR', 'USD'])
+  partnerId = partner.partnerId
+  const { customer, caller } = partner
+  await service.db.transaction((tx) =>
+    service.deposits.creditPartner(tx, partnerId, { debit: 'settlement.sandbox', currency: 'EUR', amount: 5_000_000n }),
+  )
+  for (const amount of ['10.00', '4001.01', '4001.05', '4001.08']) await pay(service, partner, amount)
+  const deposit = { customerId: customer.id, amount: rawNumber('7.00'), currency: 'EUR' } as const
+  for (const outcome of ['completed', 'failed'] as const)
+    await service.simulations.deposit(caller, { ...deposit, outcome }, ip)
+  await work(6)
+  const iban = (await service.accounts.create(partnerId, customer.id)).ibans[0].iban
+  await credit(iban, 900n, 1000n)
+  await credit(iban, 1200n)
+  await convert(service, partner, (await quote(service, partner)).row.id)
+  const { payout } = await pay(service, partner, '20.00')
+  await service.payouts.cancel(partnerId, payout.id, { id: caller.serviceAccountId, name: caller.name })
+  const { db, log } = service
+  const limits = { transfersPerStretch: 10, clockDifferenceMsMax: -60_000 }
+  await createCheckpoints({ db, log, limits, partnerIds: async () => [partnerId] }).checkpointStep()
+  await auditLogs(() => service).chained(partnerId, 1)
+  await pay(service, partner, '4001.07')
+  await work(1)
+  await pay(service, partner, '30.00')
+})
+after(async () => {
+  await service.close()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+})
+
+async function findingsIn(tx: Tx): Promise<readonly Finding[]> {
+  const findings: Finding[] = []
+  for await (const found of compareRows(tx, partnerId)) findings.push(...found)
+  return findings
+}
+
+/** What the check finds after a change, which is undone. */
+async function afterChange(change: (tx: Tx) => Promise<unknown>): Promise<readonly Finding[]> {
+  let found: readonly Finding[] = []
+  const undone = new Error('undone')
+  await assert.rejects(
+    service.db.transaction(async (tx) => {
+      await change(tx)
+      found = await findingsIn(tx)
+      throw undone
+    }),
+    undone,
+  )
+  return found
+}
+
+const amountColumns = /amount|posted|reserved|booked|balance$|^used$|^opening$|^closing$/
+
+const raw = (text: string) => ({ parts: [text], values: [] }) as unknown as ReturnType<typeof sql>
+const rowsTriedMax = 6
+
+test('an untouched partner has no finding, while its payments go on', async () => {
+  assert.deepEqual(await findingsIn(service.db), [])
+  let isPaying = true
+  const paying = (async () => {
+    while (isPaying) {
+      await pay(service, partner, '1.00')
+      await work(1)
+    }
+  })()
+  for (let round = 0; round < 10; round += 1) assert.deepEqual(await findingsIn(service.db), [])
+  isPaying = false
+  await paying
+})
+
+test('every column of the tables that are compared is classified, and every other table with amounts has its reason', async () => {
+  const columns = await service.db.rows<{ table: string; name: string; type: string }>(sql`
+    select table_schema || '.' || table_name as table, column_name as name, data_type as type
+    from information_schema.columns where table_schema not in ('pg_catalog', 'information_schema', 'public')`)
+  const byTable = Map.groupBy(columns, ({ table }) => table)
+  for (const [table, classified] of Object.entries(tables))
+    assert.deepEqual(
+      (byTable.get(table) ?? []).map(({ name }) => name).toSorted(),
+      Object.keys(classified).toSorted(),
+      table,
+    )
+  const money = columns
+    .filter(({ type, name }) => type === 'bigint' && amountColumns.test(name))
+    .map(({ table }) => table)
+  const open = [...new Set(money)].filter((table) => tables[table] === undefined && elsewhere[table] === undefined)
+  const schemas = new Set(['ledger', 'transactions', 'deposits', 'cases', 'fx', 'events'])
+  assert.deepEqual(
+    open.filter((table) => schemas.has(table.split('.')[0] ?? '')),
+    [],
+  )
+})
+
+for (const [table, columns] of Object.entries(tables))
+  for (const [column, change] of Object.entries(columns))
+    if (typeof change !== 'string')
+      test(`a change of ${table}.${column} is found`, async () => {
+        const { to, where = `${column} is not null`, names = [table] } = change
+        const rows = await service.db.rows<{ at: string }>(
+          raw(
+            `select ctid::text as at from ${table} as row where partner_id = '${partnerId}' and ${where} limit ${rowsTriedMax}`,
+          ),
+        )
+        assert.ok(rows.length > 0, 'the story has such a row')
+        for (const { at } of rows) {
+          const found = await afterChange((tx) =>
+            tx.run(raw(`update ${table} as row set ${column} = ${to} where ctid = '${at}'`)),
+          )
+          assert.ok(
+            found.some((finding) => names.includes(finding.table)),
+            `${at}: ${JSON.stringify(found)}`,
+          )
+        }
+      })
+
+for (const [table, where] of Object.entries(deletable))
+  test(`a row of ${table} that is deleted, or added, is found`, async () => {
+    const rows = await service.db.rows<{ at: string }>(
+      raw(
+        `select ctid::text as at from ${table} as row where partner_id = '${partnerId}' and ${where} limit ${rowsTriedMax}`,
+      ),
+    )
+    assert.ok(rows.length > 0, 'the story has such a row')
+    for (const { at } of rows) {
+      const deleted = await afterChange((tx) => tx.run(raw(`delete from ${table} where ctid = '${at}'`)))
+      assert.ok(deleted.length > 0, `${at} is deleted`)
+      const copied = copies[table]
+      if (copied === undefined) continue
+      const added = await afterChange(async (tx) => {
+        await tx.run(raw(`create temporary table copy on commit drop as select * from ${table} where ctid = '${at}'`))
+        await tx.run(raw(`update copy set ${copied}`))
+        await tx.run(raw(`insert into ${table} select * from copy`))
+      })
+      assert.ok(added.length > 0, `${at} is added`)
+    }
+  })
+
+const check = (words: string) =>
+  run(['operator', 'ledger', 'check', ...words.split(' ').filter((word) => word !== '')], env)
+
+test('the command prints a line for each finding, and its exit status tells them', async () => {
+  const clean = await check(`--partner ${partnerId}`)
+  assert.deepEqual([clean.code, clean.stderr], [0, ''], clean.stdout)
+  assert.deepEqual(linesOf(clean.stdout), [`position ${partnerId}`, '0 findings'])
+  await service.db.run(sql`
+    update ledger.accounts set posted = posted + 5000 where partner_id = ${partnerId} and name = 'balance' and currency = 'EUR'`)
+  const { code, stdout, stderr } = await check('')
+  const lines = linesOf(stdout)
+  assert.equal(code, 1)
+  assert.match(stderr, /1 rows do not agree/)
+  assert.match(lines.join('\n'), /^ledger\.accounts \S+ \(posted, reserved\): expected \d+, \d+, found \d+, \d+$/m)
+  const behind = await check(`--from ${partnerId}`)
+  assert.equal(linesOf(behind.stdout)[0], `position ${partnerId}`)
+})
