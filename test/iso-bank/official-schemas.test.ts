@@ -1,17 +1,18 @@
 /**
  * Messages that the service writes, by the official schemas, and files of real banks. Both are at SAMPLES_DIR, which is no part of the
- * repository (`samples/` and `schemas/` beside this file are).
+ * repository (its own are in `service/src/iso20022`).
  */
 import assert from 'node:assert/strict'
 import { createReadStream, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { messages, readerOf } from '../../../scripts/iso-documents.ts'
-import { messagesIn, ownSchemas, schemaErrors } from '../../../test/support/iso-schemas.ts'
-import { camt053Xml, type BankStatement, MessageProblem, recognise } from './index.ts'
+import { messages, readerOf } from '../../scripts/iso-documents.ts'
+import { messagesIn, ownSchemas, schemaErrors } from '../support/iso-schemas.ts'
+import { samplesFolder } from '../support/samples.ts'
+import { camt053Xml, type BankStatement, MessageProblem, recognise } from '../../service/src/iso20022/index.ts'
 
-const samples = process.env['SAMPLES_DIR']
+const samples = samplesFolder
 const official = samples === undefined ? undefined : join(samples, 'iso20022', 'schemas')
 const skip =
   samples === undefined ? 'SAMPLES_DIR is not set: it has the official schemas and files of real banks' : false
