@@ -64,6 +64,7 @@ for (const name of [...new Set(documents.map((document) => document.name))].toSo
     name,
     some.map(({ xml }) => xml),
     folder,
+    'ISO',
   )
   checked += some.length
   isRight &&= errors.length === 0

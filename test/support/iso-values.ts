@@ -168,14 +168,24 @@ export const account: fc.Arbitrary<AccountId> = fc.oneof(
   ),
 )
 
+/** DocumentType3Code and DocumentType6Code are lists within the schemas. */
+const referenceTypes = ['RADM', 'RPIN', 'FXDR', 'DISP', 'PUOR', 'SCOR'] as const
+const documentTypes = ['MSIN', 'CNFA', 'DNFA', 'CINV', 'CREN', 'DEBN', 'HIRI', 'SBIN', 'SOAC', 'VCHR', 'TSUT'] as const
+const listed = (codes: readonly string[]): fc.Arbitrary<Code> =>
+  fc.oneof(plain({ code: fc.constantFrom(...codes) }), plain({ proprietary: reference() }))
+
 const structured = (texts: Texts) =>
   record<NonNullable<Remittance['structured']>[number]>(
     {
       creditorReference: reference(),
-      referenceType: code(),
+      referenceType: listed(referenceTypes),
       referenceIssuer: reference(),
       documents: fc.array(
-        record<{ type?: Code; number?: string; date?: string }>({ type: code(), number: reference(), date: day }),
+        record<{ type?: Code; number?: string; date?: string }>({
+          type: listed(documentTypes),
+          number: reference(),
+          date: day,
+        }),
         { minLength: 1, maxLength: 2 },
       ),
       due: amount,

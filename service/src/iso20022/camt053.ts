@@ -37,6 +37,9 @@ const namespace = 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08'
 /** Max35Text, Max70Text, Max140Text of the schema. */
 const chars = { id: 35, name: 140, remittance: 140 } as const
 
+/** The schema has 18 digits for an amount. */
+export const camt053MinorMax: Minor = 10n ** 18n - 1n
+
 const magnitude = (minor: Minor) => (minor < 0n ? -minor : minor)
 const indicator = (minor: Minor) => element('CdtDbtInd', minor < 0n ? 'DBIT' : 'CRDT')
 
@@ -54,10 +57,14 @@ const amountOf = (minor: Minor, currency: Currency) =>
   `<Amt Ccy="${currency}">${amountText(magnitude(minor), currency)}</Amt>`
 
 function summary({ lines, credits, debits, creditLines, account: { currency } }: BankStatement): string {
-  const sum = (minor: Minor) => element('Sum', amountText(minor, currency))
+  // A sum may be longer than an amount, and is optional.
+  const sum = (minor: Minor) => (minor > camt053MinorMax ? '' : element('Sum', amountText(minor, currency)))
   const count = (number: number) => element('NbOfNtries', String(number))
   const net = credits - debits
-  const netEntry = element('TtlNetNtry', element('Amt', amountText(magnitude(net), currency)) + indicator(net))
+  const netEntry =
+    magnitude(net) > camt053MinorMax
+      ? ''
+      : element('TtlNetNtry', element('Amt', amountText(magnitude(net), currency)) + indicator(net))
   return element(
     'TxsSummry',
     element('TtlNtries', count(lines) + sum(credits + debits) + netEntry) +

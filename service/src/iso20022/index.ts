@@ -2,7 +2,13 @@
  * ISO 20022 messages: the model of a message apart from its XML. Readers and writers stream, so that a message of any length takes
  * constant memory. README.md says what is read and written; `schemas/` has the parts of the schemas that the writers use.
  */
-export { type BankStatement, camt053Xml, type StatementEntry, type TransactionCode } from './camt053.ts'
+export {
+  type BankStatement,
+  camt053MinorMax,
+  camt053Xml,
+  type StatementEntry,
+  type TransactionCode,
+} from './camt053.ts'
 export type { MessageKind, MessageName } from './messages.ts'
 export type * from './model-report.ts'
 export type * from './model.ts'
@@ -13,7 +19,7 @@ export { readRecall, readRecallAnswer } from './readers/recall.ts'
 export { readStatusReport } from './readers/status-report.ts'
 export { type BankReason, reasonOf, reasons } from './reasons.ts'
 export { recognise } from './recognise.ts'
-export { sepaReference, sepaText } from './sepa-text.ts'
+export { inSepaCharacters } from './sepa-message.ts'
 export { type Limits, limitsDefault, type Source } from './source.ts'
 export { accountReportXml } from './writers/account-report.ts'
 export { pain001Xml } from './writers/pain001.ts'

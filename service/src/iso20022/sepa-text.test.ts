@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { sepaReference, sepaText } from './index.ts'
+import { sepaReference, sepaText } from './sepa-text.ts'
 
 const cases: Readonly<Record<string, string>> = {
   'Grace Hopper': 'Grace Hopper',

@@ -21,24 +21,25 @@ export async function partEnds(
   return rows.map(({ id }) => id)
 }
 
-/** `partyId` undefined: of all parties. */
+/** `partyId` undefined: of all parties. `counterAccountId` undefined: against all accounts. */
 export type LineFilter = {
   readonly partnerId: string
   readonly accountId: string
+  readonly counterAccountId?: string | undefined
   readonly partyId?: string | undefined
 }
 
-const ofParty = (partyId: string | undefined) => (partyId === undefined ? noSql : sql`and party_id = ${partyId}`)
+const among = ({ accountId, counterAccountId, partyId }: LineFilter) => sql`
+          and ${accountId} in (debit_account_id, credit_account_id)
+          ${counterAccountId === undefined ? noSql : sql`and ${counterAccountId} in (debit_account_id, credit_account_id)`}
+          ${partyId === undefined ? noSql : sql`and party_id = ${partyId}`}`
 
 /**
  * The transfers of a part that move posted money of an account, as one text: the driver needs longer for a row of columns
  * than PostgreSQL needs to read it. Neither separator occurs in a reference, which is one line without control characters.
  */
-export async function packedLines(
-  tx: Tx,
-  { partnerId, accountId, partyId }: LineFilter,
-  { after, end }: IdRange,
-): Promise<string> {
+export async function packedLines(tx: Tx, filter: LineFilter, { after, end }: IdRange): Promise<string> {
+  const { partnerId, accountId } = filter
   const row = await tx.row<{ readonly lines: string | null }>(
     unprepared(sql`/* ledger.packedLines */
       select string_agg(line, chr(30)) as lines from (
@@ -46,8 +47,7 @@ export async function packedLines(
             else '+' || debit_account_id::text end || kind || chr(31) || amount || chr(31) || party_id || chr(31)
             || translate(reference, chr(30) || chr(31), '  ') as line
         from ledger.transfers
-        where partner_id = ${partnerId} and id > ${after} and id < ${end} and kind in ('direct', 'post')
-          and ${accountId} in (debit_account_id, credit_account_id) ${ofParty(partyId)}
+        where partner_id = ${partnerId} and id > ${after} and id < ${end} and kind in ('direct', 'post') ${among(filter)}
         order by id) as ordered`),
   )
   return row?.lines ?? ''
@@ -61,19 +61,15 @@ export type Sums = {
 }
 
 /** What the lines of a part add up to. */
-export async function sumOfLines(
-  tx: Tx,
-  { partnerId, accountId, partyId }: LineFilter,
-  { after, end }: IdRange,
-): Promise<Sums> {
+export async function sumOfLines(tx: Tx, filter: LineFilter, { after, end }: IdRange): Promise<Sums> {
+  const { partnerId, accountId } = filter
   const row = await tx.row<Sums>(
     unprepared(sql`/* ledger.sumOfLines */
       select count(*) as lines, count(*) filter (where credit_account_id = ${accountId}) as credit_lines,
         coalesce(sum(amount) filter (where credit_account_id = ${accountId}), 0)::bigint as credits,
         coalesce(sum(amount) filter (where debit_account_id = ${accountId}), 0)::bigint as debits
       from ledger.transfers
-      where partner_id = ${partnerId} and id > ${after} and id < ${end} and kind in ('direct', 'post')
-        and ${accountId} in (debit_account_id, credit_account_id) ${ofParty(partyId)}`),
+      where partner_id = ${partnerId} and id > ${after} and id < ${end} and kind in ('direct', 'post') ${among(filter)}`),
   )
   return row ?? { lines: 0n, creditLines: 0n, credits: 0n, debits: 0n }
 }

@@ -165,6 +165,36 @@ test('a text that a spreadsheet would run is defused, and numbers stay as they a
   assert.deepEqual(new Set(lines.slice(1).map(({ amount }) => amount)), new Set(['-0.01']))
 })
 
+test('a statement of fees has no case that was written off, and no charge of a bank', async () => {
+  const { partnerId } = await filled()
+  await book(service, partnerId, [
+    { amount: 49_89n, from: 'settlement.bank', to: 'suspense' },
+    { amount: 49_89n, from: 'suspense', to: 'fees' },
+    { amount: 1_00n, from: 'fees', to: 'suspense' },
+    { amount: 50n, from: 'fees', to: 'balance', reference: 'REFUND' },
+    { amount: 9n, from: 'suspense', to: 'fees', currency: 'GBP' },
+  ])
+  const to = now(service)
+  const { text } = await written(service, partnerId, { kind: 'fees', format: 'csv', from: dayBefore(to), to })
+  assert.deepEqual(
+    rowsOf(text).map(({ record, currency, text: what, count, amount }) => [record, currency, what, count, amount]),
+    [
+      ['line', 'EUR', 'Fee', '1', '2.50'],
+      ['line', 'EUR', 'Fee refunded', '1', '-0.50'],
+      ['day', 'EUR', '', '2', '2.00'],
+      ['total', 'EUR', '', '2', '2.00'],
+    ],
+  )
+  const pdf = await written(service, partnerId, {
+    kind: 'fees',
+    format: 'pdf',
+    currency: 'EUR',
+    from: dayBefore(to),
+    to,
+  })
+  assert.equal(pdf.report.rows, 2n)
+})
+
 test('an empty period, and one of ten years, are reports like others', async () => {
   const { partnerId } = await filled()
   const to = now(service)

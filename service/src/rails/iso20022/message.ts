@@ -3,11 +3,10 @@ import { createHash } from 'node:crypto'
 import {
   type CreditTransfer,
   type CreditTransferInitiation,
+  inSepaCharacters,
   pain001Xml,
   type PaymentBatch,
   type Remittance,
-  sepaReference,
-  sepaText,
 } from '../../iso20022/index.ts'
 import { amountText, assert, present } from '../../kernel/index.ts'
 import { dayOf, nextWindow } from './calendar.ts'
@@ -16,9 +15,6 @@ import { bankInstructionId, batchIdOf } from './ids.ts'
 import { isSepa } from './schemes.ts'
 import type { Contents, OutgoingFile } from './store-files.ts'
 import type { Payment } from './store-queue.ts'
-
-const nameCharsMax = 70
-const remittanceCharsMax = 140
 
 type File = Pick<OutgoingFile, 'id' | 'messageId' | 'madeAt'>
 export type Message = { readonly contents: Contents; readonly bytes: Buffer }
@@ -46,15 +42,16 @@ export function paymentsMessage(file: File, payments: readonly FiledPayment[], r
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([batchId, ofBatch]) => batchOf(batchId, executionDate, ofBatch, rules)),
   }
-  return messageOf([...pain001Xml(initiation)], payments)
+  return messageOf(pain001Xml, initiation, payments)
 }
 
-/** What a file holds: its text, and what its row says of it. */
-export function messageOf(
-  parts: readonly string[],
+/** What a file holds: its text, and what its row says of it. All files of ours are written here, so that no text bypasses the characters. */
+export function messageOf<Value>(
+  write: (message: Value) => Iterable<string>,
+  message: Value,
   payments: readonly Pick<Payment, 'amount' | 'currency'>[],
 ): Message {
-  const bytes = Buffer.from(parts.join(''))
+  const bytes = Buffer.from([...write(inSepaCharacters(message))].join(''))
   const minor = payments.reduce((sum, { amount }) => sum + amount, 0n)
   return {
     bytes,
@@ -73,7 +70,7 @@ export const executionDateOf = (scheme: Scheme, madeAt: Date, rules: BankRules):
   scheme === 'Instant' ? dayOf(madeAt, rules) : nextWindow(madeAt, rules).date
 
 export const initiatorOf = ({ initiator: { name, id } }: BankRules): CreditTransferInitiation['initiator'] => ({
-  name: sepaText(name, nameCharsMax),
+  name,
   ...(id === undefined ? {} : { id: { kind: 'organisation', others: [{ id }] } }),
 })
 
@@ -91,7 +88,7 @@ function batchOf(id: string, executionDate: string, payments: readonly Payment[]
     serviceLevel: goesBySepa ? 'SEPA' : 'NURG',
     ...(first.schemeApplied === 'Instant' ? { localInstrument: 'INST' } : {}),
     executionDate,
-    debtor: { name: sepaText(account.ownerName, nameCharsMax), address: account.ownerAddress },
+    debtor: { name: account.ownerName, address: account.ownerAddress },
     debtorAccount: { iban: account.iban },
     debtorCurrency: account.currency,
     debtorAgent: { bic: account.bic },
@@ -103,10 +100,10 @@ function batchOf(id: string, executionDate: string, payments: readonly Payment[]
 
 const transferOf = (payment: Payment): CreditTransfer => ({
   instructionId: bankInstructionId(payment),
-  endToEndId: sepaReference(payment.endToEndId),
+  endToEndId: payment.endToEndId,
   money: { currency: payment.currency, minor: payment.amount },
   ...(payment.creditorBic === null ? {} : { creditorAgent: { bic: payment.creditorBic } }),
-  creditor: { name: sepaText(payment.creditorName, nameCharsMax) },
+  creditor: { name: payment.creditorName },
   creditorAccount: { iban: payment.creditorAccount },
   ...remittanceOf(payment.remittance),
 })
@@ -117,7 +114,7 @@ function remittanceOf(text: string | null): { readonly remittance?: Remittance }
   const compact = text.replaceAll(/\s/g, '').toUpperCase()
   const remittance: Remittance = isCreditorReference(compact)
     ? { structured: [{ creditorReference: compact }] }
-    : { unstructured: [sepaText(text, remittanceCharsMax)] }
+    : { unstructured: [text] }
   return { remittance }
 }
 

@@ -1,5 +1,5 @@
 /** Pure: the message by which payments of one batch are asked back. */
-import { recallXml } from '../../iso20022/index.ts'
+import { type Recall, recallXml } from '../../iso20022/index.ts'
 import { present } from '../../kernel/index.ts'
 import type { BankRules } from './deps.ts'
 import { bankInstructionId, messageIdOf } from './ids.ts'
@@ -24,7 +24,7 @@ export function recallMessage(
     rules.accounts.find((each) => each.currency === currency),
     'a payment has an account',
   )
-  const parts = recallXml({
+  const recall: Recall = {
     kind: 'camt.055',
     messageId: file.messageId,
     createdAt: file.madeAt,
@@ -36,17 +36,17 @@ export function recallMessage(
     originalBatchId: batchId,
     transfers: recalls
       .toSorted((a, b) => (a.recallId < b.recallId ? -1 : 1))
-      .map((recall) => ({
-        cancellationId: cancellationIdOf(recall.recallId),
-        instructionId: bankInstructionId(recall),
-        endToEndId: recall.endToEndId,
-        money: { currency: recall.currency, minor: recall.amount },
-        executionDate: executionDateOf(recall.schemeApplied, original.madeAt, rules),
-        reason: recall.reason,
-        ...(recall.details === null ? {} : { text: recall.details }),
+      .map((one) => ({
+        cancellationId: cancellationIdOf(one.recallId),
+        instructionId: bankInstructionId(one),
+        endToEndId: one.endToEndId,
+        money: { currency: one.currency, minor: one.amount },
+        executionDate: executionDateOf(one.schemeApplied, original.madeAt, rules),
+        reason: one.reason,
+        ...(one.details === null ? {} : { text: one.details }),
       })),
-  })
-  return messageOf([...parts], recalls)
+  }
+  return messageOf(recallXml, recall, recalls)
 }
 
 export const recallMessageId = (fileId: string): string => messageIdOf('camt.055', fileId)

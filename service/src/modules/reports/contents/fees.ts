@@ -1,4 +1,4 @@
-/** Fees: what moved on the account `fees`, with a total for each day (UTC) and currency. */
+/** Fees: what moved between the balance and `fees`, which also has cases that were written off, with a total for each day (UTC) and currency. */
 import { amountText } from '../../../kernel/index.ts'
 import type { Columns, Content, Head, Line, Row, Section } from './content.ts'
 import { sectionsOf, type SectionDeps } from './sections.ts'
@@ -20,6 +20,7 @@ export async function fees(deps: SectionDeps, partnerId: string, head: Head): Pr
     partnerId,
     customerId: head.customer?.id ?? null,
     account: 'fees',
+    counterAccount: 'balance',
     currency: head.currency,
     period: head.period,
     textOf: (_counter, amount) => (amount < 0n ? 'Fee refunded' : 'Fee'),

@@ -14,6 +14,8 @@ export type SectionRequest = {
   readonly partnerId: string
   readonly customerId: string | null
   readonly account: AccountName
+  /** Only what moved between the two accounts. */
+  readonly counterAccount?: AccountName
   /** Null: every currency that had a balance or a line. */
   readonly currency: Currency | null
   readonly period: Period
@@ -24,7 +26,7 @@ export type SectionRequest = {
 const beginning = new Date(0)
 
 export async function sectionsOf(deps: SectionDeps, request: SectionRequest): Promise<readonly Section[]> {
-  const { partnerId, account, currency, period } = request
+  const { partnerId, account, counterAccount, currency, period } = request
   const accounts = await deps.ledger.balancesAt(deps.db, partnerId, period.from)
   const names = new Map(accounts.map(({ id, name }) => [id, name]))
   const own = accounts
@@ -32,7 +34,9 @@ export async function sectionsOf(deps: SectionDeps, request: SectionRequest): Pr
     .toSorted((a, b) => (a.currency < b.currency ? -1 : 1))
   const sections = []
   for (const row of own) {
-    const section = await sectionOf(deps, request, row, names)
+    const counter = accounts.find((one) => one.name === counterAccount && one.currency === row.currency)
+    if (counterAccount !== undefined && counter === undefined) continue
+    const section = await sectionOf(deps, { ...request, counterAccountId: counter?.id }, row, names)
     // An account that was opened later gives the same report as none.
     if (currency !== null || section.opening !== 0n || (await hasLines(section))) sections.push(section)
   }
@@ -54,17 +58,24 @@ const emptySection = (currency: Currency): Section => ({
 
 async function sectionOf(
   { db, ledger, reached }: SectionDeps,
-  { partnerId, customerId, period, textOf }: SectionRequest,
+  {
+    partnerId,
+    customerId,
+    counterAccountId,
+    period,
+    textOf,
+  }: SectionRequest & { readonly counterAccountId?: string | undefined },
   account: { readonly id: string; readonly currency: Currency; readonly posted: Minor },
   names: ReadonlyMap<string, AccountName>,
 ): Promise<Section> {
-  const filter: LineFilter = { partnerId, accountId: account.id, partyId: customerId ?? undefined }
+  const filter: LineFilter = { partnerId, accountId: account.id, counterAccountId, partyId: customerId ?? undefined }
   // A customer has no account of its own: what it had at the start is the sum of its lines before.
   const before = customerId === null ? undefined : { from: beginning, to: period.from }
   const past = before && (await ledger.sumOfPeriod(db, filter, before))
-  const opening = past ? past.credits - past.debits : account.posted
+  const posted = counterAccountId === undefined ? account.posted : 0n
+  const opening = past ? past.credits - past.debits : posted
   const closing = async () => {
-    if (customerId !== null) return undefined
+    if (customerId !== null || counterAccountId !== undefined) return undefined
     const accounts = await ledger.balancesAt(db, partnerId, period.to)
     return accounts.find(({ id }) => id === account.id)?.posted
   }

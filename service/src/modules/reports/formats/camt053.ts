@@ -1,8 +1,15 @@
 /** A statement as camt.053: maps its lines to entries. */
 import { createHash } from 'node:crypto'
-import { type BankStatement, camt053Xml, type StatementEntry, type TransactionCode } from '../../../iso20022/index.ts'
+import {
+  type BankStatement,
+  camt053MinorMax,
+  camt053Xml,
+  type StatementEntry,
+  type TransactionCode,
+} from '../../../iso20022/index.ts'
 import { present } from '../../../kernel/index.ts'
 import type { Content, Line } from '../contents/content.ts'
+import { ReportImpossible } from '../rules.ts'
 
 /** By the text of the line. The ledger does not know the rail of a payment, so that its sub-family is `OTHR`. */
 const codes: Readonly<Record<string, TransactionCode>> = {
@@ -35,6 +42,11 @@ export async function* camt053({ head, sections }: Content, count: (lines: numbe
   const { currency, accountId = '', opening, lines } = section
   const summary = await section.summary()
   count(summary.lines)
+  for (const balance of [opening, summary.closing])
+    if (balance > camt053MinorMax || -balance > camt053MinorMax)
+      throw new ReportImpossible(
+        'camt.053 has 18 digits for a balance, and this one has more. The statement exists as csv and pdf.',
+      )
   const names = [accountId, currency, customer?.id ?? '', period.from.toISOString(), period.to.toISOString()]
   const statement: BankStatement = {
     // The same statement has the same id.

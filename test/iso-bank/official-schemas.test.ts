@@ -1,0 +1,123 @@
+/**
+ * Messages that the service writes, by the official schemas, and files of real banks. Both are at SAMPLES_DIR, which is no part of the
+ * repository (its own are in `service/src/iso20022`).
+ */
+import assert from 'node:assert/strict'
+import { createReadStream, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { messages, readerOf } from '../../scripts/iso-documents.ts'
+import { messagesIn, ownSchemas, schemaErrors } from '../support/iso-schemas.ts'
+import { samplesFolder } from '../support/samples.ts'
+import { camt053Xml, type BankStatement, MessageProblem, recognise } from '../../service/src/iso20022/index.ts'
+
+const samples = samplesFolder
+const official = samples === undefined ? undefined : join(samples, 'iso20022', 'schemas')
+const skip =
+  samples === undefined ? 'SAMPLES_DIR is not set: it has the official schemas and files of real banks' : false
+const schemas = official === undefined ? [ownSchemas] : [ownSchemas, official]
+
+for (const [title, arbitrary] of Object.entries(messages))
+  test(`${title}: whatever is written is valid by the official schema`, { skip }, async () => {
+    const written = fc.sample(arbitrary, { numRuns: 100, seed: 25 })
+    assert.ok(written.length > 0)
+    for (const [name, some] of Map.groupBy(written, (message) => message.name))
+      assert.deepEqual(
+        await schemaErrors(
+          name,
+          some.map(({ xml }) => xml),
+          official,
+          'ISO',
+        ),
+        [],
+      )
+  })
+
+/** The largest amounts of the schema, which has 18 digits for an amount and for a sum. */
+const most = 10n ** 18n - 1n
+async function statementOf(amounts: readonly bigint[], opening: bigint): Promise<string> {
+  const at = new Date('2026-11-24T00:00:00Z')
+  const credits = amounts.filter((amount) => amount > 0n).reduce((sum, amount) => sum + amount, 0n)
+  const debits = -amounts.filter((amount) => amount < 0n).reduce((sum, amount) => sum + amount, 0n)
+  const entries = amounts.map((amount, index) => ({
+    id: `E${index}`,
+    amount,
+    bookedAt: at.toISOString(),
+    code: ['PMNT', 'RCDT', 'OTHR'] as const,
+    reference: 'R',
+    text: 'T',
+  }))
+  const statement: BankStatement = {
+    id: 'S1',
+    createdAt: at,
+    period: { from: at, to: at },
+    account: { id: 'A1', currency: 'EUR', ownerName: 'Ada' },
+    opening,
+    closing: opening + credits - debits,
+    lines: amounts.length,
+    credits,
+    debits,
+    creditLines: amounts.filter((amount) => amount > 0n).length,
+    entries: async function* all() {
+      yield entries
+    },
+  }
+  return (await Array.fromAsync(camt053Xml(statement))).join('')
+}
+
+test('a statement whose amounts have 18 digits is valid, although its sums have more', async () => {
+  const documents = [
+    await statementOf([most], 0n),
+    await statementOf([most, most], -most),
+    await statementOf([most, -most, most], -1n),
+    await statementOf([-most, -most], most),
+  ]
+  for (const folder of schemas) assert.deepEqual(await schemaErrors('camt.053.001.08', documents, folder), [])
+  assert.match(documents[0] ?? '', /<TtlNtries><NbOfNtries>1<\/NbOfNtries><Sum>9999999999999999\.99<\/Sum><TtlNetNtry>/)
+  assert.match(documents[1] ?? '', /<TtlNtries><NbOfNtries>2<\/NbOfNtries><\/TtlNtries>/)
+})
+
+test(
+  'each file of a real bank is read, or refused with the line; what is valid by its schema is read',
+  { skip },
+  async (context) => {
+    const folder = join(samples ?? '', 'iso20022', 'files')
+    const problems = new Map<string, string>()
+    const byName = new Map<string, string[]>()
+    const present = new Set(messagesIn(official ?? ownSchemas))
+    const files = readdirSync(folder)
+    assert.ok(files.length > 100)
+    for (const file of files) {
+      const path = join(folder, file)
+      const name = /xsd:((?:pain|camt)\.\d{3}\.\d{3}\.\d{2})\b/.exec(readFileSync(path, 'latin1'))?.[1] ?? ''
+      if (present.has(name)) byName.set(name, [...(byName.get(name) ?? []), file])
+      try {
+        const read = readerOf((await recognise(createReadStream(path)))?.kind)
+        if (read === undefined) problems.set(file, 'is no message that is known')
+        else await read(createReadStream(path))
+      } catch (error) {
+        assert.ok(error instanceof MessageProblem, `${file}: ${String(error)}`)
+        problems.set(file, `${error.code}, line ${error.line}: ${error.message}`)
+      }
+    }
+    let valid = 0
+    for (const [name, some] of byName) {
+      const errors = await schemaErrors(
+        name,
+        some.map((file) => readFileSync(join(folder, file), 'utf8')),
+        official,
+        'ISO',
+      )
+      const wrong = new Set(errors.flatMap((text) => /-(\d+)\.xml/.exec(text)?.[1] ?? []).map(Number))
+      valid += some.length - wrong.size
+      // Version 1 of the account reports has other elements, and is not read.
+      for (const [index, file] of some.entries())
+        if (!wrong.has(index) && !name.endsWith('.01')) assert.equal(problems.get(file), undefined, file)
+    }
+    context.diagnostic(
+      `${files.length} files: ${files.length - problems.size} are read, ${problems.size} refused; ${valid} are valid by their schema`,
+    )
+    for (const [file, problem] of problems) context.diagnostic(`${file}: ${problem}`)
+  },
+)
