@@ -77,6 +77,13 @@ export function createIsoBooks({ operatorId, clock }: Pick<BankDeps, 'operatorId
       const [entry] = await store.entriesByIds(tx, operatorId, [subject])
       return entry
     },
+    /** Entries that are on a statement. */
+    listed: async (tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+      const rows = ids.length === 0 ? [] : await store.entriesByIds(tx, operatorId, ids)
+      return new Set(rows.flatMap(({ id, statementId }) => (statementId === null ? [] : [id])))
+    },
+    /** Two persons have found out that an entry is one that was announced. False: that one has a statement of its own, or is gone. */
+    merge: async (tx: Tx, entryId: string): Promise<boolean> => store.mergeEntry(tx, operatorId, entryId),
     /** An operator has found out which payment an entry is. */
     match: async (
       tx: Tx,
