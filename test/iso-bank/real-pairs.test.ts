@@ -7,12 +7,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { sql } from '../../service/src/postgres/index.ts'
+import { samplesFolder } from '../support/samples.ts'
 import { createTestService } from '../support/composition.ts'
 import { createBankFolders, createIncomingBank, rulesOf } from '../support/iso-incoming.ts'
 
-const samples = process.env['SAMPLES_DIR']
-const folder = join(samples ?? '', 'iso20022', 'files')
-const skip = samples === undefined || !existsSync(folder) ? 'SAMPLES_DIR does not name the files of real banks' : false
+const folder = join(samplesFolder ?? '', 'iso20022', 'files')
+const skip =
+  samplesFolder === undefined || !existsSync(folder) ? 'SAMPLES_DIR does not name the files of real banks' : false
 
 type File = { readonly name: string; readonly text: string; readonly iban: string; readonly kind: string }
 

@@ -44,7 +44,8 @@ export async function findAnnounced(
 ): Promise<Found> {
   const entries = [...Map.groupBy(unknown, ({ booking: { position } }) => position).values()]
   const wanted = wantedOf(entries)
-  const rows = await store.candidatesOf(tx, of, reading, wanted)
+  const read = isStatement(reading) ? store.announcedUnlisted : store.unannounced
+  const rows = await read(tx, of, reading, wanted)
   const open = new Set(rows.filter(({ id }) => !taken.has(id)))
   const context = { reading, facts: rememberFacts() }
   const { payments, doubts } = matchPayments(context, unknown, open, isSure)
@@ -194,7 +195,8 @@ function judge(reading: store.Reading, own: Facts, row: store.Candidate, facts: 
 
 /** A message of the same kind has reported the row: the references of the bank tell two bookings apart. */
 function repeated(own: Facts, facts: Facts, verdict: Verdict): Verdict {
-  const isOtherBooking = own.references.bank != null && facts.references.bank != null
+  const hasBank = ({ references: { bank = null } }: Facts) => bank !== null
+  const isOtherBooking = hasBank(own) && hasBank(facts)
   if (verdict !== 'strong' || isOtherBooking || own.bookedOn !== facts.bookedOn) return 'other'
   return 'maybe'
 }

@@ -83,7 +83,7 @@ export function createIsoBooks({ operatorId, clock }: Pick<BankDeps, 'operatorId
       return new Set(rows.flatMap(({ id, statementId }) => (statementId === null ? [] : [id])))
     },
     /** Two persons have found out that an entry is one that was announced. False: that one has a statement of its own, or is gone. */
-    merge: async (tx: Tx, entryId: string): Promise<boolean> => store.mergeEntry(tx, operatorId, entryId),
+    merge: (tx: Tx, entryId: string) => merge(tx, operatorId, entryId),
     /** An operator has found out which payment an entry is. */
     match: async (
       tx: Tx,
@@ -100,6 +100,13 @@ export function createIsoBooks({ operatorId, clock }: Pick<BankDeps, 'operatorId
   }
 }
 export type IsoBooks = ReturnType<typeof createIsoBooks>
+
+async function merge(tx: Tx, operatorId: string, entryId: string): Promise<boolean> {
+  if ((await store.mergeEntry(tx, operatorId, entryId)) === 0) return false
+  await store.aliasMerged(tx, operatorId, entryId)
+  await store.deleteMerged(tx, operatorId, entryId)
+  return true
+}
 
 const likeMax = 500
 const matchedByPerson = JSON.stringify({ rule: 'two persons', agreed: ['decision'] })

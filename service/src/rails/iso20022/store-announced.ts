@@ -1,6 +1,6 @@
 /** All SQL of entries that several messages report, each in its own words. */
 import type { Minor } from '../../kernel/index.ts'
-import { columnOf, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import { insertBy, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { AccountKey, KnownEntry, Seen } from './store-entries.ts'
 
 /** The message that is being read. */
@@ -31,29 +31,46 @@ export type Wanted = {
 /** What `announced` may be of an entry that no message of the same kind has reported. */
 const kindsWithout = (bit: number): readonly number[] => [0, 1, 2, 3].filter((kinds) => (kinds & bit) === 0)
 
-/** Entries of these amounts that other messages have reported. */
-export function candidatesOf(tx: Tx, of: AccountKey, reading: Reading, wanted: Wanted): Promise<readonly Candidate[]> {
-  const { amounts, endToEndIds, from, to } = wanted
-  const kinds = kindsWithout(reading.announced)
-  const columns = sql`entry.id, entry.entry_key, entry.booking, entry.amount, entry.booked_on::text as booked_on, entry.kind,
-      entry.payments, entry.message_id, entry.statement_id, entry.announced, entry.refs, entry.counterparty, entry.remittance,
-      entry.is_reversal, false as is_alias, message.message_id as message_name, entry.position`
-  const ofAccount = sql`from rails.iso_entries entry join rails.iso_messages message on message.id = entry.message_id
-      where entry.partner_id = ${of.operatorId} and entry.connector = ${of.connector} and entry.account = ${of.account}
-        and entry.currency = ${of.currency} and entry.amount = any(${[...amounts]}::bigint[])
-        and entry.booked_on between ${from}::date and ${to}::date and entry.message_id <> ${reading.id}`
-  // An entry of the version before does not say which messages announced it.
-  const unlisted = sql`select ${columns}, false as is_repeated ${ofAccount} and entry.statement_id is null
-        and entry.announced = any(${kinds}::smallint[])
-        and (entry.announced <> 0 or message.kind <> ${reading.kind})`
-  if (reading.kind === 'camt.053') return tx.rows(unprepared(sql`/* rails.candidatesOfStatement */ ${unlisted}`))
+const candidateColumns = sql`entry.id, entry.entry_key, entry.booking, entry.amount, entry.booked_on::text as booked_on, entry.kind,
+  entry.payments, entry.message_id, entry.statement_id, entry.announced, entry.refs, entry.counterparty, entry.remittance,
+  entry.is_reversal, false as is_alias, message.message_id as message_name, entry.position`
+
+const wantedEntries = (of: AccountKey, { id }: Reading, { amounts, from, to }: Wanted) => sql`rails.iso_entries entry
+  join rails.iso_messages message on message.id = entry.message_id
+  where entry.partner_id = ${of.operatorId} and entry.connector = ${of.connector} and entry.account = ${of.account}
+    and entry.currency = ${of.currency} and entry.amount = any(${[...amounts]}::bigint[])
+    and entry.booked_on between ${from}::date and ${to}::date and entry.message_id <> ${id}`
+
+/** Entries of these amounts that were announced and are on no statement. */
+export function announcedUnlisted(
+  tx: Tx,
+  of: AccountKey,
+  reading: Reading,
+  wanted: Wanted,
+): Promise<readonly Candidate[]> {
   return tx.rows(
-    unprepared(sql`/* rails.candidatesOfAnnouncement */ ${unlisted}
-      union all
-      select ${columns}, false ${ofAccount} and entry.statement_id is not null and entry.announced = any(${kinds}::smallint[])
-      union all
-      select ${columns}, true ${ofAccount} and entry.announced & ${reading.announced}::smallint <> 0
-        and entry.end_to_end_id = any(${[...endToEndIds]}::text[])`),
+    unprepared(sql`/* rails.announcedUnlisted */
+    select ${candidateColumns}, false as is_repeated from ${wantedEntries(of, reading, wanted)} and entry.statement_id is null`),
+  )
+}
+
+/**
+ * Entries of these amounts that no message of this kind has reported; and those with the same end-to-end id that one has. An entry of the
+ * version before does not say which messages announced it.
+ */
+export function unannounced(tx: Tx, of: AccountKey, reading: Reading, wanted: Wanted): Promise<readonly Candidate[]> {
+  const kinds = kindsWithout(reading.announced)
+  const entries = wantedEntries(of, reading, wanted)
+  return tx.rows(
+    unprepared(sql`/* rails.unannounced */
+    select ${candidateColumns}, false as is_repeated from ${entries} and entry.statement_id is null
+      and entry.announced = any(${kinds}::smallint[]) and (entry.announced <> 0 or message.kind <> ${reading.kind})
+    union all
+    select ${candidateColumns}, false from ${entries} and entry.statement_id is not null
+      and entry.announced = any(${kinds}::smallint[])
+    union all
+    select ${candidateColumns}, true from ${entries} and entry.announced & ${reading.announced}::smallint <> 0
+      and entry.end_to_end_id = any(${[...wanted.endToEndIds]}::text[])`),
   )
 }
 
@@ -93,16 +110,19 @@ export function groupsOf(
 
 export type Alias = { readonly entryKey: string; readonly entryId: string }
 
+const newAliases = insertBy<AliasRow>(
+  { partnerId: 'uuid', connector: 'text', account: 'text', currency: 'text', entryKey: 'text', entryId: 'uuid' },
+  [['partnerId', 'connector', 'account', 'currency']],
+)
+type AliasRow = Alias & Pick<AccountKey, 'connector' | 'account' | 'currency'> & { readonly partnerId: string }
+
 /** The message names known entries by these keys. */
 export function insertAliases(tx: Tx, of: AccountKey, aliases: readonly Alias[]): void {
-  const column = columnOf(aliases)
-  tx.later(
-    unprepared(sql`/* rails.insertAliases */
+  const { operatorId: partnerId, connector, account, currency } = of
+  const rows = aliases.map((alias) => ({ ...alias, partnerId, connector, account, currency }))
+  tx.later(sql`/* rails.insertAliases */
     insert into rails.iso_entry_aliases (partner_id, connector, account, currency, entry_key, entry_id)
-    select ${of.operatorId}::uuid, ${of.connector}, ${of.account}, ${of.currency}, given.entry_key, given.entry_id
-    from unnest(${column('entryKey')}::text[], ${column('entryId')}::uuid[]) as given (entry_key, entry_id)
-    on conflict (partner_id, connector, account, currency, entry_key) do nothing`),
-  )
+    ${newAliases(tx, rows)} on conflict (partner_id, connector, account, currency, entry_key) do nothing`)
 }
 
 export type Absent = {

@@ -25,7 +25,7 @@ type Dice = ReturnType<typeof createDice>
 const orders = ['announced', 'late', 'interim', 'unannounced', 'absent'] as const
 type Order = (typeof orders)[number]
 
-export type Twin = {
+export type Pair = {
   readonly number: number
   /** When the payer's money came. */
   readonly day: string
@@ -44,7 +44,7 @@ export type Twin = {
 }
 type Told = { readonly detail: EntryDetail; readonly bankReference?: string }
 
-export type TwinOptions = {
+export type PairOptions = {
   readonly count: number
   readonly seed: number
   readonly ibans: readonly string[]
@@ -83,12 +83,12 @@ const others = (name: string, dice: Dice) =>
     withoutAccents(name).toUpperCase().slice(0, 35),
   ])
 
-export function makeTwins({ count, seed, ibans, days }: TwinOptions): readonly Twin[] {
+export function makePairs({ count, seed, ibans, days }: PairOptions): readonly Pair[] {
   const dice = createDice(seed)
-  const twins: Twin[] = []
-  while (twins.length < count) {
+  const pairs: Pair[] = []
+  while (pairs.length < count) {
     const size = dice.chance(0.03) ? 2 + dice.below(4) : 1
-    const batch = size > 1 ? `B${seed}-${twins.length}` : null
+    const batch = size > 1 ? `B${seed}-${pairs.length}` : null
     const shared = {
       day: dice.pick(days),
       isCredit: batch !== null || dice.chance(0.93),
@@ -96,18 +96,18 @@ export function makeTwins({ count, seed, ibans, days }: TwinOptions): readonly T
     }
     const listed = listedOn(shared.day, dice)
     for (let index = 0; index < size; index += 1) {
-      const before = twins.at(-1)
+      const before = pairs.at(-1)
       const isAgain = batch === null && before?.batch === null && dice.chance(0.1)
-      const number = twins.length
+      const number = pairs.length
       // The same payer pays the same amount again, on the same day.
       if (isAgain && dice.chance(0.5))
-        twins.push({
+        pairs.push({
           ...before,
           number,
           order: before.order === 'announced' ? dice.pick(['announced', 'unannounced']) : before.order,
         })
       else if (isAgain)
-        twins.push({
+        pairs.push({
           ...tell(dice, { ...before, number }, before),
           ...shared,
           alike: before.alike,
@@ -116,14 +116,14 @@ export function makeTwins({ count, seed, ibans, days }: TwinOptions): readonly T
           listedOn: before.listedOn,
         })
       else
-        twins.push({
+        pairs.push({
           ...tell(dice, { number, minor: minorOf(dice, number), batch, iban: dice.pick(ibans) }),
           ...shared,
           listedOn: listed,
         })
     }
   }
-  return twins
+  return pairs
 }
 
 const minorOf = (dice: Dice, number: number): bigint =>
@@ -142,8 +142,8 @@ type Facts = { readonly number: number; readonly minor: bigint; readonly batch: 
 function tell(
   dice: Dice,
   { number, minor, batch, iban }: Facts,
-  before?: Twin,
-): Omit<Twin, 'day' | 'listedOn' | 'isCredit' | 'order'> {
+  before?: Pair,
+): Omit<Pair, 'day' | 'listedOn' | 'isCredit' | 'order'> {
   const id = `${number}`.padStart(8, '0')
   const payer = before?.announced.detail ?? {
     debtor: { name: `${dice.pick(names)} ${number % 97}` },
@@ -215,11 +215,11 @@ function retold(dice: Dice, detail: EntryDetail): EntryDetail {
   }
 }
 
-const isSum = ({ batch }: Twin) => batch !== null
+const isSum = ({ batch }: Pair) => batch !== null
 
 /** One booking. Below zero its money left. */
 export function toEntry(
-  { isCredit }: Pick<Twin, 'isCredit'>,
+  { isCredit }: Pick<Pair, 'isCredit'>,
   day: string,
   told: readonly Told[],
   bankReference: string | undefined,
@@ -250,29 +250,29 @@ const debited = ({ debtor, debtorAccount, creditorAccount: _none, ...rest }: Ent
 })
 
 const entriesOf = (
-  twins: readonly Twin[],
+  pairs: readonly Pair[],
   name: 'announced' | 'listed',
-  day: (twin: Twin) => string,
+  day: (pair: Pair) => string,
 ): readonly BankEntry[] => [
-  ...twins
-    .filter((twin) => !isSum(twin))
-    .map((twin) => toEntry(twin, day(twin), [twin[name]], twin[name].bankReference)),
-  ...[...Map.groupBy(twins.filter(isSum), ({ batch }) => batch).values()].flatMap((batch) => {
+  ...pairs
+    .filter((pair) => !isSum(pair))
+    .map((pair) => toEntry(pair, day(pair), [pair[name]], pair[name].bankReference)),
+  ...[...Map.groupBy(pairs.filter(isSum), ({ batch }) => batch).values()].flatMap((batch) => {
     const [first] = batch
     return first === undefined ? [] : [batchEntry(first, batch, name, day(first))]
   }),
 ]
 
 /** The statement has a batch as a sum, with the number of its payments. */
-function batchEntry(first: Twin, batch: readonly Twin[], name: 'announced' | 'listed', day: string): BankEntry {
+function batchEntry(first: Pair, batch: readonly Pair[], name: 'announced' | 'listed', day: string): BankEntry {
   const entry = toEntry(
     first,
     day,
-    batch.map((twin) => twin[name]),
+    batch.map((pair) => pair[name]),
     first[name].bankReference,
   )
   return name === 'announced' ? entry : { ...entry, details: [], batches: [{ count: batch.length }] }
 }
 
-export const announcement = (twins: readonly Twin[]) => entriesOf(twins, 'announced', ({ day }) => day)
-export const listing = (twins: readonly Twin[]) => entriesOf(twins, 'listed', ({ listedOn: day }) => day)
+export const announcement = (pairs: readonly Pair[]) => entriesOf(pairs, 'announced', ({ day }) => day)
+export const listing = (pairs: readonly Pair[]) => entriesOf(pairs, 'listed', ({ listedOn: day }) => day)

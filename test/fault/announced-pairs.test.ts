@@ -1,15 +1,15 @@
 /**
  * A bank announces payments and lists them on statements, in other words: no payment is credited twice, and none is lost. Each is credited
- * once or stands in suspense with a case. `npm run test:faults -- twins` makes 10,000 pairs; TWINS_SEED repeats a run.
+ * once or stands in suspense with a case. `npm run test:faults -- pairs` makes 10,000 pairs; MODEL_SEED repeats a run.
  */
 import assert from 'node:assert/strict'
-import { randomInt } from 'node:crypto'
 import { test, type TestContext } from 'node:test'
 import { sql } from '../../service/src/postgres/index.ts'
 import { createTestService, addPartner, balanceOf } from '../support/composition.ts'
 import { casesOf, createBankFolders, createIncomingBank, ownIban, reportXml } from '../support/iso-incoming.ts'
+import { drawing } from '../support/drawing.ts'
 import { scaled } from '../support/faults.ts'
-import { announcement, createDice, listing, makeTwins, type Twin } from '../support/twins.ts'
+import { announcement, createDice, listing, makePairs, type Pair } from '../support/announced-pairs.ts'
 
 const days = Array.from({ length: 14 }, (_none, index) =>
   Temporal.PlainDate.from('2026-01-05').add({ days: index }).toString(),
@@ -26,8 +26,7 @@ type Row = {
 }
 
 async function run(t: TestContext, count: number) {
-  const seed = process.env['TWINS_SEED'] === undefined ? randomInt(2 ** 31) : Number(process.env['TWINS_SEED'])
-  t.diagnostic(`TWINS_SEED=${seed}`)
+  const { seed, numRuns } = drawing(t, count)
   const service = await createTestService({ chooseConnector: () => 'iso20022' })
   const folders = await createBankFolders()
   t.after(async () => {
@@ -39,12 +38,12 @@ async function run(t: TestContext, count: number) {
   for (let index = 0; index < 8; index += 1)
     ibans.push((await service.accounts.create(partner.partnerId, partner.customer.id)).ibans[0].iban)
   const bank = createIncomingBank(service, folders)
-  const twins = makeTwins({ count, seed, ibans, days })
+  const pairs = makePairs({ count: numRuns, seed, ibans, days })
   const dice = createDice(seed + 1)
   let balance = 0n
   let files = 0
   const put = async (text: string) => folders.put(`${`${(files += 1)}`.padStart(5, '0')}.xml`, text)
-  const announce = async (kind: 'camt.052' | 'camt.054', list: readonly Twin[]) => {
+  const announce = async (kind: 'camt.052' | 'camt.054', list: readonly Pair[]) => {
     if (list.length === 0) return
     const entries = announcement(list)
     await put(reportXml(entries, { kind }))
@@ -52,7 +51,7 @@ async function run(t: TestContext, count: number) {
     if (dice.chance(0.2)) await put(reportXml(entries, { kind }))
   }
   for (const day of statementDays) {
-    const ofDay = twins.filter((twin) => twin.day === day)
+    const ofDay = pairs.filter((pair) => pair.day === day)
     await announce(
       'camt.052',
       ofDay.filter(({ order }) => order === 'interim'),
@@ -61,7 +60,7 @@ async function run(t: TestContext, count: number) {
       'camt.054',
       ofDay.filter(({ order }) => order !== 'late' && order !== 'unannounced'),
     )
-    const listed = twins.filter(({ listedOn, order }) => listedOn === day && order !== 'absent')
+    const listed = pairs.filter(({ listedOn, order }) => listedOn === day && order !== 'absent')
     const entries = listing(listed).toSorted(() => (dice.chance(0.5) ? 1 : -1))
     const opening = balance
     for (const { amount, isCredit } of entries) balance += (isCredit ? 1n : -1n) * (amount.minor ?? 0n)
@@ -78,28 +77,28 @@ async function run(t: TestContext, count: number) {
     select kind, amount, (refs::json)->>'information' as said, subject_id is not null as is_doubt,
       statement_id is not null as is_listed
     from rails.iso_entries`)
-  return { service, partner, twins, rows }
+  return { service, partner, pairs, rows }
 }
 
-test('twins are credited once, or are cases', async (t) => {
-  const { service, partner, twins, rows } = await run(t, scaled(400, 10_000))
-  const byTwin = Map.groupBy(rows, ({ said }) => numberIn(said))
+test('pairs are credited once, or are cases', async (t) => {
+  const { service, partner, pairs, rows } = await run(t, scaled(400, 10_000))
+  const byPair = Map.groupBy(rows, ({ said }) => numberIn(said))
   let [strong, strongCases, weak, weakCases] = [0, 0, 0, 0]
-  for (const alike of Map.groupBy(twins, (twin) => twin.alike).values()) {
+  for (const alike of Map.groupBy(pairs, (pair) => pair.alike).values()) {
     const own = [...new Set(alike.map(({ announced: { detail } }) => numberIn(detail.information)))].flatMap(
-      (number) => byTwin.get(number) ?? [],
+      (number) => byPair.get(number) ?? [],
     )
     const counted = own.filter(({ isDoubt }) => !isDoubt)
-    const [twin] = alike
-    const told = `${JSON.stringify({ twin, orders: alike.map(({ order }) => order) }, exact)} is ${JSON.stringify(own, exact)}`
+    const [pair] = alike
+    const told = `${JSON.stringify({ pair, orders: alike.map(({ order }) => order) }, exact)} is ${JSON.stringify(own, exact)}`
     assert.ok(counted.length <= alike.length, `counts twice: ${told}`)
     // What was announced and is on no statement may be another one of them.
     assert.ok(own.length >= alike.filter(({ order }) => order !== 'absent').length, `lost: ${told}`)
     const cases = own.length - counted.length
-    if (twin?.isStrong) [strong, strongCases] = [strong + alike.length, strongCases + cases]
+    if (pair?.isStrong) [strong, strongCases] = [strong + alike.length, strongCases + cases]
     else [weak, weakCases] = [weak + alike.length, weakCases + cases]
   }
-  const sums = byTwin.get('sum') ?? []
+  const sums = byPair.get('sum') ?? []
   assert.deepEqual(sums, [], 'a sum stands beside its payments')
   const credited = rows.filter(({ kind }) => kind === 'credit').reduce((sum, { amount }) => sum + amount, 0n)
   assert.equal((await balanceOf(service, partner.partnerId)).posted, credited)
