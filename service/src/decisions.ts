@@ -76,6 +76,10 @@ function createEffects({ access, payouts, deposits }: Deps, books: IsoBooks): Om
       kind === 'sanctions_hold' && (await deposits.isInScreening(tx, partnerId, id))
         ? 'The money waits for a decision about a name: decide the hit (screening hits).'
         : undefined,
+    announced: async (tx, { subject }) => {
+      if (!isUuid(subject) || !(await books.merge(tx, subject)))
+        throw refuse('The case names no announced entry that is without a statement: see the text of the case.')
+    },
     payout: async (tx, { case: found, partnerId, money, report: { details } }, payoutId) => {
       const { connector, id } = found
       const amount = money.amount < 0n ? -money.amount : money.amount

@@ -136,6 +136,9 @@ const entry = record<BankEntry>(
       }).filter(hasAny),
       { maxLength: 2 },
     ),
+    detailsIn: record<NonNullable<BankEntry['detailsIn']>>({ messageName: reference(), messageId: reference() }).filter(
+      hasAny,
+    ),
     details: fc.array(detail, { maxLength: 2 }),
     information: text(500),
   },

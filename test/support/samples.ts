@@ -1,2 +1,2 @@
-/** The folder of files of others, which are no part of the repository. Undefined: it is not here, and tests of them say that they are skipped. */
-export const samplesFolder = process.env['SAMPLES_DIR']
+/** The folder of files of real banks and authorities, which are not in the repository. Undefined: not here. */
+export const { SAMPLES_DIR: samplesFolder } = process.env

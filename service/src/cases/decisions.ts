@@ -43,6 +43,8 @@ export type CaseEffects = {
   readonly deposit: (tx: Tx, moving: Moving, customerId: string | undefined) => Promise<void>
   /** A partner gets the money, whatever it was for. Refuses: not_found. */
   readonly credit: (tx: Tx, moving: Moving) => Promise<void>
+  /** The entry of the case is one that counts already. Refuses: validation_failed. */
+  readonly announced: (tx: Tx, row: store.CaseRow) => Promise<void>
   /** Why no one decides about the case now. Undefined: persons may. */
   readonly notNow: (tx: Tx, row: store.CaseRow) => Promise<string | undefined>
   /** The money goes back to who sent it. */
@@ -239,6 +241,7 @@ async function carryOut(
   if (action === 'fees' || action === 'write-off')
     return ledger.enter(tx, entryOfCase(row, currency, feesTransfer(amount)))
   await ledger.enter(tx, entryOfCase(row, currency, reversingTransfer(row.connector, amount)))
+  if (action === 'announced') return effects.announced(tx, row)
   const moving = { case: row, partnerId: toPartnerId, money, report: reportOf(row) }
   if (action === 'credit') await effects.credit(tx, moving)
   else if (action === 'match' && payoutId !== undefined) await effects.payout(tx, moving, payoutId)

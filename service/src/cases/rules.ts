@@ -26,6 +26,7 @@ export type CaseKind =
   | 'payment_missing'
   | 'foreign_currency'
   | 'entry_unclear'
+  | 'announced_missing'
   | 'unexplained'
   | 'sanctions_hold'
   | 'account_blocked'
@@ -33,9 +34,9 @@ export type CaseKind =
 /**
  * `match`: the money is that of a payout, or of the owner of an account. `credit`: a partner gets it. `fees`: charges of the bank,
  * which the operator bears. `return`: an instruction sends it back to who paid it. `reverse`: it went back the way it came, outside
- * this service. `write-off`: the operator keeps the gain or bears the loss. `note`: there is no money.
+ * this service. `announced`: the entry is one that another message has reported and that counts already. `write-off`: the operator keeps the gain or bears the loss. `note`: there is no money.
  */
-export const caseActions = ['match', 'credit', 'fees', 'return', 'reverse', 'write-off', 'note'] as const
+export const caseActions = ['match', 'credit', 'fees', 'return', 'reverse', 'announced', 'write-off', 'note'] as const
 export type CaseAction = (typeof caseActions)[number]
 
 export const resolutions = {
@@ -44,6 +45,7 @@ export const resolutions = {
   fees: 'booked_to_fees',
   return: 'returned',
   reverse: 'reversed',
+  announced: 'announced',
   'write-off': 'written_off',
   note: 'noted',
 } as const satisfies Readonly<Record<CaseAction, string>>
@@ -82,7 +84,7 @@ export function misfitOf(
   { customerId, payoutId }: Named,
 ): string | undefined {
   if (booked === null) return action === 'note' ? undefined : 'The case has no money: use note.'
-  if (action === 'note') return 'The case has money: use match, credit, fees, return, reverse or write-off.'
+  if (action === 'note') return 'The case has money: use match, credit, fees, return, reverse, announced or write-off.'
   if (payoutId !== undefined && action !== 'match') return 'Only match names a payout.'
   if (customerId !== undefined && action !== 'match') return 'Only match names a customer.'
   if (customerId !== undefined && payoutId !== undefined) return 'Name a payout or a customer.'
@@ -92,7 +94,7 @@ export function misfitOf(
   }
   if (action === 'match' && payoutId === undefined) return 'The money of the case left: name the payout that it paid.'
   if (action === 'credit' || action === 'return')
-    return 'The money of the case left: use match, fees or write-off, or reverse when it is back.'
+    return 'The money of the case left: use match, fees, announced or write-off, or reverse when it is back.'
   return undefined
 }
 

@@ -105,6 +105,8 @@ export type BankEntry = {
   /** What the entry sums up, where the bank says so; several, if it sums up several batches. */
   readonly batches: readonly EntryBatch[]
   readonly details: readonly EntryDetail[]
+  /** AddtlInfInd: the message that has the details of this entry. */
+  readonly detailsIn?: { readonly messageName?: string; readonly messageId?: string }
   readonly information?: string
 }
 

@@ -156,7 +156,7 @@ export type DebitReason = 'bank_fee' | 'doubled' | 'unknown_debit'
  * message id with other contents. `statement_gap`, `statement_overlap`: the numbers or balances of statements do not join.
  * `sum_differs`: control sums, counts or balances of a message do not fit its entries. `payment_missing`: the bank says nothing
  * about an instruction for too long. `foreign_currency`: an entry in a currency that is not carried. `entry_unclear`: an entry that
- * cannot be taken apart.
+ * cannot be taken apart. `announced_missing`: an entry was announced, and the statement of its day does not have it.
  */
 export type Oddity =
   | 'file_unreadable'
@@ -168,6 +168,7 @@ export type Oddity =
   | 'payment_missing'
   | 'foreign_currency'
   | 'entry_unclear'
+  | 'announced_missing'
 
 /** What a connector's bank takes. The settlement worker keeps to it. */
 export type ConnectorLimits = {

@@ -7,7 +7,7 @@ import type { Look } from './look.ts'
 
 type GoneDeps = {
   readonly db: Database
-  readonly books: Pick<IsoBooks, 'instructions'>
+  readonly books: Pick<IsoBooks, 'instructions' | 'listed'>
   readonly cases: Pick<Cases, 'openOfKind'>
   readonly decisions: Pick<Decisions, 'resolveGone'>
 }
@@ -47,5 +47,14 @@ export const createGone =
     await resolve(
       silent.filter(({ subject }) => told.has(subject)),
       'The bank has said what became of the payment.',
+    )
+    const absent = await cases.openOfKind(db, connector, 'announced_missing', casesPerLookMax)
+    const listed = await books.listed(
+      db,
+      absent.map(({ subject }) => subject),
+    )
+    await resolve(
+      absent.filter(({ subject }) => listed.has(subject)),
+      'A later statement has the entry.',
     )
   }

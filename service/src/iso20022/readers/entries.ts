@@ -180,6 +180,7 @@ export function entryOf(node: Node, details: readonly EntryDetail[]): BankEntry 
   const direction = isCredit(node)
   if (direction === undefined) refuseAt(node, 'Ntry has no CdtDbtInd')
   const further = texts(node, 'AddtlNtryInf')
+  const detailsIn = one(node, 'AddtlInfInd')
   return given<BankEntry>({
     reference: token(node, 'NtryRef'),
     amount: sum,
@@ -192,6 +193,8 @@ export function entryOf(node: Node, details: readonly EntryDetail[]): BankEntry 
     codes: codesOf(one(node, 'BkTxCd')),
     ...chargesOf(node),
     amounts: amountsOf(one(node, 'AmtDtls')),
+    detailsIn:
+      detailsIn && anyGiven({ messageName: token(detailsIn, 'MsgNmId'), messageId: token(detailsIn, 'MsgId') }),
     batches: all(node, 'NtryDtls').flatMap((group) => {
       const batch = at(group, 'Btch')
       return (batch && batchOf(batch)) ?? []

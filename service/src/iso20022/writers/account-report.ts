@@ -219,6 +219,10 @@ const entryXml = (entry: BankEntry): string =>
       dateXml('ValDt', entry.valueDate) +
       optional('AcctSvcrRef', entry.bankReference) +
       element('BkTxCd', codesContent(entry.codes)) +
+      wrapped(
+        'AddtlInfInd',
+        optional('MsgNmId', entry.detailsIn?.messageName) + optional('MsgId', entry.detailsIn?.messageId),
+      ) +
       amountsXml(entry.amounts) +
       chargesXml(entry) +
       detailsXml(entry) +

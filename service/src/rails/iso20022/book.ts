@@ -4,50 +4,57 @@ import type { Tx } from '../../postgres/index.ts'
 import type { BankDeps } from './deps.ts'
 import type { Oddity } from '../port.ts'
 import { known, type Fresh, type Known } from './known.ts'
-import { type Match, matchUnit, moneyOf } from './match.ts'
+import { doubted, type Match, matchUnit, moneyOf } from './match.ts'
 import { oddity, type Report, writeReports } from './reports.ts'
 import { byShard } from './shards.ts'
 import { matchText, scoreByLooks, type Scored, surestFirst } from './scores.ts'
+import type { Reading } from './store-announced.ts'
 import * as entries from './store-entries.ts'
 import * as words from './store-words.ts'
 import type { Booking } from './units.ts'
 import { readWorld, type World } from './world.ts'
 
 export type BookingPage = {
-  readonly messageId: string
+  readonly reading: Reading
+  /** The first reading of a message decides what is certain only. */
+  readonly isSure: boolean
   readonly bookings: readonly Booking[]
 }
 
 const candidatesReadMax = 5000
 const candidatesToldMax = 5
 
-export async function bookPage(deps: BankDeps, tx: Tx, page: BookingPage): Promise<void> {
+/** Answers how many bookings are left for the second reading. */
+export async function bookPage(deps: BankDeps, tx: Tx, page: BookingPage): Promise<number> {
   const accounts = Map.groupBy(page.bookings, ({ unit: { account } }) => `${account.iban} ${account.currency}`)
-  for (const bookings of accounts.values()) await bookAccount(deps, tx, { ...page, bookings })
+  let deferred = 0
+  for (const bookings of accounts.values()) deferred += await bookAccount(deps, tx, { ...page, bookings })
+  return deferred
 }
 
-async function bookAccount(deps: BankDeps, tx: Tx, { messageId, bookings }: BookingPage): Promise<void> {
+async function bookAccount(deps: BankDeps, tx: Tx, { bookings, ...page }: BookingPage): Promise<number> {
   const { rules, operatorId, clock } = deps
   const [first] = bookings
-  if (first === undefined) return
+  if (first === undefined) return 0
   const { iban: account, currency } = first.unit.account
   const of = { operatorId, connector: rules.id, account, currency }
   const now = clock.now()
-  const { fresh, reports: found, corrections } = await known(tx, of, messageId, bookings)
+  const { fresh, deferred, reports: found, corrections } = await known(tx, of, page, bookings)
   const units = fresh.map(({ booking: { unit } }) => unit)
   const world = await readWorld(tx, of, units)
   const context = { world, connector: of.connector, operatorId, now }
   const made = fresh.map((one): Made => {
     const entryId = one.waiting?.id ?? newId()
-    return { ...one, entryId, match: matchUnit(context, { unit: one.booking.unit, entryId }) }
+    const placed = { unit: one.booking.unit, entryId }
+    return { ...one, entryId, match: doubted(context, placed, matchUnit(context, placed), one.doubt) }
   })
   const matched = await withCandidates(tx, of.connector, made)
   const untied = await tie(tx, matched)
-  writeEntries(tx, of, messageId, matched, untied, now)
+  writeEntries(tx, of, page.reading, matched, untied, now)
   if (corrections.length > 0)
     entries.insertEntries(
       tx,
-      corrections.map((row) => toCorrection(row, of, messageId, now)),
+      corrections.map((row) => toCorrection(row, of, page.reading, now)),
     )
   writeWords(tx, world, matched, now)
   const reports = [
@@ -56,6 +63,7 @@ async function bookAccount(deps: BankDeps, tx: Tx, { messageId, bookings }: Book
     ...matched.flatMap(({ match }) => match.reports),
   ]
   if (reports.length > 0) writeReports(tx, of.connector, reports, now)
+  return deferred
 }
 
 type Made = Fresh & { readonly entryId: string; readonly match: Match }
@@ -111,12 +119,12 @@ async function tie(tx: Tx, made: readonly Made[]): Promise<ReadonlySet<string>> 
 function writeEntries(
   tx: Tx,
   of: entries.AccountKey,
-  messageId: string,
+  reading: Reading,
   made: readonly Made[],
   applied: ReadonlySet<string>,
   now: Date,
 ): void {
-  const rows = made.map((one) => ({ one, row: toEntry(one, of, messageId, applied.has(one.entryId), now) }))
+  const rows = made.map((one) => ({ one, row: toEntry(one, of, reading, applied.has(one.entryId), now) }))
   const replaced = rows.filter(({ one }) => one.waiting !== undefined).map(({ row }) => row)
   const inserted = rows.filter(({ one }) => one.waiting === undefined).map(({ row }) => row)
   if (replaced.length > 0) entries.replaceWaiting(tx, of.operatorId, replaced)
@@ -126,7 +134,7 @@ function writeEntries(
 function toEntry(
   { booking: { unit, key, position }, statementId, entryId, match }: Made,
   { operatorId, connector, account, currency }: entries.AccountKey,
-  messageId: string,
+  reading: Reading,
   isApplied: boolean,
   now: Date,
 ): entries.NewEntry {
@@ -141,7 +149,7 @@ function toEntry(
     amount: unit.amount,
     bookedOn: unit.bookedOn,
     valueOn: unit.valueOn,
-    messageId,
+    messageId: reading.id,
     statementId,
     position,
     isReversal: unit.isReversal,
@@ -161,6 +169,7 @@ function toEntry(
     appliedAt: isApplied ? now : null,
     booking: unit.booking,
     endToEndId: unit.amount > 0n ? references.endToEnd : null,
+    announced: reading.announced,
   }
 }
 
@@ -168,7 +177,7 @@ function toEntry(
 function toCorrection(
   { booking, statementId, more, report }: Known['corrections'][number],
   of: entries.AccountKey,
-  messageId: string,
+  reading: Reading,
   now: Date,
 ): entries.NewEntry {
   const match = {
@@ -178,7 +187,7 @@ function toCorrection(
     matchedBy: matchText(['bankReference'], ['amount']),
   } as const
   const made = { booking, statementId, entryId: report.id, match: { ...match, reports: [] } }
-  return { ...toEntry(made, of, messageId, false, now), amount: more, endToEndId: null }
+  return { ...toEntry(made, of, reading, false, now), amount: more, endToEndId: null }
 }
 
 function writeWords(tx: Tx, world: World, made: readonly Made[], now: Date): void {

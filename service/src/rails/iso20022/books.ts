@@ -77,6 +77,13 @@ export function createIsoBooks({ operatorId, clock }: Pick<BankDeps, 'operatorId
       const [entry] = await store.entriesByIds(tx, operatorId, [subject])
       return entry
     },
+    /** Entries that are on a statement. */
+    listed: async (tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+      const rows = ids.length === 0 ? [] : await store.entriesByIds(tx, operatorId, ids)
+      return new Set(rows.flatMap(({ id, statementId }) => (statementId === null ? [] : [id])))
+    },
+    /** Two persons have found out that an entry is one that was announced. False: that one has a statement of its own, or is gone. */
+    merge: (tx: Tx, entryId: string) => merge(tx, operatorId, entryId),
     /** An operator has found out which payment an entry is. */
     match: async (
       tx: Tx,
@@ -93,6 +100,13 @@ export function createIsoBooks({ operatorId, clock }: Pick<BankDeps, 'operatorId
   }
 }
 export type IsoBooks = ReturnType<typeof createIsoBooks>
+
+async function merge(tx: Tx, operatorId: string, entryId: string): Promise<boolean> {
+  if ((await store.mergeEntry(tx, operatorId, entryId)) === 0) return false
+  await store.aliasMerged(tx, operatorId, entryId)
+  await store.deleteMerged(tx, operatorId, entryId)
+  return true
+}
 
 const likeMax = 500
 const matchedByPerson = JSON.stringify({ rule: 'two persons', agreed: ['decision'] })

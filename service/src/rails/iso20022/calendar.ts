@@ -45,6 +45,14 @@ export function nextWindow(at: Date, { timeZone, opensAt, cutOffAt, closedDays }
   }
 }
 
+/** The last day whose statement is the one of `day` or an earlier one: a bank lists what came while it was closed on its next day. */
+export function lastListedOn(day: string, { closedDays }: Pick<Calendar, 'closedDays'>): string {
+  const isOpen = (one: Temporal.PlainDate) => isTargetDay(one) && !closedDays.has(one.toString())
+  let listed = Temporal.PlainDate.from(day)
+  for (let days = 0; !isOpen(listed) && days < closedDaysMax; days += 1) listed = listed.subtract({ days: 1 })
+  return listed.toString()
+}
+
 /** When a payment may be in a file for the bank. */
 export function dueAtOf(scheme: Scheme, at: Date, calendar: Calendar): Date {
   if (scheme === 'Instant') return at

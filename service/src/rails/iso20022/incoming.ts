@@ -3,6 +3,7 @@
  * (docs/decisions/0044-a-bank-by-files.md).
  */
 import { Unreachable } from '../../api/index.ts'
+import { tellAbsent } from './absent.ts'
 import { createContinuity } from './continuity.ts'
 import type { BankDeps, RemoteFile } from './deps.ts'
 import { createLeases, type Lease, LeaseLost } from './lease.ts'
@@ -69,7 +70,10 @@ export function createIncoming(deps: BankDeps): Incoming {
     isFirst = false
     const taken = await takeAll(lease)
     isUnchecked ||= taken > 0
-    if (isUnchecked) await continuity(lease)
+    if (isUnchecked) {
+      await continuity(lease)
+      await tellAbsent(deps, lease)
+    }
     isUnchecked = false
     return taken + (await overdue(lease))
   }

@@ -2,22 +2,28 @@
  * Which bookings of a page are known already, from this message or another one. A booking may be reported several times: announced,
  * on the statement, as a sum in one message and by its payments in another.
  */
-import { amountText, newId } from '../../kernel/index.ts'
+import { amountText, derivedTimeId, newId, nilId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import { findAnnounced, rowFacts, type Unknown } from './announced.ts'
 import { debtorOf } from './counterparty.ts'
+import { compare, factsOf } from './evidence.ts'
 import { oddity, type Report } from './reports.ts'
 import { absolute } from './scores.ts'
+import { type Alias, type Group, insertAliases, type Reading } from './store-announced.ts'
 import * as entries from './store-entries.ts'
 import type { Booking } from './units.ts'
 
-/** A booking that is written now. `waiting`: it takes the place of the sum that waited for it. */
+/** A booking that is written now. `waiting`: it takes the place of the sum that waited for it. `doubt`: it may be this entry. */
 export type Fresh = {
   readonly booking: Booking
   readonly statementId: string | null
   readonly waiting?: entries.KnownEntry
+  readonly doubt?: entries.KnownEntry
 }
 export type Known = {
   readonly fresh: readonly Fresh[]
+  /** Bookings that a second reading decides: a later page may have the payment that an announced entry is. */
+  readonly deferred: number
   readonly reports: readonly Report[]
   readonly corrections: readonly {
     readonly booking: Booking
@@ -27,77 +33,197 @@ export type Known = {
   }[]
 }
 
+/** The entries that bookings of a page are, and what is written about them: one statement for each kind of change. */
+type Page = {
+  readonly rows: ReadonlyMap<string, entries.KnownEntry>
+  readonly reading: Reading
+  readonly seen: Map<string | null, Set<string>>
+  /** Entries that bookings of this page are. */
+  readonly taken: Set<string>
+  readonly aliases: Alias[]
+  readonly replaced: Map<string, entries.KnownEntry>
+  readonly reports: Report[]
+}
+
+/** `isSure`: only what is certain is decided. */
 export async function known(
   tx: Tx,
   of: entries.AccountKey,
-  messageId: string,
+  { reading, isSure }: { readonly reading: Reading; readonly isSure: boolean },
   bookings: readonly Booking[],
 ): Promise<Known> {
-  const keys = new Set(bookings.flatMap(({ key, whole }) => (whole === null ? [key] : [key, whole])))
-  const rows = new Map((await entries.entriesByKeys(tx, of, [...keys])).map((row) => [row.entryKey, row]))
-  const summed = await knownAsPayments(tx, of, bookings, rows)
-  const links = new Map<string, Set<string>>()
-  const link = (row: entries.KnownEntry, { statementId }: Booking) => {
-    if (statementId === null || row.statementId !== null) return
-    const ids = links.get(statementId) ?? new Set()
-    links.set(statementId, ids.add(row.id))
-  }
-  const replaced = new Map<string, entries.KnownEntry>()
-  const reports: Report[] = []
-  const fresh = bookings.flatMap((booking): readonly Fresh[] => {
-    const { unit, key, whole, statementId } = booking
+  const { rows, named } = await rowsOf(tx, of, bookings)
+  const page: Page = { rows, reading, seen: new Map(), taken: new Set(), aliases: [], replaced: new Map(), reports: [] }
+  const summed = await knownAsPayments(tx, of, page, named)
+  const unknown: Unknown[] = []
+  const byKey = named.flatMap(({ booking, rival }): readonly Fresh[] => {
     if (summed.has(booking)) return []
-    const own = rows.get(key)
-    if (own !== undefined && own.kind === 'waiting' && !unit.isSum)
-      return [{ booking, statementId: own.statementId ?? statementId, waiting: own }, ...linked(link, own, booking)]
-    if (own !== undefined) return linked(link, own, booking)
-    const sum = whole === null ? undefined : rows.get(whole)
-    if (sum === undefined) return [{ booking, statementId }]
-    if (sum.kind !== 'waiting') {
-      if (sum.kind === 'unknown') reports.push(late(of, sum))
-      return linked(link, sum, booking)
-    }
-    replaced.set(sum.id, sum)
-    return [{ booking, statementId: statementId ?? sum.statementId }]
+    const found = knownByKey(of, page, booking)
+    if (found === undefined) unknown.push({ booking, rival })
+    return found ?? []
   })
-  if (replaced.size > 0) entries.deleteWaiting(tx, of.operatorId, [...replaced.keys()])
-  const { kept, corrections } = await corrected(tx, of, messageId, fresh, rows, link)
-  for (const [statementId, ids] of links) entries.linkEntries(tx, of.operatorId, [...ids], statementId)
-  return { fresh: kept, reports, corrections }
+  const { fresh, deferred } = await knownByWords(tx, of, page, { unknown, isSure })
+  const { kept, corrections } = await corrected(tx, of, page, fresh)
+  if (page.replaced.size > 0) entries.deleteWaiting(tx, of.operatorId, [...page.replaced.keys()])
+  for (const [statementId, ids] of page.seen)
+    entries.seeEntries(tx, of.operatorId, [...ids], { statementId, announced: reading.announced })
+  if (page.aliases.length > 0) insertAliases(tx, of, page.aliases)
+  return { fresh: [...byKey, ...kept], deferred, reports: page.reports, corrections }
 }
 
-function linked(
-  link: (row: entries.KnownEntry, booking: Booking) => void,
-  row: entries.KnownEntry,
-  booking: Booking,
-): readonly [] {
-  link(row, booking)
+type Named = { readonly booking: Booking; readonly rival: entries.KnownEntry | undefined }
+
+/**
+ * A bank may give a reference twice on a day. A booking whose key belongs to an entry with other references has a key with its own ones,
+ * and that entry is its rival.
+ */
+async function rowsOf(tx: Tx, of: entries.AccountKey, bookings: readonly Booking[]) {
+  const keys = new Set(bookings.flatMap(({ keys: own, wholes }) => [...own, ...wholes]))
+  const rows = new Map((await entries.entriesByKeys(tx, of, [...keys])).map((row) => [row.entryKey, row]))
+  const named = bookings.map((booking): Named => {
+    const own = rowOf(rows, booking.keys, booking)
+    const { isSum, references } = booking.unit
+    const isOther =
+      own !== undefined && own.kind !== 'waiting' && !isSum && references.bank !== null && !isAlike(booking, own)
+    return isOther ? { booking: withOwnKey(booking), rival: own } : { booking, rival: undefined }
+  })
+  const others = named.flatMap(({ booking, rival }) => (rival === undefined ? [] : booking.keys))
+  if (others.length > 0) for (const row of await entries.entriesByKeys(tx, of, others)) rows.set(row.entryKey, row)
+  return { rows, named }
+}
+
+const verdictOf = ({ unit }: Booking, row: entries.KnownEntry) =>
+  compare(factsOf(unit), rowFacts(row), { days: 0, isStatement: true, isNamed: false }).verdict
+
+/** A bank may have given its reference to two bookings of the day. An alias was compared when it was written. */
+const isAlike = (booking: Booking, row: entries.KnownEntry): boolean =>
+  (row.isAlias ? ['strong', 'same', 'maybe'] : ['strong', 'same']).includes(verdictOf(booking, row))
+
+function withOwnKey(booking: Booking): Booking {
+  const { endToEnd, transaction, uetr } = booking.unit.references
+  const own = derivedTimeId(nilId, ...[endToEnd, transaction, uetr, booking.unit.counterparty.account].map(String))
+  const key = `${booking.key}~${own}`
+  return { ...booking, key, keys: [key] }
+}
+
+/** A key without a day, of the version before, names an entry of the same day. */
+const rowOf = (
+  rows: Page['rows'],
+  keys: readonly string[],
+  { key, whole, unit: { bookedOn } }: Booking,
+): entries.KnownEntry | undefined =>
+  keys
+    .map((name) => ({ name, row: rows.get(name) }))
+    .find(({ name, row }) => row !== undefined && (name === key || name === whole || row.bookedOn === bookedOn))?.row
+
+/** Undefined: no key names it. */
+function knownByKey(of: entries.AccountKey, page: Page, booking: Booking): readonly Fresh[] | undefined {
+  const { unit, keys, wholes, statementId } = booking
+  const own = rowOf(page.rows, keys, booking)
+  if (own !== undefined) {
+    see(page, own, booking)
+    const isNamedNow = own.kind === 'waiting' && !unit.isSum && own.messageId !== page.reading.id
+    return isNamedNow ? [{ booking, statementId: own.statementId ?? statementId, waiting: own }] : []
+  }
+  const sum = rowOf(page.rows, wholes, booking)
+  return sum === undefined ? undefined : partOfSum(of, page, booking, sum)
+}
+
+/** Its sum was reported before. One that waits gives way to its payments. */
+function partOfSum(of: entries.AccountKey, page: Page, booking: Booking, sum: entries.KnownEntry): readonly Fresh[] {
+  if (sum.kind === 'waiting') {
+    page.replaced.set(sum.id, sum)
+    return [{ booking, statementId: booking.statementId ?? sum.statementId }]
+  }
+  if (sum.kind === 'unknown') page.reports.push(late(of, sum))
+  see(page, sum, booking)
   return []
+}
+
+function see(
+  { seen, taken, reading, aliases, rows }: Page,
+  row: entries.KnownEntry,
+  { statementId, key }: Booking,
+): void {
+  taken.add(row.id)
+  if (!rows.has(key)) aliases.push({ entryKey: key, entryId: row.id })
+  const isNews =
+    (row.statementId === null && statementId !== null) || (row.announced & reading.announced) !== reading.announced
+  if (!isNews) return
+  const ids = seen.get(statementId) ?? new Set()
+  seen.set(statementId, ids.add(row.id))
+}
+
+/** Bookings that no key names: another message may have reported them in other words. */
+async function knownByWords(
+  tx: Tx,
+  of: entries.AccountKey,
+  page: Page,
+  { unknown, isSure }: { readonly unknown: readonly Unknown[]; readonly isSure: boolean },
+): Promise<{ readonly fresh: readonly Fresh[]; readonly deferred: number }> {
+  if (unknown.length === 0) return { fresh: [], deferred: 0 }
+  const { payments, sums, groups, doubts } = await findAnnounced(tx, of, page.reading, {
+    unknown,
+    taken: page.taken,
+    isSure,
+  })
+  let deferred = 0
+  const fresh = unknown.flatMap(({ booking }): readonly Fresh[] => {
+    const { statementId } = booking
+    const row = payments.get(booking)
+    const sum = sums.get(booking)
+    const group = groups.get(booking)
+    const doubt = doubts.get(booking)
+    if (row !== undefined) see(page, row, booking)
+    else if (sum !== undefined) {
+      if (!booking.unit.isSum) return partOfSum(of, page, booking, sum)
+      see(page, sum, booking)
+    } else if (group !== undefined) seeGroup(page, group, booking)
+    else if (doubt === undefined) return [{ booking, statementId }]
+    else if (isSure) deferred += 1
+    else return [{ booking, statementId, doubt }]
+    return []
+  })
+  return { fresh, deferred }
+}
+
+function seeGroup({ seen, aliases }: Page, { ids }: Group, { statementId, key }: Booking): void {
+  const [first] = ids
+  if (first !== undefined) aliases.push({ entryKey: key, entryId: first })
+  const all = seen.get(statementId) ?? new Set()
+  for (const id of ids) all.add(id)
+  seen.set(statementId, all)
 }
 
 /** Sums of bookings whose payments are known: they count already. */
 async function knownAsPayments(
   tx: Tx,
   of: entries.AccountKey,
-  bookings: readonly Booking[],
-  rows: ReadonlyMap<string, entries.KnownEntry>,
+  { rows, reading }: Page,
+  named: readonly Named[],
 ): Promise<ReadonlySet<Booking>> {
-  const sums = bookings.filter(({ unit: { isSum, booking }, key }) => isSum && booking !== null && !rows.has(key))
+  const bookings = named.map(({ booking }) => booking)
+  const sums = bookings.flatMap((booking) => {
+    const { unit } = booking
+    return unit.isSum && unit.booking !== null && rowOf(rows, booking.keys, booking) === undefined
+      ? [{ booking, day: { booking: unit.booking, bookedOn: unit.bookedOn } }]
+      : []
+  })
   if (sums.length === 0) return new Set()
-  const names = [...new Set(sums.flatMap(({ unit: { booking } }) => booking ?? []))]
-  const amounts = new Map((await entries.sumsOfBookings(tx, of, names)).map(({ booking, amount }) => [booking, amount]))
-  const found = sums.filter(({ unit: { booking, amount } }) => amounts.get(booking ?? '') === amount)
-  const byStatement = Map.groupBy(found, ({ statementId }) => statementId)
-  for (const [statementId, linkedNow] of byStatement)
-    if (statementId !== null)
-      entries.linkBookings(
-        tx,
-        of,
-        linkedNow.flatMap(({ unit: { booking } }) => booking ?? []),
-        statementId,
-      )
-  return new Set(found)
+  const names = [...new Set(sums.map(({ day }) => day.booking))]
+  const amounts = new Map((await entries.sumsOfBookings(tx, of, names)).map((sum) => [nameOf(sum), sum.amount]))
+  const found = sums.filter(({ booking: { unit }, day }) => amounts.get(nameOf(day)) === unit.amount)
+  for (const [statementId, own] of Map.groupBy(found, ({ booking }) => booking.statementId))
+    entries.seeBookings(
+      tx,
+      of,
+      own.map(({ day }) => day),
+      { statementId, announced: reading.announced },
+    )
+  return new Set(found.map(({ booking }) => booking))
 }
+
+const nameOf = ({ booking, bookedOn }: entries.DayOfBooking): string => `${booking}\n${bookedOn}`
 
 /** The sum was booked to suspense before its payments were named: a person finds them in the message. */
 function late(of: entries.AccountKey, { id, entryKey }: entries.KnownEntry): Report {
@@ -105,36 +231,40 @@ function late(of: entries.AccountKey, { id, entryKey }: entries.KnownEntry): Rep
   return oddity(of, 'entry_unclear', text, ['late', id], id)
 }
 
-type Linking = (row: entries.KnownEntry, booking: Booking) => void
-
 /**
- * A statement counts, not its announcement. What was announced under the same reference with another amount is the same booking:
- * the difference is booked besides.
+ * A statement counts, not its announcement. What was announced under the same reference on the same day with another amount is the same
+ * booking: the difference is booked besides.
  */
 async function corrected(
   tx: Tx,
   of: entries.AccountKey,
-  messageId: string,
+  page: Page,
   fresh: readonly Fresh[],
-  rows: ReadonlyMap<string, entries.KnownEntry>,
-  link: Linking,
 ): Promise<{ readonly kept: readonly Fresh[]; readonly corrections: Known['corrections'] }> {
   const suspects = fresh.filter(
-    ({ booking: { unit, statementId, whole }, waiting }) =>
-      statementId !== null && whole === null && unit.references.bank !== null && waiting === undefined,
+    ({ booking: { unit, statementId, whole }, doubt, waiting }) =>
+      statementId !== null &&
+      whole === null &&
+      unit.payments === 1 &&
+      unit.references.bank !== null &&
+      doubt === undefined &&
+      waiting === undefined,
   )
   const names = [...new Set(suspects.flatMap(({ booking: { unit } }) => unit.booking ?? []))]
-  const announced = names.length === 0 ? [] : await entries.announcedOf(tx, of, names, messageId)
-  const open = announced.filter(({ entryKey, kind }) => !rows.has(entryKey) && kind !== 'waiting')
+  const announced = names.length === 0 ? [] : await entries.announcedOf(tx, of, names, page.reading.id)
+  const open = announced.filter(({ entryKey, kind }) => !page.rows.has(entryKey) && kind !== 'waiting')
   if (open.length === 0) return { kept: fresh, corrections: [] }
-  const byBooking = Map.groupBy(open, ({ booking }) => booking)
+  const byBooking = Map.groupBy(open, ({ booking, bookedOn }) => nameOf({ booking: booking ?? '', bookedOn }))
   const corrections: Known['corrections'][number][] = []
   const kept = fresh.filter((one) => {
     const { booking, statementId } = one
-    const row = suspects.includes(one) ? byBooking.get(booking.unit.booking)?.shift() : undefined
+    const { unit } = booking
+    const alike = byBooking.get(nameOf({ booking: unit.booking ?? '', bookedOn: unit.bookedOn })) ?? []
+    const at = suspects.includes(one) ? alike.findIndex((row) => isAlike(booking, row)) : -1
+    const [row] = at < 0 ? [] : alike.splice(at, 1)
     if (row === undefined) return true
-    link(row, booking)
-    const more = booking.unit.amount - row.amount
+    see({ ...page, rows: new Map([[booking.key, row]]) }, row, booking)
+    const more = unit.amount - row.amount
     corrections.push({ booking, statementId, more, report: correction(of, booking, row, more) })
     return false
   })

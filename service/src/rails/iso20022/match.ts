@@ -31,7 +31,7 @@ export type MatchContext = {
 
 export const moneyOf = ({ account: { currency }, amount }: Unit): Money => ({ currency, amount: absolute(amount) })
 
-const said = (text: string, { information, remittance }: Unit): string =>
+const said = (text: string, { information, remittance }: Pick<Unit, 'information' | 'remittance'>): string =>
   [text, information, remittance].filter((part) => part !== null && part !== '').join(' ')
 
 export function matchUnit(context: MatchContext, placed: Placed): Match {
@@ -271,4 +271,36 @@ function credit({ operatorId }: MatchContext, { unit, entryId }: Placed, isForPe
     matchedBy: matchText(isForPeople ? [] : [isNamed ? 'creditorAccount' : 'account']),
     reports: [{ partnerId: operatorId, id: entryId, subjectId: entryId, entryId, kind: 'credit.booked', facts }],
   }
+}
+
+/**
+ * The booking may be an entry that another message has reported: its money stands in suspense until persons decide. What names a payment
+ * of ours, or the credit that it takes back, is known by that.
+ */
+export function doubted(
+  { operatorId }: MatchContext,
+  { unit, entryId }: Placed,
+  match: Match,
+  doubt: { readonly id: string; readonly bookedOn: string } | undefined,
+): Match {
+  const isUnnamed = match.subject === null && ['credit', 'unknown', 'fee'].includes(match.kind)
+  if (doubt === undefined || !isUnnamed) return match
+  const account = unit.account.iban
+  const details = said(
+    `It may be the entry ${doubt.id} of ${doubt.bookedOn}, which another message has reported and which counts already.`,
+    { information: unit.information, remittance: null },
+  )
+  const facts = {
+    account,
+    money: moneyOf(unit),
+    debtor: debtorOf(unit.counterparty),
+    endToEndId: unit.references.endToEnd,
+  }
+  const named = { partnerId: operatorId, id: entryId, subjectId: entryId, entryId }
+  const report: Report =
+    unit.amount < 0n
+      ? { ...named, kind: 'debit.booked', facts: { why: 'unknown_debit', account, money: facts.money, details } }
+      : { ...named, kind: 'credit.booked', facts: { ...facts, remittance: details } }
+  const subject = { partnerId: operatorId, id: doubt.id }
+  return { kind: 'unknown', subject, score: 0, matchedBy: matchText(['amount'], ['announced']), reports: [report] }
 }

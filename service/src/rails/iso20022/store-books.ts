@@ -331,3 +331,28 @@ export async function assignEntry(
       subject_partner_id = ${given.subjectPartnerId}, score = 100, matched_by = ${given.matchedBy}
     where partner_id = ${operatorId} and id = ${entryId}`)
 }
+
+/** The entry is the one that it names as its subject. Answers 0 if they cannot be one: each has a statement. */
+export function mergeEntry(tx: Tx, operatorId: string, entryId: string): Promise<number> {
+  return tx.run(sql`/* rails.mergeEntry */
+    update rails.iso_entries known set statement_id = coalesce(known.statement_id, doubted.statement_id),
+      announced = known.announced | doubted.announced
+    from rails.iso_entries doubted
+    where doubted.partner_id = ${operatorId} and doubted.id = ${entryId} and doubted.kind = 'unknown'
+      and known.partner_id = ${operatorId} and known.id = doubted.subject_id and known.amount = doubted.amount
+      and (known.statement_id is null or doubted.statement_id is null)`)
+}
+
+/** The key of an entry names the one that it was merged into. */
+export async function aliasMerged(tx: Tx, operatorId: string, entryId: string): Promise<void> {
+  await tx.run(sql`/* rails.aliasMerged */
+    insert into rails.iso_entry_aliases (partner_id, connector, account, currency, entry_key, entry_id)
+    select partner_id, connector, account, currency, entry_key, subject_id from rails.iso_entries
+    where partner_id = ${operatorId} and id = ${entryId}
+    on conflict (partner_id, connector, account, currency, entry_key) do nothing`)
+}
+
+export async function deleteMerged(tx: Tx, operatorId: string, entryId: string): Promise<void> {
+  await tx.run(sql`/* rails.deleteMerged */
+    delete from rails.iso_entries where partner_id = ${operatorId} and id = ${entryId}`)
+}

@@ -42,6 +42,8 @@ export type NewEntry = {
   readonly appliedAt: Date | null
   readonly booking: string | null
   readonly endToEndId: string | null
+  /** Kinds of messages that announced it, added up. */
+  readonly announced: number
 }
 
 const newEntries = insertBy<NewEntry>(
@@ -75,12 +77,13 @@ const newEntries = insertBy<NewEntry>(
     appliedAt: 'timestamptz',
     booking: 'text',
     endToEndId: 'text',
+    announced: 'integer',
   },
   [
     ['partnerId', 'connector', 'messageId', 'createdAt'],
     ['account', 'currency', 'statementId', 'bookedOn', 'valueOn'],
     ['isReversal', 'payments', 'codes', 'returnReason', 'subjectId', 'subjectPartnerId'],
-    ['kind', 'score', 'matchedBy', 'status', 'appliedAt'],
+    ['kind', 'score', 'matchedBy', 'status', 'appliedAt', 'announced'],
   ],
 )
 
@@ -90,7 +93,7 @@ export function insertEntries(tx: Tx, rows: readonly NewEntry[]): void {
     sql`/* rails.insertEntries */
     insert into rails.iso_entries (partner_id, id, connector, account, currency, entry_key, amount, booked_on, value_on,
       message_id, statement_id, position, is_reversal, payments, codes, refs, counterparty, remittance, return_reason, kind,
-      subject_id, subject_partner_id, score, matched_by, status, created_at, applied_at, booking, end_to_end_id)
+      subject_id, subject_partner_id, score, matched_by, status, created_at, applied_at, booking, end_to_end_id, announced)
     ${newEntries(tx, rows)}`,
     rows.length,
   )
@@ -108,17 +111,35 @@ export type KnownEntry = {
   readonly entryKey: string
   readonly booking: string | null
   readonly amount: Minor
+  readonly bookedOn: string
   readonly kind: EntryKind
+  readonly payments: bigint
   readonly messageId: string
   readonly statementId: string | null
+  readonly announced: number
+  readonly refs: string
+  readonly counterparty: string
+  readonly remittance: string | null
+  /** The key is one under which a later message named it. */
+  readonly isAlias: boolean
 }
 
+const knownColumns = sql`entry.id, entry.entry_key, entry.booking, entry.amount, entry.booked_on::text as booked_on, entry.kind,
+  entry.payments, entry.message_id, entry.statement_id, entry.announced, entry.refs, entry.counterparty, entry.remittance, false as is_alias`
+
+/** Entries by any key under which a message has named them. */
 export function entriesByKeys(tx: Tx, of: AccountKey, keys: readonly string[]): Promise<readonly KnownEntry[]> {
   return tx.rows(
     unprepared(sql`/* rails.entriesByKeys */
-    select id, entry_key, booking, amount, kind, message_id, statement_id from rails.iso_entries
-    where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
-      and currency = ${of.currency} and entry_key = any(${[...keys]}::text[])`),
+    select ${knownColumns} from rails.iso_entries entry
+    where entry.partner_id = ${of.operatorId} and entry.connector = ${of.connector} and entry.account = ${of.account}
+      and entry.currency = ${of.currency} and entry.entry_key = any(${[...keys]}::text[])
+    union all
+    select entry.id, alias.entry_key, entry.booking, entry.amount, entry.booked_on::text, entry.kind, entry.payments,
+      entry.message_id, entry.statement_id, entry.announced, entry.refs, entry.counterparty, entry.remittance, true
+    from rails.iso_entry_aliases alias join rails.iso_entries entry on entry.partner_id = ${of.operatorId} and entry.id = alias.entry_id
+    where alias.partner_id = ${of.operatorId} and alias.connector = ${of.connector} and alias.account = ${of.account}
+      and alias.currency = ${of.currency} and alias.entry_key = any(${[...keys]}::text[])`),
   )
 }
 
@@ -131,41 +152,56 @@ export function announcedOf(
 ): Promise<readonly KnownEntry[]> {
   return tx.rows(
     unprepared(sql`/* rails.announcedOf */
-    select id, entry_key, booking, amount, kind, message_id, statement_id from rails.iso_entries
+    select ${knownColumns} from rails.iso_entries entry
     where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
       and currency = ${of.currency} and booking = any(${[...bookings]}::text[]) and statement_id is null
       and message_id <> ${messageId} and position('#' in entry_key) = 0`),
   )
 }
 
+/** A part of what the bank booked under one reference: a bank may give the reference again on another day. */
+export type DayOfBooking = { readonly booking: string; readonly bookedOn: string }
+
 /** What the payments of bookings sum up to, where they are known one by one. */
 export function sumsOfBookings(
   tx: Tx,
   of: AccountKey,
   bookings: readonly string[],
-): Promise<readonly { readonly booking: string; readonly amount: Minor }[]> {
+): Promise<readonly (DayOfBooking & { readonly amount: Minor })[]> {
   return tx.rows(
     unprepared(sql`/* rails.sumsOfBookings */
-    select booking, sum(amount)::bigint as amount from rails.iso_entries
+    select booking, booked_on::text as booked_on, sum(amount)::bigint as amount from rails.iso_entries
     where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
       and currency = ${of.currency} and booking = any(${[...bookings]}::text[]) and position('#' in entry_key) > 0
-    group by booking`),
+    group by booking, booked_on`),
   )
 }
 
-export function linkEntries(tx: Tx, operatorId: string, ids: readonly string[], statementId: string): void {
-  tx.later(sql`/* rails.linkEntries */
-    update rails.iso_entries set statement_id = ${statementId}
-    where partner_id = ${operatorId} and id = any(${[...ids]}::uuid[]) and statement_id is null`)
+/** Another message reports entries that are known. A statement is kept; kinds of announcements are added up. */
+export type Seen = { readonly statementId: string | null; readonly announced: number }
+
+export function seeEntries(tx: Tx, operatorId: string, ids: readonly string[], { statementId, announced }: Seen): void {
+  tx.later(sql`/* rails.seeEntries */
+    update rails.iso_entries set statement_id = coalesce(statement_id, ${statementId}::uuid),
+      announced = announced | ${announced}::smallint
+    where partner_id = ${operatorId} and id = any(${[...ids]}::uuid[])`)
 }
 
-export function linkBookings(tx: Tx, of: AccountKey, bookings: readonly string[], statementId: string): void {
+export function seeBookings(
+  tx: Tx,
+  of: AccountKey,
+  days: readonly DayOfBooking[],
+  { statementId, announced }: Seen,
+): void {
+  const column = columnOf(days)
   tx.later(
-    unprepared(sql`/* rails.linkBookings */
-    update rails.iso_entries set statement_id = ${statementId}
+    unprepared(sql`/* rails.seeBookings */
+    update rails.iso_entries entry set statement_id = coalesce(statement_id, ${statementId}::uuid),
+      announced = announced | ${announced}::smallint
+    from unnest(${column('booking')}::text[], ${column('bookedOn')}::date[]) as given (booking, booked_on)
     where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
-      and currency = ${of.currency} and booking = any(${[...bookings]}::text[]) and position('#' in entry_key) > 0
-      and statement_id is null`),
+      and currency = ${of.currency} and entry.booking = given.booking and entry.booked_on = given.booked_on
+      and position('#' in entry_key) > 0`),
   )
 }
 
@@ -250,7 +286,8 @@ export function creditsByBooking(tx: Tx, of: AccountKey, bookings: readonly stri
     select ${originalOf(of.operatorId)} from rails.iso_entries credit
     where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
       and currency = ${of.currency} and booking = any(${[...bookings]}::text[]) and amount > 0
-      and kind in ('credit', 'unknown')`),
+      and kind in ('credit', 'unknown')
+    order by booked_on desc, id`),
   )
 }
 

@@ -11,7 +11,7 @@ import { oddity, type Report, writeReports } from './reports.ts'
 import { sourceOf } from './spool.ts'
 import { endMessage, moveMessage, positionOf } from './store-incoming.ts'
 import { insertStatements, type StatementRow } from './store-statements.ts'
-import { type Booking, unfold } from './units.ts'
+import { type Booking, undated, type Unit, unfold } from './units.ts'
 
 /** Entries that are written together: larger pages hold their locks longer and gain little. */
 const bookingsPerPage = 1000
@@ -32,27 +32,45 @@ const statementIdOf = ({ id }: Pick<TakenReport, 'id'>, index: number): string =
 
 type Page = { readonly bookings: readonly Booking[]; readonly reports: readonly Report[]; readonly to: number }
 
+/** Kinds of announcements, as rails.iso_entries adds them up. */
+const announcing = { 'camt.052': 1, 'camt.053': 0, 'camt.054': 2 } as const
+
+/** Places of the second reading: no message has so many entries. */
+const secondReading = 2 ** 40
+
+/**
+ * Reads the message a second time if entries of the first one may be announced ones: by then those that are announced for certain
+ * are known, on whichever page they stand.
+ */
 export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenReport): Promise<void> {
   const { db, rules, clock } = deps
   const begun = await positionOf(db, taken.id)
   if (begun === undefined) return
+  const reading = { ...taken, announced: announcing[taken.kind], messageId: taken.report.messageId }
   let position = begun
-  for await (const page of pagesOf(deps, taken, begun)) {
-    const from = position
-    await lease.transaction(async (tx) => {
-      if ((await positionOf(tx, taken.id)) !== from) throw new LeaseLost('another process has taken this message on')
-      await bookPage(deps, tx, { messageId: taken.id, bookings: page.bookings })
-      if (page.reports.length > 0) writeReports(tx, rules.id, page.reports, clock.now())
-      moveMessage(tx, taken.id, page.to)
-    })
-    position = page.to
+  // What was left before a restart is not known.
+  let deferred = begun > 0 ? 1 : 0
+  const read = async (isSure: boolean, offset: number) => {
+    for await (const page of pagesOf(deps, taken, position - offset)) {
+      const from = position
+      await lease.transaction(async (tx) => {
+        if ((await positionOf(tx, taken.id)) !== from) throw new LeaseLost('another process has taken this message on')
+        deferred += await bookPage(deps, tx, { reading, isSure, bookings: page.bookings })
+        if (page.reports.length > 0) writeReports(tx, rules.id, page.reports, clock.now())
+        moveMessage(tx, taken.id, offset + page.to)
+      })
+      position = offset + page.to
+    }
   }
+  if (begun < secondReading) await read(true, 0)
+  if (deferred > 0) await read(false, secondReading)
   await lease.transaction(async (tx) => {
     const now = clock.now()
     const rows = statementRows(deps, taken)
     if (rows.length > 0) insertStatements(tx, rows)
     const skipped = skippedOf(deps, taken)
     if (skipped.length > 0) writeReports(tx, rules.id, skipped, now)
+    moveMessage(tx, taken.id, position % secondReading)
     endMessage(tx, taken.id, now)
     return Promise.resolve()
   })
@@ -93,10 +111,14 @@ function createPlace(deps: BankDeps, taken: TakenReport) {
     const { units, oddity: odd } = unfold(entry, account, today)
     const statementId = taken.kind === 'camt.053' ? statementIdOf(taken, statement) : null
     const [first] = units
-    const number = first?.whole === undefined || first.whole === null ? 0 : numberOf(`${account.iban}\n${first.whole}`)
+    const numbered = (key: string) => `${key}|${numberOf(`${account.iban}\n${key}`)}`
+    /** With the key without a day, which the version before wrote. */
+    const both = (key: string, { bookedOn }: Pick<Unit, 'bookedOn'>) =>
+      [...new Set([key, undated(key, bookedOn)])].map(numbered)
+    const wholes = first === undefined || first.whole === null ? [] : both(first.whole, first)
     const bookings = units.map((unit): Booking => {
-      const key = `${unit.key}|${numberOf(`${account.iban}\n${unit.key}`)}`
-      return { unit, key, whole: unit.whole === null ? null : `${unit.whole}|${number}`, position, statementId }
+      const keys = both(unit.key, unit)
+      return { unit, key: keys[0] ?? unit.key, whole: wholes[0] ?? null, keys, wholes, position, statementId }
     })
     const reports = odd === undefined ? [] : [entryOddity(deps, odd, [taken.sha256, String(position)])]
     return { position, bookings, reports }

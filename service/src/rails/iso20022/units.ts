@@ -13,6 +13,11 @@ export type References = {
   readonly instruction: string | null
   readonly endToEnd: string | null
   readonly transaction: string | null
+  readonly uetr: string | null
+  /** The structured reference of the creditor. */
+  readonly creditor: string | null
+  /** The message that has the details of the entry, by the bank's word. */
+  readonly detailsIn: string | null
   readonly batches: readonly string[]
   readonly messages: readonly string[]
 }
@@ -51,6 +56,9 @@ export type Booking = {
   /** With its number among equal ones. */
   readonly key: string
   readonly whole: string | null
+  /** The own one, then that of the version before. */
+  readonly keys: readonly string[]
+  readonly wholes: readonly string[]
   readonly position: number
   /** Of a camt.053. */
   readonly statementId: string | null
@@ -112,6 +120,13 @@ function baseOf({ entry }: OfEntry, detail: EntryDetail | undefined, reference: 
   return `r:${reference}|${entry.isCredit ? '+' : '-'}${entry.isReversal ? 'r' : ''}${fee}`
 }
 
+/** A bank that counts by the day gives the same reference on the next one. */
+const dated = (key: string, { bookedOn }: OfEntry): string => `${key}@${bookedOn}`
+
+/** The key that the version before wrote: it had no day. */
+export const undated = (key: string, bookedOn: string): string =>
+  key.endsWith(`@${bookedOn}`) ? key.slice(0, -bookedOn.length - 1) : key
+
 const codesOf = (entry: BankEntry, detail: EntryDetail | undefined): EntryCodes => ({
   ...entry.codes,
   ...detail?.codes,
@@ -142,7 +157,7 @@ function sumOf(whole: OfEntry): Unit {
   const { entry, minor } = whole
   const [detail] = entry.details.length === 1 ? entry.details : []
   const base = baseOf(whole, detail, referenceOf(entry, detail))
-  const key = base === null ? bookingOf(whole) : `${base}|${minor}`
+  const key = base === null ? bookingOf(whole) : dated(`${base}|${minor}`, whole)
   const count = entry.batches.reduce((sum, batch) => sum + (batch.count ?? 0), 0)
   return {
     ...unitOf(whole, detail, signed(minor, entry.isCredit)),
@@ -163,7 +178,7 @@ function single(whole: OfEntry, detail: EntryDetail): Unit {
   const keys =
     base === null
       ? { key: `${sum}#${partKey(entry, detail)}|${amount}`, whole: sum, booking: sum }
-      : { key: `${base}|${minor}`, whole: null, booking: base }
+      : { key: dated(`${base}|${minor}`, whole), whole: null, booking: base }
   return { ...unitOf(whole, detail, amount), ...keys, information: kept(whole, detail) ?? informationOf(entry, detail) }
 }
 
@@ -180,12 +195,13 @@ function partsOf(whole: OfEntry): readonly Unit[] | undefined {
   if (rest !== 0n && rest !== charged) return undefined
   const base = baseOf(whole, undefined, referenceOf(entry, entry.details.length === 1 ? entry.details[0] : undefined))
   const booking = base ?? bookingOf(whole)
-  const wholeKey = base === null ? bookingOf(whole) : `${base}|${minor}`
+  const wholeKey = base === null ? bookingOf(whole) : dated(`${base}|${minor}`, whole)
+  const partOf = (part: string) => (base === null ? `${booking}#${part}` : dated(`${booking}#${part}`, whole))
   const units = entry.details.map((detail, index): Unit => {
     const amount = amounts[index] ?? 0n
     return {
       ...unitOf(whole, detail, amount),
-      key: `${booking}#${partKey(entry, detail)}|${amount}`,
+      key: partOf(`${partKey(entry, detail)}|${amount}`),
       whole: wholeKey,
       booking,
     }
@@ -193,7 +209,7 @@ function partsOf(whole: OfEntry): readonly Unit[] | undefined {
   if (rest === 0n) return units
   const fee: Unit = {
     ...unitOf(whole, undefined, rest),
-    key: `${booking}#charges|${rest}`,
+    key: partOf(`charges|${rest}`),
     whole: wholeKey,
     booking,
     isFee: true,
@@ -274,6 +290,10 @@ function unitOf(
       instruction: given(references.instructionId),
       endToEnd: given(references.endToEndId),
       transaction: given(references.transactionId),
+      uetr: given(references.uetr),
+      creditor:
+        detail?.remittance?.structured?.find(({ creditorReference }) => creditorReference)?.creditorReference ?? null,
+      detailsIn: given(entry.detailsIn?.messageId),
       batches: collected(references.batchId, ...idsOf(batches, 'batchId')),
       messages: collected(references.messageId, ...idsOf(batches, 'messageId')),
     },

@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { minuteMs } from '../../kernel/index.ts'
+import { sql } from '../../postgres/index.ts'
+import type { BankEntry, EntryDetail } from '../../iso20022/index.ts'
+import { operatorPartnerId } from '../../cases/index.ts'
+import { addPartner, balanceOf, createTestService, type Service } from '../../../../test/support/composition.ts'
+import {
+  type BankFolders,
+  casesOf,
+  createBankFolders,
+  createIncomingBank,
+  connectorId,
+  type EntryOptions,
+  entryOf,
+  ownIban,
+  reportXml,
+} from '../../../../test/support/iso-incoming.ts'
+
+const isoAccount = { connector: connectorId, account: ownIban, currency: 'EUR' } as const
+let service: Service
+let folders: BankFolders
+let bank: ReturnType<typeof createIncomingBank>
+let iban: string
+let partnerId: string
+beforeEach(async () => {
+  service = await createTestService({ chooseConnector: () => 'iso20022', bankAccounts: [isoAccount] })
+  folders = await createBankFolders()
+  bank = createIncomingBank(service, folders)
+  const partner = await addPartner(service)
+  partnerId = partner.partnerId
+  iban = (await service.accounts.create(partnerId, partner.customer.id)).ibans[0].iban
+})
+afterEach(async () => {
+  await service.close()
+  await folders.remove()
+})
+
+const posted = async () => (await balanceOf(service, partnerId)).posted
+const kindsOfCases = async () => (await casesOf(service)).map(({ kind, booked }) => [kind, booked])
+/** On Thursday, 8 January 2026, unless `more` says another day. */
+const credit = (
+  detail: Partial<EntryDetail>,
+  { bookingDate = '2026-01-08', ...more }: EntryOptions = {},
+): BankEntry => {
+  const { bankReference: _none, ...entry } = entryOf(10_00n, { details: [{ creditorAccount: { iban }, ...detail }] })
+  return { ...entry, bookingDate, ...more } as BankEntry
+}
+let files = 0
+let balance = 0n
+beforeEach(() => void (balance = 0n))
+const put = async (text: string) => folders.put(`${(files += 1)}.xml`, text)
+const announce = async (...entries: readonly BankEntry[]) => {
+  await put(reportXml(entries))
+  await bank.work()
+}
+const list = async (on: string, ...entries: readonly BankEntry[]) => {
+  const opening = balance
+  for (const { amount, isCredit } of entries) balance += (isCredit ? 1n : -1n) * (amount.minor ?? 0n)
+  await put(reportXml(entries, { kind: 'camt.053', opening, closing: balance, on, statementId: on }))
+  await bank.work()
+}
+
+const ada = { name: 'Ada Müller-Lüdenscheidt' }
+const adaAccount = { iban: 'DE89370400440532013000' }
+const text = 'Invoice 2026-0815 of 3 January, customer number 4711'
+const whole = {
+  references: { endToEndId: 'E2E-1', transactionId: 'TX-1' },
+  debtor: ada,
+  debtorAccount: adaAccount,
+  remittance: { unstructured: [text] },
+} as const
+
+const pairs: Readonly<Record<string, readonly [BankEntryOf: () => BankEntry, listed: () => BankEntry, on?: string]>> = {
+  'a reference only in the statement': [() => credit(whole), () => credit(whole, { bankReference: 'ASR1' })],
+  'different references': [
+    () => credit(whole, { bankReference: 'N1' }),
+    () => credit(whole, { bankReference: 'ASR1' }),
+  ],
+  'a day one later, because of a weekend': [
+    () => credit(whole, { bookingDate: '2026-01-10' }),
+    () => credit(whole, { bookingDate: '2026-01-12' }),
+    '2026-01-12',
+  ],
+  'a text that was cut': [
+    () => credit({ ...whole, references: {} }),
+    () => credit({ ...whole, references: {}, remittance: { unstructured: [text.slice(0, 35)] } }),
+  ],
+  'no account of the payer': [
+    () => credit({ ...whole, references: {} }),
+    () => credit({ references: {}, debtor: ada, remittance: whole.remittance }),
+  ],
+  'a name in capitals without accents': [
+    () => credit({ references: {}, debtor: ada, debtorAccount: adaAccount }),
+    () => credit({ references: {}, debtor: { name: 'ADA MUELLER-LUEDENSCHEI' }, debtorAccount: adaAccount }),
+  ],
+  'only the UETR': [
+    () => credit({ references: { uetr: '8a562c67-ca16-48ba-b074-65581be6f011' }, debtor: ada }),
+    () => credit({ references: { uetr: '8a562c67-ca16-48ba-b074-65581be6f011' } }),
+  ],
+}
+for (const [title, [announced, listed, on = '2026-01-08']] of Object.entries(pairs))
+  for (const order of ['announced first', 'listed first'] as const)
+    test(`a credit counts once: ${title}, ${order}`, async () => {
+      if (order === 'announced first') await announce(announced())
+      await list(on, listed())
+      if (order === 'listed first') await announce(announced())
+      await announce(announced())
+      assert.equal(await posted(), 10_00n)
+      assert.deepEqual(await kindsOfCases(), [])
+      assert.deepEqual(await service.db.rows(sql`select statement_id is not null as listed from rails.iso_entries`), [
+        { listed: true },
+      ])
+    })
+
+test('a credit counts once in an interim report, a notification and two statements that overlap', async () => {
+  await put(reportXml([credit({ ...whole, debtorAccount: adaAccount })], { kind: 'camt.052' }))
+  await announce(credit(whole, { bankReference: 'N1' }))
+  const listed = credit({ ...whole, remittance: { unstructured: [text.slice(0, 35)] } }, { bankReference: 'ASR1' })
+  await list('2026-01-08', listed)
+  balance = 0n
+  await list('2026-01-08', listed, credit({ references: { endToEndId: 'E2E-2' } }, { bankReference: 'ASR2' }))
+  assert.equal(await posted(), 20_00n)
+})
+
+test('an entry names the message that has its payments', async () => {
+  const detail = (minor: bigint, endToEndId: string): Partial<EntryDetail> & { readonly charges: [] } => ({
+    ...{ references: { endToEndId }, amount: { currency: 'EUR', minor }, creditorAccount: { iban }, charges: [] },
+  })
+  const batch = credit({}, { details: [detail(4_00n, 'A'), detail(6_00n, 'B')], bankReference: 'N1' } as EntryOptions)
+  const { details: _none, ...sum } = credit({}, { bankReference: 'ASR1', detailsIn: { messageId: 'MSG54' } })
+  await put(reportXml([batch], { messageId: 'MSG54' }))
+  await bank.work()
+  // Another booking of the same amount, with payments of its own.
+  await list(
+    '2026-01-08',
+    { ...sum, details: [] },
+    { ...sum, detailsIn: { messageId: 'OTHER' }, bankReference: 'ASR2', details: [] },
+  )
+  assert.equal(await posted(), 10_00n)
+  const listed = await service.db.rows(
+    sql`select kind, statement_id is not null as listed from rails.iso_entries order by amount`,
+  )
+  assert.deepEqual(listed, [
+    { kind: 'credit', listed: true },
+    { kind: 'credit', listed: true },
+    { kind: 'waiting', listed: true },
+  ])
+})
+
+test('an entry that says nothing may be the announced one: its money waits for two persons', async () => {
+  await announce(credit(whole, { bankReference: 'N1' }))
+  await list('2026-01-08', credit({ references: {} }, { bankReference: 'ASR1' }))
+  assert.equal(await posted(), 10_00n)
+  const kinds = (await casesOf(service)).map(({ kind }) => kind)
+  assert.deepEqual(kinds.toSorted(), ['announced_missing', 'unknown_payment'])
+  const found = (await service.cases.list(undefined, 10)).find(({ kind }) => kind === 'unknown_payment')
+  const { id = '', partnerId: owner = operatorPartnerId } = found ?? {}
+  const key = { partnerId: owner, id, note: 'The bank says that it is the same.' }
+  await service.db.transaction((tx) => service.decisions.propose(tx, { ...key, action: 'announced', staff: 'Ada' }))
+  await service.db.transaction((tx) => service.decisions.approve(tx, { ...key, staff: 'Joan' }))
+  assert.deepEqual(await service.db.rows(sql`select statement_id is not null as listed from rails.iso_entries`), [
+    { listed: true },
+  ])
+  // The statement again: nothing new.
+  balance = 0n
+  await list('2026-01-08', credit({ references: {} }, { bankReference: 'ASR1' }))
+  assert.equal(await posted(), 10_00n)
+  assert.deepEqual(
+    await service.db.rows(sql`
+    select name, posted from ledger.accounts where name = 'suspense' and posted <> 0`),
+    [],
+  )
+})
+
+test('an entry with other references than the announced one is another payment', async () => {
+  await announce(credit(whole))
+  await list('2026-01-08', credit({ references: { endToEndId: 'E2E-2' }, debtor: { name: 'Grace' } }))
+  assert.equal(await posted(), 20_00n)
+  assert.deepEqual(await kindsOfCases(), [['announced_missing', null]])
+})
+
+test('a case about an entry that was announced ends when a later statement has it', async () => {
+  await announce(credit(whole))
+  await list('2026-01-08', credit({ references: { endToEndId: 'E2E-2' } }))
+  assert.deepEqual(await kindsOfCases(), [['announced_missing', null]])
+  await list('2026-01-09', credit(whole, { bookingDate: '2026-01-09' }))
+  service.clock.advance(2 * minuteMs)
+  await service.reconciliation.step()
+  assert.deepEqual(await service.db.rows(sql`select resolution from cases.cases`), [{ resolution: 'gone' }])
+  assert.equal(await posted(), 20_00n)
+})
+
+test('a Saturday is on the statement of Monday, and no case before', async () => {
+  await announce(credit(whole, { bookingDate: '2026-01-10' }))
+  await list('2026-01-09', credit({ references: { endToEndId: 'E2E-2' } }, { bookingDate: '2026-01-09' }))
+  assert.deepEqual(await kindsOfCases(), [])
+  await list('2026-01-12')
+  assert.deepEqual(await kindsOfCases(), [['announced_missing', null]])
+})
+
+test('a bank that counts by the day gives a reference again on the next one', async () => {
+  await announce(credit({ references: {} }, { bankReference: '1' }))
+  await announce(credit({ references: {} }, { bankReference: '1', bookingDate: '2026-01-09' }))
+  assert.equal(await posted(), 20_00n)
+  await list('2026-01-08', credit({ references: {} }, { bankReference: '1' }))
+  await list('2026-01-09', credit({ references: {} }, { bankReference: '1', bookingDate: '2026-01-09' }))
+  assert.equal(await posted(), 20_00n)
+  assert.deepEqual(await kindsOfCases(), [])
+})
+
+test('a bank that gives a reference twice on a day: the second one waits for two persons', async () => {
+  await announce(credit({ references: { endToEndId: 'A' } }, { bankReference: '1' }))
+  await announce(credit({ references: { endToEndId: 'B' } }, { bankReference: '1' }))
+  await announce(credit({ references: { endToEndId: 'B' } }, { bankReference: '1' }))
+  assert.equal(await posted(), 10_00n)
+  assert.deepEqual(await kindsOfCases(), [['unknown_payment', 10_00n]])
+})
+
+test('entries that the version before wrote are known: its keys have no day', async () => {
+  const [one, two] = [credit(whole, { bankReference: 'A' }), credit({ references: {} }, { bankReference: 'B' })]
+  await announce(one, two)
+  await service.db.run(
+    sql`update rails.iso_entries set entry_key = replace(entry_key, '@2026-01-08', ''), announced = 0`,
+  )
+  const keys = await service.db.rows(sql`select entry_key from rails.iso_entries order by 1`)
+  assert.deepEqual(keys, [{ entryKey: 'r:A|+|1000|1' }, { entryKey: 'r:B|+|1000|1' }])
+  await announce(one, two)
+  await list('2026-01-08', credit(whole, { bankReference: 'L' }), two)
+  assert.equal(await posted(), 20_00n)
+  assert.deepEqual(await kindsOfCases(), [])
+  // The next day of a bank that counts by the day.
+  await announce(credit({ references: {} }, { bankReference: 'B', bookingDate: '2026-01-09' }))
+  assert.equal(await posted(), 30_00n)
+})
+
+test('a debit is booked once, in other words', async () => {
+  const debit = (references: EntryDetail['references'], bankReference: string) =>
+    entryOf(-7_00n, { bankReference, bookingDate: '2026-01-08', details: [{ references, creditor: ada }] })
+  await announce(debit({ endToEndId: 'X' }, 'N1'))
+  await list('2026-01-08', debit({ endToEndId: 'X' }, 'ASR1'))
+  assert.deepEqual(await kindsOfCases(), [['unknown_debit', -7_00n]])
+})
+
+test('a page of a thousand entries in other words takes as many statements as one entry', async () => {
+  const many = (bankReference: string) =>
+    Array.from({ length: 900 }, (_none, index) =>
+      credit({ references: { endToEndId: `E${index}` } }, { bankReference: `${bankReference}${index}` }),
+    )
+  await announce(...many('N'))
+  await list('2026-01-08', ...many('L'))
+  assert.equal(await posted(), 9_000_00n)
+  assert.deepEqual(
+    await service.db.rows(sql`select count(*) as count from rails.iso_entries where statement_id is not null`),
+    [{ count: 900n }],
+  )
+})

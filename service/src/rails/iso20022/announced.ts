@@ -1,0 +1,300 @@
+/**
+ * Entries that another message has reported in its own words: which bookings of a page they are. A payment is known by its references, or
+ * by payer, text and day; a sum by its message, its batch, the number of its payments, or because nothing else has its amount.
+ */
+import type { Tx } from '../../postgres/index.ts'
+import { compare, daysBetween, type Facts, factsOf, namesOf, statementDaysMax, type Verdict } from './evidence.ts'
+import * as store from './store-announced.ts'
+import type { AccountKey, KnownEntry } from './store-entries.ts'
+import type { Booking, References, Unit } from './units.ts'
+
+/** A booking that no key knows. `rival`: its key belongs to an entry with other references. */
+export type Unknown = { readonly booking: Booking; readonly rival: KnownEntry | undefined }
+
+export type Found = {
+  /** The entry that the booking is. */
+  readonly payments: ReadonlyMap<Booking, store.Candidate>
+  /** The sum that the booking is, or is a part of. */
+  readonly sums: ReadonlyMap<Booking, store.Candidate>
+  /** The payments that the sum consists of. */
+  readonly groups: ReadonlyMap<Booking, store.Group>
+  /** The entry that the booking may be. */
+  readonly doubts: ReadonlyMap<Booking, KnownEntry>
+}
+
+type Pair = {
+  readonly booking: Booking
+  readonly row: store.Candidate
+  readonly points: number
+  readonly verdict: Verdict
+}
+type Context = { readonly reading: store.Reading; readonly facts: (row: store.Candidate) => Facts }
+
+/** `taken`: entries that other bookings of the page are. */
+type Searched = { readonly unknown: readonly Unknown[]; readonly taken: ReadonlySet<string>; readonly isSure: boolean }
+
+/**
+ * `isSure`: only references count, because a later page may have the payment that an entry is. Then doubts are what a second reading decides.
+ */
+export async function findAnnounced(
+  tx: Tx,
+  of: AccountKey,
+  reading: store.Reading,
+  { unknown, taken, isSure }: Searched,
+): Promise<Found> {
+  const entries = [...Map.groupBy(unknown, ({ booking: { position } }) => position).values()]
+  const wanted = wantedOf(entries)
+  const read = isStatement(reading) ? store.announcedUnlisted : store.unannounced
+  const rows = await read(tx, of, reading, wanted)
+  const open = new Set(rows.filter(({ id }) => !taken.has(id)))
+  const context = { reading, facts: rememberFacts() }
+  const { payments, doubts } = matchPayments(context, unknown, open, isSure)
+  const left = entries.filter((entry) => entry.every(({ booking }) => !payments.has(booking)))
+  const sums = matchSums(context, left, open)
+  const groups = await matchGroups(tx, of, reading, wanted, { entries: left, sums })
+  for (const booking of [...sums.keys(), ...groups.keys()]) doubts.delete(booking)
+  return { payments, sums, groups, doubts }
+}
+
+const totalOf = (entry: readonly Unknown[]): bigint =>
+  entry.reduce((sum, { booking: { unit } }) => sum + unit.amount, 0n)
+
+function wantedOf(entries: readonly (readonly Unknown[])[]): store.Wanted {
+  const units = entries.flat().map(({ booking: { unit } }) => unit)
+  const days = units.map(({ bookedOn }) => bookedOn).toSorted()
+  const amounts = new Set([...units.map(({ amount }) => amount), ...entries.map(totalOf)])
+  const endToEndIds = units.flatMap(({ references: { endToEnd } }) => endToEnd ?? [])
+  return {
+    amounts: [...amounts],
+    endToEndIds,
+    from: shifted(days[0], -statementDaysMax),
+    to: shifted(days.at(-1), statementDaysMax),
+  }
+}
+
+const shifted = (day = '1970-01-01', days: number): string => Temporal.PlainDate.from(day).add({ days }).toString()
+
+/** The facts of a row are read once, whatever it is compared with. */
+function rememberFacts(): Context['facts'] {
+  const known = new Map<string, Facts>()
+  return (row) => {
+    const facts = known.get(row.id) ?? rowFacts(row)
+    known.set(row.id, facts)
+    return facts
+  }
+}
+
+const refsOf = ({ refs }: { readonly refs: string }) => JSON.parse(refs) as Partial<References>
+
+/** What an entry says of its payment. */
+export const rowFacts = ({ bookedOn, refs, counterparty, remittance }: KnownEntry): Facts =>
+  factsOf({
+    bookedOn,
+    references: refsOf({ refs }),
+    counterparty: JSON.parse(counterparty) as Unit['counterparty'],
+    remittance,
+  })
+
+const isSumRow = ({ kind, payments, isReversal }: store.Candidate): boolean =>
+  payments > 1n || (kind === 'waiting' && !isReversal)
+
+type Payments = { readonly payments: Map<Booking, store.Candidate>; readonly doubts: Map<Booking, KnownEntry> }
+
+/** First by references, which few share; then all entries of the amount that are left. */
+function matchPayments(
+  context: Context,
+  unknown: readonly Unknown[],
+  open: Set<store.Candidate>,
+  isSure: boolean,
+): Payments {
+  const single = unknown.filter(({ booking: { unit } }) => !unit.isSum)
+  const rows = [...open].filter((row) => !isSumRow(row))
+  const payments = new Map<Booking, store.Candidate>()
+  const byName = groupByEach(rows, (row) => namesOf(context.facts(row)))
+  take(
+    pairsOf(context, single, (_unit, facts) => namesOf(facts).flatMap((name) => byName.get(name) ?? [])),
+    payments,
+    open,
+    ['strong'],
+  )
+  const left = single.filter(({ booking }) => !payments.has(booking))
+  const byAmount = Map.groupBy(
+    rows.filter((row) => open.has(row)),
+    ({ amount }) => amount,
+  )
+  const pairs = pairsOf(context, left, ({ amount }) => byAmount.get(amount) ?? [])
+  take(pairs, payments, open, isSure ? ['strong'] : ['strong', 'same'])
+  const doubts = new Map<Booking, KnownEntry>(
+    left.flatMap(({ booking, rival }) => (rival === undefined ? [] : [[booking, rival] as const])),
+  )
+  for (const { booking, row } of pairs.toReversed()) if (open.has(row)) doubts.set(booking, row)
+  for (const booking of payments.keys()) doubts.delete(booking)
+  return { payments, doubts }
+}
+
+/** The best pairs first. */
+function pairsOf(
+  { reading, facts }: Context,
+  unknown: readonly Unknown[],
+  rowsOf: (unit: Unit, facts: Facts) => readonly store.Candidate[],
+): readonly Pair[] {
+  return unknown
+    .flatMap(({ booking }): readonly Pair[] => {
+      const { unit } = booking
+      const own = factsOf(unit)
+      return rowsOf(unit, own).flatMap((row): readonly Pair[] => {
+        if (row.amount !== unit.amount || row.isReversal !== unit.isReversal) return []
+        const { points, verdict } = judge(reading, own, row, facts(row))
+        return verdict === 'other' ? [] : [{ booking, row, points, verdict }]
+      })
+    })
+    .toSorted((a, b) => b.points - a.points)
+}
+
+/** Each entry is one payment. */
+function take(
+  pairs: readonly Pair[],
+  payments: Map<Booking, store.Candidate>,
+  open: Set<store.Candidate>,
+  verdicts: readonly Verdict[],
+): void {
+  for (const { booking, row, verdict } of pairs)
+    if (verdicts.includes(verdict) && !payments.has(booking) && open.delete(row)) payments.set(booking, row)
+}
+
+function groupByEach<T>(list: readonly T[], keysOf: (one: T) => readonly string[]): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>()
+  for (const one of list)
+    for (const key of keysOf(one)) {
+      const group = groups.get(key)
+      if (group === undefined) groups.set(key, [one])
+      else group.push(one)
+    }
+  return groups
+}
+
+const isStatement = ({ kind }: store.Reading): boolean => kind === 'camt.053'
+
+/** From the announcement to the statement; between two announcements, whichever came first. */
+function daysOf(
+  reading: store.Reading,
+  bookedOn: string,
+  row: { readonly bookedOn: string; readonly isListed: boolean },
+) {
+  if (isStatement(reading)) return { days: daysBetween(row.bookedOn, bookedOn), isStatement: true }
+  if (row.isListed) return { days: daysBetween(bookedOn, row.bookedOn), isStatement: true }
+  return { days: Math.abs(daysBetween(bookedOn, row.bookedOn)), isStatement: false }
+}
+
+function judge(reading: store.Reading, own: Facts, row: store.Candidate, facts: Facts) {
+  const isNamed = isNamedBy(reading, own.references, row, facts.references)
+  const place = { ...daysOf(reading, own.bookedOn, { ...row, isListed: row.statementId !== null }), isNamed }
+  const judged = compare(own, facts, place)
+  return row.isRepeated ? { ...judged, verdict: repeated(own, facts, judged.verdict) } : judged
+}
+
+/** A message of the same kind has reported the row: the references of the bank tell two bookings apart. */
+function repeated(own: Facts, facts: Facts, verdict: Verdict): Verdict {
+  const hasBank = ({ references: { bank = null } }: Facts) => bank !== null
+  const isOtherBooking = hasBank(own) && hasBank(facts)
+  if (verdict !== 'strong' || isOtherBooking || own.bookedOn !== facts.bookedOn) return 'other'
+  return 'maybe'
+}
+
+/** AddtlInfInd of one names the message of the other. */
+const isNamedBy = (
+  { messageId }: store.Reading,
+  own: Partial<References>,
+  { messageName }: Pick<store.Candidate, 'messageName'>,
+  other: Partial<References>,
+): boolean => own.detailsIn === messageName || other.detailsIn === messageId
+
+const sumSure = 60
+
+/** How sure it is that two reports of an amount are one entry, where one of them names no payment. */
+function sumPoints(
+  reading: store.Reading,
+  own: Unit,
+  count: number,
+  other: { readonly messageName: string; readonly references: Partial<References>; readonly count: number },
+): number {
+  const { references } = own
+  const { batches = [], messages = [], bank } = other.references
+  const shares = (one: readonly string[], two: readonly string[]) => one.some((id) => two.includes(id))
+  const isNamed = isNamedBy(reading, references, other, other.references)
+  const isBatch = shares(references.batches, batches) || shares(references.messages, messages)
+  const isBooking = references.bank !== null && references.bank === bank
+  return isNamed || isBatch ? 2 * sumSure : isBooking || (count > 1 && count === other.count) ? sumSure : 0
+}
+
+type Rated<T> = {
+  readonly entry: readonly Unknown[]
+  readonly row: T
+  readonly points: number
+  readonly isSameDay: boolean
+}
+
+/** The surest first; what only has the amount counts if nothing else has it on that day. */
+function rated<T extends object>(pairs: readonly Rated<T>[]): ReadonlyMap<readonly Unknown[], T> {
+  const found = new Map<readonly Unknown[], T>()
+  const taken = new Set<T>()
+  const isOnly = ({ entry, row }: Rated<T>) => !pairs.some((other) => (other.entry === entry) !== (other.row === row))
+  for (const pair of pairs.toSorted((a, b) => b.points - a.points || Number(b.isSameDay) - Number(a.isSameDay))) {
+    const { entry, row, points, isSameDay } = pair
+    if (found.has(entry) || taken.has(row)) continue
+    if (points < sumSure && !(isSameDay && isOnly(pair))) continue
+    found.set(entry, row)
+    taken.add(row)
+  }
+  return found
+}
+
+/** Entries whose payments are named, or not, that another message has reported as a sum. */
+function matchSums(
+  { reading }: Context,
+  entries: readonly (readonly Unknown[])[],
+  open: Set<store.Candidate>,
+): Found['sums'] {
+  const byAmount = Map.groupBy(open, ({ amount }) => amount)
+  const pairs = entries.flatMap((entry) => {
+    const unit = entry[0]?.booking.unit
+    if (unit === undefined) return []
+    return (byAmount.get(totalOf(entry)) ?? []).flatMap((row): readonly Rated<store.Candidate>[] => {
+      if (row.isRepeated || row.isReversal !== unit.isReversal || !(unit.isSum || isSumRow(row))) return []
+      const { days } = daysOf(reading, unit.bookedOn, { ...row, isListed: row.statementId !== null })
+      if (days < 0 || days > statementDaysMax) return []
+      const other = { ...row, references: refsOf(row), count: Number(row.payments) }
+      return [{ entry, row, points: sumPoints(reading, unit, countOf(entry), other), isSameDay: days === 0 }]
+    })
+  })
+  return new Map([...rated(pairs)].flatMap(([entry, row]) => entry.map(({ booking }) => [booking, row] as const)))
+}
+
+const countOf = (entry: readonly Unknown[]): number =>
+  entry.length > 1 ? entry.length : (entry[0]?.booking.unit.payments ?? 1)
+
+/** Sums whose payments another message has named. */
+async function matchGroups(
+  tx: Tx,
+  of: AccountKey,
+  reading: store.Reading,
+  wanted: store.Wanted,
+  { entries, sums }: { readonly entries: readonly (readonly Unknown[])[]; readonly sums: Found['sums'] },
+): Promise<Found['groups']> {
+  const open = entries.filter(([first]) => first !== undefined && first.booking.unit.isSum && !sums.has(first.booking))
+  if (open.length === 0) return new Map()
+  const groups = await store.groupsOf(tx, of, reading, { ...wanted, amounts: open.map(totalOf) })
+  const pairs = open.flatMap((entry) => {
+    const { unit } = (entry[0] as Unknown).booking
+    return groups.flatMap((row): readonly Rated<store.Group>[] => {
+      const days = isStatement(reading)
+        ? daysBetween(row.bookedOn, unit.bookedOn)
+        : Math.abs(daysBetween(row.bookedOn, unit.bookedOn))
+      if (row.amount !== unit.amount || row.isReversal !== unit.isReversal || days < 0 || days > statementDaysMax)
+        return []
+      const other = { ...row, references: refsOf(row), count: row.ids.length }
+      return [{ entry, row, points: sumPoints(reading, unit, countOf(entry), other), isSameDay: days === 0 }]
+    })
+  })
+  return new Map([...rated(pairs)].map(([entry, row]) => [(entry[0] as Unknown).booking, row]))
+}

@@ -1,0 +1,130 @@
+/** Pure: whether two reports of the same amount are about one entry, by what they have in common and by what they contradict. */
+import { dayMs } from '../../kernel/index.ts'
+import { sepaText } from '../../iso20022/index.ts'
+import type { Counterparty } from './counterparty.ts'
+import type { References, Unit } from './units.ts'
+
+/** What a report says of a payment. Names and texts are plain: `Müller`, `MUELLER` and `Muller` are alike. */
+export type Facts = {
+  readonly bookedOn: string
+  readonly references: Partial<References>
+  readonly account: string | null
+  readonly name: string
+  readonly text: string
+}
+
+type Said = Pick<Unit, 'bookedOn' | 'remittance'> & {
+  readonly references: Partial<References>
+  readonly counterparty: Pick<Counterparty, 'name' | 'account'>
+}
+
+export const factsOf = ({ bookedOn, references, counterparty, remittance }: Said): Facts => ({
+  bookedOn,
+  references,
+  account: counterparty.account,
+  name: plain(counterparty.name),
+  text: plain(remittance),
+})
+
+/** More than a message has. */
+const plainCharsMax = 1000
+function plain(text: string | null): string {
+  if (text === null || text === '') return ''
+  const found = sepaText(text, plainCharsMax)
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '')
+    .replace(/([aou])e/g, '$1')
+  return found === 'notprovided' ? '' : found
+}
+
+/**
+ * How two reports lie to each other. `days`: from the announcement to the statement, or between two announcements. `isNamed`: one says
+ * that the other's message has its details (AddtlInfInd).
+ */
+export type Place = { readonly days: number; readonly isStatement: boolean; readonly isNamed: boolean }
+
+/**
+ * `strong`: a reference that the payer or the scheme gave agrees, and none contradicts. `same`: account, name, text and day agree enough.
+ * `maybe`: a person decides. `other`: they are two entries.
+ */
+export type Verdict = 'strong' | 'same' | 'maybe' | 'other'
+export type Evidence = { readonly points: number; readonly verdict: Verdict }
+
+/** A statement follows the announcement after a weekend with holidays on both sides (Easter) and a late posting. */
+export const statementDaysMax = 5
+/** Two announcements of an entry may lie on both sides of midnight. */
+const announcementDaysMax = 1
+
+const points = { reference: 100, creditor: 60, bank: 52, account: 50, text: 45, name: 30, day: 10 } as const
+const sameFrom = 55
+/** So much agrees that another end-to-end id may be a change of the bank. */
+const doubtFrom = 90
+const differs = -30
+
+/** Of the payer and the scheme: two payments have two. */
+const ids = ['endToEnd', 'transaction', 'uetr'] as const
+
+export function compare(one: Facts, other: Facts, { days, isStatement, isNamed }: Place): Evidence {
+  const found = agreement(one, other)
+  const agreed = found.reduce((sum, part) => sum + part, days === 0 ? points.day : 0)
+  const isStrong = isNamed || sharesReference(one, other)
+  const total = agreed + (isStrong ? points.reference : 0)
+  const isLate = days < 0 || days > (isStatement ? statementDaysMax : announcementDaysMax)
+  if (isLate) return { points: total, verdict: isStrong && days === -1 ? 'maybe' : 'other' }
+  if (contradicts(one, other)) return { points: total, verdict: isStrong || agreed >= doubtFrom ? 'maybe' : 'other' }
+  if (isStrong) return { points: total, verdict: 'strong' }
+  const isSame = total >= sameFrom && (found.includes(points.bank) || !found.includes(differs))
+  return { points: total, verdict: isSame ? 'same' : total < 0 ? 'other' : 'maybe' }
+}
+
+export const daysBetween = (from: string, to: string): number => Math.round((Date.parse(to) - Date.parse(from)) / dayMs)
+
+function sharesReference(one: Facts, other: Facts): boolean {
+  const names = namesOf(other)
+  return namesOf(one).some((name) => names.includes(name))
+}
+
+/** The references by which a payment is known for certain. */
+export const namesOf = ({ references }: Facts): readonly string[] =>
+  [...ids, 'instruction' as const].flatMap((name) => {
+    const id = references[name]
+    return id === undefined || id === null ? [] : [`${name} ${id}`]
+  })
+
+/** The payments of two reports have different ids, or different payers. */
+function contradicts(one: Facts, other: Facts): boolean {
+  const isOtherId = ids.some(
+    (name) => isBoth(one.references[name], other.references[name]) && one.references[name] !== other.references[name],
+  )
+  return isOtherId || (isIban(one.account) && isIban(other.account) && one.account !== other.account)
+}
+
+const isIban = (account: string | null): boolean => /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/.test(account ?? '')
+
+const isBoth = (one: string | null | undefined, other: string | null | undefined): boolean =>
+  typeof one === 'string' && one !== '' && typeof other === 'string' && other !== ''
+
+/** By reference of the creditor, reference of the bank, account, name and text. */
+function agreement(one: Facts, other: Facts): readonly number[] {
+  const [own, others] = [one.references, other.references]
+  const creditor = isBoth(own.creditor, others.creditor)
+    ? own.creditor === others.creditor
+      ? points.creditor
+      : differs
+    : 0
+  const bank = isBoth(own.bank, others.bank) && own.bank === others.bank ? points.bank : 0
+  const account = isBoth(one.account, other.account) && one.account === other.account ? points.account : 0
+  const name = alike(one.name, other.name, points.name, nameCharsMin)
+  return [creditor, bank, account, name, alike(one.text, other.text, points.text, textCharsMin)]
+}
+
+/** What is shorter fits the beginning of many. */
+const nameCharsMin = 5
+const textCharsMin = 8
+
+/** Banks cut texts (140, 70 or 35 characters), and put references before them. */
+function alike(one: string, other: string, agreed: number, charsMin: number): number {
+  if (one === '' || other === '') return 0
+  const [short, long] = one.length < other.length ? [one, other] : [other, one]
+  return short === long || (short.length >= charsMin && long.includes(short)) ? agreed : differs
+}
