@@ -335,6 +335,7 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
     log,
     clock,
     sandbox: config.SIMULATIONS,
+    itemRate: { perSecond: config.ITEM_RATE_PER_SECOND, burst: config.ITEM_RATE_BURST },
     ...gatewayLimits(config),
     tracing,
     ...(observability ? { observe: observability.metrics.request } : {}),
