@@ -270,6 +270,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
       ...modules,
       ...deps,
       mail: mailQueue,
+      membersByAddress: modules.users.membersByAddress,
       partnerName: access.partnerName,
       publicUrl: publicUrlOf(config),
     }),

@@ -3689,7 +3689,7 @@ export type OperationResults = {
     readonly currency?: string
     /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
     readonly frequency: 'daily' | 'weekly' | 'monthly'
-    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
     readonly emails: readonly string[]
     /** The `guid` of the customer. Absent: the reports are of the partner. */
     readonly customerId?: string
@@ -3713,7 +3713,7 @@ export type OperationResults = {
       readonly currency?: string
       /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
       readonly frequency: 'daily' | 'weekly' | 'monthly'
-      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
       readonly emails: readonly string[]
       /** The `guid` of the customer. Absent: the reports are of the partner. */
       readonly customerId?: string
@@ -3740,7 +3740,7 @@ export type OperationResults = {
     readonly currency?: string
     /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
     readonly frequency: 'daily' | 'weekly' | 'monthly'
-    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
     readonly emails: readonly string[]
     /** The `guid` of the customer. Absent: the reports are of the partner. */
     readonly customerId?: string
@@ -6428,7 +6428,7 @@ export type Namespaces = {
       readonly currency?: string | undefined
       /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
       readonly frequency: 'daily' | 'weekly' | 'monthly'
-      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
       readonly emails: readonly string[]
       /** Only movements of this customer: its `guid` or its `serviceId`. Not for `reconciliation`. */
       readonly customerId?: string | undefined
@@ -6445,7 +6445,7 @@ export type Namespaces = {
     readonly currency?: string
     /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
     readonly frequency: 'daily' | 'weekly' | 'monthly'
-    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
     readonly emails: readonly string[]
     /** The `guid` of the customer. Absent: the reports are of the partner. */
     readonly customerId?: string
@@ -6476,7 +6476,7 @@ export type Namespaces = {
       readonly currency?: string
       /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
       readonly frequency: 'daily' | 'weekly' | 'monthly'
-      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
       readonly emails: readonly string[]
       /** The `guid` of the customer. Absent: the reports are of the partner. */
       readonly customerId?: string
@@ -6506,7 +6506,7 @@ export type Namespaces = {
       readonly currency?: string
       /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
       readonly frequency: 'daily' | 'weekly' | 'monthly'
-      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
       readonly emails: readonly string[]
       /** The `guid` of the customer. Absent: the reports are of the partner. */
       readonly customerId?: string
@@ -6541,7 +6541,7 @@ export type Namespaces = {
     readonly currency?: string
     /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
     readonly frequency: 'daily' | 'weekly' | 'monthly'
-    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
     readonly emails: readonly string[]
     /** The `guid` of the customer. Absent: the reports are of the partner. */
     readonly customerId?: string
