@@ -120,6 +120,7 @@ async function build(form: string | undefined, config: Config, db: Database): Pr
     observe: observability.metrics.request,
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
+    itemRate: { perSecond: config.ITEM_RATE_PER_SECOND, burst: config.ITEM_RATE_BURST },
   }
   const site = { routes: [], refused: () => ({ status: 404, headers: {}, body: '' }) }
   const pageRate = { perSecond: 1, burst: 1 }

@@ -136,6 +136,7 @@ try {
       },
     },
     mail: { enqueue: none },
+    membersByAddress: none,
     partnerName: async () => 'Bench',
     keptDays: 1,
     clockDifferenceMsMax: 0,

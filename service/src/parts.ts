@@ -70,7 +70,12 @@ export type ModulesDeps = {
 export function composeModules(deps: ModulesDeps) {
   const core = composeCore(deps)
   const delivery = composeDelivery(deps, core)
-  return { ...core, ...delivery, ...composePayments(deps, core), monitors: composeMonitors(deps, core, delivery) }
+  return {
+    ...core,
+    ...delivery,
+    ...composePayments(deps, core, delivery),
+    monitors: composeMonitors(deps, core, delivery),
+  }
 }
 
 export type Modules = ReturnType<typeof composeModules>
@@ -126,7 +131,7 @@ const composeMonitors = (
 }
 
 /** Banks and chains, and the modules whose payments they carry. */
-function composePayments(deps: ModulesDeps, core: Core) {
+function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<typeof composeDelivery>) {
   const { config, db, clock, log, payoutsPerBatchMax } = deps
   const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
   const partyOf: Beneficiaries['partyOf'] = (tx, partnerId, id) => beneficiaries.partyOf(tx, partnerId, id)
@@ -170,7 +175,8 @@ function composePayments(deps: ModulesDeps, core: Core) {
   const ownersOf = ownersOfAccounts(accounts, wallets)
   const deposits = createDeposits({ ...shared, ownersOf })
   const screener = composeScreener({ ...shared, log, beneficiaries, deposits })
-  const reports = createReports({ ...shared, keptDays: config.REPORT_KEPT_DAYS })
+  const { membersByAddress } = users
+  const reports = createReports({ ...shared, membersByAddress, keptDays: config.REPORT_KEPT_DAYS })
   const opening = { ...shared, accounts, deposits, payouts, rates, wallets }
   const checkout = createCheckout({ ...opening, ...checkoutSettings(config, bank) })
   const simulated = { bank, simulatedChain: chains.simulated, checkout }

@@ -12,6 +12,8 @@ const service = await startTestService({
   env: {
     RATE_PER_SECOND: '1',
     RATE_BURST: String(burst),
+    ITEM_RATE_PER_SECOND: '1',
+    ITEM_RATE_BURST: '1000',
     TIMESTAMP_WINDOW_SECONDS: '30',
     SIMULATIONS: 'off',
     LOG_LEVEL: 'debug',
@@ -42,6 +44,29 @@ test('429 rate_limited with Retry-After after the burst, and 200 to another acco
     assert.match(String(answer.headers.ratelimit), /\S/)
   }
   success(await read(other))
+})
+
+test('429 when the payouts of bulks exceed the rate of items of the partner, whichever account sends them', async () => {
+  const accounts = [
+    await accountWith(service, ['payouts:write']),
+    await accountWith(service, ['payouts:write']),
+  ] as const
+  const bulk = (as: Client, count: number) =>
+    as.post('/v1/payouts/bulk', {
+      mode: 'BestEffort',
+      idempotencyKey: randomUUID(),
+      payouts: Array.from({ length: count }, () => ({
+        amount: 1,
+        currency: 'EUR',
+        beneficiaryId: randomUUID(),
+        idempotencyKey: randomUUID(),
+      })),
+    })
+  success(await bulk(accounts[0], 600))
+  const refused = await bulk(accounts[1], 600)
+  assertProblem(refused, { status: 429, code: 'rate_limited' })
+  assert.ok(Number(refused.headers['retry-after']) > 60, `Retry-After: ${refused.headers['retry-after']}`)
+  success(await bulk(accounts[1], 100))
 })
 
 test('200 to an account after many requests with its key and forged signatures', async () => {

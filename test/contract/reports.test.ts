@@ -102,6 +102,9 @@ test('200 for the link of a mail without a signature, 404 for any other token', 
     frequency: 'daily',
     emails: ['cfo@example.com'],
   }
+  assertProblem(await client.post('/v1/reports/schedules', schedule), { status: 400, pointer: '/emails/0' })
+  const person = { email: 'cfo@example.com', fullName: 'Joan Clarke', role: 'Operator' }
+  success(await client.post('/v1/users/invitations', { invitations: [person] }))
   const { id } = success(await client.post('/v1/reports/schedules', schedule))
   const { createDatabase, sql } = await import('../../service/src/postgres/index.ts')
   const { createLog } = await import('../../service/src/kernel/index.ts')
@@ -111,8 +114,9 @@ test('200 for the link of a mail without a signature, 404 for any other token', 
   await db.close()
   const mail = await until('the mail is sent', async () => {
     const names = await readdir(join(dataDir, 'mailbox')).catch(() => [])
-    const name = names.find((each) => each.includes('cfo@example.com'))
-    return name !== undefined && readFile(join(dataDir, 'mailbox', name), 'utf8')
+    const own = names.filter((each) => each.includes('cfo@example.com'))
+    const mails = await Promise.all(own.map((name) => readFile(join(dataDir, 'mailbox', name), 'utf8')))
+    return mails.find((each) => each.includes('/reports/'))
   })
   const link = /X-Invitation-Link: (\S+)|\n(http\S+\/reports\/\S+)/.exec(mail.replaceAll('=\n', ''))
   const path = new URL(link?.[1] ?? link?.[2] ?? '').pathname

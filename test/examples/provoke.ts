@@ -250,15 +250,18 @@ const ofReports: Partial<Record<ProblemCode, Provocation>> = {
       await holdReports(db)
       return answer.status === 429 && answer
     }),
-  report_schedule_limit_reached: ({ client }) =>
-    last(21, () =>
+  report_schedule_limit_reached: async ({ client }) => {
+    const person = invitee()
+    await client.post('/v1/users/invitations', { invitations: [person] })
+    return last(21, () =>
       client.post('/v1/reports/schedules', {
         kind: 'fees',
         format: 'csv',
         frequency: 'daily',
-        emails: ['ada@example.com'],
+        emails: [textAt(person, 'email')],
       }),
-    ),
+    )
+  },
 }
 
 const ofUsersAndWebhooks: Partial<Record<ProblemCode, Provocation>> = {

@@ -13,7 +13,7 @@ export const createReportService = (options: TestServiceOptions = {}) =>
   createTestService({ now: new Date(), ...options })
 
 export function reportWork(service: Service, mailed: unknown[] = []) {
-  const { access, mailQueue } = service
+  const { access, mailQueue, users } = service
   return createReportWork({
     ...service,
     mail: {
@@ -22,6 +22,7 @@ export function reportWork(service: Service, mailed: unknown[] = []) {
         await mailQueue.enqueue(tx, partnerId, mails)
       },
     },
+    membersByAddress: users.membersByAddress,
     partnerName: access.partnerName,
     keptDays,
     clockDifferenceMsMax: 0,

@@ -264,7 +264,7 @@ const valid: Readonly<Record<OperationId, (world: World) => ValidRequest>> = {
       currency: 'EUR',
       customerId: world.customer,
       frequency: 'monthly',
-      emails: [uniqueEmail()],
+      emails: [world.member],
       timeZone: 'Europe/Berlin',
     }),
   listReportSchedules: () => at('/v1/reports/schedules'),

@@ -141,14 +141,14 @@ export type World = {
 }
 
 /** A report that is ready, and a schedule. */
-async function createReports(client: Client): Promise<Pick<World, 'report' | 'schedule'>> {
+async function createReports(client: Client, member: string): Promise<Pick<World, 'report' | 'schedule'>> {
   const period = { from: '2026-01-01T00:00:00Z', to: '2026-02-01T00:00:00Z' }
   const report = textAt(
     success(await client.post('/v1/reports', { kind: 'transactions', format: 'csv', ...period })),
     'id',
   )
   await until('the report is ready', async () => success(await client.get(`/v1/reports/${report}`)).status === 'Ready')
-  const monthly = { kind: 'statement', format: 'pdf', currency: 'EUR', frequency: 'monthly', emails: [uniqueEmail()] }
+  const monthly = { kind: 'statement', format: 'pdf', currency: 'EUR', frequency: 'monthly', emails: [member] }
   const schedule = textAt(success(await client.post('/v1/reports/schedules', monthly)), 'id')
   return { report, schedule }
 }
@@ -220,7 +220,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
   await until('the recovery is done', async () =>
     (await listAll(client, `${hook}/recoveries`)).every(({ status }) => status === 'Completed'),
   )
-  const reports = await createReports(client)
+  const reports = await createReports(client, invited.member)
   return {
     ...reports,
     ...waiting,

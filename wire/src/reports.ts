@@ -105,7 +105,7 @@ const scheduleFields = {
   ),
   emails: described(
     Type.Array(Email, { minItems: 1, maxItems: emailsMax }),
-    'Who gets a mail with a link when a report is ready. 1 to 10 addresses.',
+    'Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked.',
   ),
 }
 export const ReportScheduleCreate = closed({

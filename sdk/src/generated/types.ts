@@ -3745,7 +3745,7 @@ export type OperationResults = {
     readonly currency?: string
     /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
     readonly frequency: 'daily' | 'weekly' | 'monthly'
-    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
     readonly emails: readonly string[]
     /** The `guid` of the customer. Absent: the reports are of the partner. */
     readonly customerId?: string
@@ -3769,7 +3769,7 @@ export type OperationResults = {
       readonly currency?: string
       /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
       readonly frequency: 'daily' | 'weekly' | 'monthly'
-      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
       readonly emails: readonly string[]
       /** The `guid` of the customer. Absent: the reports are of the partner. */
       readonly customerId?: string
@@ -3796,7 +3796,7 @@ export type OperationResults = {
     readonly currency?: string
     /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
     readonly frequency: 'daily' | 'weekly' | 'monthly'
-    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
     readonly emails: readonly string[]
     /** The `guid` of the customer. Absent: the reports are of the partner. */
     readonly customerId?: string
@@ -6504,7 +6504,7 @@ export type Namespaces = {
       readonly currency?: string | undefined
       /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
       readonly frequency: 'daily' | 'weekly' | 'monthly'
-      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
       readonly emails: readonly string[]
       /** Only movements of this customer: its `guid` or its `serviceId`. Not for `reconciliation`. */
       readonly customerId?: string | undefined
@@ -6521,7 +6521,7 @@ export type Namespaces = {
     readonly currency?: string
     /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
     readonly frequency: 'daily' | 'weekly' | 'monthly'
-    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
     readonly emails: readonly string[]
     /** The `guid` of the customer. Absent: the reports are of the partner. */
     readonly customerId?: string
@@ -6552,7 +6552,7 @@ export type Namespaces = {
       readonly currency?: string
       /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
       readonly frequency: 'daily' | 'weekly' | 'monthly'
-      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
       readonly emails: readonly string[]
       /** The `guid` of the customer. Absent: the reports are of the partner. */
       readonly customerId?: string
@@ -6582,7 +6582,7 @@ export type Namespaces = {
       readonly currency?: string
       /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
       readonly frequency: 'daily' | 'weekly' | 'monthly'
-      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
       readonly emails: readonly string[]
       /** The `guid` of the customer. Absent: the reports are of the partner. */
       readonly customerId?: string
@@ -6617,7 +6617,7 @@ export type Namespaces = {
     readonly currency?: string
     /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
     readonly frequency: 'daily' | 'weekly' | 'monthly'
-    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. */
+    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
     readonly emails: readonly string[]
     /** The `guid` of the customer. Absent: the reports are of the partner. */
     readonly customerId?: string

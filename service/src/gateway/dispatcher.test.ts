@@ -39,7 +39,8 @@ function sender(id: Operation, handler: TestHandler) {
   } as unknown as AllHandlers
   const { access, clock } = service
   const log = createLog('silent')
-  const dispatch = createDispatcher({ access, clock, handlers, log, sandbox: true, windowSeconds: 300 })
+  const itemRate = { perSecond: 1, burst: 1 }
+  const dispatch = createDispatcher({ access, clock, handlers, log, sandbox: true, itemRate, windowSeconds: 300 })
   const nonce = newId().replaceAll('-', '')
   return async (fields: object = {}): Promise<number | undefined> => {
     const reply = await dispatch(id, {

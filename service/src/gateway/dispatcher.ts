@@ -4,6 +4,7 @@ import type { Access } from '../access/index.ts'
 import { type AllHandlers, Unreachable } from '../api/index.ts'
 import type { Clock, Log } from '../kernel/index.ts'
 import { requireUnencoded } from './body.ts'
+import type { ItemRate } from './items.ts'
 import { createNonceCheck } from './nonces.ts'
 import { compileOperations, type OperationRequest } from './operation.ts'
 import { toProblem } from './problems.ts'
@@ -27,6 +28,7 @@ export function createDispatcher(options: {
   readonly clock: Clock
   readonly log: Log
   readonly sandbox: boolean
+  readonly itemRate: ItemRate['itemRate']
   readonly windowSeconds: number
 }): Dispatch {
   const { log } = options

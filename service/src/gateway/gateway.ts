@@ -16,6 +16,7 @@ import { startDeadline } from './deadline.ts'
 import { createForwarder, type Forwarder } from './forward.ts'
 import { createIncoming, type Incoming, type IncomingLimits } from './incoming.ts'
 import { createInternalTokens, type InternalTokens, targetOf } from './internal-token.ts'
+import type { ItemRate } from './items.ts'
 import { createNonceCheck } from './nonces.ts'
 import { compileOperations } from './operation.ts'
 import { forwardPublic, internalPublic, servePublic } from './public.ts'
@@ -34,6 +35,8 @@ export type GatewayOptions = {
   readonly log: Log
   readonly clock: Clock
   readonly sandbox: boolean
+  /** Of what one request asks for many times, of a partner. */
+  readonly itemRate: ItemRate['itemRate']
   readonly handlers: AllHandlers
   readonly downloads?: Downloads
   readonly site: PublicSite

@@ -18,6 +18,7 @@ import { present } from '../kernel/index.ts'
 import { requireJson } from './body.ts'
 import { contentReply } from './content.ts'
 import { compileIdempotencyKey } from './idempotency-key.ts'
+import { createItemCount, type ItemRate } from './items.ts'
 import { readJson } from './json.ts'
 import { compileNormalizer } from './normal-form.ts'
 import { compilePeriods } from './periods.ts'
@@ -50,19 +51,24 @@ type CompiledOperation = {
   readonly consumesNonce: boolean
   /** Refuses: permission_denied, impersonation_write_blocked, not_found (a path parameter does not match its schema). */
   readonly authorize: (caller: Caller, params: Readonly<Record<string, string>>) => void
-  /** Refuses what the schema and the handler refuse. */
+  /** Refuses what the schema and the handler refuse, and rate_limited. */
   readonly run: (request: OperationRequest, nonce?: OpenNonce) => Promise<OperationReply>
 }
 
-type Options = { readonly handlers: AllHandlers; readonly sandbox: boolean }
+type Options = { readonly handlers: AllHandlers; readonly sandbox: boolean } & ItemRate
 
-export const compileOperations = (options: Options): Readonly<Record<OperationId, CompiledOperation>> =>
-  Object.fromEntries(operationIds.map((id) => [id, compileOperation(id, options)])) as Record<
-    OperationId,
-    CompiledOperation
-  >
+export function compileOperations(options: Options): Readonly<Record<OperationId, CompiledOperation>> {
+  const countItems = createItemCount(options)
+  return Object.fromEntries(
+    operationIds.map((id) => [id, compileOperation(id, options, (caller, body) => countItems(id, caller, body))]),
+  ) as Record<OperationId, CompiledOperation>
+}
 
-function compileOperation(id: OperationId, { handlers, sandbox }: Options): CompiledOperation {
+function compileOperation(
+  id: OperationId,
+  { handlers, sandbox }: Options,
+  countItems: (caller: Caller, body: unknown) => void,
+): CompiledOperation {
   const operation: Operation = operations[id]
   const paramChecks = Object.entries(operation.params ?? {}).map(
     ([name, schema]) => [name, compileCheck(schema)] as const,
@@ -102,6 +108,7 @@ function compileOperation(id: OperationId, { handlers, sandbox }: Options): Comp
       const query = readQuery(request.query)
       const body = readBody(request)
       const idempotencyKey = readIdempotencyKey(given, body)
+      countItems(caller, body)
       const call = { caller: { ...caller, requestId }, params, query, body, requestId, ip, nonce, idempotencyKey }
       const answer = await handler(call as unknown as Call<OperationId>)
       const headers = answer.headers ?? {}

@@ -29,3 +29,18 @@ test('a clock that is set back takes no tokens away', () => {
   clock.advance(secondMs)
   take(caller)
 })
+
+test('several tokens are taken together or not at all, and Retry-After says when there are enough', () => {
+  const limiter = createRateLimiter({
+    clock: createManualClock(new Date('2026-01-01T00:00:00Z')),
+    perSecond: 10,
+    burst: 100,
+  })
+  limiter.take(caller, 70)
+  assert.throws(
+    () => limiter.take(caller, 50),
+    (error) => limited(error) && (error as Refusal).headers['retry-after'] === '2',
+  )
+  limiter.take(caller, 30)
+  assert.equal(limiter.tryTake(caller), false)
+})

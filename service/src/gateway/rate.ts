@@ -8,10 +8,10 @@ import { type Clock, secondMs } from '../kernel/index.ts'
 type Bucket = { tokens: number; at: number }
 
 type RateLimiter = {
-  /** Takes a token. Refuses: rate_limited (429) with Retry-After. */
-  readonly take: (name: string) => void
+  /** Takes a token, or as many as are given. Refuses: rate_limited (429) with Retry-After. */
+  readonly take: (name: string, tokens?: number) => void
   /** Takes a token if there is one. */
-  readonly tryTake: (name: string) => boolean
+  readonly tryTake: (name: string, tokens?: number) => boolean
   /** The RateLimit fields of draft-ietf-httpapi-ratelimit-headers-10, for every authenticated response. */
   readonly headers: (name: string) => Readonly<Record<string, string>>
 }
@@ -23,8 +23,10 @@ export function createRateLimiter(options: {
   readonly clock: Clock
   readonly perSecond: number
   readonly burst: number
+  /** What is counted. Default: requests. */
+  readonly unit?: string
 }): RateLimiter {
-  const { clock, perSecond, burst } = options
+  const { clock, perSecond, burst, unit = 'requests' } = options
   const buckets = new Map<string, Bucket>()
   const policy = `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`
 
@@ -47,22 +49,22 @@ export function createRateLimiter(options: {
     ratelimit: `"default";r=${Math.max(0, Math.floor(tokens))};t=${Math.ceil((burst - tokens) / perSecond)}`,
   })
 
-  const tryTake = (name: string): boolean => {
+  const tryTake = (name: string, tokens = 1): boolean => {
     const bucket = refill(name)
-    if (bucket.tokens < 1) return false
-    bucket.tokens -= 1
+    if (bucket.tokens < tokens) return false
+    bucket.tokens -= tokens
     return true
   }
 
   return {
     tryTake,
-    take: (name) => {
-      if (!tryTake(name)) {
+    take: (name, tokens = 1) => {
+      if (!tryTake(name, tokens)) {
         const bucket = refill(name)
-        const retryAfter = String(Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond)))
+        const retryAfter = String(Math.max(1, Math.ceil((tokens - bucket.tokens) / perSecond)))
         throw new Refusal(
           'rate_limited',
-          `The limit is ${perSecond} requests per second, in bursts of up to ${burst}.`,
+          `The limit is ${perSecond} ${unit} per second, in bursts of up to ${burst}.`,
           {
             headers: { 'retry-after': retryAfter, ...fields(bucket) },
           },

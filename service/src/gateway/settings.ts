@@ -39,6 +39,18 @@ export const gatewaySettings = {
     description: 'Requests that one service account may send at once, in each process',
     read: integer(1, 10_000_000, 1000),
   },
+  ITEM_RATE_PER_SECOND: {
+    default: '100',
+    description:
+      'Average items (payouts of bulks, invitations) a second of one partner, in each process that runs operations',
+    read: integer(1, 1_000_000, 100),
+  },
+  ITEM_RATE_BURST: {
+    default: '10000',
+    description:
+      'Items (payouts of bulks, invitations) that one partner may send at once, in each process that runs operations',
+    read: integer(1000, 10_000_000, 10_000),
+  },
   PAGE_RATE_PER_SECOND: {
     default: '20',
     description:

@@ -9,18 +9,27 @@ import {
   utc,
 } from '../../mail/index.ts'
 import { present } from '../../kernel/index.ts'
-import { newLinkToken } from '../../api/index.ts'
+import { type Member, newLinkToken } from '../../api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { tokenHash } from './links.ts'
 import type { ReportRow } from './store.ts'
 import * as store from './store-schedules.ts'
 
-type MailDeps = { readonly mail: Pick<MailQueue, 'enqueue'>; readonly publicUrl: string }
+export type MembersByAddress = (
+  tx: Tx,
+  partnerId: string,
+  addresses: readonly string[],
+) => Promise<ReadonlyMap<string, Member>>
+type MailDeps = {
+  readonly mail: Pick<MailQueue, 'enqueue'>
+  readonly membersByAddress: MembersByAddress
+  readonly publicUrl: string
+}
 type Outcome = { readonly expiresAt: Date } | { readonly failure: string }
 
-/** A mail for each address. Each has a token of its own, and only it. */
+/** A mail for each address that is a member of the team now. Each has a token of its own, and only it. */
 export async function queueReportMails(
-  { mail, publicUrl }: MailDeps,
+  { mail, membersByAddress, publicUrl }: MailDeps,
   tx: Tx,
   schedule: store.ScheduleRow,
   { partnerId, id, kind, format, currency, periodFrom, periodTo }: ReportRow,
@@ -28,7 +37,8 @@ export async function queueReportMails(
 ): Promise<void> {
   const addresses = JSON.parse(schedule.emails) as readonly string[]
   const expiresAt = 'expiresAt' in outcome ? outcome.expiresAt : null
-  const mails = addresses.map((address) => ({
+  const members = await membersByAddress(tx, partnerId, addresses)
+  const mails = [...members.values()].map(({ email: address }) => ({
     kind: 'failure' in outcome ? 'report_failed' : 'report_ready',
     subjectId: id,
     to: { name: address, address },

@@ -234,7 +234,13 @@ test('a schedule makes one report for each period, and mails a link to each addr
 })
 
 async function mailsByDay(service: Service): Promise<void> {
-  const { partnerId } = await addPartner(service)
+  const { partnerId, caller } = await addPartner(service)
+  const invitations = ['ada', 'grace'].map((name) => ({
+    email: `${name}@example.com`,
+    fullName: name,
+    role: 'Admin' as const,
+  }))
+  await service.users.createInvitations(caller, { invitations })
   const mailed: { kind: string; secret: string | null; to: { address: string } }[] = []
   const work = reportWork(service, mailed)
   const emails = ['ada@example.com', 'grace@example.com']
@@ -259,8 +265,14 @@ async function mailsByDay(service: Service): Promise<void> {
   assert.ok(mails.every(({ kind }) => kind === 'report_ready'))
 }
 
+const inviteAda = (caller: Parameters<Service['users']['createInvitations']>[0]) =>
+  service.users.createInvitations(caller, {
+    invitations: [{ email: 'ada@example.com', fullName: 'Ada Lovelace', role: 'Admin' }],
+  })
+
 test('a link reads its report until it expires, and no other text does', async () => {
-  const { partnerId } = await addPartner(service)
+  const { partnerId, caller } = await addPartner(service)
+  await inviteAda(caller)
   const mailed: { secret: string | null }[] = []
   const work = reportWork(service, mailed)
   const daily = {
@@ -285,7 +297,8 @@ test('a link reads its report until it expires, and no other text does', async (
 })
 
 test('a partner has a limited number of schedules', async () => {
-  const { partnerId } = await addPartner(service)
+  const { partnerId, caller } = await addPartner(service)
+  await inviteAda(caller)
   const daily = {
     kind: 'fees' as const,
     format: 'csv' as const,
@@ -302,4 +315,26 @@ test('a partner has a limited number of schedules', async () => {
   await service.reports.createSchedule(partnerId, daily)
   const zone = { ...daily, timeZone: 'Europe/Atlantis' }
   await assert.rejects(service.reports.createSchedule(partnerId, zone), refused('validation_failed', '/timeZone'))
+})
+
+test('400 to a schedule that mails a stranger; a member whose invitation is revoked gets no more mails', async () => {
+  const { partnerId, caller } = await addPartner(service)
+  const monthly: ScheduleInput = { kind: 'fees', format: 'csv', frequency: 'monthly', emails: ['ada@example.com'] }
+  await assert.rejects(service.reports.createSchedule(partnerId, monthly), refused('validation_failed'))
+  const [invited] = await inviteAda(caller)
+  const schedule = await service.reports.createSchedule(partnerId, { ...monthly, emails: ['ADA@example.com'] })
+  assert.equal(schedule.emails, '["ada@example.com"]')
+  const mailed: unknown[] = []
+  const work = reportWork(service, mailed)
+  const run = async () => {
+    await service.db.run(sql`update reports.schedules set next_at = ${new Date('2020-01-01T00:00:00Z')}
+      where partner_id = ${partnerId}`)
+    while ((await work.scheduleStep()) + (await work.writeStep()) > 0);
+  }
+  await run()
+  assert.ok(mailed.length > 0)
+  mailed.length = 0
+  await service.users.revokeInvitation(partnerId, invited?.id ?? '')
+  await run()
+  assert.equal(mailed.length, 0)
 })

@@ -1,12 +1,13 @@
 /** The verbs of reports and their schedules. Workers write the files (work.ts). */
 import { type BodyOf, type QueryOf, reportMediaTypes } from '@partner-payments/wire'
-import { type Content, type Cursors, notFound, type Page, readLink, Refusal } from '../../api/index.ts'
+import { type Content, type Cursors, notFound, type Page, readLink, Refusal, requireMembers } from '../../api/index.ts'
 import { after, type Clock, dayMs, newId } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { readFile } from './file.ts'
 import { tokenHash } from './links.ts'
 import { fileNameOf, nextEnd, openReportsMax, readPeriod, readSpec, readTimeZone, schedulesMax } from './rules.ts'
+import type { MembersByAddress } from './report-mail.ts'
 import * as store from './store.ts'
 import * as schedules from './store-schedules.ts'
 
@@ -53,6 +54,7 @@ export type ReportsDeps = {
   readonly clock: Clock
   readonly cursors: Cursors
   readonly customers: Pick<Customers, 'find'>
+  readonly membersByAddress: MembersByAddress
   /** How long a report is kept after its request, and again after it is ready. */
   readonly keptDays: number
 }
@@ -153,6 +155,7 @@ function createSchedules({
   clock,
   cursors,
   customers,
+  membersByAddress,
 }: ReportsDeps): Pick<
   Reports,
   'createSchedule' | 'listSchedules' | 'getSchedule' | 'removeSchedule' | 'removeSchedulesOf'
@@ -165,6 +168,7 @@ function createSchedules({
       return inTransaction(db, outerTx, async (tx) => {
         const { customerId: ref, frequency, emails } = input
         const customer = ref === undefined ? null : await customers.find(tx, partnerId, ref, '/customerId')
+        const members = requireMembers(emails, await membersByAddress(tx, partnerId, emails), '/emails')
         await store.lockTurn(tx, partnerId)
         if ((await schedules.countSchedules(tx, partnerId)) >= BigInt(schedulesMax))
           throw new Refusal('report_schedule_limit_reached')
@@ -175,7 +179,7 @@ function createSchedules({
           id: newId(),
           customerId: customer?.id ?? null,
           frequency,
-          emails: JSON.stringify([...new Set(emails)]),
+          emails: JSON.stringify(members),
           timeZone,
           nextAt: nextEnd(frequency, timeZone, now),
           createdAt: now,

@@ -3,7 +3,7 @@ import { after, dayMs, type Log, newId, secondMs } from '../../kernel/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import { oldestTransactionStart } from '../../postgres/index.ts'
 import { LeaseLost } from './file.ts'
-import { queueReportMails } from './report-mail.ts'
+import { type MembersByAddress, queueReportMails } from './report-mail.ts'
 import { attemptsMax, nextEnd, periodBefore, ReportImpossible } from './rules.ts'
 import * as store from './store.ts'
 import * as schedules from './store-schedules.ts'
@@ -12,6 +12,7 @@ import { leaseMs, type WriteDeps, writeReport } from './write.ts'
 export type ReportWorkDeps = WriteDeps & {
   readonly log: Log
   readonly mail: Pick<MailQueue, 'enqueue'>
+  readonly membersByAddress: MembersByAddress
   readonly keptDays: number
   /** Between the clocks of the processes, which make the ids, and that of the database. */
   readonly clockDifferenceMsMax: number

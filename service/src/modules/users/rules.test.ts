@@ -103,3 +103,21 @@ test('a token begins with the id of its partner and continues with 32 random byt
   assert.equal(tokenHash(token).length, 32)
   assert.throws(() => tokenFor(partnerId, random.subarray(1)), /256 random bits/)
 })
+
+test('a name has no link, no address and no sentence of marks', () => {
+  const named = (fullName: string) => () =>
+    refuseBadEntries([{ email: 'a@example.com', fullName, role: 'Operator' }], false)
+  for (const name of [
+    'Your account is blocked: open evil.example',
+    'https://evil.example',
+    'www.evil.com',
+    'ada@evil.com',
+    'evil。example/x',
+    'Ada\u202elivE',
+    'Pay now!',
+    'a\u2028b',
+  ])
+    assert.throws(named(name), Refusal, name)
+  for (const name of ['J. R. R. Tolkien', 'Dr. Zoë O’Hara-Smith, PhD', 'Иван Иванов', '山田 太郎', 'Jr. 3', 'محمد علي'])
+    named(name)()
+})

@@ -2,13 +2,18 @@
 import { createHash } from 'node:crypto'
 import type { BodyOf, FieldError, users as wire } from '@partner-payments/wire'
 import { Refusal, refuseFields } from '../../api/index.ts'
-import { assert, minuteMs, secondMs } from '../../kernel/index.ts'
+import { assert, dayMs, minuteMs, secondMs } from '../../kernel/index.ts'
+
+import type { MailCounts } from './store.ts'
 
 export type InvitationEntry = BodyOf<'createInvitations'>['invitations'][number]
 type Life = { readonly status: wire.InvitationStatus; readonly expiresAt: Date }
 
 const resendsMax = 5
 const resendSpacingMs = minuteMs
+/** An invitation and its resends. */
+const mailsOfAddressMax = 1 + resendsMax
+const mailsOfPartnerMax = 200
 export const tokenRandomBytes = 32
 
 /** The same for two spellings of an address that mail servers do not distinguish in practice. */
@@ -80,10 +85,15 @@ function emailErrors(pointer: string, email: string): readonly FieldError[] {
   ]
 }
 
+// A mail to a stranger shows the name. Mail programs make links of addresses and host names.
+const nameText = /^[\p{L}\p{M}\p{N}\p{Zs}.,'’‘`´ʼ"“”„()&·‐‑–-]*$/u
+const hostName = /[\p{L}\p{N}-]\.[\p{L}\p{N}-]{2,}/u
+
 function nameErrors(pointer: string, name: string): readonly FieldError[] {
   if (name.trim() === '') return [fieldError(pointer, 'empty', 'must not be blank')]
-  if (!/\p{Cc}/u.test(name) && name.isWellFormed()) return []
-  return [fieldError(pointer, 'invalid_character', 'has a control character')]
+  if (nameText.test(name) && !hostName.test(name)) return []
+  const message = "must be a name: letters, digits, spaces and . , ' - ( ) & and quotes, a space after a dot"
+  return [fieldError(pointer, 'invalid_character', message)]
 }
 
 const sandboxHosts: readonly string[] = ['localhost', '127.0.0.1']
@@ -104,6 +114,20 @@ function redirectErrors(pointer: string, text: string | null | undefined, sandbo
     return [fieldError(pointer, 'invalid_value', 'must not have a user name or a password')]
   if (url.protocol === 'https:' || (sandbox && sandboxHosts.includes(url.hostname))) return []
   return [fieldError(pointer, 'invalid_value', sandbox ? 'must be https, or http to localhost' : 'must be https')]
+}
+
+/** The day of UTC. */
+export const dayOf = (now: Date): string => now.toISOString().slice(0, 10)
+
+/** Refuses: rate_limited (with Retry-After). Revoking and creating again counts as a resend does. */
+export function refuseMails({ ofPartner, ofAddress }: MailCounts, now: Date): void {
+  if (ofPartner <= mailsOfPartnerMax && ofAddress <= mailsOfAddressMax) return
+  const seconds = Math.ceil((Date.parse(dayOf(now)) + dayMs - now.getTime()) / secondMs)
+  const which =
+    ofAddress > mailsOfAddressMax
+      ? `An address gets at most ${mailsOfAddressMax} invitation mails a day`
+      : `A partner sends at most ${mailsOfPartnerMax} invitation mails a day`
+  throw new Refusal('rate_limited', `${which} (UTC).`, { headers: { 'Retry-After': String(seconds) } })
 }
 
 /** Refuses: invitation_not_pending, resend_limit_reached, resend_too_soon (with Retry-After). */

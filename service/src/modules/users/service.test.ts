@@ -48,7 +48,7 @@ async function setUp() {
 
 const entry = (email: string, redirectUrl?: string | null) => ({
   email,
-  fullName: `Name of ${email}`,
+  fullName: `Name of ${email.split('@', 1)[0]}`,
   role: 'Developer' as const,
   ...(redirectUrl === undefined ? {} : { redirectUrl }),
 })
@@ -307,4 +307,31 @@ test('the database holds a token only as its hash and sealed in the queued mail'
     for (const form of [token, Buffer.from(token).toString('hex'), Buffer.from(token, 'base64url').toString('hex')])
       assert(!text.includes(form))
   }
+})
+
+test('429 to the 7th mail of an address on a day, revoked and created again or resent, until the next day', async () => {
+  const { partnerId, clock, users, invite, inviteOne } = await setUp()
+  for (let count = 0; count < 5; count += 1) {
+    const { id } = await inviteOne(count % 2 === 0 ? 'stranger@example.com' : 'Stranger@Example.com')
+    await users.revokeInvitation(partnerId, id)
+  }
+  const { id } = await inviteOne('stranger@example.com')
+  clock.advance(2 * minuteMs)
+  const refused = await refusal(users.resendInvitation(partnerId, id, undefined))
+  assert.deepEqual([refused.code, refused.headers['Retry-After']], ['rate_limited', String(16 * 3600 - 120)])
+  await users.revokeInvitation(partnerId, id)
+  assert.equal((await refusal(invite('other@example.com', 'stranger@example.com'))).code, 'rate_limited')
+  await inviteOne('other@example.com')
+  clock.advance(16 * hourMs)
+  await inviteOne('stranger@example.com')
+})
+
+test('429 beyond 200 mails of a partner on a day, also when its requests come together', async () => {
+  const { invite } = await setUp()
+  const requests = Array.from({ length: 6 }, (_, request) =>
+    invite(...Array.from({ length: 50 }, (_each, index) => `p${request}-${index}@example.com`)),
+  )
+  const outcomes = await Promise.allSettled(requests)
+  assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 4)
+  await (await setUp()).invite('p0-0@example.com')
 })

@@ -8,7 +8,9 @@ import { queueInvitationMails } from './invitation-mail.ts'
 import {
   emailKey,
   refuseBadEntries,
+  dayOf,
   refuseBadRedirect,
+  refuseMails,
   refuseResend,
   refuseRevoke,
   refuseTaken,
@@ -32,7 +34,7 @@ export type Invitation = {
 export type Users = {
   /**
    * Creates all invitations or none, in the order of the request.
-   * Refuses: validation_failed (address, name, redirect), invitation_exists.
+   * Refuses: validation_failed (address, name, redirect), invitation_exists, rate_limited (mails of the day).
    */
   readonly createInvitations: (
     caller: Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name'>,
@@ -46,7 +48,7 @@ export type Users = {
   /**
    * Issues a new token and revokes the previous one, whose mail is not sent if it is still queued. An expired invitation
    * becomes Pending again.
-   * Refuses: validation_failed (redirect), not_found, invitation_not_pending, resend_limit_reached, resend_too_soon.
+   * Refuses: validation_failed (redirect), not_found, invitation_not_pending, resend_limit_reached, resend_too_soon, rate_limited (mails of the day).
    */
   readonly resendInvitation: (
     partnerId: string,
@@ -141,6 +143,7 @@ function createInvitations(deps: UsersDeps): Users['createInvitations'] {
       const taken = new Set<string>()
       for (const row of rows) if (!(await store.insert(tx, partnerId, row))) taken.add(row.emailKey)
       refuseTaken(body.invitations, taken)
+      await countMails(tx, partnerId, emailKeys, now)
       await queueInvitationMails(deps, tx, partnerId, 'invitation', drafts)
       return drafts.map(({ row }) => toInvitation(row, now))
     })
@@ -172,11 +175,17 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
         updatedAt: now,
       }
       await store.update(tx, partnerId, row).catch(refuseSuperseded)
+      await countMails(tx, partnerId, [row.emailKey], now)
       await mail.endPending(tx, partnerId, id, 'superseded by a resend')
       await queueInvitationMails(deps, tx, partnerId, 'invitation_resent', [{ row, token }])
       return toInvitation(row, now)
     })
   }
+}
+
+/** Counts the mails of the day, whatever became of their invitations. Refuses: rate_limited. */
+async function countMails(tx: Tx, partnerId: string, emailKeys: readonly string[], now: Date): Promise<void> {
+  refuseMails(await store.countMails(tx, partnerId, dayOf(now), emailKeys), now)
 }
 
 function refuseSuperseded(error: unknown): never {

@@ -77,6 +77,31 @@ export function list(
     order by id desc limit ${limit + 1}`)
 }
 
+/** Mails of a day: of the partner, and the most of one of the addresses. */
+export type MailCounts = { readonly ofPartner: number; readonly ofAddress: number }
+
+/** Adds a mail for each address, and forgets the days before. Locks the partner's count first, then addresses in their order. */
+export async function countMails(
+  tx: Tx,
+  partnerId: string,
+  day: string,
+  emailKeys: readonly string[],
+): Promise<MailCounts> {
+  const keys = [...emailKeys].toSorted()
+  await tx.run(sql`/* users.forgetMails */
+    delete from users.invitation_mails where partner_id = ${partnerId} and day < ${day}::date`)
+  const add = (names: readonly string[], mails: number) =>
+    tx.rows<{ readonly mails: number }>(sql`/* users.countMails */
+      insert into users.invitation_mails (partner_id, day, email_key, mails)
+      select ${partnerId}::uuid, ${day}::date, given.email_key, ${mails}::integer
+      from unnest(${[...names]}::text[]) with ordinality as given (email_key, place) order by given.place
+      on conflict (partner_id, day, email_key) do update set mails = invitation_mails.mails + excluded.mails
+      returning mails`)
+  const [all] = await add([''], keys.length)
+  const each = await add(keys, 1)
+  return { ofPartner: all?.mails ?? 0, ofAddress: Math.max(...each.map(({ mails }) => mails)) }
+}
+
 export type Member = { readonly fullName: string; readonly email: string }
 
 /** The newest invitation of an address decides. */

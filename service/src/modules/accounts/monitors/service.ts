@@ -1,6 +1,6 @@
 /** The verbs of monitors. A worker judges the balances (work.ts). */
 import { type BodyOf, monitors as wire, type QueryOf } from '@partner-payments/wire'
-import { notFound, type Page, Refusal, refuseFields } from '../../../api/index.ts'
+import { notFound, type Page, Refusal, refuseFields, requireMembers } from '../../../api/index.ts'
 import { firstIdOf, newId, nilId, present } from '../../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../../postgres/index.ts'
 import type { Balance } from '../../../ledger/index.ts'
@@ -90,7 +90,7 @@ const shown = (row: store.MonitorRow, judged: store.BalanceRow | undefined): Mon
 })
 
 /** Refuses (400, with pointers): addresses that are no members of the team. Takes each address once. */
-async function requireMembers(
+async function requireTeam(
   { membersByAddress }: MonitorsDeps,
   tx: Tx,
   partnerId: string,
@@ -99,23 +99,7 @@ async function requireMembers(
   const { emails } = terms
   if (emails.length === 0) return terms
   const members = await membersByAddress(tx, partnerId, emails)
-  refuseFields(
-    emails.flatMap((address, index) =>
-      members.has(address)
-        ? []
-        : [
-            {
-              pointer: `/notify/emails/${index}`,
-              code: 'invalid_value' as const,
-              message: 'is not a member of your team: invite the person first',
-            },
-          ],
-    ),
-  )
-  return {
-    ...terms,
-    emails: [...new Set(emails.map((address) => present(members.get(address), 'it was found').email))],
-  }
+  return { ...terms, emails: requireMembers(emails, members, '/notify/emails') }
 }
 
 function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
@@ -123,7 +107,7 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
   return ({ partnerId, accountId }, body, outerTx) =>
     inTransaction(db, outerTx, async (tx) => {
       const { currency } = await balanceOf(ledger, tx, partnerId, accountId)
-      const terms = await requireMembers(deps, tx, partnerId, termsOf(body, currency))
+      const terms = await requireTeam(deps, tx, partnerId, termsOf(body, currency))
       const key = { partnerId, accountId }
       const account = (await ledger.standings(tx, [{ ...key, position: nilId }], nilId)).get(accountId)
       if (account?.isClosed === true) throw new Refusal('account_blocked', 'The balance is closed: it moves no more.')
@@ -183,8 +167,7 @@ function createChanges(deps: MonitorsDeps, find: Find): Pick<Monitors, 'updateMo
         if (row.state === 'Ended')
           throw new Refusal('account_blocked', 'The balance is closed: its monitors have ended.')
         const changed = changedTerms(row, body, row.currency)
-        const terms =
-          body.notify?.emails === undefined ? changed : await requireMembers(deps, tx, key.partnerId, changed)
+        const terms = body.notify?.emails === undefined ? changed : await requireTeam(deps, tx, key.partnerId, changed)
         const start = isOtherLine(row, terms) ? { state: 'Armed' as const, startsAfter: newId() } : {}
         const after = { ...row, ...terms, ...start, updatedAt: clock.now() }
         await store.updateMonitor(tx, after)

@@ -192,3 +192,34 @@ test("another partner's bulk does not exist", async () => {
   await assert.rejects(service.payouts.getBulk(other.partnerId, bulk.id), refusal('not_found'))
   await assert.rejects(service.payouts.bulkItems(other.partnerId, bulk.id, undefined), refusal('not_found'))
 })
+
+test('partners take turns: a bulk of another partner is made before the many of one', async () => {
+  await work()
+  const other = await addPartner(service, 1_000_00n)
+  for (let count = 0; count < 6; count += 1) await create(bulkOf('BestEffort', items(1)))
+  const late = await service.payouts.createBulk(
+    other.caller,
+    bulkOf('BestEffort', [item({ beneficiaryId: other.beneficiary.id })]),
+    ip,
+  )
+  await service.payouts.bulkStep()
+  await service.payouts.bulkStep()
+  const { status, accepted } = await service.payouts.getBulk(other.partnerId, late.bulk.id)
+  assert.deepEqual([status, accepted], ['Completed', 1])
+  await work()
+})
+
+test('429 while the bulks of the partner have 10,000 payouts to make; a repeated key gets its answer', async () => {
+  const first = bulkOf('BestEffort', items(1000))
+  await create(first)
+  for (let count = 0; count < 9; count += 1) await create(bulkOf('BestEffort', items(1000)))
+  await assert.rejects(create(bulkOf('BestEffort', items(1))), refusal('rate_limited'))
+  assert.equal((await create(first)).replayed, true)
+  const other = await addPartner(service, 1_000_00n)
+  await service.payouts.createBulk(other.caller, bulkOf('BestEffort', items(1)), ip)
+  await service.db.transaction((tx) =>
+    tx.run(
+      sql`update payouts.bulks set status = 'Refused', due_at = null, ended_at = created_at where due_at is not null`,
+    ),
+  )
+})

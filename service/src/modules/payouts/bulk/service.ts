@@ -22,7 +22,7 @@ export type Bulk = store.BulkRow & { readonly accepted: number; readonly refused
 export type BulkPayouts = {
   /**
    * Takes a bulk, whose payouts workers make. Refuses: validation_failed and currency_not_supported with a pointer to each wrong
-   * field, idempotency_key_reused, request_in_progress.
+   * field, idempotency_key_reused, request_in_progress, rate_limited.
    */
   readonly createBulk: (
     caller: Caller,
@@ -50,6 +50,13 @@ export type BulkPayouts = {
 }
 
 export const itemsMax = 1000
+/** Of the bulks of a partner that have not ended. Requests at the same time may exceed it by their own payouts. */
+const openPayoutsMax = 10_000
+
+const tooManyOpen = (open: number) =>
+  new Refusal('rate_limited', `Your bulks have ${open} payouts to make, and at most ${openPayoutsMax} are taken.`, {
+    headers: { 'retry-after': '5' },
+  })
 
 export function createBulkPayouts(deps: PayoutsDeps): BulkPayouts {
   const { db, clock, cursors } = deps
@@ -80,6 +87,8 @@ export function createBulkPayouts(deps: PayoutsDeps): BulkPayouts {
       find: async () => named(await store.bulkByKey(db, partnerId, idempotencyKey)),
       make: () =>
         db.transaction(async (tx) => {
+          const open = await store.openPayouts(tx, partnerId)
+          if (open > 0 && open + items.length > openPayoutsMax) throw tooManyOpen(open)
           const id = newId()
           const asked = { accountId: serviceAccountId, accountName: name, ipAddress: ip, createdAt: now }
           const bulk = { partnerId, id, idempotencyKey, requestFingerprint, mode, payouts: items.length, ...asked }

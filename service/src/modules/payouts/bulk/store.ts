@@ -102,6 +102,14 @@ export function listBulks(tx: Tx, partnerId: string, { limit, afterId }: PageReq
     order by id desc limit ${limit + 1}`)
 }
 
+/** The payouts of the bulks that have not ended. */
+export async function openPayouts(tx: Tx, partnerId: string): Promise<number> {
+  const row = await tx.row<{ readonly payouts: bigint }>(sql`/* payouts.openPayouts */
+    select coalesce(sum(payouts), 0)::bigint as payouts from payouts.bulks
+    where partner_id = ${partnerId} and due_at is not null`)
+  return Number(row?.payouts ?? 0n)
+}
+
 export type Counts = { readonly bulkId: string; readonly accepted: bigint; readonly refused: bigint }
 
 export function countsOf(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly Counts[]> {
@@ -123,15 +131,19 @@ export function itemsOf(
     order by position limit ${rowsMax}`)
 }
 
+/** The oldest due bulk of each partner, in the order of the partners behind `afterPartner`. */
 export function dueBulks(
   tx: Tx,
   now: Date,
+  afterPartner: string,
   rowsMax: number,
 ): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
   return tx.rows(
     dueWork('finds bulks with payouts to make, without a lock', (whose) =>
       unprepared(sql`/* payouts.dueBulks */
-      select partner_id, id from payouts.bulks where due_at <= ${now} and ${whose()} order by due_at, partner_id limit ${rowsMax}`),
+      select distinct on (partner_id) partner_id, id from payouts.bulks
+      where due_at <= ${now} and partner_id > ${afterPartner} and ${whose()}
+      order by partner_id, due_at limit ${rowsMax}`),
     ),
   )
 }

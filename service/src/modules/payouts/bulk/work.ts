@@ -1,9 +1,9 @@
 /**
- * Makes the payouts of bulks. A claim works on a part of one bulk and puts it back behind the others, so that a large bulk holds up
- * no other. A worker that dies leaves payouts without a result: they are submitted again under their keys, which makes no second one.
+ * Makes the payouts of bulks. A claim works on a part of one bulk and puts it back behind the others of its partner. The partners
+ * take turns, so that a large bulk holds up no other and many bulks no other partner. A worker that dies leaves payouts without a result: they are submitted again under their keys, which makes no second one.
  */
 import { Refusal } from '../../../api/index.ts'
-import { after, type Clock, type Log, newId, present, secondMs } from '../../../kernel/index.ts'
+import { after, type Clock, type Log, newId, nilId, present, secondMs } from '../../../kernel/index.ts'
 import type { Database } from '../../../postgres/index.ts'
 import type { PayoutCall } from '../calls.ts'
 import { fingerprintOf, problemOf } from '../rules.ts'
@@ -38,9 +38,11 @@ class LeaseLost extends Error {
 /** Works on a part of one bulk. Returns how many bulks it has worked on: 0 or 1. */
 export function createBulkStep(deps: BulkWorkDeps): () => Promise<number> {
   const { db, clock, log } = deps
+  let lastPartner = nilId
   return async () => {
-    const claimed = await claim(deps)
+    const claimed = (await claim(deps, lastPartner)) ?? (await claim(deps, nilId))
     if (claimed === undefined) return 0
+    lastPartner = claimed.partnerId
     const { partnerId, id } = claimed
     try {
       await (claimed.mode === 'AllOrNothing' ? makeAll(deps, claimed) : makeSome(deps, claimed))
@@ -53,10 +55,10 @@ export function createBulkStep(deps: BulkWorkDeps): () => Promise<number> {
   }
 }
 
-async function claim({ db, clock }: BulkWorkDeps): Promise<store.BulkRow | undefined> {
+async function claim({ db, clock }: BulkWorkDeps, afterPartner: string): Promise<store.BulkRow | undefined> {
   const now = clock.now()
   const lease = { id: newId(), until: after(now, leaseMs) }
-  for (const { partnerId, id } of await store.dueBulks(db, now, bulksPerLookMax)) {
+  for (const { partnerId, id } of await store.dueBulks(db, now, afterPartner, bulksPerLookMax)) {
     const claimed = await store.claimBulk(db, partnerId, id, lease, now)
     if (claimed !== undefined) return claimed
   }
