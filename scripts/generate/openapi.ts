@@ -13,7 +13,7 @@ import {
   tags,
 } from '@partner-payments/wire'
 import { pathExamples, recorded } from './examples.ts'
-import { description, idempotencyKeyDescription, tagDescriptions, webhookDescription } from './prose.ts'
+import { description, idempotencyKeyDescription, summary, tagDescriptions, webhookDescription } from './prose.ts'
 import { codesOf, examples, ownCodesOf, responseOf, sharedResponses } from './refusals.ts'
 import { amountSchema, define, place, ref } from './schema.ts'
 import { type Schema, pascalCase, shapes } from './shapes.ts'
@@ -251,7 +251,7 @@ export function openapi(): string {
     info: {
       title: 'Partner Payments Service',
       version: 'v1',
-      summary: 'HTTP/JSON API for customers, IBANs, fiat payouts, transactions and webhooks.',
+      summary,
       description,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },

@@ -1,5 +1,5 @@
 /** The introduction, the tag descriptions and the webhook description of the OpenAPI document. */
-import { type Tag, payouts, transactions } from '@partner-payments/wire'
+import { type Tag, payouts, tags, transactions } from '@partner-payments/wire'
 import { table } from './markdown.ts'
 
 const statusTable = (meanings: Readonly<Record<string, string>>) =>
@@ -8,8 +8,12 @@ const statusTable = (meanings: Readonly<Record<string, string>>) =>
     Object.entries(meanings).map(([status, meaning]) => [`\`${status}\``, `${meaning}.`]),
   )
 
-export const description = `An HTTP/JSON API for partner businesses. A partner manages its customers, obtains IBANs for
-customers, sends payouts to beneficiaries, reads transactions, invites team members and receives webhooks.
+/** Names every group of operations. */
+export const summary = `HTTP/JSON API for partner businesses: ${new Intl.ListFormat('en').format(tags)}.`
+
+export const description = `A partner manages its customers and its team, obtains IBANs and wallets for customers, is paid by
+checkout, exchanges currencies, sends payouts to beneficiaries, reads transactions, balances and reports, and receives
+webhooks. In the sandbox it simulates payments.
 
 Each operation has an \`x-source\`: \`documented\` operations are part of the published interface, \`extension\` operations
 complement it. Each operation also names the permission that it requires.
@@ -107,11 +111,11 @@ export const tagDescriptions: Readonly<Record<Tag, string>> = {
   checkout: 'Checkout sessions: deposits with a payment page for the payer.',
   customers: 'Customers and their identity (KYC) data.',
   fx: 'Exchange rates, quotes that hold for a time, and conversions between balances.',
-  payouts: 'Fiat payouts to beneficiaries, idempotent by `idempotencyKey`.',
+  payouts: 'Payouts to beneficiaries: alone, in bulk, as standing orders and as previews; approvals and recalls.',
   reports: 'Statements, transactions, fees and reconciliations as files, and their schedules.',
   simulations: 'Sandbox only: simulated deposits, withdrawals and payers with a chosen outcome.',
   transactions: 'Deposits, withdrawals and conversions, each with its timeline.',
-  users: "Invitations to the partner's team.",
+  users: "Invitations to the partner's team, and the audit of what its members did.",
   wallets: 'Addresses on which a partner and its customers receive tokens.',
   webhooks: 'Event types, webhook subscriptions, deliveries, recoveries and the event feed.',
 }

@@ -105,7 +105,7 @@ function wrap(text: string): readonly string[] {
 
 const resultType = ({ response, content }: Operation) =>
   content !== undefined
-    ? 'ReadableStream<Uint8Array<ArrayBuffer>>'
+    ? 'ReadableStream<Uint8Array>'
     : response === undefined
       ? 'void'
       : place(response as unknown as Schema, 'out', '  ')

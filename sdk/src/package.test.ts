@@ -138,6 +138,12 @@ test('the manifest names the package, its license and its entry points, and need
   for (const name of imported) assert.match(name, /^(\.{1,2}\/.+\.js|node:crypto)$/)
 })
 
+test('the declarations use no type that TypeScript 5.0 does not have: Uint8Array is generic since 5.7', () => {
+  const declarations = files().filter((path) => path.endsWith('.d.ts'))
+  assert.ok(declarations.length > 20, String(declarations.length))
+  for (const path of declarations) assert.doesNotMatch(text(path), /Uint8Array</, path)
+})
+
 test('npm pack leaves the manifest of the repository as it was', () => {
   assert.equal(readFileSync(join(checkout, 'sdk/package.json'), 'utf8'), manifestBefore)
 })

@@ -82,4 +82,7 @@ test('an error without a problem body has the request id of the header, else the
   const third = await failure(broken.client.accounts.list({}, { requestId: 'mine', retries: 0 }))
   assert.ok(third instanceof sdk.ApiConnectionError && !(third instanceof sdk.ApiTimeoutError))
   assert.deepEqual([third.requestId, third.attempts], ['mine', 1])
+  const fourth = await failure(broken.client.customers.list({ email: 'ada@example.com' }, { retries: 0 }))
+  assert.ok(fourth instanceof sdk.ApiConnectionError)
+  assert.match(fourth.message, /^no usable response from http:\/\/127\.0\.0\.1:\d+\/v1\/customers after 1 attempt: \S/)
 })

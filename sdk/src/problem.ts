@@ -100,6 +100,16 @@ const classes: ReadonlyMap<number, typeof ApiProblem> = new Map<number, typeof A
   [429, RateLimitError],
 ])
 
+/** `fetch` says no more than "fetch failed": the reason is in its cause. */
+function reasonOf(thrown: unknown): string {
+  const innermost = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown
+  if (!(innermost instanceof Error)) return ''
+  const { code } = innermost as { readonly code?: unknown }
+  // Several addresses were tried: the error that has them all has no message of its own.
+  const reason = innermost.message || (typeof code === 'string' ? code : '')
+  return reason === '' ? '' : `: ${reason}`
+}
+
 /**
  * No usable response arrived. The operation may have taken effect: retry it with the same idempotency key, or look it up
  * before you send another request.
@@ -109,8 +119,8 @@ export class ApiConnectionError extends Error {
   readonly attempts: number
   readonly requestId: string
 
-  constructor(attempts: number, requestId: string, cause: unknown, what = 'no usable response') {
-    super(`${what} after ${attempts} attempt${attempts === 1 ? '' : 's'}`, { cause })
+  constructor(attempts: number, requestId: string, cause: unknown, what: string) {
+    super(`${what} after ${attempts} attempt${attempts === 1 ? '' : 's'}${reasonOf(cause)}`, { cause })
     this.attempts = attempts
     this.requestId = requestId
   }
@@ -121,8 +131,8 @@ export class ApiTimeoutError extends ApiConnectionError {
   override readonly name = 'ApiTimeoutError'
   readonly timeoutMs: number
 
-  constructor(attempts: number, requestId: string, cause: unknown, timeoutMs: number) {
-    super(attempts, requestId, cause, `no complete response within ${timeoutMs} ms`)
+  constructor(attempts: number, requestId: string, cause: unknown, url: string, timeoutMs: number) {
+    super(attempts, requestId, cause, `no complete response from ${url} within ${timeoutMs} ms`)
     this.timeoutMs = timeoutMs
   }
 }

@@ -123,8 +123,10 @@ async function attempt(transport: Transport, call: Call, number: number): Promis
     result = await exchange(transport, call, limit.signal)
   } catch (error) {
     if (signal?.aborted === true) throw error
-    if (limit.signal.aborted) throw new ApiTimeoutError(number, requestId, error, timeoutMs)
-    throw new ApiConnectionError(number, requestId, error)
+    // Without the query, which may name a person, and without a password of the base URL.
+    const url = call.url.origin + call.url.pathname
+    if (limit.signal.aborted) throw new ApiTimeoutError(number, requestId, error, url, timeoutMs)
+    throw new ApiConnectionError(number, requestId, error, `no usable response from ${url}`)
   } finally {
     limit.end()
   }

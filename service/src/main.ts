@@ -20,7 +20,7 @@ import {
 import type { Gateway } from './gateway/index.ts'
 import { createLog, type Log, type Loop, systemClock } from './kernel/index.ts'
 import { createObservability } from './observability/index.ts'
-import { requireCommand, type Result, runOffline, runOperator } from './operator/index.ts'
+import { helpOf, requireCommand, type Result, runOffline, runOperator } from './operator/index.ts'
 import {
   type Database,
   findRunningPostgres,
@@ -55,6 +55,8 @@ const separateRoles: ReadonlySet<Role> = new Set(['gateway', 'api', 'worker'])
 async function main(): Promise<void> {
   const [role = 'serve', ...args] = process.argv.slice(2)
   if (!isRole(role)) throw new ConfigError(`no role ${role}: the roles are ${roles.join(', ')}`)
+  const help = role === 'operator' ? helpOf(args) : undefined
+  if (help !== undefined) return void console.log(help)
   if (role === 'operator') requireCommand(args)
   const given = role === 'operator' ? {} : readArguments(role, args)
   const signals = role === 'operator' || role === 'migrate' ? undefined : handleSignals()

@@ -167,7 +167,9 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
     connectors.find(({ id }) => id === connector)?.forecast(payment, at)
   const canRecall: PayoutsDeps['canRecall'] = (connector) =>
     connectors.find(({ id }) => id === connector)?.recall !== undefined
-  const banks = { chooseConnector, forecastOf, canRecall }
+  const waitMsOf: PayoutsDeps['waitMsOf'] = (connector, payment) =>
+    connectors.find(({ id }) => id === connector)?.waitMsOf?.(payment) ?? 0
+  const banks = { chooseConnector, forecastOf, waitMsOf, canRecall }
   const payouts = createPayouts({ ...shared, log, beneficiaries, quotes: fx, ...banks, ...limits })
   const { waitingPayouts, cancelPending } = payouts
   const cancelPayout = (partnerId: string, id: string) => cancelPending(partnerId, id, 'operator')

@@ -1,19 +1,22 @@
-/** Runs the program of a guide in the repository, against a test service. */
+/** Runs the program of a guide in the repository twice, against the same test service: a reader may try it again. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { inheritedEnvironment, shellPath } from '../support/program.ts'
 import type { TestService } from '../support/service.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const runMsMax = 60_000
+const runMsMax = 300_000
 
 const missing = ['bash', 'curl', 'openssl'].filter((tool) => spawnSync(tool, ['--version']).error !== undefined)
 export const skipBash = missing.length > 0 ? `not installed: ${missing.join(', ')}` : false
 
+/** The output lines of each run. */
+type Runs = readonly (readonly string[])[]
+
 /** Runs the program from standard input and returns its output lines. A failure shows the whole output. */
-async function run(
+async function runOnce(
   service: TestService,
   command: string,
   args: readonly string[],
@@ -24,8 +27,8 @@ async function run(
     cwd: root,
     timeout: runMsMax,
     env: {
-      // Makes `node` the version that runs this test.
-      PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
+      ...inheritedEnvironment,
+      PATH: shellPath,
       PARTNER_PAYMENTS_URL: service.baseUrl,
       PARTNER_PAYMENTS_CREDENTIALS: service.credentialsFile,
       ...environment,
@@ -41,17 +44,23 @@ async function run(
   return out.trimEnd().split('\n') as readonly string[]
 }
 
+async function runTwice(...program: Parameters<typeof runOnce>): Promise<Runs> {
+  return [await runOnce(...program), await runOnce(...program)]
+}
+
 export const runTypeScript = (
   service: TestService,
   program: string,
   environment: Readonly<Record<string, string>> = {},
-) => run(service, process.execPath, ['--input-type=module-typescript', '-'], program, environment)
+) => runTwice(service, process.execPath, ['--input-type=module-typescript', '-'], program, environment)
 
-export const runBash = (service: TestService, program: string) => run(service, 'bash', ['-s'], program)
+export const runBash = (service: TestService, program: string) => runTwice(service, 'bash', ['-s'], program)
 
-export function assertLine(lines: readonly string[], pattern: RegExp): void {
-  assert.ok(
-    lines.some((line) => pattern.test(line)),
-    `no line like ${pattern} in:\n${lines.join('\n')}`,
-  )
+/** Requires the line in each run. */
+export function assertLine(runs: Runs, pattern: RegExp): void {
+  for (const [index, lines] of runs.entries())
+    assert.ok(
+      lines.some((line) => pattern.test(line)),
+      `no line like ${pattern} in run ${index + 1}:\n${lines.join('\n')}`,
+    )
 }

@@ -38,9 +38,8 @@ test('the tables name every order, treatment, fault and setting', () => {
     )
 })
 
-test('the commands run', { skip: skipBash }, async () => {
-  const program = programOf(guide, 'sh')
-  assert.equal(program.blocks, 4)
+/** The output of the commands, with a test bank on a port of its own. */
+async function runCommands(commands: string): Promise<string> {
   const [port] = await freePorts(1)
   const child = spawn('bash', ['-s'], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
@@ -50,10 +49,18 @@ test('the commands run', { skip: skipBash }, async () => {
   let out = ''
   child.stdout.setEncoding('utf8').on('data', (part: string) => (out += part))
   child.stderr.setEncoding('utf8').on('data', (part: string) => (out += part))
-  child.stdin.end(`set -e\n${program.text.replaceAll('7070', String(port))}wait\nrm -r "$folder"\n`)
+  child.stdin.end(`set -e\n${commands.replaceAll('7070', String(port))}wait\nrm -r "$folder"\n`)
   const [code] = (await once(child, 'close')) as [number | null]
   assert.equal(code, 0, out)
-  assert.match(out, /"control":"http:\/\/127\.0\.0\.1:\d+"/)
-  assert.match(out, /camt\.053-\w+-2\.xml/)
-  assert.match(out, /"endToEndId":"RENT-2026-11".*"timesExecuted":1/)
+  return out
+}
+
+test('the commands run, and run again', { skip: skipBash }, async () => {
+  const { text: commands, blocks } = programOf(guide, 'sh')
+  assert.equal(blocks, 4)
+  for (const out of [await runCommands(commands), await runCommands(commands)]) {
+    assert.match(out, /"control":"http:\/\/127\.0\.0\.1:\d+"/)
+    assert.match(out, /camt\.053-\w+-2\.xml/)
+    assert.match(out, /"endToEndId":"RENT-2026-11".*"timesExecuted":1/)
+  }
 })

@@ -166,5 +166,8 @@ test('without a time everything that was archived is restored; impossible restor
   assert.ok(Date.parse(String(lastTransactionAt)) > Date.parse(restoreTo))
   await mkdir(join(folder, 'none'))
   const without = await run(['operator', 'backup', 'create'], { DATA_DIR: join(folder, 'none') })
-  assert.equal(without.stderr, 'operator: BACKUP_DIR is required\n')
+  assert.equal(
+    without.stderr,
+    'operator: set BACKUP_DIR to a folder outside DATA_DIR, such as BACKUP_DIR=/var/backups/payments\n',
+  )
 })

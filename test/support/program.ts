@@ -20,10 +20,11 @@ const mainFile = join(repository, 'service/src/main.ts')
 /** For a shell: `node` is the version that runs this test. */
 export const shellPath = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`
 
-const { PATH = '', NODE_COMPILE_CACHE } = process.env
+const { PATH = '', TMPDIR, NODE_COMPILE_CACHE } = process.env
 /** With the compiled code that scripts/test.ts keeps, a program starts with half of the processor time. */
 export const inheritedEnvironment: Environment = {
   PATH,
+  ...(TMPDIR === undefined ? {} : { TMPDIR }),
   ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }),
 }
 

@@ -14,7 +14,7 @@ test('Developer has every read permission, and writes only webhooks and simulati
   assert.deepEqual(permissionsOf('Developer'), [...reads, 'simulations:write', 'webhooks:write'].sort())
 })
 
-test('Operator reads and writes the groups of money and customers, and nothing else', () => {
+test('Operator reads and writes the groups of money and customers, reads transactions, and nothing else', () => {
   assert.deepEqual(permissionsOf('Operator'), [
     'accounts:read',
     'accounts:write',
@@ -30,6 +30,7 @@ test('Operator reads and writes the groups of money and customers, and nothing e
     'payouts:write',
     'reports:read',
     'reports:write',
+    'transactions:read',
     'wallets:read',
     'wallets:write',
   ])

@@ -1,6 +1,6 @@
 /**
  * The permissions of each role. Contract page, Silences: Admin has all; Developer has reads, webhooks and simulations;
- * Operator has the groups listed below. `docs/permissions.md` is generated from these rules.
+ * Operator has the groups listed below, and reads what became of the payments that it makes. `docs/permissions.md` is generated from these rules.
  */
 import type { Permission } from './operations.ts'
 import type { Role } from './users.ts'
@@ -21,7 +21,7 @@ const developerWrites: ReadonlySet<string> = new Set(['webhooks', 'simulations']
 const rules: Readonly<Record<Role, (group: string, access: string) => boolean>> = {
   Admin: () => true,
   Developer: (group, access) => access === 'read' || developerWrites.has(group),
-  Operator: (group) => operatorGroups.has(group),
+  Operator: (group, access) => operatorGroups.has(group) || (group === 'transactions' && access === 'read'),
 }
 
 export function roleAllows(role: Role, permission: Permission): boolean {

@@ -15,7 +15,10 @@ const refuseExternal = ({ DATABASE_URL }: Config) => {
 export const backupCommands = {
   'backup create': async ({ config, databaseUrl }: Context) => {
     refuseExternal(config)
-    if (config.BACKUP_DIR === undefined) throw new ConfigError('operator: BACKUP_DIR is required')
+    if (config.BACKUP_DIR === undefined)
+      throw new ConfigError(
+        'operator: set BACKUP_DIR to a folder outside DATA_DIR, such as BACKUP_DIR=/var/backups/payments',
+      )
     return createBackup({ url: databaseUrl, dataDir: config.DATA_DIR, backupDir: config.BACKUP_DIR })
   },
 }

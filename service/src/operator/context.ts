@@ -1,6 +1,7 @@
 /** What the commands work with. */
 import type { Service } from '../compose.ts'
 import type { Config } from '../config.ts'
+import { publicUrlOf } from '../derived.ts'
 import type { Database } from '../postgres/index.ts'
 
 export type Context = {
@@ -32,6 +33,12 @@ export type Context = {
   readonly config: Config
   readonly databaseUrl: string
 }
+
+/** A credential as it is printed once: with the address of the API, so that a client needs nothing else. */
+export const withBaseUrl = <T extends object>({ config }: Pick<Context, 'config'>, credential: T) => ({
+  baseUrl: publicUrlOf(config),
+  ...credential,
+})
 
 /** Prints a part of a result. Resolves when it is on its way to the reader. */
 export type Write = (text: string) => Promise<void>

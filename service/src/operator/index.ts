@@ -93,6 +93,15 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator backup create
   operator backup restore --from FOLDER [--until TIME]`
 
+/** The answer to `--help`: the lines of the command, or of all commands. Undefined: not asked for. */
+export function helpOf(args: readonly string[]): string | undefined {
+  if (!args.includes('--help')) return undefined
+  const words = args.filter((arg) => !arg.startsWith('-')).join(' ')
+  const [title = '', ...entries] = operatorUsage.split(/\n(?= {2}operator )/)
+  const own = entries.filter((entry) => `${entry} `.startsWith(`  operator ${words} `))
+  return [title, ...(own.length > 0 ? own : entries)].join('\n')
+}
+
 /** A result that is too long for memory writes its parts itself, and waits for the reader of each. */
 export type Result = object | ((write: Write) => Promise<void>)
 type Command = (context: Context, options: Options) => Result | Promise<Result>

@@ -1,7 +1,7 @@
 /** Commands for a partner as a whole. */
 import { createSandboxPartner } from '../seed.ts'
 import { changing, record } from './changes.ts'
-import type { Context } from './context.ts'
+import { type Context, withBaseUrl } from './context.ts'
 import { type Options, readTime, required } from './options.ts'
 import { readOverlap } from './service-accounts.ts'
 import { systemClock } from '../kernel/index.ts'
@@ -12,7 +12,7 @@ export const partnerCommands = {
     return db.transaction(async (tx) => {
       const made =
         config.MODE === 'sandbox'
-          ? await createSandboxPartner(service, tx, name)
+          ? withBaseUrl({ config }, await createSandboxPartner(service, tx, name))
           : { partnerId: await service.access.createPartner(tx, name) }
       await record(service, tx, { command: 'partner create', options, partnerId: made.partnerId })
       return made
@@ -32,7 +32,7 @@ export const partnerCommands = {
       for (const { serviceAccountId: id, status, impersonatedBy } of accounts)
         if (status === 'valid' && impersonatedBy === null) {
           const issued = await access.rotateServiceAccount(tx, { partnerId, id, oldExpiresAt })
-          rotated.push({ ...issued, replaces: id, oldExpiresAt })
+          rotated.push({ ...withBaseUrl(context, issued), replaces: id, oldExpiresAt })
         }
       return rotated
     })

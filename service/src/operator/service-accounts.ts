@@ -2,7 +2,7 @@
 import { after, minuteMs, systemClock } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { changing } from './changes.ts'
-import type { Context } from './context.ts'
+import { type Context, withBaseUrl } from './context.ts'
 import { type Options, readInteger, readPermissions, readPublicKey, readTime, required } from './options.ts'
 
 const hourMs = 60 * minuteMs
@@ -27,7 +27,7 @@ export const serviceAccountCommands = {
       ...(await readPublicKey(options)),
     }
     const create = (tx: Tx) => context.service.access.createServiceAccount(tx, request)
-    return changing(context, { command: 'service-account create', options }, create, idOf)
+    return withBaseUrl(context, await changing(context, { command: 'service-account create', options }, create, idOf))
   },
 
   'service-account list': ({ service, db }: Context, options: Options) =>
@@ -39,7 +39,7 @@ export const serviceAccountCommands = {
     const rotation = { partnerId, id, oldExpiresAt, ...(await readPublicKey(options)) }
     const rotate = (tx: Tx) => context.service.access.rotateServiceAccount(tx, rotation)
     const issued = await changing(context, { command: 'service-account rotate', options }, rotate, idOf)
-    return { ...issued, replaces: id, oldExpiresAt }
+    return { ...withBaseUrl(context, issued), replaces: id, oldExpiresAt }
   },
 
   'service-account expire': async (context: Context, options: Options) => {
@@ -59,10 +59,10 @@ export const serviceAccountCommands = {
     return { revoked: id }
   },
 
-  impersonate: (context: Context, options: Options) => {
+  impersonate: async (context: Context, options: Options) => {
     const minutes = readInteger(options, 'minutes', { min: 1, max: 60, otherwise: 15 })
     const [partnerId, staff] = [required(options, 'partner'), required(options, 'staff')]
     const open = (tx: Tx) => context.service.access.impersonate(tx, partnerId, staff, minutes)
-    return changing(context, { command: 'impersonate', options }, open, idOf)
+    return withBaseUrl(context, await changing(context, { command: 'impersonate', options }, open, idOf))
   },
 }

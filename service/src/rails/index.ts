@@ -19,6 +19,7 @@ export {
   type DebitReason,
   type Forecast,
   type ForecastPayment,
+  type WaitingPayment,
   type IncomingDebtor,
   type Instruction,
   type InstructionKey,

@@ -38,6 +38,8 @@ export type Acknowledgement =
 /** `unknown`: the bank may have the instruction or not. It is asked (`find`) before the instruction is sent again. */
 export type InstructionOutcome = Acknowledgement | 'unknown'
 
+export type WaitingPayment = Pick<Instruction, 'amount' | 'currency' | 'creditorName' | 'simulatedOutcome'>
+
 export type ForecastPayment = Pick<Instruction, 'amount' | 'currency' | 'creditorAccount' | 'creditorBic'>
 
 /**
@@ -193,6 +195,8 @@ export type Connector = {
   readonly limits: ConnectorLimits
   /** How a payment would go that is submitted at this time. A computation: it asks no bank, and promises nothing. */
   readonly forecast: (payment: ForecastPayment, at: Date) => Forecast
+  /** How long a new payout waits before its first attempt, so that it can be cancelled. Only the sandbox bank makes payouts wait. */
+  readonly waitMsOf?: (payment: WaitingPayment) => number
   /** Submits instructions and answers one outcome for each, in order. An instruction whose id the bank has is not executed again. */
   readonly instruct: (
     instructions: readonly Instruction[],

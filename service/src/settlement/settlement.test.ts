@@ -63,6 +63,7 @@ const payouts = createPayouts({
   quotes: createAcceptances({ clock }),
   chooseConnector: () => bank.id,
   forecastOf: (_connector, payment, at) => bank.forecast(payment, at),
+  waitMsOf: (_connector, payment) => bank.waitMsOf?.(payment) ?? 0,
   ordersMax: 10_000,
   canRecall: () => true,
   attemptsMax: 300,

@@ -132,6 +132,7 @@ export async function docsAssets({ sandbox, simulations }: DocsOptions): Promise
   }).replace('<script type="module"', '<script src="/docs/swagger-ui-bundle.js"></script>\n<script type="module"')
   return [
     { ...asset('/', html, ''), status: 302, headers: { ...headers, location: '/docs' } },
+    { ...asset('/docs/', html, ''), status: 302, headers: { ...headers, location: '/docs' } },
     asset('/docs', html, reference),
     asset('/openapi.json', json, `${JSON.stringify(document, null, 2)}\n`),
     asset('/docs/search.json', json, JSON.stringify(searchIndex(document, guides, explained))),

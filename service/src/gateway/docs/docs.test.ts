@@ -54,9 +54,9 @@ for (const [mode, list] of Object.entries({ sandbox: assets, production }))
     }
   })
 
-test('302 from / to /docs', () => {
-  const { status, headers } = at('/')
-  assert.deepEqual([status, headers['location']], [302, '/docs'])
+test('302 from / and /docs/ to /docs', () => {
+  for (const { status, headers } of [at('/'), at('/docs/')])
+    assert.deepEqual([status, headers['location']], [302, '/docs'])
 })
 
 test('every problem code has a page with its cause, its cure, its status and an example', () => {

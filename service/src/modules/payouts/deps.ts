@@ -5,7 +5,7 @@ import type { Cases } from '../../cases/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import type { ChooseConnector, Forecast, ForecastPayment } from '../../rails/index.ts'
+import type { ChooseConnector, Forecast, ForecastPayment, WaitingPayment } from '../../rails/index.ts'
 import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
 import type { Acceptances } from '../fx/index.ts'
@@ -30,6 +30,8 @@ export type PayoutsDeps = {
   readonly chooseConnector: ChooseConnector
   /** How a connector would carry a payment at a time. Undefined: this process does not have the connector. */
   readonly forecastOf: (connector: string, payment: ForecastPayment, at: Date) => Forecast | undefined
+  /** How long a payout waits for its first attempt by a connector. */
+  readonly waitMsOf: (connector: string, payment: WaitingPayment) => number
   /** STANDING_ORDERS_MAX. */
   readonly ordersMax: number
   /** Whether the bank of a connector takes recalls. */

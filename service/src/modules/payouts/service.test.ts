@@ -112,6 +112,7 @@ test('without a bank connector every payout is refused', async () => {
     quotes: createAcceptances(service),
     chooseConnector: () => undefined,
     forecastOf: () => undefined,
+    waitMsOf: () => 0,
     ordersMax: 10_000,
     canRecall: () => false,
     attemptsMax: 300,

@@ -1,5 +1,5 @@
 /** Writes the accepted payouts of a batch: transactions, payouts, events and reserves. */
-import { newId, partnerKey, present } from '../../kernel/index.ts'
+import { after, newId, partnerKey, present } from '../../kernel/index.ts'
 import type { Entry } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
@@ -36,7 +36,7 @@ export async function write(
   const written = accepted.map((payout, index) => {
     const { id: transactionId, reference } = present(opened[index], 'each payout has a transaction')
     const id = present(ids[index], 'each payout has an id')
-    return { call: payout.call, row: toPayout(payout, { id, transactionId, reference }, now) }
+    return { call: payout.call, row: toPayout(deps, payout, { id, transactionId, reference }, now) }
   })
   const rows = written.map(({ row }) => row)
   store.insertPayouts(tx, rows)
@@ -131,12 +131,15 @@ function toTransaction(
 }
 
 function toPayout(
+  { waitMsOf }: PayoutsDeps,
   payout: ControlledPayout,
   made: { readonly id: string; readonly transactionId: string; readonly reference: string },
   now: Date,
 ): store.PayoutRow {
   const { call, rail, connector, creditor, customerId, beneficiary } = payout
   const { caller, operation, idempotencyKey, requestFingerprint, amount, currency, payee } = call
+  const simulatedOutcome = 'outcome' in payee ? payee.outcome : null
+  const waitMs = waitMsOf(connector, { amount, currency, creditorName: creditor.name, simulatedOutcome })
   return {
     partnerId: caller.partnerId,
     id: made.id,
@@ -159,13 +162,13 @@ function toPayout(
     connector,
     endToEndId: endToEndIdOfCall(call, made.id),
     ipAddress: call.ip,
-    simulatedOutcome: 'outcome' in payee ? payee.outcome : null,
+    simulatedOutcome,
     // What waits for an approval is due once it has it.
     status: payout.approval === null ? 'Pending' : 'PendingApproval',
     errorKey: null,
     errorDetails: null,
     sendAttempts: 0,
-    dueAt: payout.approval === null ? now : null,
+    dueAt: payout.approval === null ? after(now, waitMs) : null,
     leaseId: null,
     soldAmount: call.quote?.sellAmount ?? null,
     soldCurrency: call.quote?.sellCurrency ?? null,

@@ -3,14 +3,15 @@
  * creditor name selects the outcome; every other instruction settles.
  */
 import type { DepositOutcome, ErrorKey } from '@partner-payments/wire'
-import { amountText, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
-import type { IncomingDebtor, Money } from '../port.ts'
+import { amountText, dayMs, minuteMs } from '../../kernel/index.ts'
+import type { IncomingDebtor, Money, WaitingPayment } from '../port.ts'
 
 /** `reasonCode`: ISO 20022, ExternalStatusReason1Code and ExternalReturnReason1Code. */
 type Reason = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
 
 export type Behaviour =
-  | { readonly kind: 'settle' }
+  /** `waitMs`: the payout waits so long for its first attempt. */
+  | { readonly kind: 'settle'; readonly waitMs?: number }
   /** Accepted; no notification follows. */
   | { readonly kind: 'stay-sent' }
   /** Refused in the acknowledgement. */
@@ -30,6 +31,7 @@ export type Behaviour =
 
 const behaviours = {
   settled: { kind: 'settle' },
+  waiting: { kind: 'settle', waitMs: minuteMs },
   sent: { kind: 'stay-sent' },
   rejected: {
     kind: 'reject',
@@ -84,6 +86,7 @@ export const magicAmounts: Readonly<Record<string, keyof typeof behaviours>> = {
   '4001.08': 'short',
   '4001.09': 'contradicted',
   '4001.10': 'silent',
+  '4001.15': 'waiting',
 }
 /** Creditor names such as `Sandbox Rejected`, case-insensitive. */
 export const magicNamePrefix = 'sandbox '
@@ -113,12 +116,7 @@ const recallAmounts: Readonly<Record<string, RecallBehaviour>> = {
 const recallBehaviourOf = ({ amount, currency }: Money): RecallBehaviour =>
   recallAmounts[amountText(amount, currency)] ?? { kind: 'return', keptMinor: 0n, afterMs: 0 }
 
-export function behaviourOf(instruction: {
-  readonly amount: Minor
-  readonly currency: Currency
-  readonly creditorName: string
-  readonly simulatedOutcome: string | null
-}): Behaviour {
+export function behaviourOf(instruction: WaitingPayment): Behaviour {
   const requested = instruction.simulatedOutcome === null ? undefined : simulated[instruction.simulatedOutcome]
   if (requested) return behaviours[requested]
   const byAmount = magicAmounts[amountText(instruction.amount, instruction.currency)]

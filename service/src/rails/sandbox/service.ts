@@ -89,6 +89,10 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
     id: sandboxConnectorId,
     limits,
     forecast: forecastOf,
+    waitMsOf: (payment) => {
+      const behaviour = behaviourOf(payment)
+      return behaviour.kind === 'settle' ? (behaviour.waitMs ?? 0) : 0
+    },
     stepMs,
     instruct: async (instructions, options) => {
       const reachable = instructions.filter((instruction) => !isUnreachable(instruction))
