@@ -105,7 +105,8 @@ function wrap(text: string): readonly string[] {
 
 const resultType = ({ response, content }: Operation) =>
   content !== undefined
-    ? 'ReadableStream<Uint8Array>'
+    ? // Uint8Array is generic since TypeScript 5.7, and the SDK supports 5.0.
+      `ReadableStream<ReturnType<Uint8Array['slice']>>`
     : response === undefined
       ? 'void'
       : place(response as unknown as Schema, 'out', '  ')

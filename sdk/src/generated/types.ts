@@ -2905,7 +2905,7 @@ export type OperationResults = {
     })[]
   }
   readonly listCustomerChanges: CustomerChangePage
-  readonly exportCustomer: ReadableStream<Uint8Array>
+  readonly exportCustomer: ReadableStream<ReturnType<Uint8Array['slice']>>
   readonly eraseCustomer: CustomerErasure
   readonly updateCustomer: Customer
   readonly getFxRates: {
@@ -3843,7 +3843,7 @@ export type OperationResults = {
     readonly expiresAt: string
   }
   readonly deleteReport: void
-  readonly getReportContent: ReadableStream<Uint8Array>
+  readonly getReportContent: ReadableStream<ReturnType<Uint8Array['slice']>>
   readonly simulateDeposit: Simulated
   readonly simulateFxRates: {
     /** From this time on the change holds. */
@@ -3893,7 +3893,7 @@ export type OperationResults = {
   readonly simulateChainBlocks: SimulatedBlocks
   readonly diagnoseSignature: SignatureDiagnosis
   readonly listTransactions: TransactionPage
-  readonly exportTransactions: ReadableStream<Uint8Array>
+  readonly exportTransactions: ReadableStream<ReturnType<Uint8Array['slice']>>
   readonly getTransaction: Transaction
   readonly getTransactionProof: {
     /** Your partner id. */
@@ -4947,7 +4947,7 @@ export type Namespaces = {
      * `GET /v1/customers/{id}/export`, permission `customers:read`.
      * Problem codes: not_found.
      */
-    readonly export: (id: string, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>
+    readonly export: (id: string, options?: CallOptions) => Promise<ReadableStream<ReturnType<Uint8Array['slice']>>>
     /**
      * Erase a customer.
      *
@@ -6697,7 +6697,7 @@ export type Namespaces = {
      * `GET /v1/reports/{id}/content`, permission `reports:read`.
      * Problem codes: not_found, report_not_ready, range_not_satisfiable.
      */
-    readonly getContent: (id: string, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>
+    readonly getContent: (id: string, options?: CallOptions) => Promise<ReadableStream<ReturnType<Uint8Array['slice']>>>
   }
   readonly simulations: {
     /**
@@ -6892,7 +6892,7 @@ export type Namespaces = {
      *
      * `GET /v1/exports/transactions`, permission `transactions:read`.
      */
-    readonly export: (query?: ExportTransactionsQuery, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>
+    readonly export: (query?: ExportTransactionsQuery, options?: CallOptions) => Promise<ReadableStream<ReturnType<Uint8Array['slice']>>>
     /**
      * Retrieve a transaction.
      *
