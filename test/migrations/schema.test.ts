@@ -64,7 +64,8 @@ test('a database that has applied an earlier text goes on, with the same schema'
     const { rows } = await pool.query<{ version: number }>(
       "select current_setting('server_version_num')::integer as version",
     )
-    if (Number(rows[0]?.version) < 160_000) return context.skip('this server refuses the earlier texts')
+    // `npm run test:versions` runs this on 15 as well.
+    if (Number(rows[0]?.version) < 160_000) return assert.rejects(migrate(pool, { folder }), /0046.*syntax error/)
     await migrate(pool, { folder })
     assert.deepEqual(await migrate(pool), [])
     assert.equal(await generateSchema(pool), page)
