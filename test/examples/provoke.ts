@@ -253,14 +253,8 @@ const ofReports: Partial<Record<ProblemCode, Provocation>> = {
   report_schedule_limit_reached: async ({ client }) => {
     const person = invitee()
     await client.post('/v1/users/invitations', { invitations: [person] })
-    return last(21, () =>
-      client.post('/v1/reports/schedules', {
-        kind: 'fees',
-        format: 'csv',
-        frequency: 'daily',
-        emails: [textAt(person, 'email')],
-      }),
-    )
+    const daily = { kind: 'fees', format: 'csv', frequency: 'daily', emails: [textAt(person, 'email')] }
+    return last(21, () => client.post('/v1/reports/schedules', daily))
   },
 }
 

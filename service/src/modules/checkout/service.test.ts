@@ -7,6 +7,7 @@ import { addPartner, balanceOf, createTestService, ip, type Service } from '../.
 import { linkTokenPartner } from '../../access/index.ts'
 import { hourMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
+import { fingerprintOf, readSession } from './rules.ts'
 
 let service: Service
 before(async () => {
@@ -40,6 +41,25 @@ test('the link is stored as a hash and sealed; another partner does not find the
   const other = await addPartner(service)
   await assert.rejects(service.checkout.get(other.partnerId, session.id), code('not_found'))
   await assert.rejects(service.checkout.expire(other.partnerId, session.id), code('not_found'))
+})
+
+test('the request is kept as a hash; a repetition finds a row of an earlier version, which holds its text', async () => {
+  const customer = { email: 'secret@example.com', fullName: 'Secret Name', residenceCountryCode: 'FR' }
+  const fields = { idempotencyKey: 'once', customer, customFields: { note: 'secret field' } }
+  const { session, partner } = await open(fields)
+  const stored = async () =>
+    service.db.row<{ hash: string }>(sql`
+      select request_hash as hash from deposits.deposits where partner_id = ${partner.partnerId}`)
+  assert.match((await stored())?.hash ?? '', /^[0-9a-f]{64}$/)
+  const body = bodyFor(partner, fields)
+  const text = fingerprintOf(body, readSession(body, true))
+  await service.db.run(sql`
+    update deposits.deposits set request_hash = ${text} where partner_id = ${partner.partnerId}`)
+  assert.equal((await service.checkout.create(partner.caller, body)).session.id, session.id)
+  await assert.rejects(
+    service.checkout.create(partner.caller, { ...body, customFields: { note: 'other' } }),
+    code('idempotency_key_reused'),
+  )
 })
 
 test('an unknown link, and one of another form, is not found', async () => {

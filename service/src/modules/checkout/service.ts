@@ -5,7 +5,7 @@ import { type Caller, notFound, type Page, readTime, Refusal } from '../../api/i
 import { present, randomText } from '../../kernel/index.ts'
 import { inTransaction, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
-import { creditorReferenceOf, type DepositRow } from '../deposits/index.ts'
+import { creditorReferenceOf, type DepositRow, hashFingerprint } from '../deposits/index.ts'
 import type { CheckoutDeps } from './deps.ts'
 import { createHosted, type Hosted } from './hosted.ts'
 import { fingerprintOf, readSession, type SessionRequest, tokenHash } from './rules.ts'
@@ -85,7 +85,7 @@ function createCreate(deps: CheckoutDeps, toSession: ToSession): Checkout['creat
   return async (caller, body) => {
     const { partnerId } = caller
     const request = readSession(body, sandbox)
-    const requestFingerprint = fingerprintOf(body, request)
+    const requestFingerprint = hashFingerprint(fingerprintOf(body, request))
     const { row: deposit, replayed } = await once({
       requestFingerprint,
       find: () => deposits.byKey(partnerId, 'createCheckoutSession', body.idempotencyKey),

@@ -8,6 +8,7 @@
  * deposit, while the deposit is `Screening`: it is credited when the name is cleared, and stays there when it is confirmed.
  */
 export type { AccountOwner } from './deps.ts'
+export { hashFingerprint } from './fingerprint.ts'
 export { creditorReferenceOf, type DepositStatus } from './rules.ts'
 export { type Deposits, createDeposits } from './service.ts'
 export type { Deposit, DepositRow } from './store.ts'

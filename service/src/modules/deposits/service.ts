@@ -14,6 +14,7 @@ import { depositLifecycle, heldMsMax } from './lifecycle.ts'
 import { type Asked, notToAsk, refuseClosed } from './inbound.ts'
 import { createApplyBatch, type DepositNotification, type DepositTrigger } from './progress.ts'
 import { createScreened, type Screened } from './screened.ts'
+import { hashFingerprint } from './fingerprint.ts'
 import * as store from './store.ts'
 import { eraseFields } from './store-erasure.ts'
 
@@ -206,7 +207,8 @@ function createExpireDue(
 
 function fingerprintOf(deposit: NewDeposit, customer: Customer): string {
   const { amount, currency, websiteReference, customFields, variant } = deposit
-  return JSON.stringify([customer.id, amount.toString(), currency, websiteReference, customFields, variant])
+  const text = JSON.stringify([customer.id, amount.toString(), currency, websiteReference, customFields, variant])
+  return hashFingerprint(text)
 }
 
 async function insert(

@@ -12,6 +12,7 @@ import {
   type Tx,
 } from '../../postgres/index.ts'
 import type { Unfinished } from '../../lifecycle/index.ts'
+import { asHash } from './fingerprint.ts'
 import type { DepositStatus } from './rules.ts'
 
 /** The columns that status changes and events read. */
@@ -111,15 +112,16 @@ export function insertDeposits(tx: Tx, rows: readonly DepositRow[]): Promise<num
     on conflict (partner_id, operation, idempotency_key) do nothing`)
 }
 
-export function depositByKey(
+export async function depositByKey(
   tx: Tx,
   partnerId: string,
   operation: string,
   key: string,
 ): Promise<DepositRow | undefined> {
-  return tx.row<DepositRow>(sql`/* deposits.depositByKey */
+  const row = await tx.row<DepositRow>(sql`/* deposits.depositByKey */
     select ${columns} from deposits.deposits
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${key}`)
+  return row && { ...row, requestFingerprint: asHash(row.requestFingerprint) }
 }
 
 export type DepositKey = { readonly partnerId: string; readonly id: string }

@@ -1,7 +1,8 @@
 /**
  * Users: invitations to a partner's team.
  *
- * Table: users.invitations. Invariants: an address has one live invitation of a partner (also a unique index). The row
+ * Tables: users.invitations, users.invitation_mails. Invariants: an address has one live invitation of a partner (also a
+ * unique index). The row
  * stores a token only as its SHA-256. Each new token is mailed in the transaction that creates it, and a resend revokes
  * the token before it.
  *

@@ -185,6 +185,7 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
 
 /** Counts the mails of the day, whatever became of their invitations. Refuses: rate_limited. */
 async function countMails(tx: Tx, partnerId: string, emailKeys: readonly string[], now: Date): Promise<void> {
+  await store.forgetMails(tx, partnerId, dayOf(now))
   refuseMails(await store.countMails(tx, partnerId, dayOf(now), emailKeys), now)
 }
 

@@ -1,7 +1,7 @@
 /** All SQL of the module. */
 import type { users as wire } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
-import { noSql, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import { insertBy, noSql, type Sql, sql, type Tx } from '../../postgres/index.ts'
 
 export type InvitationRow = {
   readonly id: string
@@ -80,26 +80,32 @@ export function list(
 /** Mails of a day: of the partner, and the most of one of the addresses. */
 export type MailCounts = { readonly ofPartner: number; readonly ofAddress: number }
 
-/** Adds a mail for each address, and forgets the days before. Locks the partner's count first, then addresses in their order. */
+const mailRows = insertBy<{ partnerId: string; day: string; emailKey: string; mails: number }>(
+  { partnerId: 'uuid', day: 'date', emailKey: 'text', mails: 'integer' },
+  [['partnerId', 'day']],
+)
+
+export async function forgetMails(tx: Tx, partnerId: string, day: string): Promise<void> {
+  await tx.run(sql`/* users.forgetMails */
+    delete from users.invitation_mails where partner_id = ${partnerId} and day < ${day}::date`)
+}
+
+/** Adds a mail for each address. The partner's own count is locked first, so that its requests follow one another. */
 export async function countMails(
   tx: Tx,
   partnerId: string,
   day: string,
   emailKeys: readonly string[],
 ): Promise<MailCounts> {
-  const keys = [...emailKeys].toSorted()
-  await tx.run(sql`/* users.forgetMails */
-    delete from users.invitation_mails where partner_id = ${partnerId} and day < ${day}::date`)
-  const add = (names: readonly string[], mails: number) =>
-    tx.rows<{ readonly mails: number }>(sql`/* users.countMails */
-      insert into users.invitation_mails (partner_id, day, email_key, mails)
-      select ${partnerId}::uuid, ${day}::date, given.email_key, ${mails}::integer
-      from unnest(${[...names]}::text[]) with ordinality as given (email_key, place) order by given.place
-      on conflict (partner_id, day, email_key) do update set mails = invitation_mails.mails + excluded.mails
-      returning mails`)
-  const [all] = await add([''], keys.length)
-  const each = await add(keys, 1)
-  return { ofPartner: all?.mails ?? 0, ofAddress: Math.max(...each.map(({ mails }) => mails)) }
+  const all = { partnerId, day, emailKey: '', mails: emailKeys.length }
+  const rows = emailKeys.toSorted().map((emailKey) => ({ ...all, emailKey, mails: 1 }))
+  const counts = await tx.rows<{ readonly emailKey: string; readonly mails: number }>(sql`/* users.countMails */
+    insert into users.invitation_mails (partner_id, day, email_key, mails) ${mailRows(tx, [all, ...rows])}
+    on conflict (partner_id, day, email_key) do update set mails = invitation_mails.mails + excluded.mails
+    returning email_key, mails`)
+  const most = (isAll: boolean) =>
+    Math.max(...counts.filter(({ emailKey }) => (emailKey === '') === isAll).map(({ mails }) => mails))
+  return { ofPartner: most(true), ofAddress: most(false) }
 }
 
 export type Member = { readonly fullName: string; readonly email: string }
