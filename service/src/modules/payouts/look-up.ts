@@ -59,7 +59,6 @@ export function createLookUp(
       ledger.accountsOf(
         tx,
         calls.flatMap((call) => {
-          // Before the account is known: a payout that goes otherwise finds its settlement account when it is written.
           const { connector } = routeOf(call, undefined, chooseConnector)
           if (connector === undefined) return []
           return isCharged(call, rules.lastRead)
