@@ -188,7 +188,7 @@ async function run(world: World, step: Action): Promise<void> {
       await service.customers.update(partnerId, customer.id, { kyc: { fullName: step.name } })
       return rename(customer, step.name)
     case 'remove':
-      return void (await service.beneficiaries.remove(partnerId, payee.id).catch(() => undefined))
+      return service.beneficiaries.remove(partnerId, payee.id).catch(() => undefined)
     case 'list':
       return load(world, step.without)
     case 'screen':

@@ -24,19 +24,17 @@ const lookAlikes = new Map(
     ['хχ', 'x'],
     ['ԝ', 'w'],
     ['ζ', 'z'],
-  ].flatMap(([letters = '', latin = '']) => [...letters].map((letter) => [letter, latin] as const)),
+  ].flatMap(([letters = '', latin = '']) => Array.from(letters).map((letter) => [letter, latin] as const)),
 )
 
 /** Without case, spaces, accents, invisible characters and look-alikes of other scripts, so that one person is not two. */
-const personOf = (name: string): string =>
-  [
-    ...name
-      .normalize('NFKD')
-      .toLowerCase()
-      .replaceAll(/[\s\p{Cf}\p{M}]/gu, ''),
-  ]
-    .map((letter) => lookAlikes.get(letter) ?? letter)
-    .join('')
+const personOf = (name: string): string => {
+  const plain = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[\s\p{Cf}\p{M}]/gu, '')
+  return Array.from(plain, (letter) => lookAlikes.get(letter) ?? letter).join('')
+}
 
 export const isNoName = (name: string): boolean => personOf(name) === ''
 export const isSamePerson = (one: string, other: string): boolean => personOf(one) === personOf(other)

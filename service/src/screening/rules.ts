@@ -15,7 +15,7 @@ const proposalMsMax = 7 * dayMs
 export type SubjectKind = SweptKind | 'payer'
 export type SweptKind = 'customer' | 'beneficiary'
 export type SubjectKey = { readonly partnerId: string; readonly kind: SubjectKind; readonly id: string }
-/** `account`: an IBAN, a wallet or another number, whoever has it. Its id is `accountKey`. */
+/** `account`: an IBAN, a wallet or another number, under any name. Its id is `accountKey`. */
 export type HoldKey = SubjectKey | { readonly partnerId: string; readonly kind: 'account'; readonly id: string }
 
 /** The account as it is compared: banks and requests write it with spaces and in either case. */

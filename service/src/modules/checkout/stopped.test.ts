@@ -1,4 +1,4 @@
-/** A customer whose account takes no money gets no session, and a page that is open invites nobody to pay it. */
+/** A customer whose account takes no money gets no session, and a page that is open invites no payer. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { AccountRef } from '../accounts/index.ts'
@@ -45,7 +45,7 @@ const stops: Readonly<Record<string, (partner: TestPartner) => Promise<unknown>>
 }
 
 for (const [what, stop] of Object.entries(stops))
-  test(`${what} gets no session, and its open page invites nobody`, async () => {
+  test(`${what} gets no session, and its open page invites no payer`, async () => {
     const partner = await addPartner(service, 100n)
     const opened = await open({}, partner)
     assert.equal((await service.checkout.payment(opened.token)).mayPay, true)

@@ -30,8 +30,7 @@ import * as store from './store.ts'
 import { oldestIn, oldestInScreening } from './store-ages.ts'
 import * as matchingStore from './store-matching.ts'
 
-/** `isHeld`: it waited for a decision about a name. Absent once it was attempted. */
-export type PayoutClaim = store.PayoutRow & { readonly leaseId: string; readonly isHeld?: boolean }
+export type PayoutClaim = store.PayoutClaim
 
 type Claiming = {
   /** Ends the leases of dead workers. Only for the embedded database, which serves one process. */

@@ -5,8 +5,9 @@ import type { Applied } from '../../lifecycle/index.ts'
 import { accountKey, type Hold, type HoldKey, worst } from '../../screening/index.ts'
 import type { Failure, PayoutTrigger } from './advance.ts'
 import type { PayoutsDeps } from './deps.ts'
-import type { PayoutClaim } from './progress.ts'
 import * as store from './store.ts'
+
+type PayoutClaim = store.PayoutClaim
 
 /** Names are compared within a second or two; persons take longer. */
 const waitMs = { unscreened: secondMs, open: 30 * secondMs, confirmed: 30 * secondMs } as const
@@ -17,7 +18,7 @@ const failure: Failure = { errorKey: 'RecipientBlocked', details: 'The payment c
 type Screened = { readonly claim: PayoutClaim; readonly hold: Hold | undefined }
 type Advance = (trigger: PayoutTrigger) => Promise<Applied>
 
-/** Whom a payout concerns: its payee and its customer, whatever they are called now, and whoever has the account that it pays. */
+/** Whom a payout concerns: its payee and its customer, whatever they are called now, and the account that it pays. */
 export function partiesOf({ partnerId, beneficiaryId, customerId, creditorAccount }: store.PayoutRow): HoldKey[] {
   return [
     { partnerId, kind: 'account', id: accountKey(creditorAccount) },

@@ -67,6 +67,9 @@ export type PayoutRow = {
   readonly updatedAt: Date
 }
 
+/** `isHeld`: it waited for a decision about a name. Absent once it was attempted. */
+export type PayoutClaim = PayoutRow & { readonly leaseId: string; readonly isHeld?: boolean }
+
 const types: Columns<PayoutRow> = {
   partnerId: 'uuid',
   id: 'uuid',
