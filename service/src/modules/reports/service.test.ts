@@ -260,7 +260,7 @@ async function mailsByDay(service: Service): Promise<void> {
     data.length >= 2 && data.every(({ scheduleId, status }) => scheduleId === schedule.id && status === 'Ready'),
   )
   const mails = await service.db.rows<{ toAddress: string; kind: string }>(sql`
-    select to_address, kind from mail.messages where partner_id = ${partnerId}`)
+    select to_address, kind from mail.messages where partner_id = ${partnerId} and kind like 'report%'`)
   assert.equal(mails.length, data.length * emails.length)
   assert.ok(mails.every(({ kind }) => kind === 'report_ready'))
 }
