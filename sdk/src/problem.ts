@@ -119,8 +119,8 @@ export class ApiConnectionError extends Error {
   readonly attempts: number
   readonly requestId: string
 
-  constructor(attempts: number, requestId: string, cause: unknown, what: string) {
-    super(`${what} after ${attempts} attempt${attempts === 1 ? '' : 's'}${reasonOf(cause)}`, { cause })
+  constructor(attempts: number, requestId: string, cause: unknown, what: string, reason = reasonOf(cause)) {
+    super(`${what} after ${attempts} attempt${attempts === 1 ? '' : 's'}${reason}`, { cause })
     this.attempts = attempts
     this.requestId = requestId
   }
@@ -132,7 +132,7 @@ export class ApiTimeoutError extends ApiConnectionError {
   readonly timeoutMs: number
 
   constructor(attempts: number, requestId: string, cause: unknown, url: string, timeoutMs: number) {
-    super(attempts, requestId, cause, `no complete response from ${url} within ${timeoutMs} ms`)
+    super(attempts, requestId, cause, `no complete response from ${url} within ${timeoutMs} ms`, '')
     this.timeoutMs = timeoutMs
   }
 }

@@ -78,7 +78,11 @@ test('a country that is not in the registry, or a territory, has no IBANs', () =
 })
 
 test('a changed digit and two swapped ones are refused', () => {
-  const places = fc.record({ iban: fc.constantFrom(...examples), at: fc.nat(33), by: fc.constantFrom(...'0123456789') })
+  const places = fc.record({
+    iban: fc.constantFrom(...examples),
+    at: fc.nat(33),
+    by: fc.integer({ min: 0, max: 9 }).map(String),
+  })
   fc.assert(
     fc.property(places, ({ iban, at, by }) => {
       const place = at % iban.length

@@ -12,7 +12,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
   Sent: ['settle -> Completed', 'reject -> Failed', 'return -> Returned'],
   Completed: ['refund -> Returned'],
   Failed: [],
-  Returned: [],
+  Returned: ['confirm -> Returned'],
   Cancelled: [],
 }
 const rows: readonly (readonly [string, Transition])[] = Object.entries(payoutLifecycle.transitions)
@@ -34,7 +34,7 @@ test('the reserve and the transaction of a payout end together', () => {
 test('only the worker sends an instruction, and only the bank settles', () => {
   const by = (actor: string) => rows.filter(([, row]) => row.by.some((each) => each === actor)).map(([name]) => name)
   assert.deepEqual(by('worker'), ['begin', 'stop', 'retry', 'send', 'refuse'])
-  assert.deepEqual(by('bank'), ['send', 'settle', 'reject', 'return', 'refund'])
+  assert.deepEqual(by('bank'), ['send', 'settle', 'reject', 'return', 'refund', 'confirm'])
   assert.deepEqual(by('partner'), ['accept', 'hold', 'approve', 'decline', 'cancel'])
   assert.deepEqual(by('operator'), ['cancel'])
   assert.deepEqual(by('time'), ['lapse'])
