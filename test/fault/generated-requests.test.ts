@@ -9,6 +9,7 @@ import { drawSeed } from '../support/drawing.ts'
 import { scaled } from '../support/faults.ts'
 import { generate, type Generated } from '../support/generated-requests.ts'
 import { assertProblem } from '../support/problem.ts'
+import { run } from '../support/program.ts'
 import { createRandom } from '../support/screening/corpus.ts'
 import { otherPartner, startTestService } from '../support/service.ts'
 import { startEndpoint } from '../support/webhooks.ts'
@@ -74,4 +75,8 @@ test(`${requests} generated requests get no answer of 500, and the ledger is rig
   )
   assert.deepEqual(faults, [])
   assert.ok((statuses.get(200) ?? 0) > requests / 10, 'many requests succeed')
+  const env = { DATA_DIR: service.dataDir, DATABASE_URL: service.databaseUrl }
+  const checked = await run(['operator', 'ledger', 'check'], env)
+  assert.deepEqual([checked.code, checked.stderr], [0, ''], checked.stdout)
+  assert.match(checked.stdout, /^0 findings$/m)
 })

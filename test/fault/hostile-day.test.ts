@@ -4,6 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { operatorPartnerId } from '../../service/src/cases/index.ts'
+import { compareRows } from '../../service/src/integrity/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
 import { drawSeed } from '../support/drawing.ts'
@@ -21,10 +23,11 @@ test(`${operations} hostile operations: no fault, and every amount is where the 
   await drain(day)
   t.diagnostic([...day.counts].map(([name, { done, refused }]) => `${name} ${done}+${refused}`).join(', '))
   assert.deepEqual(day.faults, [])
-  for (const { partner } of day.actors) {
-    await checkLedger(db, partner.partnerId)
+  for (const partnerId of [operatorPartnerId, ...day.actors.map(({ partner }) => partner.partnerId)]) {
+    for await (const findings of compareRows(db, partnerId)) assert.deepEqual(findings, [])
+    await checkLedger(db, partnerId)
     const wrong = await db.rows(sql`
-      select currency, sum(posted) as posted from ledger.accounts where partner_id = ${partner.partnerId}
+      select currency, sum(posted) as posted from ledger.accounts where partner_id = ${partnerId}
       group by currency having sum(posted) <> 0`)
     assert.deepEqual(wrong, [], 'every currency sums to zero')
   }
