@@ -191,6 +191,16 @@ test('a case about an entry that was announced ends when a later statement has i
   assert.equal(await posted(), 20_00n)
 })
 
+test('an entry that is announced behind the statement of its day may be on another one of that day', async () => {
+  await list('2026-01-08')
+  service.clock.advance(minuteMs)
+  await announce(credit(whole))
+  assert.deepEqual(await kindsOfCases(), [])
+  service.clock.advance(minuteMs)
+  await list('2026-01-09')
+  assert.deepEqual(await kindsOfCases(), [['announced_missing', null]])
+})
+
 test('a Saturday is on the statement of Monday, and no case before', async () => {
   await announce(credit(whole, { bookingDate: '2026-01-10' }))
   await list('2026-01-09', credit({ references: { endToEndId: 'E2E-2' } }, { bookingDate: '2026-01-09' }))

@@ -7,7 +7,7 @@ import { balancesAlong, inOrder, pageNumberOf } from './statement-chain.ts'
 import { latestStatements, type Statement } from './store-statements.ts'
 
 /** Of each account: what is older was looked at when it was new. */
-const statementsReadMax = 100
+export const statementsReadMax = 100
 
 export function createContinuity(deps: BankDeps) {
   const { db, rules, operatorId, clock } = deps
@@ -37,7 +37,18 @@ type Finding = {
   readonly text: string
   /** The one behind the gap, or the one that came second. */
   readonly statement: Statement
+  /** The one before the gap. */
+  readonly before?: Statement
 }
+
+export type Days = { readonly first: string; readonly last: string }
+
+/** Days that a missing statement may be about. `statements`: oldest first. */
+export const gapDaysOf = (statements: readonly Statement[], currency: Currency): readonly Days[] =>
+  findingsOf(statements, currency).flatMap(({ statement: { closingOn: last }, before }) => {
+    const first = before?.closingOn
+    return typeof first === 'string' && last !== null ? [{ first, last }] : []
+  })
 
 /** `statements`: oldest first. */
 function findingsOf(statements: readonly Statement[], currency: Currency): readonly Finding[] {
@@ -68,12 +79,12 @@ function between(before: Statement, statement: Statement, currency: Currency): r
     return [cameAgain(before.createdAt > statement.createdAt ? before : statement)]
   if (step !== undefined && step > 1) {
     const text = `${step - 1} statements are missing between ${nameOf(before)} and ${nameOf(statement)}.`
-    return [{ what: 'statement_gap', text, statement }]
+    return [{ what: 'statement_gap', text, statement, before }]
   }
   if (isJoined || before.closing === null || statement.opening === null) return []
   const [closing, opening] = [before.closing, statement.opening].map((minor) => amountText(minor, currency))
   const text = `the statement ${nameOf(before)} ends with ${closing}, and ${nameOf(statement)} begins with ${opening}.`
-  return [{ what: 'statement_gap', text, statement }]
+  return [{ what: 'statement_gap', text, statement, before }]
 }
 
 const nameOf = ({ sequence, statementId }: Statement) =>

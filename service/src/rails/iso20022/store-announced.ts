@@ -133,13 +133,29 @@ export type Absent = {
   readonly bookedOn: string
 }
 
-/** Entries of an account that were announced until this day, are on no statement, and have no case about it. */
-export function absentUntil(tx: Tx, of: AccountKey, day: string, rowsMax: number): Promise<readonly Absent[]> {
-  return tx.rows(sql`/* rails.absentUntil */
+export type Listed = {
+  /** The last day that statements have listed. */
+  readonly until: string
+  /** When the last statement came. */
+  readonly takenAt: Date
+  /** Days of statements that have not come. */
+  readonly missing: readonly { readonly first: string; readonly last: string }[]
+}
+
+/** Entries of an account that statements should have listed, are on none, and have no case about it. */
+export function absentOf(
+  tx: Tx,
+  of: AccountKey,
+  { until, takenAt, missing }: Listed,
+  rowsMax: number,
+): Promise<readonly Absent[]> {
+  return tx.rows(sql`/* rails.absentOf */
     select id, account, currency, amount, booked_on::text as booked_on from rails.iso_entries
     where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
       and currency = ${of.currency} and statement_id is null and absent_since is null and kind <> 'waiting'
-      and booked_on <= ${day}::date
+      and booked_on <= ${until}::date and created_at <= ${takenAt}
+      and not exists (select from unnest(${missing.map(({ first }) => first)}::date[],
+        ${missing.map(({ last }) => last)}::date[]) as gap (first, last) where booked_on between gap.first and gap.last)
     order by created_at, id limit ${rowsMax} for update`)
 }
 
