@@ -124,12 +124,13 @@ const provocations: Readonly<Record<Trigger, (subject: Subject) => Promise<unkno
     return service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.settled' })
   },
   cleared: async (subject) => {
-    await rename(subject, 'Ada Lovelace')
+    await screen()
+    await decide(subject, 'clear')
     return look(subject)
   },
   confirmed: async (subject) => {
     await rename(subject, listedName)
-    await confirm(subject)
+    await decide(subject, 'confirm')
     return look(subject)
   },
   reversed: async (subject) => {
@@ -150,10 +151,10 @@ async function rename({ partner: { partnerId, customer } }: Subject, fullName: s
   await screen()
 }
 
-async function confirm({ partner: { partnerId, customer } }: Subject): Promise<void> {
-  for (const { id, subjectId } of await service.screening.openHits(undefined, 100))
+async function decide({ partner: { partnerId, customer } }: Subject, outcome: 'clear' | 'confirm'): Promise<void> {
+  for (const { id, subjectId } of await service.screening.openHits(undefined, 10_000))
     for (const staff of subjectId === customer.id ? ['Sam Staff', 'Kim Staff'] : []) {
-      const deciding = { partnerId, id, outcome: 'confirm', staff, note: 'Compared with the passport.' } as const
+      const deciding = { partnerId, id, outcome, staff, note: 'Compared with the passport.' } as const
       await service.db.transaction((tx) => service.screening.decide(tx, deciding)).catch(() => undefined)
     }
 }

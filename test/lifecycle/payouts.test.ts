@@ -86,8 +86,8 @@ async function leased({ payment: { partnerId }, id }: Subject): Promise<PayoutCl
 }
 
 /** Persons have confirmed that the beneficiary is the listed one, and two have closed the case of the payout. */
-async function stopped(claim: PayoutClaim): Promise<unknown> {
-  const { partnerId, beneficiaryId, id, leaseId } = claim
+async function confirm(claim: PayoutClaim): Promise<void> {
+  const { partnerId, beneficiaryId, id } = claim
   const now = service.clock.now()
   await service.db.run(sql`
     insert into screening.lists (generation, source, published_at, hash, loaded_at, loaded_by, entries, names, added, changed, removed)
@@ -97,6 +97,7 @@ async function stopped(claim: PayoutClaim): Promise<unknown> {
       detail_sealed, status, cause, generation, opened_at, decided_at, decided_by)
     values (${partnerId}, ${newId()}, 'beneficiary', ${beneficiaryId}, 'name', 'un', '1', 'digest', 100, ${Buffer.from('x')},
       'confirmed', 'name', 1, ${now}, ${now}, 'Sam Staff') on conflict do nothing`)
+  if (['Completed', 'Failed', 'Returned', 'Cancelled'].includes(claim.status)) return
   await service.payouts.screened([{ ...claim, status: 'Pending' }])
   const closing = { partnerId, id, staff: 'Sam Staff', note: 'The authority was told.', action: 'note' } as const
   const { decisions, db } = service
@@ -104,9 +105,6 @@ async function stopped(claim: PayoutClaim): Promise<unknown> {
     await db.transaction((tx) => decisions.propose(tx, closing))
     await db.transaction((tx) => decisions.approve(tx, { partnerId, id, staff: 'Kim Staff' }))
   }
-  await db.run(sql`update payouts.payouts set lease_id = ${leaseId} where partner_id = ${partnerId} and id = ${id}
-    and lease_id is null`)
-  return service.payouts.screened([{ ...claim, status: 'Pending' }])
 }
 
 /** What the bank keeps of a return in part, and of a settlement. */
@@ -136,7 +134,7 @@ const provocations: Readonly<Record<Trigger, Provocation>> = {
     const notBefore = new Date(service.clock.now().getTime() + hourMs)
     return service.payouts.recordAcknowledgement(claim, { accepted: true, notBefore })
   },
-  stopped: (_subject, claim) => stopped(claim),
+  stopped: (_subject, claim) => service.payouts.screened([{ ...claim, status: 'Pending' }]),
   cancelled: ({ payment: { partnerId }, id }) => service.payouts.cancelPending(partnerId, id),
   approved: (subject) => decided(service.payouts.approve(secondPerson(subject), subject.id)),
   declined: (subject) => decided(service.payouts.reject(secondPerson(subject), subject.id, 'Not ours.')),
@@ -162,6 +160,10 @@ const errorKeyOf = (trigger: Trigger) => (trigger === 'stopped' ? 'RecipientBloc
 const isOfWorker = (trigger: Trigger) =>
   ['attempt', 'accepted', 'refused', 'stopped', 'unreachable', 'kept'].includes(trigger)
 
+/** What comes before a trigger and makes steps of its own. */
+async function prepare(subject: Subject, trigger: Trigger): Promise<void> {
+  if (trigger === 'stopped') await confirm(await leased(subject))
+}
 const provoke = async (subject: Subject, trigger: Trigger) => provocations[trigger](subject, await leased(subject))
 
 /** A payout in a status. A status that no transition leads to is written by the test. */
@@ -169,7 +171,10 @@ async function inStatus(status: string, ofCustomer = true): Promise<Subject> {
   const path = pathTo(payoutLifecycle, status)
   const subject = await requested(ofCustomer, path?.[0]?.row.to === 'PendingApproval')
   const { partnerId } = subject.payment
-  for (const { trigger } of path?.slice(1) ?? []) await provoke(subject, trigger)
+  for (const { trigger } of path?.slice(1) ?? []) {
+    await prepare(subject, trigger)
+    await provoke(subject, trigger)
+  }
   if (path === undefined)
     await service.db.run(sql`
       update payouts.payouts set status = ${status} where partner_id = ${partnerId} and id = ${subject.id}`)
@@ -194,6 +199,7 @@ for (const status of statuses)
       test(`${status}, ${trigger}: exactly what the table says`, async () => {
         for (const ofCustomer of [true, false]) {
           const subject = await inStatus(status, ofCustomer)
+          await prepare(subject, trigger)
           const { payment } = subject
           const expected = rows.reduce(
             (observation, row) => follow(observation, row, payment, errorKeyOf(trigger)),
@@ -209,6 +215,7 @@ for (const status of statuses)
     else
       test(`${status}, ${trigger}: nothing changes`, async () => {
         const subject = await inStatus(status)
+        await prepare(subject, trigger)
         const earlier = await observe(service, subject.payment)
         if (isOfWorker(trigger)) await assert.rejects(provoke(subject, trigger), AssertionFailure)
         else if (trigger === 'requested')
