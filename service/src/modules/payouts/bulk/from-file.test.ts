@@ -11,7 +11,10 @@ import {
 } from '../../../../../test/support/composition.ts'
 import { type FilePayment, pain001Text } from '../../../../../test/support/pain001.ts'
 import { Refusal } from '../../../api/index.ts'
-import { dayMs, newId } from '../../../kernel/index.ts'
+import { payouts as payoutFindings } from '../../../integrity/store-payments.ts'
+import { dayMs, newId, nilId } from '../../../kernel/index.ts'
+import { toPayoutRecord } from '../routes.ts'
+import { eraseBulks } from '../store-erasure.ts'
 
 let service: Service
 let partner: TestPartner
@@ -98,6 +101,60 @@ test('what a payout does not do is refused, and not dropped', async () => {
     create(file('M', [{ ...payment, ultimateCreditor: { name: 'Ada Lovelace' } }])),
     refused(/ultimate parties/),
   )
+})
+
+test('the EndToEndId of a payment is that of its payout and its transaction; NOTPROVIDED is none', async () => {
+  const payments = [{ minor: 1_00n, endToEndId: "Rent/11 (A) 'x',+?:.-" }, { minor: 2_00n, endToEndId: 'NOTPROVIDED' }]
+  const { bulk } = await create(file('MSG-E', payments))
+  await work()
+  const items = await service.payouts.bulkItems(partner.partnerId, bulk.id, undefined)
+  const found = []
+  for (const { payoutId, transactionReference } of items) {
+    const payout = toPayoutRecord(await service.payouts.get(partner.partnerId, payoutId ?? ''), undefined)
+    const { row } = await service.transactions.get(partner.partnerId, transactionReference ?? '')
+    assert.equal(row.endToEndId, payout.endToEndId)
+    found.push(payout.endToEndId)
+  }
+  assert.deepEqual([items[0]?.endToEndId, items[1]?.endToEndId], ["Rent/11 (A) 'x',+?:.-", null])
+  assert.equal(found[0], "Rent/11 (A) 'x',+?:.-")
+  assert.match(found[1] ?? '', /^[0-9a-f]{32}$/)
+  const findings = await service.db.transaction((tx) => payoutFindings(tx, partner.partnerId, 10))
+  assert.deepEqual(findings, [])
+})
+
+test('the same message with another EndToEndId is another request', async () => {
+  const payment = { minor: 10_00n, endToEndId: 'A-1' }
+  await create(file('MSG-1', [payment]), { idempotencyKey: 'file-1' })
+  const again = await create(file('MSG-1', [payment]), { idempotencyKey: 'file-1' })
+  assert.equal(again.replayed, true)
+  const other = file('MSG-1', [{ ...payment, endToEndId: 'A-2' }])
+  await assert.rejects(create(other, { idempotencyKey: 'file-1' }), { code: 'idempotency_key_reused' })
+  const { bulk } = await create(other)
+  await work()
+  const [item] = await service.payouts.bulkItems(partner.partnerId, bulk.id, undefined)
+  assert.equal(item?.problemCode, 'idempotency_key_reused')
+})
+
+test('an EndToEndId that banks of SEPA do not take as it is, is refused', async () => {
+  for (const endToEndId of ['Müller', 'A_1', '/A', 'A/', 'A//B', 'A  B'])
+    await assert.rejects(
+      create(file('M', [{ minor: 1_00n }, { minor: 1_00n, endToEndId }])),
+      refused(/^payment 2 \(.*\): EndToEndId must have at most 35 characters/),
+      endToEndId,
+    )
+  await assert.rejects(create(file('M', [{ minor: 1_00n, endToEndId: 'A'.repeat(36) }])), refused(/35/))
+})
+
+test('the EndToEndId of an item is erased with its text, and the payout keeps its own', async () => {
+  const { bulk } = await create(file('MSG-1', [{ minor: 10_00n, text: 'Invoice 7', endToEndId: 'A-1' }]))
+  await work()
+  const { partnerId } = partner
+  const endedBefore = new Date(service.clock.now().getTime() + dayMs)
+  const page = { partnerId, afterId: nilId, beforeId: newId(), endedBefore, rowsMax: 10 }
+  await service.db.transaction((tx) => eraseBulks(tx, page))
+  const [item] = await service.payouts.bulkItems(partnerId, bulk.id, undefined)
+  assert.deepEqual([item?.reference, item?.endToEndId], [null, null])
+  assert.equal((await service.payouts.get(partnerId, item?.payoutId ?? '')).partnerEndToEndId, 'A-1')
 })
 
 test('a text that is no pain.001 is refused with its line', async () => {

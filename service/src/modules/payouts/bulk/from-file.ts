@@ -4,6 +4,7 @@ import { refuseField, refuseFields } from '../../../api/index.ts'
 import {
   type CreditTransfer,
   type CreditTransferInitiation,
+  isSepaReference,
   MessageProblem,
   type PaymentBatch,
   readPain001,
@@ -11,7 +12,7 @@ import {
 import { amountText, isCurrency } from '../../../kernel/index.ts'
 import type { PayoutsDeps } from '../deps.ts'
 
-type Payouts = BodyOf<'createBulkPayout'>['payouts']
+export type PayoutsOfFile = readonly (BodyOf<'createBulkPayout'>['payouts'][number] & { readonly endToEndId?: string })[]
 type Payment = { readonly batch: PaymentBatch; readonly transfer: CreditTransfer }
 
 /** All of the file stands in one field. */
@@ -26,7 +27,7 @@ export async function payoutsOfFile(
   { db, clock, beneficiaries, customers }: PayoutsDeps,
   partnerId: string,
   { document, customerId }: BodyOf<'createBulkPayoutFromFile'>,
-): Promise<Payouts> {
+): Promise<PayoutsOfFile> {
   const message = await read(document)
   const payments = message.batches.flatMap((batch) => batch.transfers.map((transfer): Payment => ({ batch, transfer })))
   if (payments.length > paymentsMax) throw wrong(`has ${payments.length} payments; at most ${paymentsMax} are taken`)
@@ -82,6 +83,9 @@ function problemOf({ batch, transfer }: Payment, today: string): string | undefi
   if (transfer.ultimateCreditor ?? transfer.ultimateDebtor ?? batch.ultimateDebtor)
     return 'ultimate parties are not carried'
   if ((textOf(transfer) ?? '').length > referenceCharsMax) return `RmtInf has more than ${referenceCharsMax} characters`
+  const { endToEndId } = transfer
+  if (!isSepaReference(endToEndId))
+    return `EndToEndId must have at most 35 characters, of the letters A to Z, digits, spaces and /-?:().,'+, without a slash at its ends or two in a row`
   return undefined
 }
 
@@ -99,13 +103,17 @@ const unknownOf = (beneficiaries: number): string =>
     ? 'no beneficiary has this account'
     : `${beneficiaries} beneficiaries have this account, and none of them this name`
 
+/** Where a payment has none, because the schema wants the element. */
+const noEndToEndId = 'NOTPROVIDED'
+
 /** The unstructured text, else the creditor's reference. */
 function textOf({ remittance }: CreditTransfer): string | undefined {
   const text = remittance?.unstructured?.join(' ') ?? remittance?.structured?.[0]?.creditorReference
   return text === '' ? undefined : text
 }
 
-function toPayout(messageId: string, index: number, transfer: CreditTransfer, beneficiaryId: string): Payouts[number] {
+function toPayout(messageId: string, index: number, transfer: CreditTransfer, beneficiaryId: string): PayoutsOfFile[number] {
+  const { endToEndId } = transfer
   const { minor, currency } = transfer.money
   const reference = textOf(transfer)
   return {
@@ -114,5 +122,6 @@ function toPayout(messageId: string, index: number, transfer: CreditTransfer, be
     beneficiaryId,
     idempotencyKey: `pain.001/${messageId}/${index + 1}`,
     ...(reference === undefined ? {} : { reference }),
+    ...(endToEndId === noEndToEndId ? {} : { endToEndId }),
   }
 }
