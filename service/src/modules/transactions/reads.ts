@@ -144,6 +144,7 @@ async function readFilter(
     beneficiaryId: query.beneficiaryId ?? null,
     idempotencyKey: query.idempotencyKey ?? null,
     endToEndId: query.endToEndId ?? null,
+    userReference: query.userReference ?? null,
     references: referencePrefix === undefined ? null : referencesWith(referencePrefix),
     createdFrom: createdFrom === undefined ? null : readTime(createdFrom),
     createdTo: createdTo === undefined ? null : readTime(createdTo),

@@ -16,6 +16,7 @@ export type TransactionFilter = {
   readonly beneficiaryId: string | null
   readonly idempotencyKey: string | null
   readonly endToEndId: string | null
+  readonly userReference: string | null
   readonly currency: Currency | null
   readonly amountMin: Minor | null
   readonly amountMax: Minor | null
@@ -33,6 +34,7 @@ export const noFilter: TransactionFilter = {
   beneficiaryId: null,
   idempotencyKey: null,
   endToEndId: null,
+  userReference: null,
   currency: null,
   amountMin: null,
   amountMax: null,
@@ -50,6 +52,7 @@ const conditionsOf = (filter: TransactionFilter): Sql => sql`
     ${filter.beneficiaryId === null ? noSql : sql`and beneficiary_id = ${filter.beneficiaryId}`}
     ${filter.idempotencyKey === null ? noSql : sql`and idempotency_key = ${filter.idempotencyKey}`}
     ${filter.endToEndId === null ? noSql : sql`and end_to_end_id = ${filter.endToEndId}`}
+    ${filter.userReference === null ? noSql : sql`and user_reference = ${filter.userReference}`}
     ${filter.currency === null ? noSql : sql`and currency = ${filter.currency}`}
     ${filter.amountMin === null ? noSql : sql`and amount >= ${filter.amountMin}`}
     ${filter.amountMax === null ? noSql : sql`and amount <= ${filter.amountMax}`}
