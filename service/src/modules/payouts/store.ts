@@ -372,8 +372,12 @@ export function listPayouts(
     ${beneficiaryId === null ? noSql : sql`and beneficiary_id = ${beneficiaryId}`}
     ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
     ${currency === null ? noSql : sql`and currency = ${currency}`}
-    ${reference === null ? noSql : sql`and (end_to_end_id = ${reference.endToEndId} or partner_end_to_end_id = ${reference.endToEndId})
-      and reference = ${reference.text}`}
+    ${
+      reference === null
+        ? noSql
+        : sql`and (end_to_end_id = ${reference.endToEndId} or partner_end_to_end_id = ${reference.endToEndId})
+      and reference = ${reference.text}`
+    }
     ${idempotencyKey === null ? noSql : sql`and operation = any(${payoutOperations}::text[]) and idempotency_key = ${idempotencyKey}`}
     ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
     ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}

@@ -80,9 +80,7 @@ function answered(
   const named = sent.some(({ id }) => id === payment.id)
     ? [payment.id]
     : sent.flatMap(({ id, endToEndId }) => (endToEndId === payment.endToEndId ? [id] : []))
-  const [first, ...others] = named.flatMap(
-    (paidId) => rows.find(({ instructionId }) => instructionId === paidId) ?? [],
-  )
+  const [first, ...others] = named.flatMap((paidId) => rows.find(({ instructionId }) => instructionId === paidId) ?? [])
   const ofPayment = first === undefined || others.length > 0 ? [] : [first]
   return [...ofPayment, ...rows.filter(({ fileId }) => fileId !== null && fileIds.includes(fileId))]
 }

@@ -47,7 +47,7 @@ async function sentWith(
   return tx.rows(
     acrossPartners(
       'a bank names payments of ours by their references, and not by partner',
-      unprepared(sql`/* rails.sentByReferences */
+      unprepared(sql`/* rails.sentWith */
       select ${columns} from rails.iso_instructions
       where ${name === 'id' ? sql`id = any(${list}::uuid[])` : sql`end_to_end_id = any(${list}::text[])`}
         and connector = ${connector}`),

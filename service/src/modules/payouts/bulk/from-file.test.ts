@@ -104,7 +104,10 @@ test('what a payout does not do is refused, and not dropped', async () => {
 })
 
 test('the EndToEndId of a payment is that of its payout and its transaction; NOTPROVIDED is none', async () => {
-  const payments = [{ minor: 1_00n, endToEndId: "Rent/11 (A) 'x',+?:.-" }, { minor: 2_00n, endToEndId: 'NOTPROVIDED' }]
+  const payments = [
+    { minor: 1_00n, endToEndId: "Rent/11 (A) 'x',+?:.-" },
+    { minor: 2_00n, endToEndId: 'NOTPROVIDED' },
+  ]
   const { bulk } = await create(file('MSG-E', payments))
   await work()
   const items = await service.payouts.bulkItems(partner.partnerId, bulk.id, undefined)

@@ -12,7 +12,9 @@ import {
 import { amountText, isCurrency } from '../../../kernel/index.ts'
 import type { PayoutsDeps } from '../deps.ts'
 
-export type PayoutsOfFile = readonly (BodyOf<'createBulkPayout'>['payouts'][number] & { readonly endToEndId?: string })[]
+export type PayoutsOfFile = readonly (BodyOf<'createBulkPayout'>['payouts'][number] & {
+  readonly endToEndId?: string
+})[]
 type Payment = { readonly batch: PaymentBatch; readonly transfer: CreditTransfer }
 
 /** All of the file stands in one field. */
@@ -112,7 +114,12 @@ function textOf({ remittance }: CreditTransfer): string | undefined {
   return text === '' ? undefined : text
 }
 
-function toPayout(messageId: string, index: number, transfer: CreditTransfer, beneficiaryId: string): PayoutsOfFile[number] {
+function toPayout(
+  messageId: string,
+  index: number,
+  transfer: CreditTransfer,
+  beneficiaryId: string,
+): PayoutsOfFile[number] {
   const { endToEndId } = transfer
   const { minor, currency } = transfer.money
   const reference = textOf(transfer)

@@ -134,25 +134,23 @@ function readItems(
 ): readonly Item[] {
   const problems: Refusal[] = []
   const seen = new Map<string, number>()
-  const items = payouts.flatMap(
-    ({ amount, currency: code, idempotencyKey, reference = null, ...payout }, position) => {
-      try {
-        const currency = readCurrency(code, pointerOf(position, 'currency'))
-        requirePaidBy('createFiatPayout', currency, pointerOf(position, 'currency'))
-        const minor = readAmount(amount, currency, pointerOf(position, 'amount'))
-        const earlier = seen.get(idempotencyKey)
-        if (earlier !== undefined) throw repeated(pointerOf(position, 'idempotencyKey'), earlier)
-        seen.set(idempotencyKey, position)
-        const beneficiaryId = payout.beneficiaryId.toLowerCase()
-        const endToEndId = 'endToEndId' in payout ? (payout.endToEndId ?? null) : null
-        return [{ position, idempotencyKey, amount: minor, currency, beneficiaryId, reference, endToEndId }]
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error
-        problems.push(error)
-        return []
-      }
-    },
-  )
+  const items = payouts.flatMap(({ amount, currency: code, idempotencyKey, reference = null, ...payout }, position) => {
+    try {
+      const currency = readCurrency(code, pointerOf(position, 'currency'))
+      requirePaidBy('createFiatPayout', currency, pointerOf(position, 'currency'))
+      const minor = readAmount(amount, currency, pointerOf(position, 'amount'))
+      const earlier = seen.get(idempotencyKey)
+      if (earlier !== undefined) throw repeated(pointerOf(position, 'idempotencyKey'), earlier)
+      seen.set(idempotencyKey, position)
+      const beneficiaryId = payout.beneficiaryId.toLowerCase()
+      const endToEndId = 'endToEndId' in payout ? (payout.endToEndId ?? null) : null
+      return [{ position, idempotencyKey, amount: minor, currency, beneficiaryId, reference, endToEndId }]
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      problems.push(error)
+      return []
+    }
+  })
   const [first] = problems
   if (first === undefined) return items
   const errors = problems.flatMap((problem) => problem.errors).slice(0, errorsMax)
