@@ -101,6 +101,31 @@ export function listTransactions(
   )
 }
 
+/** What a statement says of a payment. */
+export type PaymentNames = Pick<TransactionRow, 'reference' | 'endToEndId' | 'userReference'> & {
+  /** Of the other side. Null: it is not known, or was erased. */
+  readonly name: string | null
+  /** An IBAN, the address of a wallet, or what the bank told. */
+  readonly account: string | null
+}
+
+/** Of the transactions with these references: a statement asks once for each part of its lines. */
+export function paymentNames(
+  tx: Tx,
+  partnerId: string,
+  references: readonly string[],
+): Promise<readonly PaymentNames[]> {
+  return tx.rows<PaymentNames>(
+    unprepared(sql`/* transactions.paymentNames */
+      select reference, end_to_end_id, user_reference, other_side ->> 'accountHolderName' as name,
+        coalesce(other_side ->> 'iban', other_side ->> 'walletAddress') as account
+      from (
+        select reference, end_to_end_id, user_reference, case direction when 'Outward' then creditor else debtor end::json as other_side
+        from transactions.transactions
+        where partner_id = ${partnerId} and reference = any(${references}::text[])) as named`),
+  )
+}
+
 /** A transaction and all that give some of its money back, in the order of their ids. */
 export function transactionsOfPayment(
   tx: Tx,
