@@ -103,6 +103,61 @@ test('what a payout does not do is refused, and not dropped', async () => {
   )
 })
 
+const agent = '<FinInstnId><Nm>Bank</Nm></FinInstnId>'
+const account = '<Id><Othr><Id>1</Id></Othr></Id>'
+const strd = (content: string) => `<RmtInf><Strd>${content}</Strd></RmtInf>`
+/** What CdtTrfTxInf may have in the schemas of .03 and .09 beside what each payment of these tests has: without effect, or refused. */
+const elements: readonly (readonly [xml: string, meaning: 'taken' | 'without effect' | RegExp])[] = [
+  ['<PmtTpInf><InstrPrty>HIGH</InstrPrty></PmtTpInf>', 'without effect'],
+  ['<PmtTpInf><SvcLvl><Cd>SEPA</Cd></SvcLvl></PmtTpInf>', 'without effect'],
+  ['<PmtTpInf><LclInstrm><Cd>INST</Cd></LclInstrm></PmtTpInf>', 'without effect'],
+  ['<PmtTpInf><CtgyPurp><Cd>SALA</Cd></CtgyPurp></PmtTpInf>', /CtgyPurp is not carried/],
+  ['<XchgRateInf><XchgRate>1.1</XchgRate></XchgRateInf>', /XchgRateInf is not carried/],
+  ['<ChrgBr>SLEV</ChrgBr>', 'without effect'],
+  ['<ChqInstr><ChqNb>1</ChqNb></ChqInstr>', /ChqInstr is not carried/],
+  ['<UltmtDbtr><Nm>Ada</Nm></UltmtDbtr>', /ultimate parties/],
+  ...['IntrmyAgt1', 'IntrmyAgt2', 'IntrmyAgt3'].flatMap((name) => [
+    [`<${name}>${agent}</${name}>`, new RegExp(`${name} is not carried`)] as const,
+    [`<${name}Acct>${account}</${name}Acct>`, new RegExp(`${name}Acct is not carried`)] as const,
+  ]),
+  [`<CdtrAgt>${agent}</CdtrAgt>`, 'without effect'],
+  [`<CdtrAgtAcct>${account}</CdtrAgtAcct>`, /CdtrAgtAcct is not carried/],
+  ['<UltmtCdtr><Nm>Ada</Nm></UltmtCdtr>', /ultimate parties/],
+  ['<InstrForCdtrAgt><InstrInf>Call</InstrInf></InstrForCdtrAgt>', /InstrForCdtrAgt is not carried/],
+  ['<InstrForDbtrAgt>Call</InstrForDbtrAgt>', /InstrForDbtrAgt is not carried/],
+  ['<Purp><Cd>SALA</Cd></Purp>', /a purpose is not carried/],
+  ['<RgltryRptg><Dtls><Inf>X</Inf></Dtls></RgltryRptg>', /RgltryRptg is not carried/],
+  ['<Tax><RefNb>1</RefNb></Tax>', /Tax is not carried/],
+  ['<RltdRmtInf><RmtId>1</RmtId></RltdRmtInf>', /RltdRmtInf is not carried/],
+  ['<SplmtryData><Envlp>X</Envlp></SplmtryData>', 'without effect'],
+  ['<RmtInf><Ustrd>Invoice 7</Ustrd></RmtInf>', 'taken'],
+  [strd('<CdtrRefInf><Ref>Invoice 7</Ref></CdtrRefInf>'), 'taken'],
+  [strd('<RfrdDocInf><Nb>7</Nb></RfrdDocInf>'), /RmtInf has more than/],
+  ['<RmtInf><Ustrd>A</Ustrd><Strd><CdtrRefInf><Ref>7</Ref></CdtrRefInf></Strd></RmtInf>', /RmtInf has more than/],
+]
+const version3 = (xml: string) =>
+  xml
+    .replace('pain.001.001.09', 'pain.001.001.03')
+    .replace(/<ReqdExctnDt><Dt>(.*?)<\/Dt>/, '<ReqdExctnDt>$1')
+    .replaceAll('BICFI', 'BIC')
+
+test('each element of a payment is taken, has no effect, or refuses the file, in both versions', async () => {
+  let files = 0
+  for (const [xml, meaning] of elements)
+    for (const inVersion of [(text: string) => text, version3]) {
+      const plain = file(`EL-${(files += 1)}`, [{ minor: 1_00n }])
+      const document = inVersion(plain.replace('</CdtTrfTxInf>', `${xml}</CdtTrfTxInf>`))
+      if (meaning instanceof RegExp) {
+        await assert.rejects(create(document), refused(meaning), xml)
+        continue
+      }
+      const { bulk } = await create(document)
+      const [item] = await service.payouts.bulkItems(partner.partnerId, bulk.id, undefined)
+      assert.deepEqual([item?.reference, item?.amount], [meaning === 'taken' ? 'Invoice 7' : null, 1_00n], xml)
+    }
+  assert.equal(files, 2 * elements.length)
+})
+
 test('the EndToEndId of a payment is that of its payout and its transaction; NOTPROVIDED is none', async () => {
   const payments = [
     { minor: 1_00n, endToEndId: "Rent/11 (A) 'x',+?:.-" },

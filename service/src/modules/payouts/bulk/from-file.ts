@@ -8,6 +8,7 @@ import {
   MessageProblem,
   type PaymentBatch,
   readPain001,
+  type Remittance,
 } from '../../../iso20022/index.ts'
 import { amountText, isCurrency } from '../../../kernel/index.ts'
 import type { PayoutsDeps } from '../deps.ts'
@@ -75,6 +76,9 @@ const wrong = (message: string) => refuseField({ pointer: pointerInFile(), code:
 const ibanOf = ({ creditorAccount }: CreditTransfer): string | undefined =>
   'iban' in creditorAccount ? creditorAccount.iban : undefined
 
+/** The guide names them. All other elements that a payout does not have refuse the file. */
+const withoutEffect = new Set(['InstrPrty', 'SvcLvl', 'LclInstrm', 'ChrgBr'])
+
 /** What the file asks for and a payout does not do. Nothing of a payment is dropped silently. */
 function problemOf({ batch, transfer }: Payment, today: string): string | undefined {
   if (batch.executionDate.slice(0, today.length) > today)
@@ -84,11 +88,21 @@ function problemOf({ batch, transfer }: Payment, today: string): string | undefi
   if (transfer.purpose !== undefined || batch.categoryPurpose !== undefined) return 'a purpose is not carried'
   if (transfer.ultimateCreditor ?? transfer.ultimateDebtor ?? batch.ultimateDebtor)
     return 'ultimate parties are not carried'
+  const other = transfer.others?.find((name) => !withoutEffect.has(name))
+  if (other !== undefined) return `${other} is not carried`
+  if (!isCarried(transfer.remittance)) return 'RmtInf has more than a text or a reference of the creditor'
   if ((textOf(transfer) ?? '').length > referenceCharsMax) return `RmtInf has more than ${referenceCharsMax} characters`
   const { endToEndId } = transfer
   if (!isSepaReference(endToEndId))
     return `EndToEndId must have at most 35 characters, of the letters A to Z, digits, spaces and /-?:().,'+, without a slash at its ends or two in a row`
   return undefined
+}
+
+function isCarried({ unstructured, structured = [] }: Remittance = {}): boolean {
+  const [block, ...others] = structured
+  if (block === undefined) return true
+  const { creditorReference, referenceType: _type, referenceIssuer: _issuer, ...more } = block
+  return creditorReference !== undefined && unstructured === undefined && [...others, ...Object.keys(more)].length === 0
 }
 
 /** Of several beneficiaries with the account the oldest with the creditor's name. */
