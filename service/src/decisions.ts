@@ -200,12 +200,20 @@ const createCandidateSources = ({ payouts, deposits, ownersOf, clock }: Deps): C
     const since = new Date(on.getTime() - candidateDays * dayMs)
     const found = await payouts.ofAmount(tx, partnerId, { currency, amount }, since)
     return found.map(
-      ({ createdAt, creditorAccount: account, creditorName: name, endToEndId, reference, ...row }): Candidate => ({
+      ({
+        createdAt,
+        creditorAccount: account,
+        creditorName: name,
+        endToEndId,
+        partnerEndToEndId,
+        reference,
+        ...row
+      }): Candidate => ({
         ...row,
         kind: 'payout',
         account,
         name,
-        references: [endToEndId, reference],
+        references: [endToEndId, ...(partnerEndToEndId === null ? [] : [partnerEndToEndId]), reference],
         on: createdAt,
       }),
     )

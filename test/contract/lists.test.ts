@@ -206,6 +206,7 @@ test('200 to each filter of the transactions, and 400 to invalid values', async 
     'currency=EUR&amountMin=9999999',
     `endToEndId=${randomUUID().slice(0, 30)}`,
     `referencePrefix=${randomUUID()}`,
+    `userReference=${encodeURIComponent(world.reference)}`,
     'createdTo=2001-01-01T00:00:00.000Z',
     'createdFrom=2999-01-01T00:00:00.000Z',
   ]
@@ -224,6 +225,7 @@ test('200 to each filter of the transactions, and 400 to invalid values', async 
     'amountMin=1.005&currency=EUR',
     `endToEndId=${'e'.repeat(36)}`,
     `referencePrefix=${'r'.repeat(141)}`,
+    `userReference=${'r'.repeat(141)}`,
     'updatedSince=now',
   ])
     assertProblem(await client.get(`/v1/transactions?${query}`), {

@@ -19,7 +19,10 @@ test('the code of the guide reads a statement whose hash agrees, and creates a s
   const runs = await runTypeScript(service, text)
   assertLine(runs, /^\d+ rows, \d+ bytes$/)
   assertLine(runs, /^the hash agrees$/)
-  assertLine(runs, /^record,currency,time,id,text,reference,customerId,amount,balance$/)
+  assertLine(
+    runs,
+    /^record,currency,time,id,text,reference,customerId,amount,balance,endToEndId,userReference,counterpartyName,counterpartyAccount$/,
+  )
   assertLine(runs, /^pdf: \d{5,} bytes$/)
   assertLine(runs, /^camt\.053: \d+ bytes$/)
   assertLine(runs, /^next at \d{4}-\d\d-01T|^next at \d{4}-\d\d-\d\dT2[23]:00/)

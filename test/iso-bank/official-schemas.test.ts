@@ -36,6 +36,13 @@ for (const [title, arbitrary] of Object.entries(messages))
 
 /** The largest amounts of the schema, which has 18 digits for an amount and for a sum. */
 const most = 10n ** 18n - 1n
+const side = { name: 'Łódź & <Söhne> \u{1f600} '.repeat(10), account: 'NL91ABNA0417164300' }
+const payments = [
+  { endToEndId: "Rent/11 'x'", userReference: 'Rent', ...side },
+  { endToEndId: null, userReference: 'x'.repeat(140), name: side.name, account: null },
+  { endToEndId: 'y'.repeat(36), userReference: '', name: '', account: '0x'.repeat(30) },
+  undefined,
+] as const
 async function statementOf(amounts: readonly bigint[], opening: bigint): Promise<string> {
   const at = new Date('2026-11-24T00:00:00Z')
   const credits = amounts.filter((amount) => amount > 0n).reduce((sum, amount) => sum + amount, 0n)
@@ -46,6 +53,7 @@ async function statementOf(amounts: readonly bigint[], opening: bigint): Promise
     bookedAt: at.toISOString(),
     code: ['PMNT', 'RCDT', 'OTHR'] as const,
     reference: 'R',
+    payment: payments[index % payments.length],
     text: 'T',
   }))
   const statement: BankStatement = {
@@ -72,6 +80,10 @@ test('a statement whose amounts have 18 digits is valid, although its sums have 
     await statementOf([most, most], -most),
     await statementOf([most, -most, most], -1n),
     await statementOf([-most, -most], most),
+    await statementOf(
+      [1n, -1n, 2n, -2n, 3n, -3n, 4n, -4n].flatMap((one) => [one, one, one]),
+      0n,
+    ),
   ]
   for (const folder of schemas) assert.deepEqual(await schemaErrors('camt.053.001.08', documents, folder), [])
   assert.match(documents[0] ?? '', /<TtlNtries><NbOfNtries>1<\/NbOfNtries><Sum>9999999999999999\.99<\/Sum><TtlNetNtry>/)

@@ -207,7 +207,7 @@ export const reason: fc.Arbitrary<Reason> = fc
   )
   .map(([own, rest]) => ({ ...own, ...rest }))
 
-const transfer = record<CreditTransfer>(
+const transfer = record<Omit<CreditTransfer, 'others'>>(
   {
     instructionId: reference(),
     endToEndId: reference(),

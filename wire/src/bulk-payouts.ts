@@ -91,6 +91,10 @@ export const BulkPayoutItem = closed({
   currency: described(Currency, 'Currency of the payout, ISO 4217 alpha-3.'),
   beneficiaryId: described(Uuid, 'The beneficiary that receives the payout.'),
   userReference: described(optional(Reference), 'The `reference` of the request. Absent without one.'),
+  endToEndId: described(
+    optional(Type.String()),
+    'The `EndToEndId` of the payment in your file. Absent without one, and if it is `NOTPROVIDED`.',
+  ),
   status: BulkItemStatus,
   payoutId: described(optional(Uuid), 'The `id` of the payout. Only if it is accepted.'),
   reference: described(

@@ -272,7 +272,10 @@ export const PayoutRecord = closed({
   ),
   beneficiaryId: described(optional(Uuid), 'The beneficiary. Absent for a simulated withdrawal.'),
   customerId: described(optional(Uuid), 'The `guid` of the customer. Absent for a payout of the partner itself.'),
-  endToEndId: described(Type.String(), 'End-to-end identifier in the payment message. Unique per payout.'),
+  endToEndId: described(
+    Type.String(),
+    'End-to-end identifier in the payment message: the one of your pain.001, which may repeat, else ours, unique per payout.',
+  ),
   rail: described(optional(Type.String()), 'Payment rail: `Sepa`, `Swift` or `Wallet`. Absent until one is chosen.'),
   errorKey: described(optional(Type.String()), 'Reason of the failure. Absent if the payout has not failed.'),
   createdAt: described(Timestamp, 'Time of acceptance.'),

@@ -921,7 +921,7 @@ export type PayoutRecord = {
   readonly beneficiaryId?: string
   /** The `guid` of the customer. Absent for a payout of the partner itself. */
   readonly customerId?: string
-  /** End-to-end identifier in the payment message. Unique per payout. */
+  /** End-to-end identifier in the payment message: the one of your pain.001, which may repeat, else ours, unique per payout. */
   readonly endToEndId: string
   /** Payment rail: `Sepa`, `Swift` or `Wallet`. Absent until one is chosen. */
   readonly rail?: string
@@ -2479,6 +2479,8 @@ export type ListTransactionsQuery = {
   readonly amountMax?: string | undefined
   /** Only transactions with this end-to-end identifier. 1 to 35 characters. */
   readonly endToEndId?: string | undefined
+  /** Only transactions with this text in `userReference`. */
+  readonly userReference?: string | undefined
   /** Only references that begin with this text. Case matters. */
   readonly referencePrefix?: string | undefined
   /** Only transactions that changed at or after this time, the oldest change first. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
@@ -3159,6 +3161,8 @@ export type OperationResults = {
       readonly beneficiaryId: string
       /** The `reference` of the request. Absent without one. */
       readonly userReference?: string
+      /** The `EndToEndId` of the payment in your file. Absent without one, and if it is `NOTPROVIDED`. */
+      readonly endToEndId?: string
       /** `Accepted`: the payout is made, and its money is reserved. `Refused`: `problem` says why. `NotMade`: another payout of the bulk was refused. */
       readonly status: 'Processing' | 'Accepted' | 'Refused' | 'NotMade'
       /** The `id` of the payout. Only if it is accepted. */
@@ -5615,6 +5619,8 @@ export type Namespaces = {
       readonly beneficiaryId: string
       /** The `reference` of the request. Absent without one. */
       readonly userReference?: string
+      /** The `EndToEndId` of the payment in your file. Absent without one, and if it is `NOTPROVIDED`. */
+      readonly endToEndId?: string
       /** `Accepted`: the payout is made, and its money is reserved. `Refused`: `problem` says why. `NotMade`: another payout of the bulk was refused. */
       readonly status: 'Processing' | 'Accepted' | 'Refused' | 'NotMade'
       /** The `id` of the payout. Only if it is accepted. */

@@ -79,7 +79,8 @@ export function payouts(tx: Tx, partnerId: string, rowsMax: number): Promise<rea
       concat_ws(', ', told.facts, told.status) as expected, concat_ws(', ', payout.facts, payout.status) as found
     from (
       select id, transaction_id, status, creditor_account, concat_ws(', ', reference, amount, currency, coalesce(sold_amount, amount),
-        coalesce(sold_currency, currency), coalesce(quote_id::text, '-'), coalesce(customer_id::text, '-'), end_to_end_id) as facts,
+        coalesce(sold_currency, currency), coalesce(quote_id::text, '-'), coalesce(customer_id::text, '-'),
+        coalesce(partner_end_to_end_id, end_to_end_id)) as facts,
         case status when 'Completed' then array['Completed'] when 'Returned' then array['Completed', 'Unsuccessful']
           when 'Failed' then array['Unsuccessful'] when 'Cancelled' then array['Cancelled'] else array['Pending'] end as statuses
       from payouts.payouts where partner_id = ${partnerId}) as payout

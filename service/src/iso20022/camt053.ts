@@ -5,6 +5,15 @@ import { element, shortened, xmlText } from './xml/text.ts'
 /** Domain, family and sub-family of the external code set "Bank transaction code". */
 export type TransactionCode = readonly [domain: string, family: string, subFamily: string]
 
+type EntryPayment = {
+  readonly endToEndId: string | null
+  /** The account owner's own. */
+  readonly userReference: string | null
+  /** Of the other side. `account`: its IBAN, or another id. */
+  readonly name: string | null
+  readonly account: string | null
+}
+
 export type StatementEntry = {
   /** At most 35 characters. */
   readonly id: string
@@ -14,6 +23,8 @@ export type StatementEntry = {
   readonly bookedAt: string
   readonly code: TransactionCode
   readonly reference: string
+  /** Absent: nothing more is known of the payment. */
+  readonly payment?: EntryPayment | undefined
   readonly text: string
 }
 
@@ -34,8 +45,8 @@ export type BankStatement = {
 }
 
 const namespace = 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08'
-/** Max35Text, Max70Text, Max140Text of the schema. */
-const chars = { id: 35, name: 140, remittance: 140 } as const
+/** Max34Text, Max35Text, Max140Text of the schema. */
+const chars = { id: 35, account: 34, name: 140, remittance: 140 } as const
 
 /** The schema has 18 digits for an amount. */
 export const camt053MinorMax: Minor = 10n ** 18n - 1n
@@ -73,13 +84,37 @@ function summary({ lines, credits, debits, creditLines, account: { currency } }:
   )
 }
 
+/** An id of at most 35 characters. A longer reference is whole in the remittance information. */
+const idText = (name: string, id: string | null | undefined): string =>
+  id && Array.from(id).length <= chars.id ? element(name, xmlText(id)) : ''
+
+const referencesText = (reference: string, payment: EntryPayment | undefined): string =>
+  (idText('EndToEndId', payment?.endToEndId) || element('EndToEndId', 'NOTPROVIDED')) +
+  idText('AcctOwnrTxId', payment?.userReference) +
+  idText('AcctSvcrTxId', reference)
+
+const remittanceText = (text: string | null | undefined): string =>
+  text ? element('Ustrd', xmlText(shortened(text, chars.remittance))) : ''
+
+const ibanForm = /^[A-Z]{2}\d{2}[A-Za-z0-9]{1,30}$/
+
+/** The other side: the creditor of a debit, the debtor of a credit. */
+function partiesText(amount: Minor, { name = null, account = null }: Partial<EntryPayment> = {}): string {
+  const side = amount < 0n ? 'Cdtr' : 'Dbtr'
+  const id = (text: string) =>
+    ibanForm.test(text)
+      ? element('IBAN', text)
+      : element('Othr', element('Id', xmlText(shortened(text, chars.account))))
+  const party = name ? element(side, element('Pty', element('Nm', xmlText(shortened(name, chars.name))))) : ''
+  const held = account ? element(`${side}Acct`, element('Id', id(account))) : ''
+  return party || held ? element('RltdPties', party + held) : ''
+}
+
 function entryText(entry: StatementEntry, currency: Currency): string {
-  const { id, amount, bookedAt, reference, text } = entry
+  const { id, amount, bookedAt, reference, payment, text } = entry
   const [domain, family, subFamily] = entry.code
   const code = element('Cd', family) + element('SubFmlyCd', subFamily)
   const money = amountOf(amount, currency) + indicator(amount)
-  // A longer reference is no end-to-end id; it is whole in the remittance information.
-  const endToEndId = Array.from(reference).length <= chars.id ? reference : 'NOTPROVIDED'
   return element(
     'Ntry',
     element('NtryRef', id) +
@@ -93,9 +128,10 @@ function entryText(entry: StatementEntry, currency: Currency): string {
         'NtryDtls',
         element(
           'TxDtls',
-          element('Refs', element('EndToEndId', xmlText(endToEndId))) +
+          element('Refs', referencesText(reference, payment)) +
             money +
-            element('RmtInf', element('Ustrd', xmlText(shortened(reference, chars.remittance)))),
+            partiesText(amount, payment) +
+            element('RmtInf', remittanceText(reference) + remittanceText(payment?.userReference)),
         ),
       ) +
       element('AddtlNtryInf', xmlText(text)),

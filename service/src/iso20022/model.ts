@@ -110,6 +110,8 @@ export type CreditTransfer = {
   /** ExternalPurpose1Code. */
   readonly purpose?: string
   readonly remittance?: Remittance
+  /** Names of the elements that a message has besides. Not written. */
+  readonly others?: readonly string[]
 }
 
 /** PaymentInstruction30: payments from one account, on one day, by one scheme. */

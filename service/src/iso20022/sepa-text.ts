@@ -95,3 +95,6 @@ export function sepaReference(text: string, charsMax = referenceChars): string {
   const cut = found.slice(0, charsMax).replace(/[/ ]+$/, '')
   return cut === '' ? empty.slice(0, charsMax) : cut
 }
+
+/** An identifier that a bank of SEPA takes as it is. */
+export const isSepaReference = (text: string): boolean => sepaReference(text) === text

@@ -59,6 +59,6 @@ const toCandidate = (row: BankInstruction): Candidate => ({
   amount: row.amount,
   account: row.creditorAccount,
   name: row.creditorName,
-  references: [row.endToEndId, ...(row.remittance === null ? [] : [row.remittance])],
+  references: [row.endToEndId, row.id.replaceAll('-', ''), ...(row.remittance === null ? [] : [row.remittance])],
   on: row.settledAt ?? row.createdAt,
 })

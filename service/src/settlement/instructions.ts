@@ -4,7 +4,7 @@
  */
 import { Unreachable } from '../api/index.ts'
 import { assert, type Breaker, createBreaker } from '../kernel/index.ts'
-import { instructionIdOf, type PayoutClaim } from '../modules/payouts/index.ts'
+import { endToEndIdSent, instructionIdOf, type PayoutClaim } from '../modules/payouts/index.ts'
 import type { Acknowledgement, CallOptions, Connector, Instruction, InstructionOutcome } from '../rails/index.ts'
 import { endOfCall, inTime, late } from './calls.ts'
 import type { InstructionOutcomes, SettlementDeps } from './deps.ts'
@@ -242,7 +242,7 @@ function instructionOf(attempt: PayoutClaim): Instruction {
   return {
     partnerId: attempt.partnerId,
     id: instructionIdOf(attempt),
-    endToEndId: attempt.endToEndId,
+    endToEndId: endToEndIdSent(attempt),
     amount: attempt.amount,
     currency: attempt.currency,
     creditorName: attempt.creditorName,

@@ -35,6 +35,16 @@ function listedCode(node: Node | undefined, name: string): string | undefined {
   return code && 'code' in code ? code.code : undefined
 }
 
+const known = new Set('PmtId Amt UltmtDbtr CdtrAgt Cdtr CdtrAcct UltmtCdtr Purp RmtInf'.split(' '))
+
+/** Elements that the model does not have, also those of PmtTpInf. */
+function othersOf(node: Node): readonly string[] | undefined {
+  const names = node.children.flatMap(({ name, children }) =>
+    name === 'PmtTpInf' ? children.map((child) => child.name) : known.has(name) ? [] : [name],
+  )
+  return names.length === 0 ? undefined : names
+}
+
 function transferOf(node: Node): CreditTransfer {
   const id = needed(node, 'PmtId')
   const account = needed(node, 'CdtrAcct')
@@ -50,6 +60,7 @@ function transferOf(node: Node): CreditTransfer {
     ultimateCreditor: partyOf(one(node, 'UltmtCdtr')),
     purpose: listedCode(node, 'Purp'),
     remittance: remittanceOf(one(node, 'RmtInf')),
+    others: othersOf(node),
   })
 }
 

@@ -18,7 +18,7 @@ import { failed, withdrawal } from './events.ts'
 import { leaseMs, type PayoutEvent, payoutLifecycle } from './lifecycle.ts'
 import { createAdvanceRecalls } from './recalls/advance.ts'
 import { type RecallsOfPayouts, recallsBehind, type ReturnOfPayout, settleRecalls } from './recalls/returned.ts'
-import { partyOf, retryDelayAfter, typesOf } from './rules.ts'
+import { endToEndIdSent, partyOf, retryDelayAfter, typesOf } from './rules.ts'
 import * as store from './store.ts'
 import type { Decision } from './store-approvals.ts'
 import * as storeApprovals from './store-approvals.ts'
@@ -386,7 +386,7 @@ const toRefund = (payout: store.PayoutRow, amount: Minor): NewTransaction => ({
   customerId: payout.customerId,
   steps: ['Created'],
   actor: 'bank',
-  endToEndId: payout.endToEndId,
+  endToEndId: endToEndIdSent(payout),
   originatingReference: payout.reference,
   description: `Return of ${payout.reference}`,
   debtor: partyOf({

@@ -25,6 +25,8 @@ export type PayoutCall = {
   readonly amount: Minor
   readonly currency: Currency
   readonly reference: string | null
+  /** The partner's, of a pain.001. Undefined: it gave none, and ours is sent. */
+  readonly endToEndId?: string | undefined
   readonly ip: string
   /** What is sold for the amount. Undefined: the amount leaves the balance in its own currency. */
   readonly quote?: OpenQuote

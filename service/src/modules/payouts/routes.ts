@@ -10,6 +10,7 @@ import type { Preview } from './preview.ts'
 import { toVerification } from '../beneficiaries/index.ts'
 import { bulkRoutes } from './bulk/routes.ts'
 import { orderRoutes } from './orders/routes.ts'
+import { endToEndIdSent } from './rules.ts'
 import type { FeeInForce } from './fee-rules.ts'
 import type { LimitNow } from './readable.ts'
 import { recallRoutes } from './recalls/routes.ts'
@@ -114,7 +115,7 @@ export function toPayoutRecord(payout: PayoutRow, decision: MadeDecision | undef
     ...(payout.feeAmount === null
       ? {}
       : { fee: writeAmount(payout.feeAmount, payout.soldCurrency ?? payout.currency) }),
-    endToEndId: payout.endToEndId,
+    endToEndId: endToEndIdSent(payout),
     rail: payout.rail,
     createdAt: payout.createdAt.toISOString(),
     updatedAt: payout.updatedAt.toISOString(),

@@ -39,9 +39,12 @@ export function fingerprintOf(request: {
   readonly customerId?: string
   readonly reference?: string | null
   readonly outcome?: string
+  readonly endToEndId?: string | null
 }): string {
-  const { amount, currency, beneficiaryId, customerId, reference, outcome } = request
-  return JSON.stringify([amount.toString(), currency, beneficiaryId?.toLowerCase(), customerId, reference, outcome])
+  const { amount, currency, beneficiaryId, customerId, reference, outcome, endToEndId } = request
+  const all = [amount.toString(), currency, beneficiaryId?.toLowerCase(), customerId, reference, outcome]
+  // Requests without an end-to-end id keep the text that earlier versions stored.
+  return JSON.stringify(typeof endToEndId === 'string' ? [...all, endToEndId] : all)
 }
 
 /** Equal for requests that pay the same beneficiary by the same quote. */
@@ -98,7 +101,8 @@ export function typesOf(payout: {
 }
 
 /**
- * The end-to-end id, 32 hexadecimal digits: ISO 20022 permits 35 characters (Max35Text). It is also the id of the instruction.
+ * The end-to-end id, 32 hexadecimal digits: ISO 20022 permits 35 characters (Max35Text). It is also the id of the instruction, and is
+ * sent unless the partner gave one (`endToEndIdSent`).
  * Derived from the partner, the operation and the idempotency key, so that a bank recognises a payout that its partner
  * repeats after the database was restored to an earlier time. Without a key, the payout's id.
  */
@@ -116,6 +120,12 @@ export function endToEndIdOf(payout: {
   // A UUID of version 8 (RFC 9562), so that it never equals the id of another payout.
   return `${hash.slice(0, 12)}8${hash.slice(13, 16)}8${hash.slice(17, 32)}`
 }
+
+/** The end-to-end id of the payment message, of the transaction, and in reports. */
+export const endToEndIdSent = (payout: {
+  readonly endToEndId: string
+  readonly partnerEndToEndId: string | null
+}): string => payout.partnerEndToEndId ?? payout.endToEndId
 
 /** The id under which the bank knows the payout, as a UUID. */
 export const instructionIdOf = ({ endToEndId }: { readonly endToEndId: string }): string =>

@@ -56,6 +56,11 @@ test('a taken reference still reaches the beneficiary, and the transaction gets 
   assert.match(payout.reference, /^txn_/)
   assert.equal(payout.remittance, 'Rent')
   assert.equal((await service.transactions.get(partner.partnerId, payout.reference)).row.userReference, 'Rent')
+  const { data } = await service.transactions.list(partner.partnerId, { userReference: 'Rent' })
+  assert.deepEqual(
+    data.map(({ row }) => row.reference),
+    [payout.reference],
+  )
 })
 
 test('each refusal names its field and writes nothing', async () => {

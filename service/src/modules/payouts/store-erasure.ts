@@ -48,9 +48,9 @@ export async function eraseBulks(
     select id, coalesce(ended_at < ${endedBefore}, false) as is_over from payouts.bulks
     where partner_id = ${partnerId} and id > ${afterId} and id < ${beforeId} order by id limit ${rowsMax} for update`)
   await tx.run(sql`/* payouts.eraseBulks */
-    update payouts.bulk_items set reference = null, problem_detail = null
+    update payouts.bulk_items set reference = null, end_to_end_id = null, problem_detail = null
     where partner_id = ${partnerId} and bulk_id = any(${overIn(rows)}::uuid[])
-      and (reference is not null or problem_detail is not null)`)
+      and (reference is not null or end_to_end_id is not null or problem_detail is not null)`)
   return rows
 }
 

@@ -28,6 +28,7 @@ export type PayoutOfAmount = {
   readonly creditorName: string
   readonly creditorAccount: string
   readonly endToEndId: string
+  readonly partnerEndToEndId: string | null
   readonly reference: string
   readonly createdAt: Date
 }
@@ -39,7 +40,8 @@ export function payoutsOfAmount(
   wanted: { readonly currency: Currency; readonly amount: Minor; readonly after: string; readonly rowsMax: number },
 ): Promise<readonly PayoutOfAmount[]> {
   return tx.rows<PayoutOfAmount>(sql`/* payouts.payoutsOfAmount */
-    select partner_id, id, status, currency, amount, creditor_name, creditor_account, end_to_end_id, reference, created_at
+    select partner_id, id, status, currency, amount, creditor_name, creditor_account, end_to_end_id,
+      partner_end_to_end_id, reference, created_at
     from payouts.payouts
     where partner_id = ${partnerId} and currency = ${wanted.currency} and amount = ${wanted.amount} and id > ${wanted.after}::uuid
     order by id desc limit ${wanted.rowsMax}`)

@@ -40,7 +40,10 @@ export type PayoutRow = {
   readonly remittance: string | null
   readonly rail: Rail
   readonly connector: string
+  /** Ours, of the instruction: `instructionIdOf`. */
   readonly endToEndId: string
+  /** The partner's, which may repeat: `endToEndIdSent`. Null: it gave none. */
+  readonly partnerEndToEndId: string | null
   readonly ipAddress: string
   readonly simulatedOutcome: string | null
   readonly status: PayoutStatus
@@ -91,6 +94,7 @@ const types: Columns<PayoutRow> = {
   rail: 'text',
   connector: 'text',
   endToEndId: 'text',
+  partnerEndToEndId: 'text',
   ipAddress: 'text',
   simulatedOutcome: 'text',
   status: 'text',
@@ -123,6 +127,7 @@ const newPayouts = insertBy(
     ['simulatedOutcome', 'errorKey', 'errorDetails', 'leaseId'],
     ['soldAmount', 'soldCurrency', 'quoteId', 'transactionHash', 'countedIn', 'settledBy', 'endedBy'],
     ['feeAmount', 'approvalExpiresAt'],
+    ['partnerEndToEndId'],
   ],
   ['partnerId', 'operation', 'idempotencyKey'],
 )
@@ -370,7 +375,12 @@ export function listPayouts(
     ${beneficiaryId === null ? noSql : sql`and beneficiary_id = ${beneficiaryId}`}
     ${customerId === null ? noSql : sql`and customer_id = ${customerId}`}
     ${currency === null ? noSql : sql`and currency = ${currency}`}
-    ${reference === null ? noSql : sql`and end_to_end_id = ${reference.endToEndId} and reference = ${reference.text}`}
+    ${
+      reference === null
+        ? noSql
+        : sql`and (end_to_end_id = ${reference.endToEndId} or partner_end_to_end_id = ${reference.endToEndId})
+      and reference = ${reference.text}`
+    }
     ${idempotencyKey === null ? noSql : sql`and operation = any(${payoutOperations}::text[]) and idempotency_key = ${idempotencyKey}`}
     ${createdFrom === null ? noSql : sql`and created_at >= ${createdFrom}`}
     ${createdTo === null ? noSql : sql`and created_at < ${createdTo}`}

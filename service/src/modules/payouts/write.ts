@@ -121,7 +121,7 @@ function toTransaction(
     customerId,
     steps: ['Created', 'Reserved'],
     actor: 'partner',
-    endToEndId: endToEndIdOfCall(call, payoutId),
+    endToEndId: call.endToEndId ?? endToEndIdOfCall(call, payoutId),
     idempotencyKey,
     creditor: partyOf({ ...creditor, currency }),
     partnerUser: { id: caller.serviceAccountId, name: caller.name, ipAddress: call.ip },
@@ -161,6 +161,7 @@ function toPayout(
     rail,
     connector,
     endToEndId: endToEndIdOfCall(call, made.id),
+    partnerEndToEndId: call.endToEndId ?? null,
     ipAddress: call.ip,
     simulatedOutcome,
     // What waits for an approval is due once it has it.

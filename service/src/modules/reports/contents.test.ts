@@ -4,6 +4,7 @@ import { parse } from 'csv-parse/sync'
 import { readFile } from 'node:fs/promises'
 import { reportFormats } from '../../../../wire/src/reports.ts'
 import { validateXML } from 'xmllint-wasm'
+import { pain001Text } from '../../../../test/support/pain001.ts'
 import { addPartner, pay, type Service, type TestPartner } from '../../../../test/support/composition.ts'
 import { book, createReportService, dayBefore, now, written } from '../../../../test/support/reports.ts'
 import { dayMs } from '../../kernel/index.ts'
@@ -116,6 +117,11 @@ test('each format has the same lines, and the same request has the same bytes af
   }
 })
 
+async function validated(xml: string) {
+  const schema = await readFile(new URL('../../iso20022/camt.053.001.08.xsd', import.meta.url), 'utf8')
+  return validateXML({ xml: [{ fileName: 'a.xml', contents: xml }], schema: [{ fileName: 'a.xsd', contents: schema }] })
+}
+
 test('a camt.053 is valid by the schema, whatever the names contain', async () => {
   const { partnerId } = await filled()
   const odd = `</Ustrd><x>&"'\u{1f600}`
@@ -128,18 +134,95 @@ test('a camt.053 is valid by the schema, whatever the names contain', async () =
   const to = now(service)
   const request = { kind: 'statement', format: 'camt.053', currency: 'EUR', from: dayBefore(to), to } as const
   const { text, report } = await written(service, partnerId, request)
-  const schema = await readFile(new URL('../../iso20022/camt.053.001.08.xsd', import.meta.url), 'utf8')
-  const valid = async (xml: string) =>
-    validateXML({ xml: [{ fileName: 'a.xml', contents: xml }], schema: [{ fileName: 'a.xsd', contents: schema }] })
-  const result = await valid(text)
+  const result = await validated(text)
   assert.deepEqual([result.valid, result.errors], [true, []])
-  assert.equal((await valid(text.replace('<Cd>BOOK</Cd>', '<Cd>PDNG</Cd>'))).valid, false)
+  assert.equal((await validated(text.replace('<Cd>BOOK</Cd>', '<Cd>PDNG</Cd>'))).valid, false)
   assert.equal(report.rows, 4n)
   assert.equal(text.match(/<Ntry>/g)?.length, 4)
-  assert.match(text, /<EndToEndId>&lt;\/Ustrd&gt;&lt;x&gt;&amp;"'/)
-  assert.match(text, /<EndToEndId>NOTPROVIDED<\/EndToEndId>/)
+  assert.match(text, /<EndToEndId>NOTPROVIDED<\/EndToEndId><AcctSvcrTxId>&lt;\/Ustrd&gt;&lt;x&gt;&amp;"'/)
+  assert.match(text, /<EndToEndId>NOTPROVIDED<\/EndToEndId><\/Refs>/)
   const net = '<TtlNetNtry><Amt>997.62</Amt><CdtDbtInd>CRDT</CdtDbtInd></TtlNetNtry>'
   assert.ok(text.includes(`<TtlNtries><NbOfNtries>4</NbOfNtries><Sum>1002.62</Sum>${net}</TtlNtries>`), text)
+})
+
+/** Lines of a payout, of its fee, of a payout of a file, of a deposit, and of no transaction. */
+async function filledWithPayments() {
+  const partner = await addPartner(service, 1_000_00n)
+  const { partnerId, caller, customer } = partner
+  const from = now(service)
+  await pay(service, partner, '1.00', { reference: 'Rent' })
+  const payment = { minor: 2_00n, endToEndId: 'A/1', text: 'Rent' }
+  const document = pain001Text('M1', [payment], { createdAt: service.clock.now() })
+  const file = { mode: 'AllOrNothing', idempotencyKey: 'file', customerId: customer.id, document } as const
+  await service.payouts.createBulkFromFile(caller, file, '203.0.113.7')
+  while ((await service.payouts.bulkStep()) > 0);
+  const { data } = await service.transactions.list(partnerId, { endToEndId: 'A/1' })
+  const [second] = data
+  assert.ok(second)
+  const own = (await service.transactions.get(partnerId, 'Rent')).row.endToEndId ?? ''
+  const debtor = { accountHolderName: 'Ada <Lovelace>', iban: 'NL91ABNA0417164300' }
+  const deposit = await service.simulations.deposit(
+    caller,
+    { customerId: customer.id, currency: 'EUR', outcome: 'completed', amount: 3 } as never,
+    '203.0.113.7',
+  )
+  await service.db
+    .run(sql`update transactions.transactions set debtor = ${JSON.stringify(debtor)}::json, end_to_end_id = '=E'
+    where partner_id = ${partnerId} and reference = ${deposit.reference}`)
+  const sent = { from: 'balance', to: 'settlement.bank' } as const
+  await book(service, partnerId, [
+    { amount: 1_00n, ...sent, reference: 'Rent' },
+    { amount: 10n, from: 'balance', to: 'fees', reference: 'Rent' },
+    { amount: 2_00n, ...sent, reference: second.row.reference },
+    { amount: 3n, reference: deposit.reference },
+    { amount: 4n, reference: 'unknown' },
+  ])
+  const request = { kind: 'statement', currency: 'EUR', from, to: now(service) } as const
+  return { partnerId, own, second: second.row.reference, deposit: deposit.reference, debtor, request }
+}
+
+test('the lines of a statement name the other side, its account, the end-to-end id and the own reference', async () => {
+  const { partnerId, own, second, request } = await filledWithPayments()
+  const csv = rowsOf((await written(service, partnerId, { ...request, format: 'csv' })).text)
+  const names = ['endToEndId', 'userReference', 'counterpartyName', 'counterpartyAccount'] as const
+  assert.deepEqual(
+    csv.filter(({ record }) => record === 'line').map((row) => names.map((name) => row[name])),
+    [
+      [own, '', 'Grace Hopper', 'DE89370400440532013000'],
+      [own, '', '', ''],
+      ['A/1', 'Rent', 'Grace Hopper', 'DE89370400440532013000'],
+      ["'=E", '', 'Ada <Lovelace>', 'NL91ABNA0417164300'],
+      ['', '', '', ''],
+    ],
+  )
+  const lines = (await written(service, partnerId, { ...request, format: 'jsonl' })).text.trimEnd().split('\n')
+  assert.match(lines[3] ?? '', /"endToEndId":"A\/1","userReference":"Rent","counterpartyName":"Grace Hopper"/)
+  const { text } = await written(service, partnerId, { ...request, format: 'camt.053' })
+  const { valid, errors } = await validated(text)
+  assert.deepEqual([valid, errors], [true, []])
+  const ofFile = `<Refs><EndToEndId>A/1</EndToEndId><AcctOwnrTxId>Rent</AcctOwnrTxId><AcctSvcrTxId>${second}</AcctSvcrTxId></Refs>`
+  assert.ok(text.includes(ofFile), text)
+  const grace =
+    '<Pty><Nm>Grace Hopper</Nm></Pty></Cdtr><CdtrAcct><Id><IBAN>DE89370400440532013000</IBAN></Id></CdtrAcct>'
+  assert.equal(text.split(`<RltdPties><Cdtr>${grace}</RltdPties>`).length, 3)
+  assert.ok(text.includes('<RltdPties><Dbtr><Pty><Nm>Ada &lt;Lovelace&gt;</Nm></Pty></Dbtr><DbtrAcct><Id><IBAN>NL91'))
+})
+
+test('a PDF has the same names: its texts are compressed glyphs, and each name changes the bytes', async () => {
+  const { partnerId, deposit, debtor, request } = await filledWithPayments()
+  const pdf = await written(service, partnerId, { ...request, format: 'pdf' })
+  const hashes = new Set([pdf.report.sha256])
+  for (const change of [
+    sql`debtor = ${JSON.stringify({ ...debtor, accountHolderName: 'Joan Clarke' })}::json`,
+    sql`debtor = ${JSON.stringify({ ...debtor, iban: 'FR1420041010050500013M02606' })}::json`,
+    sql`end_to_end_id = 'B/2'`,
+    sql`user_reference = 'Mine'`,
+  ]) {
+    await service.db.run(sql`update transactions.transactions set ${change}
+      where partner_id = ${partnerId} and reference = ${deposit}`)
+    hashes.add((await written(service, partnerId, { ...request, format: 'pdf' })).report.sha256)
+  }
+  assert.equal(hashes.size, 5)
 })
 
 test('a text that a spreadsheet would run is defused, and numbers stay as they are', async () => {

@@ -23,7 +23,7 @@ export type WriteDeps = {
   readonly ledger: Ledger
   readonly cases: Pick<Cases, 'openAt'>
   readonly customers: Pick<Customers, 'find'>
-  readonly transactions: Pick<Transactions, 'asOf'>
+  readonly transactions: Pick<Transactions, 'asOf' | 'namesOf'>
   readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
 }
 

@@ -31,6 +31,11 @@ export type Reads = {
    * payment (status, error, debtor, hash) is left out where that end came later.
    */
   readonly asOf: (filter: store.CreatedFilter) => AsyncGenerator<readonly TransactionView[]>
+  /** What statements say of the payments with these references, by reference. */
+  readonly namesOf: (
+    partnerId: string,
+    references: readonly string[],
+  ) => Promise<ReadonlyMap<string, lists.PaymentNames>>
   /**
    * Refuses: validation_failed (cursor, currency, amountMin, amountMax). An unknown customer has no transactions. With
    * `updatedSince` the page has a cursor also if it is the last one.
@@ -75,6 +80,8 @@ export function createReads(deps: TransactionsDeps): Reads {
         related: others.map((row) => ({ relation: relationOf(row, original), transaction: view(row) })),
       }
     },
+    namesOf: async (partnerId, references) =>
+      new Map((await lists.paymentNames(db, partnerId, references)).map((names) => [names.reference, names])),
     list: (partnerId, query) =>
       query.updatedSince === undefined
         ? listCreated(deps, partnerId, query)
@@ -144,6 +151,7 @@ async function readFilter(
     beneficiaryId: query.beneficiaryId ?? null,
     idempotencyKey: query.idempotencyKey ?? null,
     endToEndId: query.endToEndId ?? null,
+    userReference: query.userReference ?? null,
     references: referencePrefix === undefined ? null : referencesWith(referencePrefix),
     createdFrom: createdFrom === undefined ? null : readTime(createdFrom),
     createdTo: createdTo === undefined ? null : readTime(createdTo),

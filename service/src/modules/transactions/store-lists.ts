@@ -16,6 +16,7 @@ export type TransactionFilter = {
   readonly beneficiaryId: string | null
   readonly idempotencyKey: string | null
   readonly endToEndId: string | null
+  readonly userReference: string | null
   readonly currency: Currency | null
   readonly amountMin: Minor | null
   readonly amountMax: Minor | null
@@ -33,6 +34,7 @@ export const noFilter: TransactionFilter = {
   beneficiaryId: null,
   idempotencyKey: null,
   endToEndId: null,
+  userReference: null,
   currency: null,
   amountMin: null,
   amountMax: null,
@@ -50,6 +52,7 @@ const conditionsOf = (filter: TransactionFilter): Sql => sql`
     ${filter.beneficiaryId === null ? noSql : sql`and beneficiary_id = ${filter.beneficiaryId}`}
     ${filter.idempotencyKey === null ? noSql : sql`and idempotency_key = ${filter.idempotencyKey}`}
     ${filter.endToEndId === null ? noSql : sql`and end_to_end_id = ${filter.endToEndId}`}
+    ${filter.userReference === null ? noSql : sql`and user_reference = ${filter.userReference}`}
     ${filter.currency === null ? noSql : sql`and currency = ${filter.currency}`}
     ${filter.amountMin === null ? noSql : sql`and amount >= ${filter.amountMin}`}
     ${filter.amountMax === null ? noSql : sql`and amount <= ${filter.amountMax}`}
@@ -95,6 +98,31 @@ export function listTransactions(
       select ${columns} from transactions.transactions where partner_id = ${partnerId}
       ${afterId === null ? noSql : behind} ${conditionsOf(filter)}
       order by ${order?.by ?? sql`id desc`} limit ${rowsMax}`),
+  )
+}
+
+/** What a statement says of a payment. */
+export type PaymentNames = Pick<TransactionRow, 'reference' | 'endToEndId' | 'userReference'> & {
+  /** Of the other side. Null: it is not known, or was erased. */
+  readonly name: string | null
+  /** An IBAN, the address of a wallet, or what the bank told. */
+  readonly account: string | null
+}
+
+/** Of the transactions with these references: a statement asks once for each part of its lines. */
+export function paymentNames(
+  tx: Tx,
+  partnerId: string,
+  references: readonly string[],
+): Promise<readonly PaymentNames[]> {
+  return tx.rows<PaymentNames>(
+    unprepared(sql`/* transactions.paymentNames */
+      select reference, end_to_end_id, user_reference, other_side ->> 'accountHolderName' as name,
+        coalesce(other_side ->> 'iban', other_side ->> 'walletAddress') as account
+      from (
+        select reference, end_to_end_id, user_reference, case direction when 'Outward' then creditor else debtor end::json as other_side
+        from transactions.transactions
+        where partner_id = ${partnerId} and reference = any(${references}::text[])) as named`),
   )
 }
 

@@ -20,11 +20,12 @@ before(async () => {
   await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Many', ${start})`)
   await db.run(sql`
     insert into transactions.transactions (partner_id, id, reference, amount, currency, category, direction, method,
-      party_type, type, status, beneficiary_id, idempotency_key, end_to_end_id, rail, timeline, created_at, updated_at)
+      party_type, type, status, beneficiary_id, idempotency_key, end_to_end_id, user_reference, rail, timeline, created_at, updated_at)
     select ${partnerId}::uuid, ('0198e000-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid, 'r' || number, number, 'EUR',
       'Withdrawal', 'Outward', 'Fiat', 'Partner', 'PartnerWithdraw', 'Completed',
       case when number = 7 then ${beneficiaryId}::uuid else '0198f000-0000-7000-8000-000000000001'::uuid end,
-      'k' || number, 'e' || number, 'Sepa', '[]'::jsonb, ${start}::timestamptz + number * interval '1 second',
+      'k' || number, 'e' || number,
+      'u' || number, 'Sepa', '[]'::jsonb, ${start}::timestamptz + number * interval '1 second',
       ${start}::timestamptz + number * interval '1 second'
     from generate_series(1, ${rows}::integer) as series (number)`)
   await db.pool.query('analyze transactions.transactions')
@@ -64,6 +65,7 @@ const filters: readonly Partial<TransactionFilter>[] = [
   { type: 'Conversion' },
   { rail: 'Swift' },
   { endToEndId: 'e7' },
+  { userReference: 'u7' },
   { currency: 'GBP' },
   { currency: 'EUR', amountMin: 5n, amountMax: 9n },
   { currency: 'EUR', amountMin: 5n },

@@ -3,6 +3,7 @@ import { newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankDeps } from './deps.ts'
 import type { Oddity } from '../port.ts'
+import { paymentName } from './ids.ts'
 import { known, type Fresh, type Known } from './known.ts'
 import { doubted, type Match, matchUnit, moneyOf } from './match.ts'
 import { oddity, type Report, writeReports } from './reports.ts'
@@ -91,7 +92,7 @@ function told(match: Match, candidates: readonly Scored[]): Match {
   const [best] = candidates
   const listed = candidates
     .slice(0, candidatesToldMax)
-    .map(({ sent: { endToEndId }, score, agreed }) => `${endToEndId} (score ${score}: ${agreed.join(', ')})`)
+    .map(({ sent, score, agreed }) => `${paymentName(sent)} (score ${score}: ${agreed.join(', ')})`)
   const reports = match.reports.map((report): Report => {
     if (report.kind !== 'debit.booked') return report
     const details = `${report.facts.details} It may be ${listed.join('; ')}.`

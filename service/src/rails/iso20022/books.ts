@@ -61,14 +61,14 @@ export function createIsoBooks({ operatorId, clock }: Pick<BankDeps, 'operatorId
     instructionsNotBooked: store.instructionsNotBooked,
     instructionsMissing: store.instructionsMissing,
     instructions: async (tx: Tx, ids: readonly string[]) => (ids.length === 0 ? [] : store.instructionsByIds(tx, ids)),
-    /** Payments of this amount, and those that one of the references names. */
+    /** Payments of this amount, and those that an InstrId or an end-to-end id of ours names. */
     instructionsLike: async (
       tx: Tx,
       { connector, currency }: Pick<BooksAccount, 'connector' | 'currency'>,
       amount: Minor,
-      endToEndIds: readonly string[],
+      names: readonly string[],
     ) => {
-      const named = endToEndIds.length === 0 ? [] : await store.instructionsByEndToEnd(tx, endToEndIds)
+      const named = names.length === 0 ? [] : await store.instructionsByNames(tx, names)
       const alike = await store.instructionsLike(tx, connector, currency, amount, likeMax)
       return [...new Map([...named, ...alike].map((row) => [row.id, row])).values()]
     },

@@ -2,6 +2,7 @@
 import { dayMs } from '../../kernel/index.ts'
 import { sepaText } from '../../iso20022/index.ts'
 import type { Counterparty } from './counterparty.ts'
+import { readInstructionId } from './ids.ts'
 import type { References, Unit } from './units.ts'
 
 /** What a report says of a payment. Names and texts are plain: `Müller`, `MUELLER` and `Muller` are alike. */
@@ -65,6 +66,7 @@ const differs = -30
 const ids = ['endToEnd', 'transaction', 'uetr'] as const
 
 export function compare(one: Facts, other: Facts, { days, isStatement, isNamed }: Place): Evidence {
+  if (isOtherInstruction(one, other)) return { points: 0, verdict: 'other' }
   const found = agreement(one, other)
   const agreed = found.reduce((sum, part) => sum + part, days === 0 ? points.day : 0)
   const isStrong = isNamed || sharesReference(one, other)
@@ -90,6 +92,12 @@ export const namesOf = ({ references }: Facts): readonly string[] =>
     const id = references[name]
     return id === undefined || id === null ? [] : [`${name} ${id}`]
   })
+
+/** Two payments of ours, which may share all else. */
+function isOtherInstruction({ references: one }: Facts, { references: other }: Facts): boolean {
+  const [own, others] = [one, other].map(({ instruction }) => readInstructionId(instruction ?? '')?.id)
+  return own !== undefined && others !== undefined && own !== others
+}
 
 /** The payments of two reports have different ids, or different payers. */
 function contradicts(one: Facts, other: Facts): boolean {

@@ -8,6 +8,14 @@ const idForm = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})(?
 export const bankInstructionId = ({ id, attempt }: { readonly id: string; readonly attempt: number }): string =>
   attempt === 1 ? hexOf(id) : `${hexOf(id)}-${attempt}`
 
+/** The end-to-end id is one that we made, which no one else can know. A partner's is any text, and may repeat. */
+export const isOwnEndToEndId = ({ id, endToEndId }: { readonly id: string; readonly endToEndId: string }): boolean =>
+  endToEndId === hexOf(id)
+
+/** How a text for persons names a payment: by its end-to-end id, and by its InstrId if the partner gave the former. */
+export const paymentName = (payment: { readonly id: string; readonly endToEndId: string }): string =>
+  isOwnEndToEndId(payment) ? payment.endToEndId : `${payment.endToEndId} (InstrId ${hexOf(payment.id)})`
+
 /** Undefined: the text is no InstrId of ours. */
 export function readInstructionId(
   text: string,

@@ -3,8 +3,9 @@ import { derivedTimeId, partnerKey } from '../../kernel/index.ts'
 import { reasonOf } from '../../iso20022/index.ts'
 import type { DebitReason, Money } from '../port.ts'
 import { debtorOf } from './counterparty.ts'
+import { isOwnEndToEndId, paymentName } from './ids.ts'
 import { oddity, type Report, settledId } from './reports.ts'
-import { absolute, amountDiffers, matchText, type Scored, scoreByReference, sureFrom, surestFirst } from './scores.ts'
+import { absolute, amountDiffers, matchText, type Scored, sureFrom, surest } from './scores.ts'
 import { takeBack } from './reversals.ts'
 import type { EntryKind } from './store-entries.ts'
 import type { Unit } from './units.ts'
@@ -36,10 +37,7 @@ const said = (text: string, { information, remittance }: Pick<Unit, 'information
 
 export function matchUnit(context: MatchContext, placed: Placed): Match {
   const { unit } = placed
-  const [best] = context.world
-    .named(unit)
-    .flatMap((payment) => scoreByReference(unit, payment) ?? [])
-    .toSorted(surestFirst)
+  const best = surest(unit, context.world.named(unit))
   return unit.amount < 0n ? matchDebit(context, placed, best) : matchCredit(context, placed, best)
 }
 
@@ -79,7 +77,7 @@ function matchPayment(context: MatchContext, placed: Placed, { sent, score, agre
   const payment = sent as Payment
   const subject = { partnerId: payment.partnerId, id: payment.id }
   if (payment.entryId !== null) {
-    const details = said(`The bank has booked the payment ${payment.endToEndId} again.`, unit)
+    const details = said(`The bank has booked the payment ${paymentName(payment)} again.`, unit)
     return { ...debit(context, placed, 'doubled', details, subject), score, matchedBy: matchText(agreed) }
   }
   const differs = amountDiffers(-unit.amount, payment.amount, payment.currency)
@@ -87,7 +85,7 @@ function matchPayment(context: MatchContext, placed: Placed, { sent, score, agre
   const match = { kind: 'payout' as const, subject, score, matchedBy: matchText(agreed, [...differs, ...elsewhere]) }
   const settled = settle(context, payment, { entryId, reportId: entryId, unit })
   if (elsewhere.length === 0) return { ...match, ...settled }
-  const text = `The bank says that the payment ${payment.endToEndId} went to another account than it was to (${elsewhere.join()}).`
+  const text = `The bank says that the payment ${paymentName(payment)} went to another account than it was to (${elsewhere.join()}).`
   return {
     ...match,
     ...settled,
@@ -138,8 +136,8 @@ function difference(
   }: { readonly entryId: string; readonly unit: Unit | null; readonly more: bigint; readonly payment: Payment },
 ): Report {
   const id = derivedTimeId(entryId, 'difference')
-  const { currency, endToEndId } = payment
-  const details = `The bank has booked the payment ${endToEndId} with another amount than it was paid with.`
+  const { currency } = payment
+  const details = `The bank has booked the payment ${paymentName(payment)} with another amount than it was paid with.`
   const account = unit?.account.iban ?? ''
   const origin = { id, subjectId: entryId, entryId }
   const money = { currency, amount: absolute(more) }
@@ -210,10 +208,10 @@ function matchCredit(context: MatchContext, placed: Placed, best: Scored | undef
   return credit(context, placed, unit.isReturn || unit.isReversal)
 }
 
-/** A payer may write any end-to-end id: without the bank's word that it is a return, all else has to fit. */
+/** A payer may write any end-to-end id: without the bank's word that it is a return, it has to be ours, and all else has to fit. */
 function isReturnOf({ isReturn, isReversal, amount, counterparty }: Unit, { sent, agreed }: Scored): boolean {
   if (isReturn || isReversal || agreed.includes('instruction')) return true
-  return amount === sent.amount && counterparty.account === sent.creditorAccount
+  return isOwnEndToEndId(sent) && amount === sent.amount && counterparty.account === sent.creditorAccount
 }
 
 function matchReturn(context: MatchContext, placed: Placed, { sent, score, agreed }: Scored): Match {

@@ -2,6 +2,7 @@
 import { minuteMs, secondMs } from '../../kernel/index.ts'
 import type { Currency } from '../../kernel/index.ts'
 import type { BankDeps } from './deps.ts'
+import { paymentName } from './ids.ts'
 import type { Lease } from './lease.ts'
 import { oddity, type Report, writeReports } from './reports.ts'
 import { matchWaitingReversals } from './reversals.ts'
@@ -91,7 +92,7 @@ function tellMissing(
       marked += keys.length
       const reports = keys.map(({ partnerId, id }): Report => {
         const sent = named.get(id)
-        const text = `The bank has said nothing about the payment ${sent?.endToEndId ?? id} for ${Math.round(rules.missingAfterMs / minuteMs)} minutes.`
+        const text = `The bank has said nothing about the payment ${sent === undefined ? id : paymentName(sent)} for ${Math.round(rules.missingAfterMs / minuteMs)} minutes.`
         return { ...oddity(of, 'payment_missing', text, [id, String(sent?.attempt ?? 1)], id), partnerId }
       })
       if (reports.length > 0) writeReports(tx, rules.id, reports, now)

@@ -23,7 +23,7 @@ const meanings: Readonly<Record<string, store.RecallAnswered['status']>> = {
 
 type Answered = {
   readonly ids: readonly string[]
-  readonly instructionIds: readonly string[]
+  readonly payment: store.Named
   /** The whole case: all recalls of a file of ours. */
   readonly fileIds: readonly string[]
   readonly status: store.RecallAnswered['status']
@@ -31,8 +31,11 @@ type Answered = {
   readonly details: string | null
 }
 
-const idsIn = (...texts: readonly (string | undefined)[]): readonly string[] =>
-  texts.flatMap((text) => readInstructionId(text ?? '')?.id ?? [])
+const idIn = (text = ''): string | undefined => readInstructionId(text)?.id
+const idsIn = (text: string | undefined): readonly string[] => {
+  const id = idIn(text)
+  return id === undefined ? [] : [id]
+}
 
 /** Each payment that is named. Without one, or of a whole batch: the answer is about all recalls of the case, which is a file of ours. */
 function answersOf({
@@ -53,7 +56,7 @@ function answersOf({
     return [
       {
         ids: idsIn(cancellationId),
-        instructionIds: idsIn(instructionId, endToEndId),
+        payment: { id: idIn(instructionId), endToEndId },
         fileIds: isWhole ? idsIn(caseId?.slice(1)) : [],
         status: meaning,
         code: reasons.flatMap(({ code, proprietary }) => code ?? proprietary ?? [])[0] ?? told ?? null,
@@ -63,17 +66,23 @@ function answersOf({
   })
 }
 
-/** Those whose ids are named. Otherwise the newest one of each payment that is named, or all of a file. */
+/**
+ * The recall whose id is named. Otherwise the newest one of the payment that is named, or all of a file. Several payments may have the
+ * end-to-end id of a partner: of these recalls none.
+ */
 function answered(
+  { ids, payment, fileIds }: Answered,
   rows: readonly store.RecallRow[],
-  own: readonly string[],
-  paid: readonly string[],
-  whole: readonly string[],
+  sent: readonly store.Sent[],
 ): readonly store.RecallRow[] {
-  const byId = rows.filter(({ id }) => own.includes(id))
+  const byId = rows.filter(({ id }) => ids.includes(id))
   if (byId.length > 0) return byId
-  const ofPayments = paid.flatMap((paidId) => rows.find(({ instructionId }) => instructionId === paidId) ?? [])
-  return [...ofPayments, ...rows.filter(({ fileId }) => fileId !== null && whole.includes(fileId))]
+  const named = sent.some(({ id }) => id === payment.id)
+    ? [payment.id]
+    : sent.flatMap(({ id, endToEndId }) => (endToEndId === payment.endToEndId ? [id] : []))
+  const [first, ...others] = named.flatMap((paidId) => rows.find(({ instructionId }) => instructionId === paidId) ?? [])
+  const ofPayment = first === undefined || others.length > 0 ? [] : [first]
+  return [...ofPayment, ...rows.filter(({ fileId }) => fileId !== null && fileIds.includes(fileId))]
 }
 
 /** Settlement is told each answer that changes a request. */
@@ -96,17 +105,23 @@ export async function writeAnswers(
 }
 
 export function createRecallAnswers({ clock, rules, operatorId }: BankDeps) {
-  return (lease: Lease, messageId: string, answer: RecallAnswer): Promise<void> =>
+  return (lease: Lease, messageId: string, message: RecallAnswer): Promise<void> =>
     lease.transaction(async (tx) => {
-      const answers = answersOf(answer)
+      const answers = answersOf(message)
       const ids = answers.flatMap((one) => one.ids)
-      const instructionIds = answers.flatMap((one) => one.instructionIds)
+      const sent = await store.sentByReferences(
+        tx,
+        rules.id,
+        answers.map(({ payment }) => payment),
+      )
+      const instructionIds = sent.map(({ id }) => id)
       const fileIds = answers.flatMap((one) => one.fileIds)
       const rows = await store.recallsByIds(tx, rules.id, { ids, instructionIds, fileIds })
       const changed = new Map<string, store.RecallAnswered>()
       let lost = answers.length === 0 ? 1 : 0
-      for (const { ids: own, instructionIds: paid, fileIds: whole, status, code, details } of answers) {
-        const found = answered(rows, own, paid, whole)
+      for (const answer of answers) {
+        const { status, code, details } = answer
+        const found = answered(answer, rows, sent)
         if (found.length === 0) lost += 1
         for (const { partnerId, id } of found)
           changed.set(id, { partnerId, id, status, answerCode: code, answerDetails: details })
@@ -114,7 +129,7 @@ export function createRecallAnswers({ clock, rules, operatorId }: BankDeps) {
       const now = clock.now()
       await writeAnswers(tx, rules.id, [...changed.values()], now)
       if (lost === 0) return
-      const text = `The bank answers a recall that is not known: message ${answer.messageId}, case ${answer.caseId ?? 'without id'}.`
+      const text = `The bank answers a recall that is not known: message ${message.messageId}, case ${message.caseId ?? 'without id'}.`
       const report = oddity({ operatorId, connector: rules.id }, 'entry_unclear', text, ['recall', messageId])
       writeReports(tx, rules.id, [report], now)
     })

@@ -7,7 +7,7 @@ import type { Unit } from './units.ts'
 /** From here on a booking is matched by itself. What only looks alike stays below it, whatever agrees. */
 export const sureFrom = 75
 
-/** The references that no one else gives. */
+/** A reference that names one payment. */
 const byInstruction = 100
 const byEndToEnd = 95
 /** The money differs: settlement opens a case. */
@@ -18,7 +18,7 @@ const daysBetweenMax = 5
 export type Scored = { readonly sent: Sent; readonly score: number; readonly agreed: readonly string[] }
 
 /** How a debit or a return fits an instruction by its references; undefined: they name another one, or none. */
-export function scoreByReference(unit: Unit, sent: Sent): Scored | undefined {
+function scoreByReference(unit: Unit, sent: Sent): Scored | undefined {
   if (sent.currency !== unit.account.currency) return undefined
   const isAmount = sent.amount === absolute(unit.amount)
   const amount = isAmount ? ['amount'] : []
@@ -28,6 +28,21 @@ export function scoreByReference(unit: Unit, sent: Sent): Scored | undefined {
   if (endToEnd !== null && endToEnd === sent.endToEndId)
     return { sent, score: isAmount ? byEndToEnd : byEndToEndAlone, agreed: ['endToEnd', ...amount] }
   return undefined
+}
+
+/**
+ * The payment that the references name. The InstrId is ours and names one. An end-to-end id of a partner may be that of several
+ * payments: then amount and account have to be those of exactly one. Otherwise undefined, and a person decides.
+ */
+export function surest(unit: Unit, named: readonly Sent[]): Scored | undefined {
+  const scores = named.flatMap((sent) => scoreByReference(unit, sent) ?? [])
+  const [first, ...others] = scores.toSorted(surestFirst)
+  if (first === undefined || first.score === byInstruction || others.length === 0) return first
+  const { account } = unit.counterparty
+  const fitting = scores.filter(
+    ({ sent, score }) => score === byEndToEnd && (account === null || account === sent.creditorAccount),
+  )
+  return fitting.length === 1 ? fitting[0] : undefined
 }
 
 /** How a debit without references looks like an instruction: for the person who decides. */

@@ -3,7 +3,7 @@ import { type Reason, reasonOf, type StatusReport, type TransferStatus } from '.
 import { nilId, partnerKey, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankDeps } from './deps.ts'
-import { readInstructionId } from './ids.ts'
+import { paymentName, readInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
 import { oddity, rejectedId, type Report, settledId, writeReports } from './reports.ts'
 import { writeAnswers } from './recall-answers.ts'
@@ -142,9 +142,11 @@ async function locate(
   page: readonly Transfer[],
   file: store.OurFile | undefined,
 ): Promise<{ readonly said: readonly Said[]; readonly lost: readonly string[] }> {
-  const ids = page.flatMap(({ transfer }) => readInstructionId(transfer.instructionId ?? '')?.id ?? [])
-  const endToEndIds = page.flatMap(({ transfer }) => transfer.endToEndId ?? [])
-  const found = await store.sentByReferences(tx, connector, { ids, endToEndIds })
+  const names = page.map(({ transfer: { instructionId = '', endToEndId } }) => ({
+    id: readInstructionId(instructionId)?.id,
+    endToEndId,
+  }))
+  const found = await store.sentByReferences(tx, connector, names)
   const byId = new Map(found.map((sent) => [sent.id, sent]))
   const byEndToEnd = Map.groupBy(found, ({ endToEndId }) => endToEndId)
   const said: Said[] = []
@@ -248,7 +250,7 @@ async function tellDuplicates(tx: Tx, { clock, rules, operatorId }: BankDeps, sa
   ))
     for (const { partnerId, id } of await store.markMissing(tx, rules.id, group, now, now)) {
       const { sent, word } = present(named.get(id), 'a payment that is marked was told')
-      const text = `The bank refuses the payment ${sent.endToEndId} as a duplicate (${reasonText(word.reasons)}) and does not say whether it executes it.`
+      const text = `The bank refuses the payment ${paymentName(sent)} as a duplicate (${reasonText(word.reasons)}) and does not say whether it executes it.`
       const of = { operatorId, connector: rules.id }
       const names = [id, String(sent.attempt)]
       writeReports(tx, rules.id, [{ ...oddity(of, 'payment_missing', text, names, id), partnerId }], now)

@@ -281,12 +281,13 @@ export function instructionsLike(
   )
 }
 
-export function instructionsByEndToEnd(tx: Tx, endToEndIds: readonly string[]): Promise<readonly InstructionRow[]> {
+/** By 32 hexadecimal digits. */
+export function instructionsByNames(tx: Tx, names: readonly string[]): Promise<readonly InstructionRow[]> {
   return tx.rows<InstructionRow>(
     acrossPartners(
       'finds payments of all partners that an entry of a bank names, by an index',
-      sql`/* rails.instructionsByEndToEnd */ select ${instructionColumns} from rails.iso_instructions
-        where end_to_end_id = any(${endToEndIds}::text[]) limit 100`,
+      sql`/* rails.instructionsByNames */ select ${instructionColumns} from rails.iso_instructions
+        where id = any(${names}::uuid[]) or end_to_end_id = any(${names}::text[]) limit 100`,
     ),
   )
 }

@@ -24,20 +24,33 @@ export type Sent = InstructionKey & {
 const columns = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, scheme_applied, status,
   attempt, batch_id, file_id, entry_id, created_at, settled_at, missing_since`
 
-/** What a message names: the bank does not know whose payments they are. */
-export function sentByReferences(
+/** How a message names a payment. `id`: of the instruction, if the InstrId has the form of ours. */
+export type Named = { readonly id: string | undefined; readonly endToEndId: string | null | undefined }
+
+/** The payments that a message names by their InstrIds, and of those without a known one all that have the end-to-end id. */
+export async function sentByReferences(tx: Tx, connector: string, names: readonly Named[]): Promise<readonly Sent[]> {
+  const byId = await sentWith(tx, connector, 'id', new Set(names.flatMap(({ id }) => id ?? [])))
+  const known = new Set(byId.map(({ id }) => id))
+  const others = names.filter(({ id = '' }) => !known.has(id)).flatMap(({ endToEndId }) => endToEndId ?? [])
+  const byEndToEnd = await sentWith(tx, connector, 'endToEndId', new Set(others))
+  return [...byId, ...byEndToEnd.filter(({ id }) => !known.has(id))]
+}
+
+async function sentWith(
   tx: Tx,
   connector: string,
-  { ids, endToEndIds }: { readonly ids: readonly string[]; readonly endToEndIds: readonly string[] },
+  name: 'id' | 'endToEndId',
+  texts: ReadonlySet<string>,
 ): Promise<readonly Sent[]> {
+  if (texts.size === 0) return []
+  const list = [...texts]
   return tx.rows(
     acrossPartners(
       'a bank names payments of ours by their references, and not by partner',
-      unprepared(sql`/* rails.sentByReferences */
-      select ${columns} from rails.iso_instructions where id = any(${[...ids]}::uuid[]) and connector = ${connector}
-      union
+      unprepared(sql`/* rails.sentWith */
       select ${columns} from rails.iso_instructions
-      where end_to_end_id = any(${[...endToEndIds]}::text[]) and connector = ${connector}`),
+      where ${name === 'id' ? sql`id = any(${list}::uuid[])` : sql`end_to_end_id = any(${list}::text[])`}
+        and connector = ${connector}`),
     ),
   )
 }

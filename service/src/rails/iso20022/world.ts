@@ -12,7 +12,7 @@ import type { Unit } from './units.ts'
 export type Payment = { -readonly [K in keyof words.Sent]: words.Sent[K] }
 
 export type World = {
-  /** Of the bookings' references. */
+  /** Of the booking's InstrId; without a known one all with its end-to-end id. */
   readonly named: (unit: Unit) => readonly Payment[]
   /** Of the batches and messages that a sum names. */
   readonly batched: (unit: Unit) => readonly Payment[]
@@ -24,18 +24,16 @@ export type World = {
   readonly takenBack: Set<string>
 }
 
-const idOf = ({ references: { instruction } }: Unit): readonly string[] => {
-  const id = instruction === null ? undefined : readInstructionId(instruction)?.id
-  return id === undefined ? [] : [id]
-}
+const nameOf = ({ references: { instruction, endToEnd } }: Unit): words.Named => ({
+  id: instruction === null ? undefined : readInstructionId(instruction)?.id,
+  endToEndId: endToEnd,
+})
 
 export async function readWorld(tx: Tx, of: entries.AccountKey, units: readonly Unit[]): Promise<World> {
   const { connector, operatorId } = of
-  const ids = units.flatMap(idOf)
-  const endToEndIds = units.flatMap(({ references: { endToEnd } }) => endToEnd ?? [])
   const sums = units.filter(({ isSum, amount }) => isSum && amount < 0n)
   const [referenced, inBatches] = await Promise.all([
-    ids.length + endToEndIds.length === 0 ? [] : words.sentByReferences(tx, connector, { ids, endToEndIds }),
+    words.sentByReferences(tx, connector, units.map(nameOf)),
     readBatches(tx, connector, sums),
   ])
   const payments = await lockAll(tx, connector, [...referenced, ...inBatches.sent])
@@ -48,12 +46,10 @@ export async function readWorld(tx: Tx, of: entries.AccountKey, units: readonly 
   const byFile = Map.groupBy(payments, ({ fileId }) => fileId)
   const fileOf = (messageId: string) => inBatches.files.find((file) => file.messageId === messageId)?.id ?? ''
   return {
-    named: (unit) => [
-      ...new Set([
-        ...idOf(unit).flatMap((id) => byId.get(id) ?? []),
-        ...(unit.references.endToEnd === null ? [] : (byEndToEnd.get(unit.references.endToEnd) ?? [])),
-      ]),
-    ],
+    named: (unit) => {
+      const { id = '', endToEndId } = nameOf(unit)
+      return byId.get(id) ?? byEndToEnd.get(endToEndId ?? '') ?? []
+    },
     batched: ({ references: { batches, messages } }) =>
       batches.length > 0
         ? batches.flatMap((id) => byBatch.get(id) ?? [])

@@ -4,14 +4,18 @@ import { refuseField, refuseFields } from '../../../api/index.ts'
 import {
   type CreditTransfer,
   type CreditTransferInitiation,
+  isSepaReference,
   MessageProblem,
   type PaymentBatch,
   readPain001,
+  type Remittance,
 } from '../../../iso20022/index.ts'
 import { amountText, isCurrency } from '../../../kernel/index.ts'
 import type { PayoutsDeps } from '../deps.ts'
 
-type Payouts = BodyOf<'createBulkPayout'>['payouts']
+export type PayoutsOfFile = readonly (BodyOf<'createBulkPayout'>['payouts'][number] & {
+  readonly endToEndId?: string
+})[]
 type Payment = { readonly batch: PaymentBatch; readonly transfer: CreditTransfer }
 
 /** All of the file stands in one field. */
@@ -26,7 +30,7 @@ export async function payoutsOfFile(
   { db, clock, beneficiaries, customers }: PayoutsDeps,
   partnerId: string,
   { document, customerId }: BodyOf<'createBulkPayoutFromFile'>,
-): Promise<Payouts> {
+): Promise<PayoutsOfFile> {
   const message = await read(document)
   const payments = message.batches.flatMap((batch) => batch.transfers.map((transfer): Payment => ({ batch, transfer })))
   if (payments.length > paymentsMax) throw wrong(`has ${payments.length} payments; at most ${paymentsMax} are taken`)
@@ -72,6 +76,9 @@ const wrong = (message: string) => refuseField({ pointer: pointerInFile(), code:
 const ibanOf = ({ creditorAccount }: CreditTransfer): string | undefined =>
   'iban' in creditorAccount ? creditorAccount.iban : undefined
 
+/** The guide names them. All other elements that a payout does not have refuse the file. */
+const withoutEffect = new Set(['InstrPrty', 'SvcLvl', 'LclInstrm', 'ChrgBr'])
+
 /** What the file asks for and a payout does not do. Nothing of a payment is dropped silently. */
 function problemOf({ batch, transfer }: Payment, today: string): string | undefined {
   if (batch.executionDate.slice(0, today.length) > today)
@@ -81,8 +88,21 @@ function problemOf({ batch, transfer }: Payment, today: string): string | undefi
   if (transfer.purpose !== undefined || batch.categoryPurpose !== undefined) return 'a purpose is not carried'
   if (transfer.ultimateCreditor ?? transfer.ultimateDebtor ?? batch.ultimateDebtor)
     return 'ultimate parties are not carried'
+  const other = transfer.others?.find((name) => !withoutEffect.has(name))
+  if (other !== undefined) return `${other} is not carried`
+  if (!isCarried(transfer.remittance)) return 'RmtInf has more than a text or a reference of the creditor'
   if ((textOf(transfer) ?? '').length > referenceCharsMax) return `RmtInf has more than ${referenceCharsMax} characters`
+  const { endToEndId } = transfer
+  if (!isSepaReference(endToEndId))
+    return `EndToEndId must have at most 35 characters, of the letters A to Z, digits, spaces and /-?:().,'+, without a slash at its ends or two in a row`
   return undefined
+}
+
+function isCarried({ unstructured, structured = [] }: Remittance = {}): boolean {
+  const [block, ...others] = structured
+  if (block === undefined) return true
+  const { creditorReference, referenceType: _type, referenceIssuer: _issuer, ...more } = block
+  return creditorReference !== undefined && unstructured === undefined && [...others, ...Object.keys(more)].length === 0
 }
 
 /** Of several beneficiaries with the account the oldest with the creditor's name. */
@@ -99,13 +119,22 @@ const unknownOf = (beneficiaries: number): string =>
     ? 'no beneficiary has this account'
     : `${beneficiaries} beneficiaries have this account, and none of them this name`
 
+/** Where a payment has none, because the schema wants the element. */
+const noEndToEndId = 'NOTPROVIDED'
+
 /** The unstructured text, else the creditor's reference. */
 function textOf({ remittance }: CreditTransfer): string | undefined {
   const text = remittance?.unstructured?.join(' ') ?? remittance?.structured?.[0]?.creditorReference
   return text === '' ? undefined : text
 }
 
-function toPayout(messageId: string, index: number, transfer: CreditTransfer, beneficiaryId: string): Payouts[number] {
+function toPayout(
+  messageId: string,
+  index: number,
+  transfer: CreditTransfer,
+  beneficiaryId: string,
+): PayoutsOfFile[number] {
+  const { endToEndId } = transfer
   const { minor, currency } = transfer.money
   const reference = textOf(transfer)
   return {
@@ -114,5 +143,6 @@ function toPayout(messageId: string, index: number, transfer: CreditTransfer, be
     beneficiaryId,
     idempotencyKey: `pain.001/${messageId}/${index + 1}`,
     ...(reference === undefined ? {} : { reference }),
+    ...(endToEndId === noEndToEndId ? {} : { endToEndId }),
   }
 }

@@ -70,6 +70,7 @@ function toItem(item: ItemRow): ResponseOf<'listBulkPayoutItems'>['data'][number
     currency: item.currency,
     beneficiaryId: item.beneficiaryId,
     ...(item.reference === null ? {} : { userReference: item.reference }),
+    ...(item.endToEndId === null ? {} : { endToEndId: item.endToEndId }),
     status: item.status,
     ...(payoutId === null ? {} : { payoutId }),
     ...(transactionReference === null ? {} : { reference: transactionReference }),

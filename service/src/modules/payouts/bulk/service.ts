@@ -14,7 +14,7 @@ import { newId } from '../../../kernel/index.ts'
 import { KeyTaken, once } from '../../../postgres/index.ts'
 import type { PayoutsDeps } from '../deps.ts'
 import { fingerprintOf, requirePaidBy } from '../rules.ts'
-import { payoutsOfFile, pointerInFile } from './from-file.ts'
+import { type PayoutsOfFile, payoutsOfFile, pointerInFile } from './from-file.ts'
 import * as store from './store.ts'
 
 export type Bulk = store.BulkRow & { readonly accepted: number; readonly refused: number }
@@ -125,34 +125,32 @@ export function createBulkPayouts(deps: PayoutsDeps): BulkPayouts {
 
 const named = (row: store.BulkRow | undefined) => row && { ...row, reference: row.id }
 
-type Item = Pick<store.ItemRow, 'position' | 'idempotencyKey' | 'amount' | 'currency' | 'beneficiaryId' | 'reference'>
+type Item = Omit<Parameters<typeof store.insertItems>[1][number], 'partnerId' | 'bulkId'>
 
 /** Every wrong field is told at once, each with its pointer. */
 function readItems(
-  payouts: BodyOf<'createBulkPayout'>['payouts'],
+  payouts: BodyOf<'createBulkPayout'>['payouts'] | PayoutsOfFile,
   pointerOf = (position: number, field: string) => `/payouts/${position}/${field}`,
 ): readonly Item[] {
   const problems: Refusal[] = []
   const seen = new Map<string, number>()
-  const items = payouts.flatMap(
-    ({ amount, currency: code, beneficiaryId, idempotencyKey, reference = null }, position) => {
-      try {
-        const currency = readCurrency(code, pointerOf(position, 'currency'))
-        requirePaidBy('createFiatPayout', currency, pointerOf(position, 'currency'))
-        const minor = readAmount(amount, currency, pointerOf(position, 'amount'))
-        const earlier = seen.get(idempotencyKey)
-        if (earlier !== undefined) throw repeated(pointerOf(position, 'idempotencyKey'), earlier)
-        seen.set(idempotencyKey, position)
-        return [
-          { position, idempotencyKey, amount: minor, currency, beneficiaryId: beneficiaryId.toLowerCase(), reference },
-        ]
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error
-        problems.push(error)
-        return []
-      }
-    },
-  )
+  const items = payouts.flatMap(({ amount, currency: code, idempotencyKey, reference = null, ...payout }, position) => {
+    try {
+      const currency = readCurrency(code, pointerOf(position, 'currency'))
+      requirePaidBy('createFiatPayout', currency, pointerOf(position, 'currency'))
+      const minor = readAmount(amount, currency, pointerOf(position, 'amount'))
+      const earlier = seen.get(idempotencyKey)
+      if (earlier !== undefined) throw repeated(pointerOf(position, 'idempotencyKey'), earlier)
+      seen.set(idempotencyKey, position)
+      const beneficiaryId = payout.beneficiaryId.toLowerCase()
+      const endToEndId = 'endToEndId' in payout ? (payout.endToEndId ?? null) : null
+      return [{ position, idempotencyKey, amount: minor, currency, beneficiaryId, reference, endToEndId }]
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      problems.push(error)
+      return []
+    }
+  })
   const [first] = problems
   if (first === undefined) return items
   const errors = problems.flatMap((problem) => problem.errors).slice(0, errorsMax)

@@ -33,6 +33,8 @@ export type ItemRow = {
   readonly currency: Currency
   readonly beneficiaryId: string
   readonly reference: string | null
+  /** Of the file. Null: the payout has ours. */
+  readonly endToEndId: string | null
   readonly status: ItemStatus
   readonly payoutId: string | null
   readonly transactionReference: string | null
@@ -41,12 +43,20 @@ export type ItemRow = {
 }
 type NewItem = Pick<
   ItemRow,
-  'partnerId' | 'bulkId' | 'position' | 'idempotencyKey' | 'amount' | 'currency' | 'beneficiaryId' | 'reference'
+  | 'partnerId'
+  | 'bulkId'
+  | 'position'
+  | 'idempotencyKey'
+  | 'amount'
+  | 'currency'
+  | 'beneficiaryId'
+  | 'reference'
+  | 'endToEndId'
 >
 
 const columns = sql`partner_id, id, idempotency_key, request_fingerprint, mode, status, payouts, account_id, account_name,
   ip_address, lease_id, created_at, ended_at`
-const itemColumns = sql`partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id, reference, status,
+const itemColumns = sql`partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id, reference, end_to_end_id, status,
   payout_id, transaction_reference, problem_code, problem_detail`
 
 /** Returns 0 if the key is taken. */
@@ -69,6 +79,7 @@ const newItems = insertBy<NewItem & { readonly status: string }>(
     currency: 'text',
     beneficiaryId: 'uuid',
     reference: 'text',
+    endToEndId: 'text',
     status: 'text',
   },
   [['partnerId', 'bulkId', 'status'], ['currency']],
@@ -79,7 +90,7 @@ export function insertItems(tx: Tx, rows: readonly NewItem[]): void {
   tx.later(
     sql`/* payouts.insertItems */
     insert into payouts.bulk_items (partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id,
-      reference, status)
+      reference, end_to_end_id, status)
     ${newItems(tx, open)}`,
     rows.length,
   )

@@ -141,17 +141,18 @@ const refused = ({ position }: store.ItemRow, refusal: Refusal): store.Result =>
 
 function toCall(
   { partnerId, accountId, accountName, ipAddress }: store.BulkRow,
-  { idempotencyKey, amount, currency, beneficiaryId, reference }: store.ItemRow,
+  { idempotencyKey, amount, currency, beneficiaryId, reference, endToEndId }: store.ItemRow,
 ): PayoutCall {
   return {
     caller: { partnerId, serviceAccountId: accountId, name: accountName, permissions: [] },
     nonce: undefined,
     operation: 'createFiatPayout',
     idempotencyKey,
-    requestFingerprint: fingerprintOf({ amount, currency, beneficiaryId, reference }),
+    requestFingerprint: fingerprintOf({ amount, currency, beneficiaryId, reference, endToEndId }),
     amount,
     currency,
     reference,
+    endToEndId: endToEndId ?? undefined,
     ip: ipAddress,
     payee: { beneficiaryId },
   }

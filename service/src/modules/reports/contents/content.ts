@@ -18,6 +18,9 @@ export type Head = {
   readonly currency: Currency | null
 }
 
+/** What the transaction of a line says. The other side of a fee is the operator, which is not named. */
+export type LinePayment = Readonly<Record<'endToEndId' | 'userReference' | 'name' | 'account', string | null>>
+
 /** A line of an account: of the balance for statements, of `fees` for fees. */
 export type Line = {
   readonly id: string
@@ -29,6 +32,8 @@ export type Line = {
   readonly amount: Minor
   /** The balance behind the line. */
   readonly balance: Minor
+  /** Of statements. Absent: no transaction has the reference. */
+  readonly payment?: LinePayment | undefined
 }
 
 /** The lines of one account. They can be read more than once; `summary` is read without them. */

@@ -1,8 +1,9 @@
 /** A statement: opening balance, each movement, closing balance, by currency. */
 import { amountText } from '../../../kernel/index.ts'
 import type { AccountName } from '../../../ledger/index.ts'
+import type { Transactions } from '../../transactions/index.ts'
 import { csvCell } from '../formats/csv-cell.ts'
-import type { Columns, Content, CsvPart, Head, Row, Section } from './content.ts'
+import type { Columns, Content, CsvPart, Head, LinePayment, Row, Section } from './content.ts'
 import { sectionsOf, type SectionDeps } from './sections.ts'
 
 const columns: Columns = {
@@ -15,6 +16,10 @@ const columns: Columns = {
   customerId: 'plain',
   amount: 'number',
   balance: 'number',
+  endToEndId: 'text',
+  userReference: 'text',
+  counterpartyName: 'text',
+  counterpartyAccount: 'text',
 }
 
 /** What the movement was, by the other account. A new kind of account is a correction until it has a text. */
@@ -29,8 +34,10 @@ function bookingText(counterAccount: AccountName, amount: bigint): string {
   return amount < 0n ? debit : credit
 }
 
-export async function statement(deps: SectionDeps, partnerId: string, head: Head): Promise<Content> {
-  const sections = await sectionsOf(deps, {
+type StatementDeps = SectionDeps & { readonly transactions: Pick<Transactions, 'namesOf'> }
+
+export async function statement(deps: StatementDeps, partnerId: string, head: Head): Promise<Content> {
+  const accounts = await sectionsOf(deps, {
     partnerId,
     customerId: head.customer?.id ?? null,
     account: 'balance',
@@ -38,8 +45,38 @@ export async function statement(deps: SectionDeps, partnerId: string, head: Head
     period: head.period,
     textOf: bookingText,
   })
+  const sections = accounts.map((section) => withPayments(deps, partnerId, section))
   const rows = () => statementRows(head, sections)
   return { head, columns, sections, rows, csvLines: () => statementCsv(head, sections) }
+}
+
+const noSide = { name: null, account: null }
+
+/** The section with the payments of its lines, read for each part of them at once. */
+const withPayments = ({ transactions }: StatementDeps, partnerId: string, section: Section): Section => ({
+  ...section,
+  lines: async function* lines() {
+    for await (const part of section.lines()) {
+      const references = new Set(part.map(({ reference }) => reference))
+      const payments = await transactions.namesOf(partnerId, [...references])
+      yield part.map((line) => {
+        const payment = payments.get(line.reference)
+        const isFee = texts['fees']?.includes(line.text) === true
+        return { ...line, payment: isFee && payment ? { ...payment, ...noSide } : payment }
+      })
+    }
+  },
+})
+
+const valuesOf = (payment: LinePayment | undefined) => [
+  payment?.endToEndId ?? '',
+  payment?.userReference ?? '',
+  payment?.name ?? '',
+  payment?.account ?? '',
+]
+const paymentRow = (payment: LinePayment | undefined): Row => {
+  const [endToEndId = '', userReference = '', counterpartyName = '', counterpartyAccount = ''] = valuesOf(payment)
+  return { endToEndId, userReference, counterpartyName, counterpartyAccount }
 }
 
 async function* statementRows({ period }: Head, sections: readonly Section[]): AsyncGenerator<readonly Row[]> {
@@ -63,6 +100,7 @@ async function* statementRows({ period }: Head, sections: readonly Section[]): A
         customerId: line.customerId,
         amount: text(line.amount),
         balance: text(line.balance),
+        ...paymentRow(line.payment),
       }))
     }
     // The last movement says how far the ledger was read, in place of the time of the run.
@@ -76,15 +114,15 @@ async function* statementCsv({ period }: Head, sections: readonly Section[]): As
     const text = (minor: bigint) => amountText(minor, currency)
     let balance = opening
     let last = ''
-    yield { rows: 1, text: `opening,${currency},${period.from.toISOString()},,,,,,${text(opening)}\r\n` }
+    yield { rows: 1, text: `opening,${currency},${period.from.toISOString()},,,,,,${text(opening)},,,,\r\n` }
     for await (const part of lines()) {
       let all = ''
       for (const line of part)
-        all += `line,${currency},${line.time},${line.id},${line.text},${csvCell(line.reference)},${line.customerId},${text(line.amount)},${text(line.balance)}\r\n`
+        all += `line,${currency},${line.time},${line.id},${line.text},${csvCell(line.reference)},${line.customerId},${text(line.amount)},${text(line.balance)},${valuesOf(line.payment).map(csvCell).join(',')}\r\n`
       balance = part.at(-1)?.balance ?? balance
       last = part.at(-1)?.id ?? last
       yield { rows: part.length, text: all }
     }
-    yield { rows: 1, text: `closing,${currency},${period.to.toISOString()},${last},,,,,${text(balance)}\r\n` }
+    yield { rows: 1, text: `closing,${currency},${period.to.toISOString()},${last},,,,,${text(balance)},,,,\r\n` }
   }
 }

@@ -27,12 +27,13 @@ const correction: Readonly<Record<'credit' | 'debit', TransactionCode>> = {
 
 const withoutDashes = (id: string) => id.replaceAll('-', '')
 
-const entryOf = ({ id, time, text, reference, amount }: Line): StatementEntry => ({
+const entryOf = ({ id, time, text, reference, amount, payment }: Line): StatementEntry => ({
   id: withoutDashes(id),
   amount,
   bookedAt: time,
   code: codes[text] ?? correction[amount < 0n ? 'debit' : 'credit'],
   reference,
+  payment,
   text,
 })
 

@@ -1,7 +1,7 @@
 /** A statement or the fees as PDF. */
 import { amountText, type Currency, type Minor } from '../../../kernel/index.ts'
 import { type AccountDocument, accountPdf, type DocumentRow, type DocumentSection } from '../../../typesetting/index.ts'
-import type { Content, Head, Line, Section, Summary } from '../contents/content.ts'
+import type { Content, Head, Line, LinePayment, Section, Summary } from '../contents/content.ts'
 import { pdfLinesMax, ReportImpossible } from '../rules.ts'
 
 const titles = { statement: 'Account statement', fees: 'Statement of fees' } as const
@@ -99,12 +99,18 @@ function feeSection(section: Section, summary = noSums): DocumentSection {
   }
 }
 
-const rowOf = ({ time, text, reference, amount }: Line, write: (minor: Minor) => string): DocumentRow => ({
+const rowOf = ({ time, text, reference, amount, payment }: Line, write: (minor: Minor) => string): DocumentRow => ({
   date: day(time),
   text,
-  detail: reference,
+  detail: detailOf(reference, payment),
   amount: write(amount),
 })
+
+/** The other side comes first; our own reference and ids stand behind it once each. */
+function detailOf(reference: string, payment: LinePayment | undefined): string {
+  const { name, account, endToEndId, userReference } = payment ?? {}
+  return [...new Set([name, account, reference, userReference, endToEndId])].filter((part) => part).join(' · ')
+}
 
 const rowsOf = ({ lines }: Section, toRow: (line: Line) => DocumentRow) =>
   async function* rows(): AsyncGenerator<readonly DocumentRow[]> {
