@@ -21,6 +21,7 @@ import { limitCommands } from './limits.ts'
 import { type Options, parseCommand } from './options.ts'
 import { moveCommands } from './moves.ts'
 import { partnerCommands } from './partners.ts'
+import { paymentCommands } from './payments.ts'
 import { reconcileCommands } from './reconcile.ts'
 import { screeningCommands } from './screening.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
@@ -46,6 +47,9 @@ const operatorUsage = `operator commands (those that change something take --sta
     [--to-partner ID] [--payout ID | --customer ID]
   operator case approve --partner ID --id ID --staff NAME [--proposal ID]
   operator case reject --partner ID --id ID --staff NAME --note TEXT
+  operator payment find --id ID | --reference TEXT [--day DATE] | --amount 100.00 --currency EUR [--day DATE]
+    [--partner ID]
+    (ID: of the payout or of its instruction, or the end-to-end id)
   operator screening load --from FILE --staff NAME
     (FILE: the list of the UN, of the EU (1.1), SDN.XML or SDN_ADVANCED.XML)
   operator screening status
@@ -122,6 +126,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...walletCommands,
     ...caseCommands,
     ...screeningCommands,
+    ...paymentCommands,
     ...reconcileCommands,
     ...bankCommands,
     ...bicCommands,

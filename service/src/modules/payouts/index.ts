@@ -14,7 +14,9 @@
  * A payout has at most one recall that is open, and one for each reason. Money that comes back ends it, whatever the bank has said.
  * A counter is the sum of the payouts that were counted in it and have not ended without a settlement.
  */
+export type { PayoutSearch } from './find.ts'
 export { instructionIdOf } from './rules.ts'
+export { partiesOf } from './screened.ts'
 export { type FeeRule, feeRails } from './fee-rules.ts'
 export { type Limit, limitPeriods, limitScopes } from './limit-rules.ts'
 export type { PayoutsDeps } from './deps.ts'
