@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { type Permission, permissions } from '@partner-payments/wire'
 import { ConfigError } from '../config.ts'
+import { nearest } from './nearest.ts'
 import { after, type Currency, currencies, dayMs, isCurrency, type Minor, tidyName } from '../kernel/index.ts'
 
 const names = [
@@ -73,7 +74,10 @@ export function parseCommand(args: readonly string[]): { readonly command: strin
     const staff = given.staff === undefined ? {} : { staff: tidyName(given.staff) }
     return { command: positionals.join(' '), options: { ...given, ...staff } }
   } catch (error) {
-    throw new ConfigError(`operator: ${(error as Error).message}`)
+    const unknown = /^Unknown option '--(?<name>[^']+)'/.exec((error as Error).message)?.groups?.name
+    if (unknown === undefined) throw new ConfigError(`operator: ${(error as Error).message}`)
+    const meant = nearest(unknown, [...names, ...flags])
+    throw new ConfigError(`operator: no option --${unknown}${meant === undefined ? '' : `; did you mean --${meant}?`}`)
   }
 }
 
