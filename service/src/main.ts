@@ -56,10 +56,7 @@ async function main(): Promise<void> {
   const [role = 'serve', ...args] = process.argv.slice(2)
   if (!isRole(role)) throw new ConfigError(`no role ${role}: the roles are ${roles.join(', ')}`)
   const help = role === 'operator' ? helpOf(args) : undefined
-  if (help !== undefined) {
-    process.stdout.write(`${help}\n`)
-    return
-  }
+  if (help !== undefined) return void process.stdout.write(`${help}\n`)
   if (role === 'operator') requireCommand(args)
   const given = role === 'operator' ? {} : readArguments(role, args)
   const signals = role === 'operator' || role === 'migrate' ? undefined : handleSignals()

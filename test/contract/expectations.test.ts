@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
-import { formatMeanings, patternMeanings } from '@partner-payments/wire'
+import { formatMeanings, patternMeanings, timeInputPattern } from '@partner-payments/wire'
 import { type Call, type JsonObject, listAt, textAt } from '../support/client.ts'
 import { assertProblem } from '../support/problem.ts'
 import { subjects, subjectsWithBody } from '../support/requests.ts'
@@ -34,7 +34,11 @@ const invitation = { email: 'ada@example.com', fullName: 'Ada', role: 'Admin' }
 
 const refusals: readonly Refused[] = [
   get('/v1/transactions?status=Done', '/query/status', /one of Pending, Completed, Unsuccessful, Cancelled, Expired$/),
-  get('/v1/transactions?createdFrom=today', '/query/createdFrom', /RFC 3339 .* for example 2026-11-22T09:30:00Z$/),
+  get(
+    '/v1/transactions?createdFrom=today',
+    '/query/createdFrom',
+    /a date with a time in UTC .* for example 2026-11-22T00:00:00Z$/,
+  ),
   get('/v1/transactions?beneficiaryId=7', '/query/beneficiaryId', /a UUID, for example [0-9a-f-]{36}$/),
   get('/v1/transactions?customerId=7', '/query/customerId', /guid or serviceId, for example .* or cus_/),
   get('/v1/payouts?limit=500', '/query/limit', /an integer from 1 to 100$/),
@@ -117,15 +121,6 @@ for (const { call, pointer, message } of refusals)
     assert.match(textAt(problem, 'detail'), message, 'detail states the first error')
   })
 
-test('400 with the line and the column of broken JSON', async () => {
-  const body = '{\n  "name": "Ada",\n  "currency": "EUR",\n}'
-  const problem = assertProblem(await client.send({ method: 'POST', target: '/v1/beneficiaries', body }), {
-    status: 400,
-    code: 'malformed_json',
-  })
-  assert.match(textAt(problem, 'detail'), /at line 4, column 1: expected a field name in double quotes\.$/)
-})
-
 type SchemaLike = {
   readonly type?: string
   readonly pattern?: string
@@ -143,6 +138,43 @@ const partsOf = (schema: SchemaLike): readonly SchemaLike[] => [
     ...(schema.anyOf ?? []),
   ].flatMap(partsOf),
 ]
+
+/** The requests with a date in one of their fields that is a time, by its pointer. */
+const isTime = (schema: unknown) => partsOf(schema as SchemaLike).some(({ pattern }) => pattern === timeInputPattern)
+const withDate = subjects.flatMap(({ operation: { method, path, query, body } }) => {
+  const target = path.replace('{currency}', 'EUR').replaceAll(/\{\w+\}/g, randomUUID())
+  const timesOf = (schema: unknown) =>
+    Object.entries((schema as SchemaLike | undefined)?.properties ?? {}).flatMap(([name, each]) =>
+      isTime(each) ? [name] : [],
+    )
+  return [
+    ...timesOf(query).map((name) => ({
+      call: { method, target: `${target}?${name}=2026-11-22` },
+      pointer: `/query/${name}`,
+    })),
+    ...timesOf(body).map((name) => ({
+      call: { method, target, body: JSON.stringify({ [name]: '2026-11-22' }) },
+      pointer: `/${name}`,
+    })),
+  ]
+})
+test('400 with an example of a time where a date has none, in every query and body', async () => {
+  assert.ok(withDate.filter(({ pointer }) => pointer.startsWith('/query/')).length > 10)
+  assert.ok(withDate.some(({ pointer }) => !pointer.startsWith('/query/')))
+  for (const { call, pointer } of withDate) {
+    const problem = assertProblem(await client.send(call), { status: 400 })
+    assert.match(messageOf(problem, pointer), /^must be a date with a time in UTC .* for example 2026-11-22T00:00:00Z$/)
+  }
+})
+
+test('400 with the line and the column of broken JSON', async () => {
+  const body = '{\n  "name": "Ada",\n  "currency": "EUR",\n}'
+  const problem = assertProblem(await client.send({ method: 'POST', target: '/v1/beneficiaries', body }), {
+    status: 400,
+    code: 'malformed_json',
+  })
+  assert.match(textAt(problem, 'detail'), /at line 4, column 1: expected a field name in double quotes\.$/)
+})
 
 test('every pattern and format of a request has a meaning with an example', () => {
   const requests = [

@@ -20,7 +20,7 @@ test('the commands and the code of the guide run: preview, limit, fee, approval'
   const commands = programOf(guide, 'sh').text.trimEnd().split('\n')
   assert.equal(commands.length, 4)
   for (const command of commands) {
-    const [words = '', file] = command.replace('npm run -s operator -- ', '').split(' > ')
+    const [words = '', file] = command.replace(/^(?:\(umask 077; )?npm run -s operator -- /, '').split(' > ')
     const printed = await service.operator(...words.replace('$PARTNER', service.credentials.partnerId).split(' '))
     if (file !== undefined) await writeFile(approverFile, JSON.stringify(printed))
   }

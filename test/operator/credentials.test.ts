@@ -49,8 +49,9 @@ const operator = async (words: string, masterKey?: string) => (await operatorRun
 const list = async (words: string) => (await operatorRun(words)) as readonly JsonObject[]
 const create = (name: string) =>
   operator(`service-account create --partner ${partnerId} --name ${name} --permissions all`)
+/** A printed credential names the API that it is for. */
 const clientOf = (credentials: JsonObject): Client =>
-  createClient(`http://127.0.0.1:${PORT}`, readCredentials(credentials as Record<string, string>))
+  createClient(String(credentials.baseUrl), readCredentials(credentials as Record<string, string>))
 const statusOf = async (credentials: JsonObject) => (await clientOf(credentials).get('/v1/accounts')).status
 const listed = async (id: unknown) =>
   (await list(`service-account list --partner ${partnerId}`)).find((row) => row.serviceAccountId === id)

@@ -210,7 +210,10 @@ test('unknown roles, unknown arguments and unknown operator commands are refused
     const ending = await run(['operator', ...words], { DATA_DIR: dataDir })
     assert.equal(ending.code, 1)
     assert.equal(ending.stdout, '')
-    assert.match(ending.stderr, /^operator(?: commands \(.+\):\n {2}operator partner create|: Unknown option '--nome')/)
+    assert.match(
+      ending.stderr,
+      /^operator(?: commands \(.+\):\n {2}operator partner create|: no option --nome; did you mean --name\?)/,
+    )
     assert.equal(existsSync(dataDir), false, 'an unknown command creates no database')
   }
 })

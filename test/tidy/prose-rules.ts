@@ -63,6 +63,25 @@ export function checkLinks(files: readonly File[]): readonly Finding[] {
   })
 }
 
+/** Commands that print a key or a secret, with their output in a file; and code that writes one. */
+const writesKey =
+  /^.*(?:(?:partner|service-account|wallet-key) (?:create|rotate)|impersonate|openssl (?:rand|gen\w+)|privateKeyPem)\b.*[^<]>\s*[^\s>|].*$|^.*\bwriteFile(?:Sync)?\(.*(?:[kK]ey|pem|[sS]ecret|[cC]redentials).*$/gm
+
+/** A file with a key is for its owner alone: `umask 077` stands before it in its block, or the code gives mode 0600. */
+export const checkKeyFiles = (files: readonly File[]): readonly Finding[] =>
+  files.flatMap((file) =>
+    [...file.text.matchAll(/^```[\s\S]*?^```|`[^`\n]+`/gm)].flatMap((block) =>
+      [...block[0].matchAll(writesKey)]
+        .filter(
+          ({ 0: line, index }) =>
+            !line.includes('0o600') && !block[0].slice(0, index + line.length).includes('umask 077'),
+        )
+        .map(({ index }) =>
+          finding(file, block.index + index, 'a file with a key that others can read: umask 077, or mode 0o600'),
+        ),
+    ),
+  )
+
 export const countLinks = (files: readonly File[]): number =>
   files.reduce((sum, { text }) => sum + (proseOf(text).match(/\]\(/g)?.length ?? 0), 0)
 

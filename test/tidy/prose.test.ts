@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { present } from '../../service/src/kernel/index.ts'
-import { checkGaps, checkLinks, checkWords, countLinks, readGaps } from './prose-rules.ts'
+import { checkGaps, checkKeyFiles, checkLinks, checkWords, countLinks, readGaps } from './prose-rules.ts'
 import { type Finding, readFiles } from './source.ts'
 
 const pages = readFiles('.md')
@@ -24,6 +24,7 @@ suite('prose', () => {
   })
   test('nothing is left unfinished, silenced or tied to a machine', () =>
     assert.deepEqual(checkWords(texts.filter(({ path }) => path !== 'package-lock.json')), none))
+  test('no page has its reader write a key that others can read', () => assert.deepEqual(checkKeyFiles(pages), none))
   test('no link is dead', () => assert.deepEqual(checkLinks(pages), none))
   test('every gap names the test that holds our choice', () => assert.deepEqual(checkGaps(gaps), none))
   test('as many gaps as are known are without a test: a number that only falls', () =>
@@ -33,6 +34,20 @@ suite('prose', () => {
 suite('each rule of prose bites', () => {
   const page = (text: string, path = 'docs/a.md') => [{ path, text }]
 
+  test('files with keys', () => {
+    const block = (...lines: readonly string[]) => page(['```sh', ...lines, '```', ''].join('\n'))
+    const create = 'npm run -s operator -- service-account create --partner ID > reader.json'
+    const write = (more: string) => `writeFileSync('key.pem', privateKeyPem${more})`
+    for (const lines of [[create], ['openssl genrsa 2048 >key.pem'], [create, 'umask 077'], [write('')]])
+      assert.equal(checkKeyFiles(block(...lines)).length, 1, lines.join())
+    for (const lines of [
+      ['umask 077', create],
+      [`(umask 077; ${create})`],
+      [write(', { mode: 0o600 }')],
+      ['cat < key.pem'],
+    ])
+      assert.deepEqual(checkKeyFiles(block(...lines)), none, lines.join())
+  })
   test('words', () => {
     for (const text of [
       'TO' + 'DO: later',

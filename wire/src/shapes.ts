@@ -148,8 +148,8 @@ export const patternMeanings: Readonly<Record<string, Meaning>> = {
   [customerRefPattern]: { is: "the customer's guid or serviceId", example: `${uuidExample} or cus_4f6h8jk2m9npqrst` },
   [serviceIdPattern]: { is: "the customer's serviceId", example: 'cus_4f6h8jk2m9npqrst' },
   [timeInputPattern]: {
-    is: 'an RFC 3339 time in UTC of the years 0001 to 9999, without leap seconds',
-    example: '2026-11-22T09:30:00Z',
+    is: 'a date with a time in UTC (RFC 3339, years 0001 to 9999, no leap second)',
+    example: '2026-11-22T00:00:00Z',
   },
   [calendarDatePattern]: { is: 'a date YYYY-MM-DD', example: '1990-12-31' },
   [dayTimePattern]: { is: 'a time of the day', example: '06:00' },

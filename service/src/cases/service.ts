@@ -58,6 +58,7 @@ export type Cases = {
   /** As `withCase`, their ids, outside of a transaction. */
   readonly idsWithCase: (connector: string, notificationIds: readonly string[]) => Promise<ReadonlySet<string>>
   readonly openOfKind: typeof store.openOfKind
+  readonly openAbout: typeof store.openAbout
 }
 
 type CasesDeps = {
@@ -102,6 +103,7 @@ export function createCases(deps: CasesDeps): Cases {
     idsWithCase: async (connector, notificationIds) =>
       new Set((await store.notificationsWithCase(db, connector, notificationIds)).map((row) => row.notificationId)),
     openOfKind: store.openOfKind,
+    openAbout: store.openAbout,
   }
 }
 

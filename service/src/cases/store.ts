@@ -49,6 +49,14 @@ export function caseById(tx: Tx, partnerId: string, id: string): Promise<CaseRow
     select ${columns} from cases.cases where partner_id = ${partnerId} and id = ${id}`)
 }
 
+/** The open cases of a partner that are about one of these subjects, oldest first. */
+export function openAbout(tx: Tx, partnerId: string, subjects: readonly string[]): Promise<readonly CaseRow[]> {
+  return tx.rows<CaseRow>(sql`/* cases.openAbout */
+    select ${columns} from cases.cases
+    where partner_id = ${partnerId} and resolved_at is null and subject = any(${subjects}::text[])
+    order by opened_at, id`)
+}
+
 /** Writes what a decision changes. The caller holds the lock. */
 export async function updateCase(tx: Tx, row: CaseRow): Promise<void> {
   await tx.run(sql`/* cases.updateCase */

@@ -137,7 +137,7 @@ test('under the lock an entry that does not fit takes nothing from those behind 
       ),
     ),
   )
-  assert.deepEqual(fits, [true, false, true, true])
+  assert.deepEqual(fits, [true, { currency: 'EUR', available: 40n }, true, true])
 })
 
 test('an entry without a transfer, with too many, or of two partners is refused as a bug', async () => {

@@ -18,6 +18,7 @@ import {
   type Entry,
   type EntryRequest,
   entryTransfersMax,
+  type Fit,
   insufficientFunds,
   type TransferKind,
   transfersOf,
@@ -35,7 +36,7 @@ export type Entries = {
     tx: Tx,
     requests: readonly EntryRequest[],
     accounts: AccountSnapshots,
-  ) => Promise<readonly boolean[]>
+  ) => Promise<readonly Fit[]>
   /**
    * Writes entries. The caller has checked the funds: if they do not fit, the commit fails by the constraint
    * `accounts_never_negative`. If the state of a balance was changed since `accounts` was read, the commit fails by the constraint
@@ -64,7 +65,7 @@ export type EntryEnd = {
 }
 
 export function createEntries(clock: Clock): Entries {
-  const { shortOfFunds } = createJudge(clock)
+  const { fitting } = createJudge(clock)
 
   const accountsOf = async (tx: Tx, movements: readonly Movement[]) =>
     movements.length === 0 ? new Map() : readAccounts(tx, accountsNamed(movements))
@@ -87,13 +88,12 @@ export function createEntries(clock: Clock): Entries {
   }
   return {
     accountsOf,
-    fittingUnderLock: async (tx, requests, accounts) =>
-      (await shortOfFunds(tx, requests, accounts)).map((currency) => currency === undefined),
+    fittingUnderLock: fitting,
     enterMany,
     enter: async (tx, entry) => {
       const accounts = await accountsOf(tx, entry.transfers)
-      const [currency] = await shortOfFunds(tx, [entry], accounts)
-      if (currency !== undefined) throw insufficientFunds(currency)
+      const [fit] = await fitting(tx, [entry], accounts)
+      if (fit !== undefined && fit !== true) throw insufficientFunds(fit, undefined)
       await enterMany(tx, [entry], accounts)
     },
     settleMany: async (tx, ends, entries, judged) => {

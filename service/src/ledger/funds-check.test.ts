@@ -36,13 +36,15 @@ function place(earlierEnded: Promise<void> = Promise.resolve()) {
   return { position: { earlierEnded, ended }, end }
 }
 
+const short = { currency: 'EUR', available: 0n } as const
+
 /** A funds check whose lock refuses everything, so that an accepted request was admitted without the lock. */
 function lockRefuses() {
   const locks: (readonly EntryRequest[])[] = []
   const funds = createFundsCheck({
     fittingUnderLock: async (_tx, requests) => {
       locks.push(requests)
-      return requests.map(() => false)
+      return requests.map(() => short)
     },
   })
   return { funds, locks }
@@ -64,7 +66,7 @@ test('a batch that exceeds its balance waits for the earlier batches and then de
   await new Promise(setImmediate)
   assert.equal(locks.length, 0)
   earlier.resolve()
-  assert.deepEqual(await checking, [false])
+  assert.deepEqual(await checking, [short])
   assert.deepEqual(locks, [[request(101n)]])
 })
 
@@ -73,7 +75,7 @@ test('an entry of several transfers takes from each balance the sum of its trans
   const fees = { ...transfer(1000n), debit: 'fees', kind: 'direct' } as const
   const entry = { transfers: [transfer(60n), transfer(40n), fees] }
   assert.deepEqual(await funds.check(tx, [entry], read(funds.markRead(), 100n), place().position), [true])
-  assert.deepEqual(await funds.check(tx, [entry], read(funds.markRead(), 199n), place().position), [false])
+  assert.deepEqual(await funds.check(tx, [entry], read(funds.markRead(), 199n), place().position), [short])
   assert.equal(locks.length, 1)
 })
 
@@ -93,7 +95,7 @@ test('a batch under way at the read counts until it has ended', async () => {
   const { funds } = lockRefuses()
   const first = place()
   assert.deepEqual(await checkOne(funds, 100n, 60n, first), [true])
-  assert.deepEqual(await checkOne(funds, 100n, 60n), [false])
+  assert.deepEqual(await checkOne(funds, 100n, 60n), [short])
   const { funds: other } = lockRefuses()
   const ended = place()
   assert.deepEqual(await checkOne(other, 100n, 60n, ended), [true])
@@ -107,14 +109,14 @@ test('a batch that was checked and ended after the read still counts', async () 
   const first = place()
   assert.deepEqual(await checkOne(funds, 100n, 60n, first), [true])
   await first.end()
-  assert.deepEqual(await funds.check(tx, [request(60n)], early, place().position), [false])
+  assert.deepEqual(await funds.check(tx, [request(60n)], early, place().position), [short])
 })
 
 test('a batch that waits for the lock counts with everything it requests', async () => {
   const { funds } = lockRefuses()
   const never = new Promise<void>(() => undefined)
   void checkOne(funds, 100n, 500n, place(never))
-  assert.deepEqual(await checkOne(funds, 100n, 1n), [false])
+  assert.deepEqual(await checkOne(funds, 100n, 1n), [short])
 })
 
 test('batches of other partners and currencies do not count', async () => {

@@ -8,9 +8,9 @@
 import type { Minor } from '../kernel/index.ts'
 import type { BatchPosition, Tx } from '../postgres/index.ts'
 import { type AccountSnapshots, debitAccount, mapKey } from './account-keys.ts'
-import { kindOf } from './account-kinds.ts'
+import { type AccountKey, kindOf } from './account-kinds.ts'
 import type { Entries } from './entries.ts'
-import type { EntryRequest } from './rules.ts'
+import type { EntryRequest, Fit } from './rules.ts'
 
 /** Requested amounts by account, of the accounts that have a lower limit. What an entry adds to one is not counted. */
 type Totals = ReadonlyMap<string, Minor>
@@ -45,7 +45,7 @@ export type FundsCheck = {
     requests: readonly EntryRequest[],
     read: BalancesRead,
     position: BatchPosition | undefined,
-  ) => Promise<readonly boolean[]>
+  ) => Promise<readonly Fit[]>
 }
 
 export function createFundsCheck(ledger: { readonly fittingUnderLock: Entries['fittingUnderLock'] }): FundsCheck {
@@ -93,8 +93,15 @@ function totalsOf(requests: readonly EntryRequest[]): Totals {
 }
 
 /** Whether the balances that were read cover an entry: what the check of a batch asks first. */
-export const coveredBy = (accounts: AccountSnapshots, request: EntryRequest): boolean =>
-  covers(accounts, totalsOf([request]), [])
+export function coveredBy(accounts: AccountSnapshots, request: EntryRequest): Fit {
+  const totals = totalsOf([request])
+  const availableIn = (account: AccountKey) => accounts.get(mapKey(account))?.available ?? 0n
+  const short = request.transfers.map(debitAccount).find((account) => {
+    const total = totals.get(mapKey(account))
+    return total !== undefined && availableIn(account) < total
+  })
+  return short === undefined || { currency: short.currency, available: availableIn(short) }
+}
 
 /** The batches whose reserves may be missing in the balances: under way at the mark, or checked since, ended or not. */
 function missingIn({ underWay, lastChecked }: ReadMark): readonly CheckedBatch[] {

@@ -53,10 +53,10 @@ function createProcess(db: Database, beforeWrite: (isAdmitted: boolean) => Promi
       const locksBefore = counts.locks
       const fits = await funds.check(tx, transfers.map(requestOf), balances, position)
       await beforeWrite(counts.locks === locksBefore)
-      const fitting = transfers.filter((_transfer, index) => fits[index])
+      const fitting = transfers.filter((_transfer, index) => fits[index] === true)
       const reserves = fitting.map((transfer) => entryOf('reserve', transfer))
       await ledger.enterMany(tx, reserves, balances.accounts)
-      return transfers.map((_transfer, index) => (fits[index] ? 'reserved' : insufficientFunds('EUR')))
+      return fits.map((fit) => (fit === true ? 'reserved' : insufficientFunds(fit, undefined)))
     },
     callsMax: 4,
     batchesMax: 4,
@@ -139,7 +139,8 @@ test('under the lock a request that does not fit takes nothing from the requests
   const fits = await service.db.transaction(async (tx) =>
     service.ledger.fittingUnderLock(tx, transfers.map(requestOf), await service.ledger.accountsOf(tx, transfers)),
   )
-  assert.deepEqual(fits, [true, false, true, false])
+  const short = { currency: 'EUR', available: 40n }
+  assert.deepEqual(fits, [true, short, true, { ...short, available: 0n }])
 })
 
 test('while the balance is ample no batch locks it first, and none runs twice', async () => {

@@ -17,4 +17,4 @@ export type { AccountMovement, AccountPosition, MovementPage, Standing } from '.
 export type { AccountSums, LineFilter, Period, PeriodLine, Sums } from './period.ts'
 export type { Balance, Ledger } from './service.ts'
 export { createLedger } from './service.ts'
-export { type Entry, entryOf, type EntryRequest, insufficientFunds } from './rules.ts'
+export { type Entry, entryOf, type EntryRequest, type Fit, insufficientFunds, type Shortage } from './rules.ts'

@@ -1,5 +1,5 @@
 /** The decision under the lock: which entries fit the balances of the accounts that they change. */
-import type { Clock, Currency } from '../kernel/index.ts'
+import type { Clock } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
   accountsNamed,
@@ -11,7 +11,7 @@ import {
 } from './account-keys.ts'
 import type { AccountKey } from './account-kinds.ts'
 import { createAccounts, readAccounts } from './accounts.ts'
-import { type Change, effects, type EntryRequest, fits, plus } from './rules.ts'
+import { type Change, effects, type EntryRequest, type Fit, fits, plus, type Shortage } from './rules.ts'
 import * as store from './store.ts'
 
 /** What an entry adds to each account that it changes, by the key of the account. */
@@ -23,14 +23,10 @@ const zero: Change = { posted: 0n, reserved: 0n }
 export function createJudge(clock: Clock) {
   return {
     /**
-     * Locks every account that the entries change, in the order of their ids. Answers for each entry, in order, undefined if
-     * it fits as a whole, or the currency in which it does not.
+     * Locks every account that the entries change, in the order of their ids. Answers for each entry, in order, whether it fits
+     * as a whole.
      */
-    shortOfFunds: async (
-      tx: Tx,
-      requests: readonly EntryRequest[],
-      accounts: AccountSnapshots,
-    ): Promise<readonly (Currency | undefined)[]> => {
+    fitting: async (tx: Tx, requests: readonly EntryRequest[], accounts: AccountSnapshots): Promise<readonly Fit[]> => {
       if (requests.length === 0) return []
       const changes = requests.map(netChanges)
       const impossible = await createMissing(tx, requests, changes, accounts, clock)
@@ -47,7 +43,7 @@ const accountsIn = (changes: NetChanges): readonly AccountKey[] => [...changes.v
 
 /**
  * Creates the accounts of the entries, before the lock. An entry that takes from an account that does not exist, and that no
- * entry of the batch fills, creates none, because a refusal writes nothing: the answer for it is the currency of that account.
+ * entry of the batch fills, creates none, because a refusal writes nothing: the answer for it is that account.
  */
 async function createMissing(
   tx: Tx,
@@ -55,7 +51,7 @@ async function createMissing(
   changes: readonly NetChanges[],
   accounts: AccountSnapshots,
   clock: Clock,
-): Promise<readonly (Currency | undefined)[]> {
+): Promise<readonly (Shortage | undefined)[]> {
   const named = requests.map(({ transfers }) => accountsNamed(transfers))
   const unknown = distinctAccounts(named.flat().filter((account) => !accounts.has(mapKey(account))))
   if (unknown.length === 0) return []
@@ -66,7 +62,7 @@ async function createMissing(
   for (const each of changes) for (const [key, change] of each) if (fitsEmpty(change)) empty.delete(key)
   const impossible = changes.map((each) => {
     const short = [...each].find(([key, change]) => empty.has(key) && !fitsEmpty(change))
-    return short?.[1].account.currency
+    return short && { currency: short[1].account.currency, available: 0n }
   })
   const needed = named.flatMap((each, index) => (impossible[index] ? [] : each))
   const created = distinctAccounts(needed.filter((account) => missing.has(mapKey(account))))
@@ -89,11 +85,14 @@ function netChanges({ transfers }: EntryRequest): NetChanges {
   return changes
 }
 
-/** Takes the changes of an entry from the balances if all of them fit. Otherwise answers the currency of one that does not. */
-function take(balances: Map<string, Change>, changes: NetChanges): Currency | undefined {
+/** Takes the changes of an entry from the balances if all of them fit. */
+function take(balances: Map<string, Change>, changes: NetChanges): Fit {
   const balanceOf = (key: string) => balances.get(key) ?? zero
-  for (const [key, { account, change }] of changes)
-    if (!fits(account.name, balanceOf(key), change)) return account.currency
+  for (const [key, { account, change }] of changes) {
+    const { posted, reserved } = balanceOf(key)
+    if (!fits(account.name, { posted, reserved }, change))
+      return { currency: account.currency, available: posted - reserved }
+  }
   for (const [key, { change }] of changes) balances.set(key, plus(balanceOf(key), change))
-  return undefined
+  return true
 }

@@ -1,6 +1,6 @@
 /** Pure: what a transfer does to its two accounts, and the limit of an account. */
-import { Refusal } from '../api/index.ts'
-import { assert, type Currency, idAfter, type Minor, newId } from '../kernel/index.ts'
+import { type Caller, Refusal } from '../api/index.ts'
+import { amountText, assert, type Currency, idAfter, type Minor, newId } from '../kernel/index.ts'
 import { type AccountName, kindOf } from './account-kinds.ts'
 
 export type TransferKind = 'direct' | 'reserve' | 'post' | 'release'
@@ -86,6 +86,17 @@ export function fits(name: AccountName, balance: Change, change: Change): boolea
   return reserved >= 0n && (kindOf(name).mayFallBelowZero || posted >= reserved)
 }
 
-export function insufficientFunds(currency: Currency): Refusal {
-  return new Refusal('insufficient_funds', `The available ${currency} balance is smaller than the amount.`)
+/** True, or the balance that an entry is short of. */
+export type Fit = true | Shortage
+export type Shortage = { readonly currency: Currency; readonly available: Minor }
+
+/** insufficient_funds. Says what is available to a caller who may read balances. */
+export function insufficientFunds(
+  { currency, available }: Shortage,
+  caller: Pick<Caller, 'permissions'> | undefined,
+  costs = 'the amount',
+): Refusal {
+  const mayRead = caller?.permissions.includes('accounts:read') === true
+  const told = mayRead ? ` ${amountText(available, currency)} ${currency} is available.` : ''
+  return new Refusal('insufficient_funds', `The available ${currency} balance is smaller than ${costs}.${told}`)
 }

@@ -19,8 +19,10 @@ import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
 import { limitCommands } from './limits.ts'
 import { type Options, parseCommand } from './options.ts'
+import { nearest } from './nearest.ts'
 import { moveCommands } from './moves.ts'
 import { partnerCommands } from './partners.ts'
+import { paymentCommands } from './payments.ts'
 import { reconcileCommands } from './reconcile.ts'
 import { screeningCommands } from './screening.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
@@ -46,6 +48,9 @@ const operatorUsage = `operator commands (those that change something take --sta
     [--to-partner ID] [--payout ID | --customer ID]
   operator case approve --partner ID --id ID --staff NAME [--proposal ID]
   operator case reject --partner ID --id ID --staff NAME --note TEXT
+  operator payment find --id ID | --reference TEXT [--day DATE] | --amount 100.00 --currency EUR [--day DATE]
+    [--partner ID]
+    (ID: of the payout or of its instruction, or the end-to-end id)
   operator screening load --from FILE --staff NAME
     (FILE: the list of the UN, of the EU (1.1), SDN.XML or SDN_ADVANCED.XML)
   operator screening status
@@ -93,9 +98,9 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator backup create
   operator backup restore --from FOLDER [--until TIME]`
 
-/** The answer to `--help`: the lines of the command, or of all commands. Undefined: not asked for. */
+/** The answer to `--help` or `-h`: the lines of the command, or of all commands. Undefined: not asked for. */
 export function helpOf(args: readonly string[]): string | undefined {
-  if (!args.includes('--help')) return undefined
+  if (!args.includes('--help') && !args.includes('-h')) return undefined
   const words = args.filter((arg) => !arg.startsWith('-')).join(' ')
   const [title = '', ...entries] = operatorUsage.split(/\n(?= {2}operator )/)
   const own = entries.filter((entry) => `${entry} `.startsWith(`  operator ${words} `))
@@ -122,6 +127,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...walletCommands,
     ...caseCommands,
     ...screeningCommands,
+    ...paymentCommands,
     ...reconcileCommands,
     ...bankCommands,
     ...bicCommands,
@@ -136,10 +142,16 @@ const offlineCommands: ReadonlyMap<string, OfflineCommand> = new Map(
   Object.entries<OfflineCommand>(commandsWithoutDatabase),
 )
 
+/** The command that was meant, or all of them. */
+function unknownCommand(command: string): string {
+  const meant = nearest(command, [...commands.keys(), ...offlineCommands.keys()])
+  return meant === undefined ? operatorUsage : `operator: no command ${command}; did you mean ${meant}?`
+}
+
 function find(args: readonly string[]): { readonly run: Command; readonly options: Options } {
   const { command, options } = parseCommand(args)
   const run = commands.get(command)
-  if (run === undefined) throw new ConfigError(operatorUsage)
+  if (run === undefined) throw new ConfigError(unknownCommand(command))
   return { run, options }
 }
 

@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { type Permission, permissions } from '@partner-payments/wire'
 import { ConfigError } from '../config.ts'
-import { type Currency, currencies, isCurrency, type Minor, tidyName } from '../kernel/index.ts'
+import { nearest } from './nearest.ts'
+import { after, type Currency, currencies, dayMs, isCurrency, type Minor, tidyName } from '../kernel/index.ts'
 
 const names = [
   'name',
@@ -52,6 +53,8 @@ const names = [
   'file',
   'pool',
   'iban',
+  'reference',
+  'day',
 ] as const
 const flags = ['remove', 'copy', 'skip-bad'] as const
 type Name = (typeof names)[number]
@@ -71,7 +74,10 @@ export function parseCommand(args: readonly string[]): { readonly command: strin
     const staff = given.staff === undefined ? {} : { staff: tidyName(given.staff) }
     return { command: positionals.join(' '), options: { ...given, ...staff } }
   } catch (error) {
-    throw new ConfigError(`operator: ${(error as Error).message}`)
+    const unknown = /^Unknown option '--(?<name>[^']+)'/.exec((error as Error).message)?.groups?.name
+    if (unknown === undefined) throw new ConfigError(`operator: ${(error as Error).message}`)
+    const meant = nearest(unknown, [...names, ...flags])
+    throw new ConfigError(`operator: no option --${unknown}${meant === undefined ? '' : `; did you mean --${meant}?`}`)
   }
 }
 
@@ -107,6 +113,16 @@ export function readTime(options: Options, name: Name): Date | undefined {
   if (!timeForm.test(text) || Number.isNaN(time.getTime()))
     throw new ConfigError(`operator: --${name} must be a time such as 2026-03-01T12:00:00Z`)
   return time
+}
+
+/** A day in UTC, from its start to before the next one. Undefined: the option is not given. */
+export function readDay(options: Options, name: Name): { readonly from: Date; readonly before: Date } | undefined {
+  const text = options[name]
+  if (text === undefined) return undefined
+  const from = new Date(`${text}T00:00:00Z`)
+  if (!/^\d{4}-\d\d-\d\d$/.test(text) || Number.isNaN(from.getTime()))
+    throw new ConfigError(`operator: --${name} must be a day in UTC such as 2026-03-01`)
+  return { from, before: after(from, dayMs) }
 }
 
 /** A time, or the end of a day in UTC. Undefined: the option is not given. */

@@ -5,11 +5,13 @@ import { createDecide, type Deciding } from './decisions.ts'
 import { type HitDetail, openDetail } from './details.ts'
 import { createLists, type Lists } from './lists.ts'
 import { keepEarlierNames } from './earlier-names.ts'
-import type { SubjectKey, SubjectName } from './rules.ts'
+import type { HoldKey, SubjectKey, SubjectName } from './rules.ts'
 import { createHoldsOf, createHoldsOfCredits, type HoldsOf, type HoldsOfCredits } from './holds.ts'
 import { oldestDueSubject, oldestOpenHit } from './store-ages.ts'
 import * as hitStore from './store-hits.ts'
 import * as store from './store.ts'
+
+const isAccount = ({ kind }: HoldKey) => kind === 'account'
 
 export type Hit = Omit<hitStore.HitRow, 'detailSealed'> & HitDetail
 
@@ -32,6 +34,8 @@ export type Screening = {
   readonly openHits: (after: hitStore.HitPage | undefined, hitsMax: number) => Promise<readonly Hit[]>
   /** Undefined: the partner has no such hit. */
   readonly hit: (partnerId: string, id: string) => Promise<Hit | undefined>
+  /** The hits that hold a payment with these parties, oldest first. */
+  readonly hitsOn: (partnerId: string, parties: readonly HoldKey[]) => Promise<readonly Hit[]>
   readonly decisionsOf: typeof hitStore.decisionsOf
   /**
    * Decides a hit, or proposes it where two persons decide. Refuses: not_found, validation_failed (no person, no note, ended, decided
@@ -78,6 +82,11 @@ export function createScreening(deps: {
     hit: async (partnerId, id) => {
       const row = await hitStore.hitById(db, partnerId, id)
       return row && toHit(row)
+    },
+    hitsOn: async (partnerId, parties) => {
+      const [accounts, subjects] = [parties.filter(isAccount), parties.filter((party) => !isAccount(party))]
+      const named = { subjectIds: subjects.map(({ id }) => id), accounts: accounts.map(({ id }) => id) }
+      return (await hitStore.hitsThatHold(db, partnerId, named)).map(toHit)
     },
     decisionsOf: hitStore.decisionsOf,
     decide: async (tx, deciding) => toHit(await decide(tx, deciding)),

@@ -64,6 +64,20 @@ export function hitById(tx: Tx, partnerId: string, id: string): Promise<HitRow |
     select ${columns} from screening.hits where partner_id = ${partnerId} and id = ${id}`)
 }
 
+/** The hits that hold a payment of these subjects and accounts: open or confirmed, oldest first. As `statesOf` judges. */
+export function hitsThatHold(
+  tx: Tx,
+  partnerId: string,
+  { subjectIds, accounts }: { readonly subjectIds: readonly string[]; readonly accounts: readonly string[] },
+): Promise<readonly HitRow[]> {
+  return tx.rows<HitRow>(sql`/* screening.hitsThatHold */
+    select ${columns} from screening.hits
+    where partner_id = ${partnerId} and ended_at is null and status in ('open', 'confirmed')
+      and (subject_id = any(${subjectIds}::uuid[])
+        or account = any(${accounts}::text[]) and (status = 'confirmed' or subject_kind = 'beneficiary'))
+    order by opened_at, id`)
+}
+
 /** Writes what a decision or a screening changes. The caller holds the lock. */
 export async function updateHit(tx: Tx, row: HitRow): Promise<void> {
   await tx.run(sql`/* screening.updateHit */

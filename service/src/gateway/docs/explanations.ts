@@ -132,7 +132,8 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
     cure: 'Read `GET /v1/accounts/state-changes`. Pay from another balance, or ask the operator.',
   },
   insufficient_funds: {
-    cause: 'The available balance in the currency is lower than the amount. Reserved money is not available.',
+    cause:
+      'The available balance in the currency is lower than the amount. Reserved money is not available. A caller with `accounts:read` is told what is.',
     cure: 'Read `GET /v1/accounts`. Fund the balance or send a smaller amount. The key of the request can be used again.',
   },
   currency_not_supported: {

@@ -104,9 +104,10 @@ function createBatchWork(deps: FxDeps) {
     if (accepted.length === 0) return answers
     const requests = accepted.map(({ quote }) => ({ transfers: exchangeTransfers(quote, toBalance) }))
     const fits = await funds.check(tx, requests, found.balances, position)
-    const funded = accepted.filter(({ call, quote }, index) => {
-      if (fits[index] !== true) answers.set(call, insufficientFunds(quote.sellCurrency))
-      return fits[index]
+    const funded = accepted.filter(({ call }, index) => {
+      const fit = present(fits[index], 'each request has an answer')
+      if (fit !== true) answers.set(call, insufficientFunds(fit, call.caller))
+      return fit === true
     })
     for (const [call, row] of await write(deps, acceptances, tx, funded, found))
       answers.set(call, { row, replayed: false })

@@ -76,8 +76,9 @@ export function createAccept(deps: PayoutsDeps) {
     // The balances stay locked until the commit, so that everything else has been read before.
     const fits = await deps.ledger.fittingUnderLock(tx, valid.map(requestOf), accounts)
     return valid.filter((payout, index) => {
-      if (fits[index] !== true) outcomes.set(payout.call, notCovered(payout))
-      return fits[index]
+      const fit = present(fits[index], 'each request has an answer')
+      if (fit !== true) outcomes.set(payout.call, notCovered(payout, fit))
+      return fit === true
     })
   }
 

@@ -133,7 +133,10 @@ test('the balance must cover amount and fee, also for concurrent payouts', async
     assert.ok(error instanceof Refusal)
     assert.deepEqual(
       [error.code, error.detail],
-      ['insufficient_funds', 'The available EUR balance is smaller than the amount and its fee of 0.50 EUR.'],
+      [
+        'insufficient_funds',
+        'The available EUR balance is smaller than the amount and its fee of 0.50 EUR. 10.49 EUR is available.',
+      ],
     )
   }
   assert.equal((await balanceOf(service, partnerId)).reserved, 21_00n)

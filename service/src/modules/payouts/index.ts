@@ -15,6 +15,8 @@
  * A counter is the sum of the payouts that were counted in it and have not ended without a settlement.
  */
 export { endToEndIdSent, instructionIdOf } from './rules.ts'
+export type { PayoutSearch } from './find.ts'
+export { partiesOf } from './screened.ts'
 export { type FeeRule, feeRails } from './fee-rules.ts'
 export { type Limit, limitPeriods, limitScopes } from './limit-rules.ts'
 export type { PayoutsDeps } from './deps.ts'

@@ -56,8 +56,8 @@ export function createPreview(deps: PayoutsDeps) {
     const { amount, currency } = call
     const instructed = { amount, currency, creditorAccount: creditor.account, creditorBic: creditor.bic }
     const forecast = forecastOf(connector, instructed, now)
-    const isCovered = coveredBy(found.balances.accounts, requestOf(payout))
-    const funds = verdictOf('funds', isCovered ? 'passed' : notCovered(payout))
+    const fit = coveredBy(found.balances.accounts, requestOf(payout))
+    const funds = verdictOf('funds', fit === true ? 'passed' : notCovered(payout, fit))
     return {
       call,
       verdicts: [...ofRequest, coolingOff, ...limits, approvalVerdict(payout), funds, reachVerdict(forecast)],

@@ -32,6 +32,7 @@ import { createReadableControls, type ReadableControls } from './readable.ts'
 import { type CoolingOffs, createCoolingOffs } from './cooling-offs.ts'
 import { createEvidence, type Evidence } from './evidence.ts'
 import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
+import { createFind, type Find } from './find.ts'
 import { fingerprintOf } from './rules.ts'
 import { partiesOf } from './screened.ts'
 import { createRecalls, type RecallClaim, type Recalls } from './recalls/service.ts'
@@ -95,6 +96,8 @@ export type Payouts = Omit<Progress, 'decide'> &
     /** Of bulks and orders whose time of retention is over. */
     readonly eraseBulks: typeof eraseBulks
     readonly eraseOrders: typeof eraseOrders
+    /** For the operator. */
+    readonly find: Find
     /** For the operator. */
     readonly limits: Limits
     /** For the operator. */
@@ -193,6 +196,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     erasePage,
     eraseBulks,
     eraseOrders,
+    find: createFind(deps),
     limits: createLimits(deps),
     fees: createFees(deps),
     approvalRules: createApprovalRules(deps),

@@ -163,6 +163,20 @@ export function payoutById(tx: Tx, partnerId: string, id: string): Promise<Payou
 
 export type PayoutId = { readonly partnerId: string; readonly id: string }
 
+/** The payouts that have one of these ids, or one of these ids of an instruction. */
+export function payoutsKnownAs(
+  tx: Tx,
+  partnerId: string,
+  { ids, endToEndIds }: { readonly ids: readonly string[]; readonly endToEndIds: readonly string[] },
+): Promise<readonly PayoutRow[]> {
+  return tx.rows<PayoutRow>(
+    unprepared(sql`/* payouts.payoutsKnownAs */
+      select ${columns} from payouts.payouts
+      where partner_id = ${partnerId} and (id = any(${ids}::uuid[]) or end_to_end_id = any(${endToEndIds}::text[]))
+      order by id desc`),
+  )
+}
+
 /** Locks in the order of the ids, so that two batches cannot deadlock. */
 export function lockPayouts(tx: Tx, keys: readonly PayoutId[]): Promise<readonly PayoutRow[]> {
   return tx.rows<PayoutRow>(sql`/* payouts.lockPayouts */

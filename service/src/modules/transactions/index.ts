@@ -17,4 +17,5 @@ export {
   type TakenReferences,
   type Transactions,
 } from './service.ts'
+export type { WithdrawalSearch } from './store-lists.ts'
 export { type TransactionView } from './view.ts'

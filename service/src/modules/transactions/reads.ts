@@ -22,6 +22,8 @@ export type Related = {
 export type Reads = {
   /** Refuses: not_found. */
   readonly get: (partnerId: string, reference: string) => Promise<TransactionView>
+  /** Withdrawals that fit a search of the operator, newest first. */
+  readonly withdrawalsLike: typeof lists.withdrawalsLike
   /** The audit records of the steps, under signed heads. Refuses: not_found. */
   readonly proof: (partnerId: string, reference: string) => ReturnType<Audit['proof']>
   /** Refuses: not_found. */
@@ -65,6 +67,7 @@ export function createReads(deps: TransactionsDeps): Reads {
   return {
     asOf: (filter) => createdTransactions(db, filter),
     get,
+    withdrawalsLike: lists.withdrawalsLike,
     proof: async (partnerId, reference) => {
       const { timeline } = await get(partnerId, reference)
       const ids = new Set(timeline.flatMap(({ record }) => (record === undefined ? [] : [record])))

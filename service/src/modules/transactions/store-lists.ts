@@ -126,6 +126,34 @@ export function paymentNames(
   )
 }
 
+/** What a person knows of a payment. Null: not known. `before`: the end of the period that begins at `from`. */
+export type WithdrawalSearch = {
+  /** The reference of the transaction, or the one that the partner gave it. */
+  readonly reference: string | null
+  /** What left the balance. */
+  readonly money: { readonly currency: Currency; readonly amount: Minor } | null
+  readonly from: Date | null
+  readonly before: Date | null
+}
+
+/** Withdrawals that fit a search, newest first. */
+export function withdrawalsLike(
+  tx: Tx,
+  partnerId: string,
+  { reference, money, from, before }: WithdrawalSearch,
+  rowsMax: number,
+): Promise<readonly TransactionRow[]> {
+  return tx.rows<TransactionRow>(
+    unprepared(sql`/* transactions.withdrawalsLike */
+      select ${columns} from transactions.transactions where partner_id = ${partnerId} and category = 'Withdrawal'
+      ${reference === null ? noSql : sql`and (reference = ${reference} or user_reference = ${reference})`}
+      ${money === null ? noSql : sql`and currency = ${money.currency} and amount = ${money.amount}`}
+      ${from === null ? noSql : sql`and created_at >= ${from}`}
+      ${before === null ? noSql : sql`and created_at < ${before}`}
+      order by id desc limit ${rowsMax}`),
+  )
+}
+
 /** A transaction and all that give some of its money back, in the order of their ids. */
 export function transactionsOfPayment(
   tx: Tx,

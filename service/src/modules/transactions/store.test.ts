@@ -5,7 +5,13 @@ import { createTestDatabase } from '../../../../test/support/postgres.ts'
 import { createLog, newId, nilId } from '../../kernel/index.ts'
 import { createDatabase, type Database, type Sql, sql, toStatement, type Tx } from '../../postgres/index.ts'
 import { referencesWith } from './rules.ts'
-import { listTransactions, noFilter, type TransactionFilter, transactionsChanged } from './store-lists.ts'
+import {
+  listTransactions,
+  noFilter,
+  type TransactionFilter,
+  transactionsChanged,
+  withdrawalsLike,
+} from './store-lists.ts'
 
 const rows = 20_000
 const partnerId = newId()
@@ -20,12 +26,12 @@ before(async () => {
   await db.run(sql`insert into access.partners (id, name, created_at) values (${partnerId}, 'Many', ${start})`)
   await db.run(sql`
     insert into transactions.transactions (partner_id, id, reference, amount, currency, category, direction, method,
-      party_type, type, status, beneficiary_id, idempotency_key, end_to_end_id, user_reference, rail, timeline, created_at, updated_at)
+      party_type, type, status, beneficiary_id, idempotency_key, end_to_end_id, user_reference, rail, timeline, created_at,
+      updated_at)
     select ${partnerId}::uuid, ('0198e000-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid, 'r' || number, number, 'EUR',
       'Withdrawal', 'Outward', 'Fiat', 'Partner', 'PartnerWithdraw', 'Completed',
       case when number = 7 then ${beneficiaryId}::uuid else '0198f000-0000-7000-8000-000000000001'::uuid end,
-      'k' || number, 'e' || number,
-      'u' || number, 'Sepa', '[]'::jsonb, ${start}::timestamptz + number * interval '1 second',
+      'k' || number, 'e' || number, case when number % 100 = 0 then 'own' || number else 'u' || number end, 'Sepa', '[]'::jsonb, ${start}::timestamptz + number * interval '1 second',
       ${start}::timestamptz + number * interval '1 second'
     from generate_series(1, ${rows}::integer) as series (number)`)
   await db.pool.query('analyze transactions.transactions')
@@ -123,3 +129,20 @@ test('pages of a range of amounts follow one another, the largest first', async 
     Array.from({ length: 100 }, (_, index) => `r${110 - index}`),
   )
 })
+
+const amountOf = (amount: bigint) => ({ reference: null, money: { currency: 'EUR', amount } as const })
+for (const search of [
+  { reference: 'r7', money: null },
+  { reference: 'own700', money: null },
+  { reference: 'absent', money: null },
+  amountOf(7n),
+  amountOf(0n),
+])
+  for (const period of [
+    { from: null, before: null },
+    { from: time(5), before: time(rows) },
+  ])
+    test(`a search for withdrawals reads few rows: ${asText({ ...search, ...period })}`, async () => {
+      const read = await discardedRows((tx) => withdrawalsLike(tx, partnerId, { ...search, ...period }, 51))
+      assert.ok(read <= 20, `${read} rows`)
+    })

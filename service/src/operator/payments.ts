@@ -1,0 +1,106 @@
+/** Finds a payment that a partner or a bank asks about, and says what the runbook says of its status. */
+import { ConfigError } from '../config.ts'
+import { amountText } from '../kernel/index.ts'
+import { instructionIdOf, partiesOf, type PayoutSearch } from '../modules/payouts/index.ts'
+import type { Context } from './context.ts'
+import { type Options, readCurrencyOption, readDay, readMoney, required } from './options.ts'
+
+/** More than a person reads: the search is too wide. */
+const paymentsMax = 50
+
+const runbook = 'docs/runbooks/stuck-payout.md'
+
+export const paymentCommands = {
+  /** The payouts that a search finds, of one partner or partner by partner, newest first within a partner. */
+  'payment find': async (context: Context, options: Options) => {
+    const { access, payouts } = context.service
+    const search = readSearch(options)
+    const partnerIds =
+      options.partner === undefined ? await access.partnerIds(context.db) : [required(options, 'partner')]
+    const found: Found[] = []
+    for (const partnerId of partnerIds) {
+      found.push(...(await payouts.find(partnerId, search, paymentsMax + 1 - found.length)))
+      if (found.length > paymentsMax) break
+    }
+    const payments = []
+    for (const each of found.slice(0, paymentsMax)) payments.push(await viewOf(context, each))
+    return { payments, hasMore: found.length > paymentsMax }
+  },
+}
+
+type Found = Awaited<ReturnType<Context['service']['payouts']['find']>>[number]
+type Status = Found['payout']['status'] | 'Screening'
+
+function readSearch(options: Options): PayoutSearch {
+  const keys = (['id', 'reference', 'amount'] as const).filter((name) => options[name] !== undefined)
+  if (keys.length !== 1) throw new ConfigError('operator: give one of --id, --reference and --amount')
+  const day = readDay(options, 'day')
+  if (options.id !== undefined) {
+    if (day !== undefined) throw new ConfigError('operator: --day goes with --reference or --amount')
+    return { id: options.id }
+  }
+  const period = { from: day?.from ?? null, before: day?.before ?? null }
+  if (options.reference !== undefined) return { reference: options.reference, money: null, ...period }
+  const currency = readCurrencyOption(options)
+  return { reference: null, money: { currency, amount: readMoney(options, 'amount', currency) }, ...period }
+}
+
+async function viewOf({ service: { cases, screening }, db }: Context, { payout, transaction }: Found): Promise<object> {
+  const { partnerId, id, currency, soldAmount, soldCurrency } = payout
+  const instructionId = instructionIdOf(payout)
+  const about = [id, instructionId, payout.endToEndId, payout.reference]
+  const [open, hits] = [
+    await cases.openAbout(db, partnerId, about),
+    await screening.hitsOn(partnerId, partiesOf(payout)),
+  ]
+  const { timeline, row } = transaction
+  const step = timeline.at(-1)?.step
+  const status: Status =
+    payout.status === 'Pending' && (hits.length > 0 || step === 'Screening') ? 'Screening' : payout.status
+  return {
+    partnerId,
+    payoutId: id,
+    instructionId,
+    endToEndId: payout.endToEndId,
+    reference: payout.reference,
+    userReference: row.userReference,
+    status,
+    since: timeline.at(-1)?.createdAt,
+    amount: amountText(payout.amount, currency),
+    currency,
+    sold:
+      soldAmount === null || soldCurrency === null ? null : `${amountText(soldAmount, soldCurrency)} ${soldCurrency}`,
+    connector: payout.connector,
+    attempts: payout.sendAttempts,
+    beneficiary: masked(payout.creditorName),
+    errorKey: payout.errorKey,
+    errorDetails: payout.errorDetails,
+    timeline,
+    cases: open.map(({ id: caseId, kind, openedAt, proposedBy }) => ({ id: caseId, kind, openedAt, proposedBy })),
+    hits: hits.map(({ id: hitId, status: decided, subjectKind, openedAt }) => ({
+      id: hitId,
+      status: decided,
+      subjectKind,
+      openedAt,
+    })),
+    next: next[status],
+    runbook: `${runbook}#${status.toLowerCase()}`,
+  }
+}
+
+/** The first letter of each word: enough to recognise a name that the caller knows. */
+const masked = (name: string): string => name.replaceAll(/(?<=\p{L})[\p{L}\p{M}]+/gu, '***')
+
+/** The first thing to do. The runbook leads on. */
+const next: Readonly<Record<Status, string>> = {
+  Pending: 'The worker has not sent it. Look at the alerts PaymentsQueueStuck and PaymentsProcessDown.',
+  PendingApproval:
+    'Another service account of the partner approves or rejects it. It is cancelled when the time for that is over.',
+  Screening: 'Persons decide about the hit: screening show, screening decide.',
+  Processing: 'The bank has not answered. The service asks it again, and ends the payout after the last attempt.',
+  Sent: 'The bank has it. Ask it by the end-to-end id: bank payment says what it told us.',
+  Completed: 'The bank has paid it. To have it back: bank recall.',
+  Failed: 'It has ended, and its money is available again. The partner pays again with a new payout.',
+  Returned: 'The bank has sent it back, and its money is available again. An open case has what does not agree.',
+  Cancelled: 'It has ended before it was sent, and its money is available again.',
+}

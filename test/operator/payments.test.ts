@@ -1,0 +1,149 @@
+/** The operator finds a payment by what a partner or a bank knows of it, and the runbook says what to do in each status. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { payouts } from '@partner-payments/wire'
+import { createClient, type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { freePorts, run, start, stop } from '../support/program.ts'
+import { readCredentials } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'partner-payments-find-'))
+const database = await createTestDatabase()
+const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
+const env = { DATA_DIR: folder, DATABASE_URL: database.url, PORT, OPS_PORT, SANDBOX_BANK_DELAY_MS: '10' }
+const service = await start(['serve'], env)
+const credentials = JSON.parse(readFileSync(join(folder, 'sandbox-credentials.json'), 'utf8')) as Record<string, string>
+const client = createClient(`http://127.0.0.1:${PORT}`, readCredentials(credentials))
+const { partnerId = '' } = credentials
+after(async () => {
+  await stop(service)
+  await database.drop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+type Payment = {
+  readonly partnerId: string
+  readonly payoutId: string
+  readonly instructionId: string
+  readonly endToEndId: string
+  readonly reference: string
+  readonly userReference: string | null
+  readonly status: string
+  readonly since: string
+  readonly amount: string
+  readonly connector: string
+  readonly beneficiary: string
+  readonly timeline: readonly { readonly step: string; readonly createdAt: string }[]
+  readonly cases: readonly { readonly kind: string }[]
+  readonly next: string
+  readonly runbook: string
+}
+type Found = { readonly payments: readonly Payment[]; readonly hasMore: boolean }
+
+const find = async (...args: readonly string[]): Promise<Found> => {
+  const { code, stdout, stderr } = await run(['operator', 'payment', 'find', ...args], env)
+  assert.equal(code, 0, stderr)
+  return JSON.parse(stdout) as Found
+}
+const idsOf = ({ payments }: Found) => payments.map(({ payoutId }) => payoutId)
+
+const account = { iban: 'DE89370400440532013000', currency: 'EUR', name: 'Grace Hopper' }
+const beneficiaryId = textAt(success(await client.post('/v1/beneficiaries', account)), 'id')
+const pay = async (amount: number, more: JsonObject = {}) => {
+  const idempotencyKey = randomUUID()
+  success(await client.post('/v1/payouts/fiat', { amount, currency: 'EUR', beneficiaryId, idempotencyKey, ...more }))
+  const { json } = await client.get(`/v1/payouts?idempotencyKey=${idempotencyKey}`)
+  const [payout] = listAt(json, 'data')
+  return textAt(payout ?? {}, 'id')
+}
+const reaches = (id: string, status: string) =>
+  until(
+    `the payout is ${status}`,
+    async () => textAt(success(await client.get(`/v1/payouts/${id}`)), 'status') === status,
+  )
+
+const first = await pay(4001.07, { reference: 'INVOICE-7' })
+const second = await pay(4001.08, { reference: 'INVOICE-7' })
+await reaches(first, 'Sent')
+await reaches(second, 'Completed')
+
+test('each key finds the payment: ids, references, amount; a day and a partner narrow it', async () => {
+  const byId = await find('--id', first)
+  const [found] = byId.payments
+  assert.ok(found)
+  assert.deepEqual(idsOf(byId), [first])
+  const own = await find('--reference', 'INVOICE-7')
+  assert.deepEqual(idsOf(own), [second, first], 'the second payment keeps the reference as its own')
+  assert.deepEqual(
+    own.payments.map(({ userReference }) => userReference),
+    ['INVOICE-7', null],
+  )
+  const day = found.timeline[0]?.createdAt.slice(0, 10) ?? ''
+  const searches = [
+    ['--id', first.toUpperCase()],
+    ['--id', found.instructionId],
+    ['--id', found.endToEndId],
+    ['--amount', '4001.07', '--currency', 'EUR'],
+    ['--amount', '4001.07', '--currency', 'EUR', '--day', day, '--partner', partnerId],
+  ]
+  for (const search of searches) assert.deepEqual(idsOf(await find(...search)), [first], search.join(' '))
+  const nothing = [
+    ['--id', 'unknown'],
+    ['--reference', 'INVOICE-8'],
+    ['--amount', '4001.07', '--currency', 'GBP'],
+    ['--reference', 'INVOICE-7', '--day', '2020-02-29'],
+    ['--id', first, '--partner', first],
+  ]
+  for (const search of nothing)
+    assert.deepEqual(await find(...search), { payments: [], hasMore: false }, search.join(' '))
+})
+
+test('a payment says where it stands and since when, its open case, and what is next', async () => {
+  const [sent] = (await find('--id', first)).payments
+  assert.ok(sent)
+  const { status, since, amount, connector, beneficiary, timeline, cases, next } = sent
+  assert.deepEqual(
+    { status, amount, connector, beneficiary, cases },
+    { status: 'Sent', amount: '4001.07', connector: 'sandbox', beneficiary: 'G*** H***', cases: [] },
+  )
+  assert.deepEqual([timeline.at(-1)?.step, timeline.at(-1)?.createdAt], ['Sent', since])
+  assert.match(next, /end-to-end id/)
+  await until('the bank has reported another amount', async () => {
+    const [short] = (await find('--id', second)).payments
+    return short?.cases[0]?.kind === 'amount_differs'
+  })
+})
+
+test('the result is bounded and says that there are more', async () => {
+  for (let count = 0; count < 51; count += 1) await pay(12.34)
+  const { payments, hasMore } = await find('--amount', '12.34', '--currency', 'EUR')
+  assert.deepEqual([payments.length, hasMore], [50, true])
+})
+
+test('a search that names no key, or two, is refused in one line', async () => {
+  const refusals = [
+    [[], 'give one of --id, --reference and --amount'],
+    [['--id', first, '--reference', 'x'], 'give one of --id, --reference and --amount'],
+    [['--id', first, '--day', '2026-01-01'], '--day goes with --reference or --amount'],
+    [['--reference', 'x', '--day', 'today'], '--day must be a day in UTC such as 2026-03-01'],
+    [['--amount', '1.00'], '--currency is required'],
+  ] as const
+  for (const [args, message] of refusals) {
+    const { code, stderr } = await run(['operator', 'payment', 'find', ...args], env)
+    assert.deepEqual([code, stderr], [1, `operator: ${message}\n`])
+  }
+})
+
+test('the runbook has a section with an end for each status', () => {
+  const path = 'docs/runbooks/stuck-payout.md'
+  const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+  const sections = new Map(text.split(/^## /m).map((part) => [part.split('\n')[0] ?? '', part]))
+  for (const status of [...payouts.payoutStatuses, 'Screening'])
+    assert.match(sections.get(status) ?? '', /^It ends: /m, status)
+})
