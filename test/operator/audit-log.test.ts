@@ -124,7 +124,16 @@ test('cases and hits name each person; a list is in the log of the operator', as
 const unrecorded = [
   ...['partner list', 'service-account list', 'case list', 'case show', 'case history', 'screening status'],
   ...['screening rescreen', 'screening hits', 'screening show', 'reconcile', 'bank files', 'bank payment'],
-  ...['ledger balances', 'ledger statement', 'limit list', 'fee list', 'approval list', 'fx position'],
+  ...[
+    'ledger balances',
+    'ledger statement',
+    'ledger check',
+    'payment find',
+    'limit list',
+    'fee list',
+    'approval list',
+    'fx position',
+  ],
   ...['cooling-off list', 'bic show', 'account list', 'ibans list'],
   ...['travel-rule show', 'audit verify', 'key list', 'backup create', 'backup restore'],
 ]

@@ -153,6 +153,8 @@ test('after key reseal the old master key can be removed, and every sealed value
   const client = clientOf(till)
   const kyc = { fullName: 'Boris Tremurov', city: 'Lovelace' }
   const customer = await createCustomer(client, { kyc })
+  const renamed = textAt(await createCustomer(client), 'guid')
+  success(await client.put(`/v1/customers/${renamed}`, { kyc: { fullName: 'Joan Clarke' } }))
   success(await client.post('/v1/users/invitations', { invitations: [invitee()] }))
   const hook = { url: 'https://example.com/hook', events: ['transaction.status.changed'] }
   const sent = { method: 'POST', target: '/v1/webhooks', body: JSON.stringify(hook) }
