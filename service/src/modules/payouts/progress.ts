@@ -27,7 +27,7 @@ import { leaseMs, payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
 import { instructionIdOf, type PayoutStatus } from './rules.ts'
 import { createScreened, type ScreenedClaims } from './screened.ts'
 import * as store from './store.ts'
-import { oldestIn, oldestInScreening } from './store-ages.ts'
+import { oldestDue, oldestIn, oldestInScreening } from './store-ages.ts'
 import * as matchingStore from './store-matching.ts'
 
 export type PayoutClaim = store.PayoutClaim
@@ -191,7 +191,7 @@ function createClaiming({ db, clock }: PayoutsDeps): Claiming {
         rows.push(...(await oldestIn(db, partnerIds.slice(from, from + size), statuses, keptBeyond)))
       return oldestOf(payoutLifecycle.subject, payoutAgeLimitsMs, rows, clock.now())
     },
-    oldestDue: (connector, now) => store.oldestDue(db, connector, now),
+    oldestDue: (connector, now) => oldestDue(db, connector, now),
     oldestInScreening: () => oldestInScreening(db),
     partnersWithDue: async (connector, partnersMax) => {
       const now = clock.now()
