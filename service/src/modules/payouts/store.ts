@@ -3,7 +3,6 @@ import type { ErrorKey, Rail } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import {
   columnOf,
-  acrossPartners,
   type Columns,
   dueWork,
   fieldsOf,
