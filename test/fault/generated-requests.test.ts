@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { type Answer, type Client, nowSeconds } from '../support/client.ts'
+import { type Answer, type Client, nowSeconds, textAt } from '../support/client.ts'
 import { drawSeed } from '../support/drawing.ts'
 import { scaled } from '../support/faults.ts'
 import { generate, type Generated } from '../support/generated-requests.ts'
@@ -24,10 +24,18 @@ after(async () => {
 
 const requests = scaled(2_000, 100_000)
 const inFlight = 16
-/** Some requests end what a world consists of: after so many there is a new one. */
+/** After so many requests a new partner sends them. */
 const requestsPerWorld = 5_000
 /** Answers above 499 that say what the service lacks, not that it failed. */
 const unavailable = new Set(['iban_pool_exhausted', 'overloaded', 'fx_rates_unavailable'])
+
+/** A new partner with one resource of each kind: the requests before may have used up what a partner may have. */
+async function createActor() {
+  const credentials = await service.operator('partner', 'create', '--name', 'Generated')
+  const client = service.clientOf(credentials)
+  const partnerId = textAt(credentials, 'partnerId')
+  return { client, world: await createWorld(client, hook.url, { ...service, credentials: { partnerId } }) }
+}
 
 /** Says why the answer is wrong. Undefined: it is a success or a refusal of the documented form. */
 function faultOf({ call: { method } }: Generated, answer: Answer): string | undefined {
@@ -44,14 +52,14 @@ function faultOf({ call: { method } }: Generated, answer: Answer): string | unde
 
 test(`${requests} generated requests get no answer of 500, and the ledger is right afterwards`, async (t) => {
   const random = createRandom(drawSeed(t))
-  let world = createWorld(service.client, hook.url, service)
+  let actor = createActor()
   const stranger = await otherPartner(service)
   const statuses = new Map<number, number>()
   const faults: string[] = []
   let sent = 0
   const send = async (client: Client, generated: Generated): Promise<void> => {
     sent += 1
-    if (sent % requestsPerWorld === 0) world = createWorld(service.client, hook.url, service)
+    if (sent % requestsPerWorld === 0) actor = createActor()
     const { call, mutation } = generated
     const answer = await client.send({ ...call, timestamp: String(nowSeconds()) })
     statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
@@ -60,9 +68,10 @@ test(`${requests} generated requests get no answer of 500, and the ledger is rig
   }
   const worker = async () => {
     while (sent < requests && faults.length < 20) {
-      const generated = generate(random, await world)
+      const { client, world } = await actor
+      const generated = generate(random, world)
       // The same request twice at once, and by a partner that owns none of what it names.
-      const copies = random() < 0.1 ? [service.client, service.client, stranger] : [service.client]
+      const copies = random() < 0.1 ? [client, client, stranger] : [client]
       await Promise.all(copies.map((client) => send(client, generated)))
     }
   }
