@@ -60,14 +60,14 @@ export async function reports({ client, print, until, dataDir }: Stage): Promise
 /** Opening and lines add up to closing. */
 function checkStatement(text: string): Check {
   const minor = (cell = '') => BigInt(cell.replace('.', ''))
-  const rows = text
+  const [head = [], ...rows] = text
     .trimEnd()
     .split('\r\n')
-    .slice(1)
     .map((row) => row.split(','))
+  const at = (name: string) => head.indexOf(name)
   const lines = rows.filter(([record]) => record === 'line')
-  const balance = (record: string) => minor(rows.find(([first]) => first === record)?.at(-1))
-  const sum = lines.reduce((total, row) => total + minor(row.at(-2)), balance('opening'))
+  const balance = (record: string) => minor(rows.find(([first]) => first === record)?.[at('balance')])
+  const sum = lines.reduce((total, row) => total + minor(row[at('amount')]), balance('opening'))
   const differences = sum === balance('closing') ? [] : [`${sum} minor units, and the closing balance says otherwise`]
   return { title: 'statement', agreed: `${lines.length} lines add up to the closing balance`, differences }
 }
