@@ -145,7 +145,7 @@ export const tables: Readonly<Record<string, Columns>> = {
     remittance: personal,
     rail: derived,
     end_to_end_id: text('end_to_end_id'),
-    partner_end_to_end_id: { to: `'x'` },
+    partner_end_to_end_id: { to: `'x'`, where: 'true' },
     ip_address: personal,
     simulated_outcome: noMoney,
     status: { to: `case status when 'Completed' then 'Failed' else 'Completed' end`, where: `status <> 'Returned'` },
