@@ -209,9 +209,10 @@ function closeAfterAnswer(app: FastifyInstance, { refusals, pipeline }: ServerOp
   const isRefusal = (status: number) => ('pass' in pipeline ? status === 401 : status >= 400 && status < 500)
   app.addHook('onSend', ({ raw, ip, trace }, reply, _payload, done) => {
     const isRefused = trace?.caller === undefined && isRefusal(reply.statusCode)
-    const isSpent = isRefused && refusals?.count(raw.socket, ip) === true
-    if (draining || isSpent) reply.header('connection', 'close')
-    done()
+    const { isLast = false, delayMs = 0 } = (isRefused ? refusals?.count(raw.socket, ip) : undefined) ?? {}
+    if (draining || isLast) reply.header('connection', 'close')
+    if (delayMs === 0) done()
+    else setTimeout(done, delayMs)
   })
   return () => {
     draining = true
