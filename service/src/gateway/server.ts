@@ -212,7 +212,7 @@ function closeAfterAnswer(app: FastifyInstance, { refusals, pipeline }: ServerOp
     const { isLast = false, delayMs = 0 } = (isRefused ? refusals?.count(raw.socket, ip) : undefined) ?? {}
     if (draining || isLast) reply.header('connection', 'close')
     if (delayMs === 0) done()
-    else setTimeout(done, delayMs)
+    else setTimeout(() => done(), delayMs)
   })
   return () => {
     draining = true
