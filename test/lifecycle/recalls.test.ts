@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { dayMs, newId, present } from '../../service/src/kernel/index.ts'
 import { transitionOn } from '../../service/src/lifecycle/index.ts'
 import { instructionIdOf, type RecallClaim } from '../../service/src/modules/payouts/index.ts'
-import { recallLifecycle } from '../../service/src/modules/payouts/recalls/lifecycle.ts'
+import { recallLifecycle } from '../../service/src/modules/recalls/lifecycle.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
 import { addPartner, createTestService, pay, type Service, stepMsDefault } from '../support/composition.ts'
 

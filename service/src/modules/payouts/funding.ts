@@ -3,7 +3,7 @@ import type { Refusal } from '../../api/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import { type EntryRequest, insufficientFunds, type Shortage } from '../../ledger/index.ts'
 import { reservesOf } from './calls.ts'
-import type { ControlledPayout } from './controls.ts'
+import type { ControlledPayout } from '../payout-controls/controls.ts'
 
 export const requestOf = ({ call, connector, fee }: ControlledPayout): EntryRequest => ({
   transfers: reservesOf(call, connector, fee),

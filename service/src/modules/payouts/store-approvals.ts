@@ -10,7 +10,7 @@ import {
   type Tx,
   unprepared,
 } from '../../postgres/index.ts'
-import type { ApprovalRule } from './approval-rules.ts'
+import type { ApprovalRule } from '../payout-controls/approval-rules.ts'
 import type { PayoutId } from './store.ts'
 
 const columns = sql`partner_id, id, currency, above_amount, beneficiary_hours, expires_hours`

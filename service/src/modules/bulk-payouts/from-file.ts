@@ -1,0 +1,148 @@
+/** The payments of a pain.001 as the payouts of a bulk. */
+import { type BodyOf, type FieldError, rawNumber } from '@partner-payments/wire'
+import { refuseField, refuseFields } from '../../api/index.ts'
+import {
+  type CreditTransfer,
+  type CreditTransferInitiation,
+  isSepaReference,
+  MessageProblem,
+  type PaymentBatch,
+  readPain001,
+  type Remittance,
+} from '../../iso20022/index.ts'
+import { amountText, isCurrency } from '../../kernel/index.ts'
+import type { PayoutsDeps } from '../payouts/deps.ts'
+
+export type PayoutsOfFile = readonly (BodyOf<'createBulkPayout'>['payouts'][number] & {
+  readonly endToEndId?: string
+})[]
+type Payment = { readonly batch: PaymentBatch; readonly transfer: CreditTransfer }
+
+/** All of the file stands in one field. */
+export const pointerInFile = (): string => '/document'
+
+const paymentsMax = 1000
+const errorsMax = 50
+const referenceCharsMax = 140
+
+/** Refuses: validation_failed (document), not_found (customerId). */
+export async function payoutsOfFile(
+  { db, clock, beneficiaries, customers }: PayoutsDeps,
+  partnerId: string,
+  { document, customerId }: BodyOf<'createBulkPayoutFromFile'>,
+): Promise<PayoutsOfFile> {
+  const message = await read(document)
+  const payments = message.batches.flatMap((batch) => batch.transfers.map((transfer): Payment => ({ batch, transfer })))
+  if (payments.length > paymentsMax) throw wrong(`has ${payments.length} payments; at most ${paymentsMax} are taken`)
+  const today = clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
+  const owner = customerId === undefined ? null : (await customers.find(db, partnerId, customerId, '/customerId')).id
+  const ibans = payments.flatMap(({ transfer }) => ibanOf(transfer) ?? [])
+  const known = Map.groupBy(
+    await beneficiaries.byIbans(partnerId, owner, [...new Set(ibans)]),
+    ({ iban, currency }) => `${iban} ${currency}`,
+  )
+  const errors: FieldError[] = []
+  const payouts = payments.flatMap((payment, index) => {
+    const { transfer } = payment
+    const found = known.get(`${ibanOf(transfer)} ${transfer.money.currency}`) ?? []
+    const beneficiary = payeeOf(found, transfer)
+    const problem = problemOf(payment, today) ?? (beneficiary === undefined ? unknownOf(found.length) : undefined)
+    if (problem !== undefined || beneficiary === undefined) {
+      const message = `payment ${index + 1} (${transfer.endToEndId}): ${problem}`
+      errors.push({ pointer: pointerInFile(), code: 'invalid_value', message })
+      return []
+    }
+    return [toPayout(message.messageId, index, transfer, beneficiary.id)]
+  })
+  refuseFields(errors.slice(0, errorsMax))
+  return payouts
+}
+
+async function read(document: string): Promise<CreditTransferInitiation> {
+  const bytes = Buffer.from(document)
+  async function* source() {
+    yield bytes
+  }
+  try {
+    return await readPain001(source(), { bytesMax: bytes.length })
+  } catch (error) {
+    if (error instanceof MessageProblem) throw wrong(`line ${error.line}, ${error.path}: ${error.message}`)
+    throw error
+  }
+}
+
+const wrong = (message: string) => refuseField({ pointer: pointerInFile(), code: 'invalid_value', message })
+
+const ibanOf = ({ creditorAccount }: CreditTransfer): string | undefined =>
+  'iban' in creditorAccount ? creditorAccount.iban : undefined
+
+/** The guide names them. All other elements that a payout does not have refuse the file. */
+const withoutEffect = new Set(['InstrPrty', 'SvcLvl', 'LclInstrm', 'ChrgBr'])
+
+/** What the file asks for and a payout does not do. Nothing of a payment is dropped silently. */
+function problemOf({ batch, transfer }: Payment, today: string): string | undefined {
+  if (batch.executionDate.slice(0, today.length) > today)
+    return `ReqdExctnDt is ${batch.executionDate}; payouts are made at once`
+  if (ibanOf(transfer) === undefined) return 'CdtrAcct has no IBAN'
+  if (!isCurrency(transfer.money.currency)) return `${transfer.money.currency} is not paid`
+  if (transfer.purpose !== undefined || batch.categoryPurpose !== undefined) return 'a purpose is not carried'
+  if (transfer.ultimateCreditor ?? transfer.ultimateDebtor ?? batch.ultimateDebtor)
+    return 'ultimate parties are not carried'
+  const other = transfer.others?.find((name) => !withoutEffect.has(name))
+  if (other !== undefined) return `${other} is not carried`
+  if (!isCarried(transfer.remittance)) return 'RmtInf has more than a text or a reference of the creditor'
+  if ((textOf(transfer) ?? '').length > referenceCharsMax) return `RmtInf has more than ${referenceCharsMax} characters`
+  const { endToEndId } = transfer
+  if (!isSepaReference(endToEndId))
+    return `EndToEndId must have at most 35 characters, of the letters A to Z, digits, spaces and /-?:().,'+, without a slash at its ends or two in a row`
+  return undefined
+}
+
+function isCarried({ unstructured, structured = [] }: Remittance = {}): boolean {
+  const [block, ...others] = structured
+  if (block === undefined) return true
+  const { creditorReference, referenceType: _type, referenceIssuer: _issuer, ...more } = block
+  return creditorReference !== undefined && unstructured === undefined && [...others, ...Object.keys(more)].length === 0
+}
+
+/** Of several beneficiaries with the account the oldest with the creditor's name. */
+function payeeOf<T extends { readonly name: string }>(
+  found: readonly T[],
+  { creditor }: CreditTransfer,
+): T | undefined {
+  const [first, ...others] = found
+  return others.length === 0 ? first : found.find(({ name }) => name === creditor.name)
+}
+
+const unknownOf = (beneficiaries: number): string =>
+  beneficiaries === 0
+    ? 'no beneficiary has this account'
+    : `${beneficiaries} beneficiaries have this account, and none of them this name`
+
+/** Where a payment has none, because the schema wants the element. */
+const noEndToEndId = 'NOTPROVIDED'
+
+/** The unstructured text, else the creditor's reference. */
+function textOf({ remittance }: CreditTransfer): string | undefined {
+  const text = remittance?.unstructured?.join(' ') ?? remittance?.structured?.[0]?.creditorReference
+  return text === '' ? undefined : text
+}
+
+function toPayout(
+  messageId: string,
+  index: number,
+  transfer: CreditTransfer,
+  beneficiaryId: string,
+): PayoutsOfFile[number] {
+  const { endToEndId } = transfer
+  const { minor, currency } = transfer.money
+  const reference = textOf(transfer)
+  return {
+    amount: rawNumber(amountText(minor, currency)),
+    currency,
+    beneficiaryId,
+    idempotencyKey: `pain.001/${messageId}/${index + 1}`,
+    ...(reference === undefined ? {} : { reference }),
+    ...(endToEndId === noEndToEndId ? {} : { endToEndId }),
+  }
+}

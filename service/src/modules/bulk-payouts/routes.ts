@@ -1,0 +1,79 @@
+/** Operation id -> verb -> shape, for bulks. */
+import type { ResponseOf } from '@partner-payments/wire'
+import type { Handlers } from '../../api/index.ts'
+import { writeAmount } from '../../kernel/index.ts'
+import type { Bulk, BulkPayouts } from './service.ts'
+import type { ItemRow } from './store.ts'
+
+type BulkHandlers = Pick<
+  Handlers<'payouts'>,
+  'createBulkPayout' | 'createBulkPayoutFromFile' | 'listBulkPayouts' | 'getBulkPayout' | 'listBulkPayoutItems'
+>
+
+export function bulkRoutes(payouts: BulkPayouts): BulkHandlers {
+  return {
+    createBulkPayout: async ({ caller, body, ip }) => toAnswer(await payouts.createBulk(caller, body, ip)),
+    createBulkPayoutFromFile: async ({ caller, body, ip }) =>
+      toAnswer(await payouts.createBulkFromFile(caller, body, ip)),
+    listBulkPayouts: async ({ caller, query }) => {
+      const page = await payouts.listBulks(caller.partnerId, query)
+      return { body: { ...page, data: page.data.map(toWire) } }
+    },
+    getBulkPayout: async ({ caller, params }) => ({
+      body: toWire(await payouts.getBulk(caller.partnerId, params.bulkId)),
+    }),
+    listBulkPayoutItems: async ({ caller, params, query }) => {
+      const items = await payouts.bulkItems(caller.partnerId, params.bulkId, query.status)
+      return { body: { data: items.map(toItem) } }
+    },
+  }
+}
+
+const toAnswer = ({ bulk, replayed }: { readonly bulk: Bulk; readonly replayed: boolean }) => ({
+  body: toWire(bulk),
+  headers: {
+    location: `/v1/payouts/bulk/${bulk.id}`,
+    ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
+  },
+})
+
+function toWire({
+  id,
+  mode,
+  status,
+  idempotencyKey,
+  payouts,
+  accepted,
+  refused,
+  createdAt,
+  endedAt,
+}: Bulk): ResponseOf<'getBulkPayout'> {
+  return {
+    id,
+    mode,
+    status,
+    idempotencyKey,
+    payouts,
+    accepted,
+    refused,
+    createdAt: createdAt.toISOString(),
+    ...(endedAt === null ? {} : { endedAt: endedAt.toISOString() }),
+  }
+}
+
+function toItem(item: ItemRow): ResponseOf<'listBulkPayoutItems'>['data'][number] {
+  const { payoutId, transactionReference, problemCode, problemDetail } = item
+  return {
+    position: item.position,
+    idempotencyKey: item.idempotencyKey,
+    amount: writeAmount(item.amount, item.currency),
+    currency: item.currency,
+    beneficiaryId: item.beneficiaryId,
+    ...(item.reference === null ? {} : { userReference: item.reference }),
+    ...(item.endToEndId === null ? {} : { endToEndId: item.endToEndId }),
+    status: item.status,
+    ...(payoutId === null ? {} : { payoutId }),
+    ...(transactionReference === null ? {} : { reference: transactionReference }),
+    ...(problemCode === null ? {} : { problem: { code: problemCode, detail: problemDetail ?? '' } }),
+  }
+}

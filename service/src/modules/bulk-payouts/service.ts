@@ -1,0 +1,173 @@
+/** The verbs of bulks: a bulk is taken as a whole, and workers make its payouts. */
+import { createHash } from 'node:crypto'
+import type { BodyOf, QueryOf } from '@partner-payments/wire'
+import {
+  type Caller,
+  notFound,
+  type Page,
+  readAmount,
+  readCurrency,
+  Refusal,
+  refuseFields,
+} from '../../api/index.ts'
+import { newId } from '../../kernel/index.ts'
+import { KeyTaken, once } from '../../postgres/index.ts'
+import type { PayoutsDeps } from '../payouts/deps.ts'
+import { fingerprintOf, requirePaidBy } from '../payouts/rules.ts'
+import { type PayoutsOfFile, payoutsOfFile, pointerInFile } from './from-file.ts'
+import * as store from './store.ts'
+
+export type Bulk = store.BulkRow & { readonly accepted: number; readonly refused: number }
+
+export type BulkPayouts = {
+  /**
+   * Takes a bulk, whose payouts workers make. Refuses: validation_failed and currency_not_supported with a pointer to each wrong
+   * field, idempotency_key_reused, request_in_progress, rate_limited.
+   */
+  readonly createBulk: (
+    caller: Caller,
+    body: BodyOf<'createBulkPayout'>,
+    ip: string,
+  ) => Promise<{ readonly bulk: Bulk; readonly replayed: boolean }>
+  /** The payments of a pain.001 as a bulk. Refuses as `createBulk` does, and not_found (customerId). */
+  readonly createBulkFromFile: (
+    caller: Caller,
+    body: BodyOf<'createBulkPayoutFromFile'>,
+    ip: string,
+  ) => Promise<{ readonly bulk: Bulk; readonly replayed: boolean }>
+  /** Refuses: not_found. */
+  readonly getBulk: (partnerId: string, id: string) => Promise<Bulk>
+  /** Newest first. Refuses: validation_failed (cursor). */
+  readonly listBulks: (partnerId: string, query: QueryOf<'listBulkPayouts'>) => Promise<Page<Bulk>>
+  /** In the order of the request. Refuses: not_found. */
+  readonly bulkItems: (
+    partnerId: string,
+    id: string,
+    status: store.ItemStatus | undefined,
+  ) => Promise<readonly store.ItemRow[]>
+  /** For a database of which no other worker is alive. */
+  readonly releaseBulks: (partnerId: string) => Promise<void>
+}
+
+export const itemsMax = 1000
+/** Of the bulks of a partner that have not ended. Requests at the same time may exceed it by their own payouts. */
+const openPayoutsMax = 10_000
+
+const tooManyOpen = (open: number) =>
+  new Refusal('rate_limited', `Your bulks have ${open} payouts to make, and at most ${openPayoutsMax} are taken.`, {
+    headers: { 'retry-after': '5' },
+  })
+
+export function createBulkPayouts(deps: PayoutsDeps): BulkPayouts {
+  const { db, clock, cursors } = deps
+  const withCounts = async (partnerId: string, rows: readonly store.BulkRow[]): Promise<readonly Bulk[]> => {
+    const ids = rows.map(({ id }) => id)
+    const counts = new Map((await store.countsOf(db, partnerId, ids)).map((row) => [row.bulkId, row]))
+    return rows.map((row) => {
+      const { accepted = 0n, refused = 0n } = counts.get(row.id) ?? {}
+      return { ...row, accepted: Number(accepted), refused: Number(refused) }
+    })
+  }
+  const get = async (partnerId: string, id: string): Promise<Bulk> => {
+    const row = await store.bulkById(db, partnerId, id)
+    if (row === undefined) throw notFound('bulk')
+    const [bulk = { ...row, accepted: 0, refused: 0 }] = await withCounts(partnerId, [row])
+    return bulk
+  }
+  const create = async (
+    { partnerId, serviceAccountId, name }: Caller,
+    { mode, idempotencyKey }: Pick<BodyOf<'createBulkPayout'>, 'mode' | 'idempotencyKey'>,
+    items: readonly Item[],
+    ip: string,
+  ) => {
+    const requestFingerprint = fingerprint(mode, items)
+    const now = clock.now()
+    const { row, replayed } = await once({
+      requestFingerprint,
+      find: async () => named(await store.bulkByKey(db, partnerId, idempotencyKey)),
+      make: () =>
+        db.transaction(async (tx) => {
+          const open = await store.openPayouts(tx, partnerId)
+          if (open > 0 && open + items.length > openPayoutsMax) throw tooManyOpen(open)
+          const id = newId()
+          const asked = { accountId: serviceAccountId, accountName: name, ipAddress: ip, createdAt: now }
+          const bulk = { partnerId, id, idempotencyKey, requestFingerprint, mode, payouts: items.length, ...asked }
+          if ((await store.insertBulk(tx, bulk)) === 0) throw new KeyTaken()
+          store.insertItems(
+            tx,
+            items.map((item) => ({ partnerId, bulkId: id, ...item })),
+          )
+          return { ...bulk, status: 'Processing' as const, leaseId: null, endedAt: null, reference: id }
+        }),
+    })
+    // A repetition gets the first answer, whatever was made since.
+    const bulk: Bulk = { ...row, status: 'Processing', endedAt: null, accepted: 0, refused: 0 }
+    return { bulk, replayed }
+  }
+  return {
+    createBulk: async (caller, body, ip) => create(caller, body, readItems(body.payouts), ip),
+    createBulkFromFile: async (caller, body, ip) =>
+      create(caller, body, readItems(await payoutsOfFile(deps, caller.partnerId, body), pointerInFile), ip),
+    getBulk: get,
+    listBulks: async (partnerId, query) => {
+      const list = `bulks:${partnerId}`
+      const request = cursors.read(list, query)
+      const page = cursors.page(list, request, await store.listBulks(db, partnerId, request))
+      return { ...page, data: await withCounts(partnerId, page.data) }
+    },
+    bulkItems: async (partnerId, id, status) => {
+      await get(partnerId, id)
+      return store.itemsOf(db, partnerId, id, status ?? null, itemsMax)
+    },
+    releaseBulks: (partnerId) => store.releaseBulks(db, partnerId, clock.now()),
+  }
+}
+
+const named = (row: store.BulkRow | undefined) => row && { ...row, reference: row.id }
+
+type Item = Omit<Parameters<typeof store.insertItems>[1][number], 'partnerId' | 'bulkId'>
+
+/** Every wrong field is told at once, each with its pointer. */
+function readItems(
+  payouts: BodyOf<'createBulkPayout'>['payouts'] | PayoutsOfFile,
+  pointerOf = (position: number, field: string) => `/payouts/${position}/${field}`,
+): readonly Item[] {
+  const problems: Refusal[] = []
+  const seen = new Map<string, number>()
+  const items = payouts.flatMap(({ amount, currency: code, idempotencyKey, reference = null, ...payout }, position) => {
+    try {
+      const currency = readCurrency(code, pointerOf(position, 'currency'))
+      requirePaidBy('createFiatPayout', currency, pointerOf(position, 'currency'))
+      const minor = readAmount(amount, currency, pointerOf(position, 'amount'))
+      const earlier = seen.get(idempotencyKey)
+      if (earlier !== undefined) throw repeated(pointerOf(position, 'idempotencyKey'), earlier)
+      seen.set(idempotencyKey, position)
+      const beneficiaryId = payout.beneficiaryId.toLowerCase()
+      const endToEndId = 'endToEndId' in payout ? (payout.endToEndId ?? null) : null
+      return [{ position, idempotencyKey, amount: minor, currency, beneficiaryId, reference, endToEndId }]
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      problems.push(error)
+      return []
+    }
+  })
+  const [first] = problems
+  if (first === undefined) return items
+  const errors = problems.flatMap((problem) => problem.errors).slice(0, errorsMax)
+  if (problems.every(({ code }) => code === 'validation_failed')) refuseFields(errors)
+  const told = problems.find(({ code }) => code !== 'validation_failed') ?? first
+  throw new Refusal(told.code, told.detail, { errors })
+}
+
+/** As many as the gateway tells of one body. */
+const errorsMax = 50
+
+const repeated = (pointer: string, earlier: number) =>
+  new Refusal('validation_failed', undefined, {
+    errors: [{ pointer, code: 'exists', message: `is the key of /payouts/${earlier}; each payout needs its own` }],
+  })
+
+const fingerprint = (mode: store.BulkMode, items: readonly Item[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify([mode, ...items.map((item) => [item.idempotencyKey, fingerprintOf(item)])]))
+    .digest('hex')

@@ -1,0 +1,177 @@
+/**
+ * Counts payouts against their limits. The transaction that accepts a payout adds to its counters, and none is added to beyond its
+ * limit: limits are exact whatever process accepts. A batch that may be beyond a limit locks its counters before it judges. The
+ * transaction that ends a payout without a settlement gives back.
+ */
+import type { Refusal } from '../../api/index.ts'
+import { type Minor, nilId, present } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import { type PayoutCall, sidesOf, sidesOfCall } from '../payouts/calls.ts'
+import {
+  type Counter,
+  counterMapKey,
+  exceeds,
+  type HoldingLimit,
+  type Limit,
+  type PeriodStarts,
+  periodStarts,
+  readCounted,
+} from './limit-rules.ts'
+import type { PayoutRow } from '../payouts/store.ts'
+import * as store from './store-limits.ts'
+import type { ValidPayout } from '../payouts/validate.ts'
+
+/** A payout with the limits that hold for it. */
+export type LimitedPayout = ValidPayout & { readonly limits: readonly HoldingLimit[] }
+/** What counters have, by their map keys. One without a row is absent. */
+export type Used = ReadonlyMap<string, Minor>
+/** A payout beyond a limit. `counters`: those that a payout of the same batch may have filled. */
+export type Exceeding = {
+  readonly payout: LimitedPayout
+  readonly refusal: Refusal
+  readonly counters: readonly string[]
+}
+
+/** The customer that a call is for. Null: none. */
+export type CustomerIdOf = (call: PayoutCall) => string | null
+
+const beneficiaryIdOf = ({ payee }: PayoutCall) => ('beneficiaryId' in payee ? payee.beneficiaryId.toLowerCase() : null)
+
+/** The limits that concern some calls. */
+export const readLimits = async (
+  tx: Tx,
+  calls: readonly PayoutCall[],
+  customerIdOf: CustomerIdOf,
+): Promise<readonly Limit[]> => (calls.length === 0 ? [] : store.limitsFor(tx, scopesOf(calls, customerIdOf)))
+
+function scopesOf(calls: readonly PayoutCall[], customerIdOf: CustomerIdOf) {
+  const scopeIds = calls.flatMap((call) => [beneficiaryIdOf(call), customerIdOf(call)]).filter((id) => id !== null)
+  return {
+    partnerIds: calls.map(({ caller }) => caller.partnerId),
+    currencies: [...new Set(calls.flatMap((call) => sidesOfCall(call).map(({ currency }) => currency)))],
+    scopeIds: [...new Set([nilId, ...scopeIds])],
+  }
+}
+
+export const payeeOf = ({ call, customerId, beneficiary }: ValidPayout) => ({
+  partnerId: call.caller.partnerId,
+  customerId,
+  beneficiaryId: beneficiary?.id ?? null,
+})
+
+export const countersOf = ({ limits }: LimitedPayout): readonly Counter[] =>
+  limits.flatMap(({ counter }) => counter ?? [])
+
+/** What a payout adds to each of its counters, and the most that each may have. */
+const countedOf = ({ limits }: LimitedPayout) =>
+  limits.flatMap(({ counter, limit, side }) =>
+    counter === undefined ? [] : [{ ...counter, by: side.amount, most: limit.amount }],
+  )
+
+/**
+ * Which payouts of a batch are within their limits, judged in their order. Locks their counters until the commit. A payout that
+ * exceeds a limit takes nothing from those behind it.
+ */
+export async function withinLimits<Payout extends LimitedPayout>(
+  tx: Tx,
+  payouts: readonly Payout[],
+): Promise<{ readonly within: readonly Payout[]; readonly exceeding: readonly Exceeding[] }> {
+  const used = await lockUsed(tx, payouts.flatMap(countersOf))
+  const exceeding: Exceeding[] = []
+  const within = payouts.filter((payout) => {
+    const refusal = firstExceeded(payout, used)
+    const counters = countedOf(payout)
+    if (refusal !== undefined) exceeding.push({ payout, refusal, counters: counters.map(({ mapKey }) => mapKey) })
+    else for (const { mapKey, by } of counters) used.set(mapKey, (used.get(mapKey) ?? 0n) + by)
+    return refusal === undefined
+  })
+  return { within, exceeding }
+}
+
+function firstExceeded({ limits }: LimitedPayout, used: Used): Refusal | undefined {
+  for (const limit of limits) {
+    const refusal = exceeds(limit, used)
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
+}
+
+async function lockUsed(tx: Tx, counters: readonly Counter[]): Promise<Map<string, Minor>> {
+  if (counters.length === 0) return new Map()
+  const distinct = [...new Map(counters.map((counter) => [counter.mapKey, counter])).values()]
+  store.ensureCounters(tx, distinct)
+  return new Map(mapEntries(await store.lockCounters(tx, distinct)))
+}
+
+const mapEntries = (rows: readonly store.CounterRow[]) => rows.map((row) => [counterMapKey(row), row.used] as const)
+
+/** What some calls may be counted in has so far, by the map keys of the counters. Takes no lock. */
+export async function readUsed(
+  tx: Tx,
+  calls: readonly PayoutCall[],
+  customerIdOf: CustomerIdOf,
+  now: Date,
+): Promise<Used> {
+  if (calls.length === 0) return new Map()
+  const counters = { ...scopesOf(calls, customerIdOf), starts: periodStarts(now) }
+  return new Map(mapEntries(await store.readCounters(tx, counters)))
+}
+
+/** What counters of these periods have, by their map keys. Takes no lock. */
+export async function usedOf(tx: Tx, counters: readonly Counter[], starts: PeriodStarts): Promise<Used> {
+  if (counters.length === 0) return new Map()
+  const wanted = {
+    partnerIds: counters.map(({ partnerId }) => partnerId),
+    currencies: [...new Set(counters.map(({ currency }) => currency))],
+    scopeIds: [...new Set(counters.map(({ scopeId }) => scopeId))],
+  }
+  return new Map(mapEntries(await store.readCounters(tx, { ...wanted, starts })))
+}
+
+/**
+ * Whether all payouts together are within their limits, by what was read without a lock. If a counter has more by now, the write of
+ * `count` violates a constraint, and the batch runs again under the locks.
+ */
+export function haveRoom(payouts: readonly LimitedPayout[], used: Used): boolean {
+  const asked = new Map<string, Minor>()
+  return payouts.every(({ limits }) =>
+    limits.every(({ limit, counter, side }) => {
+      if (counter === undefined) return side.amount <= limit.amount
+      const key = counter.mapKey
+      const total = (asked.get(key) ?? used.get(key) ?? 0n) + side.amount
+      asked.set(key, total)
+      return total <= limit.amount
+    }),
+  )
+}
+
+/** Adds payouts to their counters. A sum beyond its limit is a check violation. */
+export function count(tx: Tx, payouts: readonly LimitedPayout[]): void {
+  const counted = payouts.flatMap(countedOf)
+  if (counted.length > 0) store.addToCounters(tx, summed(counted))
+}
+
+/**
+ * Gives the amounts of payouts back to the periods in which they were counted. Takes the locks of counters before those of
+ * ledger accounts, as acceptance does.
+ */
+export async function giveBack(tx: Tx, payouts: readonly PayoutRow[]): Promise<void> {
+  const returned = payouts.flatMap((payout) =>
+    readCounted(payout, sidesOf(payout, soldOf(payout))).map(({ amount, ...key }) => ({ ...key, by: -amount })),
+  )
+  if (returned.length === 0) return
+  await store.lockCounters(tx, returned)
+  store.changeCounters(tx, summed(returned))
+}
+
+const soldOf = ({ soldAmount: amount, soldCurrency: currency }: PayoutRow) =>
+  amount === null || currency === null ? undefined : { amount, currency }
+
+/** One change for each counter. */
+const summed = <Change extends store.CounterChange & Pick<Counter, 'mapKey'>>(
+  changes: readonly Change[],
+): readonly Change[] =>
+  [...Map.groupBy(changes, ({ mapKey }) => mapKey).values()].map((group) => ({
+    ...present(group[0], 'a group has a member'),
+    by: group.reduce((sum, { by }) => sum + by, 0n),
+  }))

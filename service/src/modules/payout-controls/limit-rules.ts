@@ -1,0 +1,173 @@
+/** Pure: which limits hold for a payout, what their periods are, and what is left of them. */
+import { Refusal } from '../../api/index.ts'
+import { amountText, type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
+import type { Side } from '../payouts/calls.ts'
+
+export const limitScopes = ['partner', 'customer', 'beneficiary'] as const
+export type LimitScope = (typeof limitScopes)[number]
+export const limitPeriods = ['payment', 'day', 'month'] as const
+export type LimitPeriod = (typeof limitPeriods)[number]
+export const counterPeriods = limitPeriods.filter((period) => period !== 'payment')
+
+/** The most that may be paid in a period, in minor units of the currency. */
+export type Limit = {
+  readonly partnerId: string
+  readonly id: string
+  readonly scope: LimitScope
+  /** Of the customer or the beneficiary. The nil UUID: of each one that has no limit of its own, or of the partner. */
+  readonly scopeId: string
+  readonly currency: Currency
+  readonly period: LimitPeriod
+  readonly amount: Minor
+}
+
+/** Whose limits hold. Null: the payout has none, so that limits of that scope do not hold for it. */
+export type LimitedPayee = {
+  readonly partnerId: string
+  readonly customerId: string | null
+  readonly beneficiaryId: string | null
+}
+
+/** Counts what is paid in a period: by the payee or customer that is paid, whatever limit asks for it. */
+export type CounterKey = {
+  readonly partnerId: string
+  readonly currency: Currency
+  readonly scope: LimitScope
+  readonly scopeId: string
+  readonly period: Exclude<LimitPeriod, 'payment'>
+  /** YYYY-MM-DD, in UTC. */
+  readonly startsOn: string
+}
+
+export const counterMapKey = ({ partnerId, currency, scope, scopeId, period, startsOn }: CounterKey): string =>
+  partnerKey(partnerId, currency, scope, scopeId, period, startsOn)
+
+/** A limit that holds for an amount of a payout. `counter`: undefined for the limit of a single payment. */
+export type HoldingLimit = {
+  readonly limit: Limit
+  readonly name: string
+  readonly side: Side
+  readonly counter: Counter | undefined
+}
+/** `mapKey`: made once, because every step of a batch asks for it. */
+export type Counter = CounterKey & { readonly mapKey: string }
+
+/** `customer.day`. */
+export const nameOf = ({ scope, period }: Pick<Limit, 'scope' | 'period'>): string => `${scope}.${period}`
+
+/** `sold.customer.day` for what is sold, which may be counted beside what is paid. */
+const nameFor = ({ name }: Pick<Side, 'name'>, limit: Pick<Limit, 'scope' | 'period'>): string =>
+  name === 'paid' ? nameOf(limit) : `${name}.${nameOf(limit)}`
+
+const scopeIdOf = ({ customerId, beneficiaryId }: LimitedPayee, scope: LimitScope): string | null => {
+  if (scope === 'partner') return nilId
+  return scope === 'customer' ? customerId : beneficiaryId
+}
+
+/** The limits of a partner in a currency, by name and then by customer or beneficiary. */
+export type LimitTable = ReadonlyMap<string, ReadonlyMap<string, Limit>>
+
+export const limitTable = (limits: readonly Limit[]): LimitTable =>
+  new Map(
+    [...Map.groupBy(limits, nameOf)].map(([name, named]) => [
+      name,
+      new Map(named.map((limit) => [limit.scopeId, limit])),
+    ]),
+  )
+
+/** Whether a payout is counted for any of the limits. */
+export const areCounted = (limits: LimitTable): boolean =>
+  [...limits.keys()].some((name) => counterPeriods.some((period) => name.endsWith(`.${period}`)))
+
+/** The limits of a payout, by scope and then by period: its own limit comes before the limit of each one. */
+export const limitsOf = (
+  limits: LimitTable,
+  payee: LimitedPayee,
+  side: Side,
+  starts: PeriodStarts,
+): readonly HoldingLimit[] =>
+  limitScopes.flatMap((scope) =>
+    limitPeriods.flatMap((period) => {
+      const scopeId = scopeIdOf(payee, scope)
+      if (scopeId === null) return []
+      const named = limits.get(nameOf({ scope, period }))
+      const limit = named?.get(scopeId) ?? named?.get(nilId)
+      if (limit === undefined) return []
+      const counter = period === 'payment' ? undefined : counterOf(limit, { scope, scopeId, period }, starts)
+      return [{ limit, name: nameFor(side, { scope, period }), side, counter }]
+    }),
+  )
+
+/** All that a payment may be counted in, whatever limits there are. */
+const countersFor = (payee: LimitedPayee, currency: Currency, starts: PeriodStarts): readonly Counter[] =>
+  limitScopes.flatMap((scope) => {
+    const scopeId = scopeIdOf(payee, scope)
+    if (scopeId === null) return []
+    const { partnerId } = payee
+    return counterPeriods.map((period) => counterOf({ partnerId, currency }, { scope, scopeId, period }, starts))
+  })
+
+export function counterOf(
+  { partnerId, currency }: Pick<Limit, 'partnerId' | 'currency'>,
+  named: Pick<CounterKey, 'scope' | 'scopeId' | 'period'>,
+  starts: PeriodStarts,
+): Counter {
+  const key = { partnerId, currency, ...named, startsOn: starts[named.period] }
+  return { ...key, mapKey: counterMapKey(key) }
+}
+
+/** The first days of the periods that a time is in, in UTC, as YYYY-MM-DD. */
+export type PeriodStarts = Readonly<Record<CounterKey['period'], string>>
+
+export function periodStarts(time: Date): PeriodStarts {
+  const day = time.toISOString().slice(0, 10)
+  return { day, month: `${day.slice(0, 7)}-01` }
+}
+
+/** The start of the next period, in UTC. */
+export function resetsAt({ period, startsOn }: Pick<CounterKey, 'period' | 'startsOn'>): Date {
+  const next = new Date(`${startsOn}T00:00:00Z`)
+  if (period === 'day') next.setUTCDate(next.getUTCDate() + 1)
+  else next.setUTCMonth(next.getUTCMonth() + 1)
+  return next
+}
+
+/** What a payout may still take; never below zero. */
+export const leftOf = ({ amount }: Limit, used: Minor): Minor => (used < amount ? amount - used : 0n)
+
+/** Why an amount is beyond a limit: limit_exceeded. Undefined: it is within. `used`: of the counters so far. */
+export function exceeds(
+  { limit, name, side, counter }: HoldingLimit,
+  used: ReadonlyMap<string, Minor>,
+): Refusal | undefined {
+  const left = leftOf(limit, counter === undefined ? 0n : (used.get(counter.mapKey) ?? 0n))
+  if (side.amount <= left) return undefined
+  const money = (minor: Minor) => `${amountText(minor, limit.currency)} ${limit.currency}`
+  const detail =
+    counter === undefined
+      ? `The limit ${name} is ${money(limit.amount)} for one payout.`
+      : `The limit ${name} is ${money(limit.amount)}. ${money(left)} is left until ${resetsAt(counter).toISOString()}.`
+  const message = `must be at most ${amountText(left, limit.currency)} by the limit ${name}`
+  return new Refusal('limit_exceeded', detail, { errors: [{ pointer: side.pointer, code: 'out_of_range', message }] })
+}
+
+/** The counters that have a payout, as its row keeps them. */
+export function writeCounted(limits: readonly HoldingLimit[]): string | null {
+  const counted = limits.filter(({ counter }) => counter !== undefined)
+  return counted.length === 0 ? null : JSON.stringify(counted.map(({ name }) => name))
+}
+
+/** The counters that have an amount of a payout: those of the period in which it was accepted. */
+export function readCounted(
+  payout: LimitedPayee & { readonly countedIn: string | null; readonly createdAt: Date },
+  sides: readonly Side[],
+): readonly (Counter & Pick<Side, 'amount'>)[] {
+  const { countedIn, createdAt } = payout
+  if (countedIn === null) return []
+  const names = new Set(JSON.parse(countedIn) as readonly string[])
+  return sides.flatMap((side) =>
+    countersFor(payout, side.currency, periodStarts(createdAt))
+      .filter((counter) => names.has(nameFor(side, counter)))
+      .map((counter) => ({ ...counter, amount: side.amount })),
+  )
+}

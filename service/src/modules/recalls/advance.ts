@@ -1,0 +1,88 @@
+/**
+ * The only writer of a recall's progress: the engine of lifecycles with the table of recalls. A transition writes the recall, a step
+ * in the timeline of the payout's transaction, and an event. Locks: the payout, if the caller has it, then recalls, then transactions.
+ */
+import type { Minor } from '../../kernel/index.ts'
+import { type Actor, type Advanced, createEngine, type Move } from '../../lifecycle/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { PayoutsDeps } from '../payouts/deps.ts'
+import { recallUpdated } from './events.ts'
+import { recallLifecycle } from './lifecycle.ts'
+import { answerDue } from './rules.ts'
+import * as store from './store.ts'
+
+/** `reasonCode`: the bank's, of ISO 20022. */
+type Answer = { readonly reasonCode: string | null }
+export type RecallTrigger =
+  | { readonly kind: 'taken'; readonly leaseId: string }
+  | ({ readonly kind: 'declined'; readonly leaseId: string } & Answer)
+  | ({ readonly kind: 'accepted' | 'refused' } & Answer)
+  | { readonly kind: 'overdue' }
+  /** The money is on the balance, by the transaction with this reference. */
+  | { readonly kind: 'returned'; readonly amount: Minor; readonly reference: string }
+
+export type AdvanceRecalls = (
+  tx: Tx,
+  batch: readonly { readonly key: store.RecallKey; readonly trigger: RecallTrigger }[],
+) => Promise<readonly Advanced[]>
+
+export function createAdvanceRecalls(
+  deps: Pick<PayoutsDeps, 'clock' | 'eventOutbox' | 'transactions'>,
+): AdvanceRecalls {
+  return createEngine({
+    clock: deps.clock,
+    lifecycle: recallLifecycle,
+    lock: store.lockRecalls,
+    actorOf,
+    holds,
+    write: (tx, moves, now) => write(deps, tx, moves, now),
+  })
+}
+
+function actorOf(trigger: RecallTrigger): Actor {
+  if ('leaseId' in trigger) return 'worker'
+  return trigger.kind === 'overdue' ? 'time' : 'bank'
+}
+
+function holds({ leaseId, answerDueAt }: store.RecallRow, trigger: RecallTrigger, now: Date): boolean {
+  if ('leaseId' in trigger) return leaseId === trigger.leaseId
+  return trigger.kind !== 'overdue' || (answerDueAt !== null && answerDueAt <= now)
+}
+
+type RecallMove = Move<store.RecallRow, RecallTrigger, never>
+
+async function write(
+  { eventOutbox, transactions }: Pick<PayoutsDeps, 'eventOutbox' | 'transactions'>,
+  tx: Tx,
+  moves: readonly RecallMove[],
+  now: Date,
+): Promise<void> {
+  const written = moves.map((move) => ({ move, row: changed(move, now) }))
+  for (const { move, row } of written) store.updateRecall(tx, row, move.row.status)
+  for (const { move, row } of written) {
+    const { partnerId, transactionId: id, id: recallId } = row
+    const reason = 'reasonCode' in move.trigger && !move.implied ? move.trigger.reasonCode : null
+    for (const step of move.transition.steps)
+      await transactions.noteAfterEnd(tx, { partnerId, id }, step, { actor: move.actor, reason, recallId })
+  }
+  eventOutbox.appendMany(
+    tx,
+    written.map(({ row }) => recallUpdated(row, now)),
+  )
+}
+
+/** The recall behind a transition. An implied one is that of the request, whatever the trigger reports. */
+function changed({ row, trigger, transition, implied }: RecallMove, now: Date): store.RecallRow {
+  const moved = { ...row, status: transition.to, dueAt: null, leaseId: null, updatedAt: now }
+  const kind = implied ? 'taken' : trigger.kind
+  if (kind === 'taken') {
+    const { on, at } = answerDue(now)
+    return { ...moved, sentAt: now, answerDueOn: on, answerDueAt: at }
+  }
+  if (kind === 'overdue') return { ...moved, expiredAt: now }
+  if (trigger.kind === 'returned') {
+    const money = { settledAmount: trigger.amount, returnReference: trigger.reference, returnedAt: now }
+    return { ...moved, ...money, answeredAt: row.status === 'Accepted' ? row.answeredAt : now, answerCode: null }
+  }
+  return { ...moved, answeredAt: now, answerCode: 'reasonCode' in trigger ? trigger.reasonCode : null }
+}

@@ -1,0 +1,31 @@
+/** The data of the event of a recall. */
+import type { EventData } from '@partner-payments/wire'
+import type { NewEvent } from '../../events/index.ts'
+import { writeAmount } from '../../kernel/index.ts'
+import type { RecallRow } from './store.ts'
+
+type Data = Omit<EventData<'payout.recall.updated'>, 'eventType' | 'timestamp'>
+
+const dataOf = (recall: RecallRow): Data => ({
+  amount: writeAmount(recall.amount, recall.currency),
+  currency: recall.currency,
+  customFields: null,
+  idempotencyKey: null,
+  reference: recall.payoutReference,
+  websiteReference: null,
+  payoutId: recall.payoutId,
+  recallId: recall.id,
+  reason: recall.reason,
+  status: recall.status,
+  answerCode: recall.answerCode,
+  answerDueOn: recall.answerDueOn,
+  settledAmount: recall.settledAmount === null ? null : writeAmount(recall.settledAmount, recall.currency),
+  returnReference: recall.returnReference,
+})
+
+export const recallUpdated = (recall: RecallRow, now: Date): NewEvent<'payout.recall.updated'> => ({
+  partnerId: recall.partnerId,
+  type: 'payout.recall.updated',
+  occurredAt: now,
+  data: dataOf(recall),
+})

@@ -1,0 +1,85 @@
+/** The transitions of a recall: the only ones that exist. docs/lifecycles.md shows them. */
+import { recalls } from '@partner-payments/wire'
+import { createLifecycle } from '../../lifecycle/index.ts'
+
+export const recallLifecycle = createLifecycle({
+  subject: 'recall',
+  statuses: recalls.recallStatuses,
+  transitions: {
+    request: {
+      from: [],
+      to: 'Requested',
+      cause: 'The partner requests the recall of a completed payout in time.',
+      by: ['partner'],
+      on: ['requested'],
+      steps: ['RecallRequested'],
+    },
+    /** Implied by an answer that the bank gave before the worker recorded that it has the request. */
+    send: {
+      from: ['Requested'],
+      to: 'Sent',
+      cause: 'The bank has the request. The time for its answer begins.',
+      by: ['worker', 'bank'],
+      on: ['taken'],
+      impliedBy: ['accepted', 'refused'],
+      steps: ['RecallSent'],
+    },
+    decline: {
+      from: ['Requested'],
+      to: 'Refused',
+      cause: 'The connector does not take the request.',
+      by: ['worker'],
+      on: ['declined'],
+      steps: ['RecallRefused'],
+    },
+    expire: {
+      from: ['Sent'],
+      to: 'Expired',
+      cause: 'No answer came in time.',
+      by: ['time'],
+      on: ['overdue'],
+      steps: ['RecallExpired'],
+    },
+    accept: {
+      from: ['Sent', 'Expired', 'Refused'],
+      to: 'Accepted',
+      cause: 'The bank reports that the recipient agrees, also if the answer comes late or after a refusal.',
+      by: ['bank'],
+      on: ['accepted'],
+      steps: ['RecallAccepted'],
+    },
+    refuse: {
+      from: ['Sent', 'Expired'],
+      to: 'Refused',
+      cause: 'The bank reports that the recipient keeps the money, also if the answer comes late.',
+      by: ['bank'],
+      on: ['refused'],
+      steps: ['RecallRefused'],
+    },
+    /** Money is the answer, whatever was said before. */
+    return: {
+      from: ['Requested', 'Sent', 'Expired', 'Refused'],
+      to: 'Accepted',
+      cause: 'The money comes back without a positive answer before it.',
+      by: ['bank'],
+      on: ['returned'],
+      steps: ['RecallAccepted'],
+    },
+    settle: {
+      from: ['Accepted'],
+      to: 'Accepted',
+      cause: 'The money comes back that the recipient has agreed to return.',
+      by: ['bank'],
+      on: ['returned'],
+      steps: [],
+    },
+  },
+  reports: {
+    repeat: {
+      accepted: ['Accepted'],
+      // The money, or the agreement, came before.
+      refused: ['Refused', 'Accepted'],
+    },
+    early: {},
+  },
+})

@@ -1,0 +1,229 @@
+/** All SQL of recalls. */
+import type { recalls } from '@partner-payments/wire'
+import type { Currency, Minor } from '../../kernel/index.ts'
+import {
+  acrossPartners,
+  type Columns,
+  dueWork,
+  insertBy,
+  namesOf,
+  ofPartners,
+  sql,
+  type Tx,
+  unprepared,
+} from '../../postgres/index.ts'
+
+export type RecallReason = (typeof recalls.recallReasons)[number]
+export type RecallStatus = (typeof recalls.recallStatuses)[number]
+
+export type RecallRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly payoutId: string
+  readonly transactionId: string
+  readonly payoutReference: string
+  readonly connector: string
+  readonly instructionId: string
+  /** Of the payout. */
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly reason: RecallReason
+  readonly details: string | null
+  readonly status: RecallStatus
+  readonly requestedBy: string
+  readonly requestedName: string
+  readonly requestedAt: Date
+  /** `YYYY-MM-DD`. */
+  readonly requestDueOn: string
+  readonly sentAt: Date | null
+  readonly answerDueOn: string | null
+  /** The end of the last day for the answer. */
+  readonly answerDueAt: Date | null
+  readonly answeredAt: Date | null
+  readonly answerCode: string | null
+  readonly expiredAt: Date | null
+  /** What is booked on the balance. */
+  readonly settledAmount: Minor | null
+  readonly returnReference: string | null
+  readonly returnedAt: Date | null
+  /** When a worker gives it to the bank. */
+  readonly dueAt: Date | null
+  readonly leaseId: string | null
+  readonly attempts: number
+  readonly updatedAt: Date
+}
+
+const types: Columns<RecallRow> = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  payoutId: 'uuid',
+  transactionId: 'uuid',
+  payoutReference: 'text',
+  connector: 'text',
+  instructionId: 'uuid',
+  amount: 'bigint',
+  currency: 'text',
+  reason: 'text',
+  details: 'text',
+  status: 'text',
+  requestedBy: 'uuid',
+  requestedName: 'text',
+  requestedAt: 'timestamptz',
+  requestDueOn: 'date',
+  sentAt: 'timestamptz',
+  answerDueOn: 'date',
+  answerDueAt: 'timestamptz',
+  answeredAt: 'timestamptz',
+  answerCode: 'text',
+  expiredAt: 'timestamptz',
+  settledAmount: 'bigint',
+  returnReference: 'text',
+  returnedAt: 'timestamptz',
+  dueAt: 'timestamptz',
+  leaseId: 'uuid',
+  attempts: 'integer',
+  updatedAt: 'timestamptz',
+}
+const columns = namesOf(types)
+const newRecalls = insertBy(types, [])
+
+export type RecallKey = Pick<RecallRow, 'partnerId' | 'id'>
+
+export function insertRecall(tx: Tx, row: RecallRow): Promise<number> {
+  return tx.run(sql`/* payouts.insertRecall */ insert into payouts.recalls (${columns}) ${newRecalls(tx, [row])}`)
+}
+
+/** Newest first. At most one for each reason. */
+export function recallsOfPayout(tx: Tx, partnerId: string, payoutId: string): Promise<readonly RecallRow[]> {
+  return tx.rows<RecallRow>(sql`/* payouts.recallsOfPayout */
+    select ${columns} from payouts.recalls where partner_id = ${partnerId} and payout_id = ${payoutId} order by id desc`)
+}
+
+/** The caller holds the locks of the payouts. Locks in the order of the ids, as every lock of recalls. */
+export function lockRecallsOf(
+  tx: Tx,
+  payouts: readonly { readonly partnerId: string; readonly id: string }[],
+): Promise<readonly RecallRow[]> {
+  return tx.rows<RecallRow>(
+    unprepared(sql`/* payouts.lockRecallsOf */
+    select ${columns} from payouts.recalls
+    where ${ofPartners(payouts.map(({ partnerId }) => partnerId))} and payout_id = any(${payouts.map(({ id }) => id)}::uuid[])
+    order by id for update`),
+  )
+}
+
+export function lockRecalls(tx: Tx, keys: readonly RecallKey[]): Promise<readonly RecallRow[]> {
+  return tx.rows<RecallRow>(
+    unprepared(sql`/* payouts.lockRecalls */
+    select ${columns} from payouts.recalls
+    where ${ofPartners(keys.map(({ partnerId }) => partnerId))} and id = any(${keys.map(({ id }) => id)}::uuid[])
+    order by id for update`),
+  )
+}
+
+/** By its id. Otherwise the one that the bank has not answered, of the payout that an instruction names. */
+export function recallOfAnswer(
+  tx: Tx,
+  { partnerId, id, instructionId }: RecallKey & { readonly instructionId: string },
+): Promise<RecallKey | undefined> {
+  return tx.row<RecallKey>(sql`/* payouts.recallOfAnswer */
+    select partner_id, id from payouts.recalls where partner_id = ${partnerId} and id = ${id}
+    union all
+    select partner_id, id from payouts.recalls where partner_id = ${partnerId} and status in ('Requested', 'Sent')
+      and payout_id in (select id from payouts.payouts where partner_id = ${partnerId}
+        and end_to_end_id = ${instructionId.replaceAll('-', '')})
+    limit 1`)
+}
+
+/** One row, under its lock. Another number fails the transaction. */
+export function updateRecall(tx: Tx, row: RecallRow, fromStatus: RecallStatus): void {
+  tx.later(
+    sql`/* payouts.updateRecall */
+    update payouts.recalls set status = ${row.status}, sent_at = ${row.sentAt}, answer_due_on = ${row.answerDueOn}::date,
+      answer_due_at = ${row.answerDueAt}, answered_at = ${row.answeredAt}, answer_code = ${row.answerCode},
+      expired_at = ${row.expiredAt}, settled_amount = ${row.settledAmount}, return_reference = ${row.returnReference},
+      returned_at = ${row.returnedAt}, due_at = ${row.dueAt}, lease_id = ${row.leaseId}, updated_at = ${row.updatedAt}
+    where partner_id = ${row.partnerId} and id = ${row.id} and status = ${fromStatus}`,
+    1,
+  )
+}
+
+/** Those that a connector's bank does not have yet, of all partners, oldest first. Takes no lock. */
+export function dueRecalls(tx: Tx, connector: string, now: Date, rowsMax: number): Promise<readonly RecallKey[]> {
+  return tx.rows<RecallKey>(
+    dueWork('finds recalls that wait for their bank, without a lock', (whose) =>
+      unprepared(sql`/* payouts.dueRecalls */
+        select partner_id, id from payouts.recalls
+        where connector = ${connector} and due_at <= ${now} and ${whose()} order by due_at limit ${rowsMax}`),
+    ),
+  )
+}
+
+/** Takes a due recall for an attempt. Undefined: another worker has it, or it is not due any more. */
+export function claimRecall(
+  tx: Tx,
+  { partnerId, id }: RecallKey,
+  lease: { readonly now: Date; readonly leaseId: string; readonly until: Date },
+): Promise<RecallRow | undefined> {
+  return tx.row<RecallRow>(sql`/* payouts.claimRecall */
+    update payouts.recalls set attempts = attempts + 1, lease_id = ${lease.leaseId}, due_at = ${lease.until},
+      updated_at = ${lease.now}
+    where partner_id = ${partnerId} and id = ${id} and due_at <= ${lease.now} returning ${columns}`)
+}
+
+/** Ends a lease, unless it is lost. */
+export function postponeRecall(
+  tx: Tx,
+  { partnerId, id, leaseId }: RecallKey & { readonly leaseId: string },
+  dueAt: Date,
+): Promise<number> {
+  return tx.run(sql`/* payouts.postponeRecall */
+    update payouts.recalls set due_at = ${dueAt}, lease_id = null
+    where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId} and status = 'Requested'`)
+}
+
+export type OverdueRecall = RecallKey & { readonly answerDueAt: Date }
+
+/** Those whose answer is overdue, behind one of them, of all partners, oldest first. Takes no lock. */
+export function overdueRecalls(
+  tx: Tx,
+  now: Date,
+  behind: OverdueRecall,
+  rowsMax: number,
+): Promise<readonly OverdueRecall[]> {
+  return tx.rows<OverdueRecall>(
+    dueWork('finds recalls whose answer is overdue, without a lock', (whose) =>
+      unprepared(sql`/* payouts.overdueRecalls */
+        select partner_id, id, answer_due_at from payouts.recalls
+        where status = 'Sent' and answer_due_at <= ${now}
+          and (answer_due_at, partner_id, id) > (${behind.answerDueAt}, ${behind.partnerId}::uuid, ${behind.id}::uuid)
+          and ${whose()}
+        order by answer_due_at, partner_id, id limit ${rowsMax}`),
+    ),
+  )
+}
+
+/** Since when the oldest one waits for its bank, however often it was tried. */
+export async function oldestUnsentRecall(tx: Tx, connector: string): Promise<Date | null> {
+  const row = await tx.row<{ readonly since: Date | null }>(
+    acrossPartners(
+      'reads the age of the oldest recall that waits for its bank, for a metric',
+      unprepared(sql`/* payouts.oldestUnsentRecall */
+        select min(requested_at) as since from payouts.recalls where connector = ${connector} and due_at is not null`),
+    ),
+  )
+  return row?.since ?? null
+}
+
+/** Since when the answer to the oldest one is overdue that has not expired. */
+export async function oldestOverdueRecall(tx: Tx, now: Date): Promise<Date | null> {
+  const row = await tx.row<{ readonly dueAt: Date }>(
+    acrossPartners(
+      'reads the age of the oldest recall whose answer is overdue, for a metric',
+      unprepared(sql`/* payouts.oldestOverdueRecall */
+        select answer_due_at as due_at from payouts.recalls where status = 'Sent' and answer_due_at <= ${now}
+        order by answer_due_at limit 1`),
+    ),
+  )
+  return row?.dueAt ?? null
+}

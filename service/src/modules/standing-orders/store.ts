@@ -1,0 +1,295 @@
+/** All SQL of standing orders and their executions. */
+import type { standingOrders } from '@partner-payments/wire'
+import type { PageRequest } from '../../api/index.ts'
+import type { Currency, Minor } from '../../kernel/index.ts'
+import {
+  acrossPartners,
+  type Columns,
+  columnOf,
+  dueWork,
+  insertBy,
+  namesOf,
+  noSql,
+  ofOnePartner,
+  ofPartners,
+  sql,
+  type Tx,
+  unprepared,
+} from '../../postgres/index.ts'
+import type { BusinessDays, Frequency } from './schedule.ts'
+
+export type OrderStatus = (typeof standingOrders.orderStatuses)[number]
+export type EndReason = (typeof standingOrders.orderEndReasons)[number]
+export type ExecutionStatus = (typeof standingOrders.executionStatuses)[number]
+
+export type OrderRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly beneficiaryId: string
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly reference: string | null
+  readonly frequency: Frequency
+  readonly startsOn: string
+  readonly secondOfDay: number
+  readonly dayOfMonth: number | null
+  readonly endsOn: string | null
+  readonly dates: number | null
+  readonly businessDays: BusinessDays
+  readonly status: OrderStatus
+  readonly endReason: EndReason | null
+  readonly nextIndex: number
+  readonly nextNumber: number
+  readonly dueAt: Date | null
+  readonly retryUntil: Date | null
+  readonly attempts: number
+  readonly payoutsMade: number
+  readonly accountId: string
+  readonly accountName: string
+  readonly ipAddress: string
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly endedAt: Date | null
+}
+
+export type ExecutionRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly orderId: string
+  readonly occursOn: string
+  readonly executesAt: Date
+  readonly status: ExecutionStatus
+  readonly attempts: number
+  readonly payoutId: string | null
+  readonly transactionReference: string | null
+  readonly problemCode: string | null
+  readonly problemDetail: string | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+const orderColumns: Columns<OrderRow> = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  beneficiaryId: 'uuid',
+  amount: 'bigint',
+  currency: 'text',
+  reference: 'text',
+  frequency: 'text',
+  startsOn: 'date',
+  secondOfDay: 'integer',
+  dayOfMonth: 'integer',
+  endsOn: 'date',
+  dates: 'integer',
+  businessDays: 'text',
+  status: 'text',
+  endReason: 'text',
+  nextIndex: 'integer',
+  nextNumber: 'integer',
+  dueAt: 'timestamptz',
+  retryUntil: 'timestamptz',
+  attempts: 'integer',
+  payoutsMade: 'integer',
+  accountId: 'uuid',
+  accountName: 'text',
+  ipAddress: 'text',
+  createdAt: 'timestamptz',
+  updatedAt: 'timestamptz',
+  endedAt: 'timestamptz',
+}
+const executionColumns: Columns<ExecutionRow> = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  orderId: 'uuid',
+  occursOn: 'date',
+  executesAt: 'timestamptz',
+  status: 'text',
+  attempts: 'integer',
+  payoutId: 'uuid',
+  transactionReference: 'text',
+  problemCode: 'text',
+  problemDetail: 'text',
+  createdAt: 'timestamptz',
+  updatedAt: 'timestamptz',
+}
+const columns = namesOf(orderColumns)
+const newOrders = insertBy(orderColumns, [])
+const newExecutions = insertBy(executionColumns, [])
+
+export function insertOrder(tx: Tx, row: OrderRow): Promise<number> {
+  return tx.run(sql`/* payouts.insertOrder */
+    insert into payouts.standing_orders (${columns}) ${newOrders(tx, [row])}`)
+}
+
+/** Until the end of the transaction no other request makes an order of the partner active. */
+export async function lockTurn(tx: Tx, partnerId: string): Promise<void> {
+  await tx.run(sql`/* payouts.lockTurn */
+    insert into payouts.standing_order_turns (partner_id) values (${partnerId}) on conflict (partner_id) do nothing`)
+  await tx.run(sql`/* payouts.lockTurn */
+    select 1 from payouts.standing_order_turns where partner_id = ${partnerId} for update`)
+}
+
+/** Counts up to a maximum. */
+export async function countActive(tx: Tx, partnerId: string, max: number): Promise<number> {
+  const row = await tx.row<{ readonly count: number }>(sql`/* payouts.countActive */
+    select count(*)::integer as count from (
+      select 1 from payouts.standing_orders where partner_id = ${partnerId} and status = 'Active' limit ${max}) as active`)
+  return row?.count ?? 0
+}
+
+export function orderById(tx: Tx, partnerId: string, id: string): Promise<OrderRow | undefined> {
+  return tx.row<OrderRow>(sql`/* payouts.orderById */
+    select ${columns} from payouts.standing_orders where partner_id = ${partnerId} and id = ${id}`)
+}
+
+export function lockOrder(tx: Tx, partnerId: string, id: string): Promise<OrderRow | undefined> {
+  return tx.row<OrderRow>(sql`/* payouts.lockOrder */
+    select ${columns} from payouts.standing_orders where partner_id = ${partnerId} and id = ${id} for update`)
+}
+
+/** Those of some payees, whatever their status. */
+export function lockOrdersOf(
+  tx: Tx,
+  partnerId: string,
+  beneficiaryIds: readonly string[],
+): Promise<readonly OrderRow[]> {
+  return tx.rows<OrderRow>(sql`/* payouts.lockOrdersOf */
+    select ${columns} from payouts.standing_orders
+    where partner_id = ${partnerId} and beneficiary_id = any(${beneficiaryIds}::uuid[]) order by id for update`)
+}
+
+export function listOrders(
+  tx: Tx,
+  partnerId: string,
+  status: OrderStatus | null,
+  { limit, afterId }: PageRequest,
+): Promise<readonly OrderRow[]> {
+  return tx.rows<OrderRow>(sql`/* payouts.listOrders */
+    select ${columns} from payouts.standing_orders where partner_id = ${partnerId}
+      ${status === null ? noSql : sql`and status = ${status}`} ${afterId === null ? noSql : sql`and id < ${afterId}`}
+    order by id desc limit ${limit + 1}`)
+}
+
+export function listExecutions(
+  tx: Tx,
+  partnerId: string,
+  orderId: string,
+  { limit, afterId }: PageRequest,
+): Promise<readonly ExecutionRow[]> {
+  return tx.rows<ExecutionRow>(sql`/* payouts.listExecutions */
+    select ${namesOf(executionColumns)} from payouts.standing_executions
+    where partner_id = ${partnerId} and order_id = ${orderId} ${afterId === null ? noSql : sql`and id < ${afterId}`}
+    order by id desc limit ${limit + 1}`)
+}
+
+/** The orders of a partner that are due at one time. */
+export type DueGroup = { readonly partnerId: string; readonly dueAt: Date }
+
+/** A row for each order that is due, behind a group, in the order of the groups. */
+export function dueGroups(
+  tx: Tx,
+  now: Date,
+  { dueAt, partnerId }: DueGroup,
+  rowsMax: number,
+): Promise<readonly DueGroup[]> {
+  return tx.rows<DueGroup>(
+    dueWork('finds partners with standing orders due, without a lock', (whose) =>
+      unprepared(sql`/* payouts.dueGroups */
+        select due_at, partner_id from payouts.standing_orders
+        where due_at <= ${now} and (due_at, partner_id) > (${dueAt}::timestamptz, ${partnerId}::uuid) and ${whose()}
+        order by due_at, partner_id limit ${rowsMax}`),
+    ),
+  )
+}
+
+/** Some orders of each group. Takes no lock. On a sharded database it is called with groups of one partner. */
+export function dueOrders(tx: Tx, groups: readonly DueGroup[], ordersMax: number): Promise<readonly OrderRow[]> {
+  const due = groups
+    .map(
+      ({ partnerId, dueAt }) => sql`(
+        select ${columns} from payouts.standing_orders where partner_id = ${partnerId} and due_at = ${dueAt} limit ${ordersMax})`,
+    )
+    .reduce((all, one) => sql`${all} union all ${one}`)
+  return tx.rows<OrderRow>(unprepared(sql`/* payouts.dueOrders */ ${due}`))
+}
+
+/** Locks those that no other transaction holds, as they are now. */
+export function lockOrders(tx: Tx, orders: readonly OrderRow[]): Promise<readonly OrderRow[]> {
+  const column = columnOf(orders)
+  return tx.rows<OrderRow>(
+    unprepared(sql`/* payouts.lockOrders */
+    select ${columns} from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[]) as given (owner_id, order_id)
+    join payouts.standing_orders as standing on standing.partner_id = given.owner_id and standing.id = given.order_id
+    where ${ofOnePartner(column('partnerId'), sql`standing.partner_id`)}
+    for update of standing skip locked`),
+  )
+}
+
+/** Writes what changes of orders, under their locks. */
+export function updateOrders(tx: Tx, orders: readonly OrderRow[]): void {
+  const column = columnOf(orders)
+  tx.later(
+    unprepared(sql`/* payouts.updateOrders */
+    update payouts.standing_orders as standing set status = given.status, end_reason = given.end_reason,
+      next_index = given.next_index, next_number = given.next_number, due_at = given.due_at,
+      retry_until = given.retry_until, attempts = given.attempts, payouts_made = given.payouts_made,
+      updated_at = given.updated_at, ended_at = given.ended_at
+    from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('status')}::text[],
+        ${column('endReason')}::text[], ${column('nextIndex')}::integer[], ${column('nextNumber')}::integer[],
+        ${column('dueAt')}::timestamptz[], ${column('retryUntil')}::timestamptz[], ${column('attempts')}::integer[],
+        ${column('payoutsMade')}::integer[], ${column('updatedAt')}::timestamptz[], ${column('endedAt')}::timestamptz[])
+      as given (partner_id, id, status, end_reason, next_index, next_number, due_at, retry_until, attempts,
+        payouts_made, updated_at, ended_at)
+    where standing.partner_id = given.partner_id and standing.id = given.id
+      and ${ofOnePartner(column('partnerId'), sql`standing.partner_id`)}`),
+    orders.length,
+  )
+}
+
+/** One for each date: only an execution that is being tried again changes. Another number fails the transaction. */
+export function writeExecutions(tx: Tx, executions: readonly ExecutionRow[]): void {
+  tx.later(
+    sql`/* payouts.writeExecutions */
+    insert into payouts.standing_executions as execution (${namesOf(executionColumns)}) ${newExecutions(tx, executions)}
+    on conflict (partner_id, order_id, occurs_on) do update set status = excluded.status, attempts = excluded.attempts,
+      payout_id = excluded.payout_id, transaction_reference = excluded.transaction_reference,
+      problem_code = excluded.problem_code, problem_detail = excluded.problem_detail, updated_at = excluded.updated_at
+    where execution.status = 'Retrying'`,
+    executions.length,
+  )
+}
+
+/** The execution that is being tried again is not tried any more; what it was refused for stays. */
+export function skipRetrying(tx: Tx, partnerId: string, orderId: string, now: Date): Promise<number> {
+  return tx.run(sql`/* payouts.skipRetrying */
+    update payouts.standing_executions set status = 'Skipped', updated_at = ${now}
+    where partner_id = ${partnerId} and order_id = ${orderId} and status = 'Retrying'`)
+}
+
+/** The executions of some orders, at least one, that are being tried again: at most one of each order. */
+export function retryingOf(tx: Tx, orders: readonly OrderRow[]): Promise<readonly ExecutionRow[]> {
+  return tx.rows<ExecutionRow>(
+    unprepared(sql`/* payouts.retryingOf */
+    select ${namesOf(executionColumns)} from payouts.standing_executions
+    where ${ofPartners(orders.map(({ partnerId }) => partnerId))} and order_id = any(${orders.map(({ id }) => id)}::uuid[])
+      and status = 'Retrying'`),
+  )
+}
+
+/** An order that cannot be worked on is due again later, unless it has changed since it was read. */
+export function putBackOrder(tx: Tx, { partnerId, id, dueAt }: OrderRow, laterAt: Date): Promise<number> {
+  return tx.run(sql`/* payouts.putBackOrder */
+    update payouts.standing_orders set due_at = ${laterAt}
+    where partner_id = ${partnerId} and id = ${id} and due_at = ${dueAt}`)
+}
+
+export async function oldestDueOrder(tx: Tx, now: Date): Promise<Date | null> {
+  const row = await tx.row<{ readonly dueAt: Date }>(
+    acrossPartners(
+      'reads the age of the oldest standing order due, for a metric',
+      unprepared(sql`/* payouts.oldestDueOrder */
+        select due_at from payouts.standing_orders where due_at <= ${now} order by due_at limit 1`),
+    ),
+  )
+  return row?.dueAt ?? null
+}
