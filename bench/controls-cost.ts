@@ -21,7 +21,7 @@ type Kind = (typeof kinds)[number]
 const addRules = (service: Service, { partnerId }: TestPartner, kind: Kind) =>
   service.db.transaction(async (tx) => {
     const of = { partnerId, currency: 'EUR' } as const
-    const { limits, fees, approvalRules } = service.payouts
+    const { limits, fees, approvalRules } = service.payoutControls
     const has = (wanted: Kind) => kind === wanted || kind === 'all'
     if (has('limits'))
       for (const scope of ['partner', 'customer', 'beneficiary'] as const)

@@ -29,7 +29,7 @@ const euros = 'EUR' as const
 /** A limit of every scope and period, a fee, and an approval for amounts that the load does not send. */
 const addRules = (service: ReturnType<typeof compose>, db: Database, { partnerId }: Account) =>
   db.transaction(async (tx) => {
-    const { limits, fees, approvalRules } = service.payouts
+    const { limits, fees, approvalRules } = service.payoutControls
     const of = { partnerId, currency: euros }
     for (const scope of ['partner', 'customer', 'beneficiary'] as const)
       for (const period of ['payment', 'day', 'month'] as const)

@@ -20,9 +20,13 @@ const faults = args.includes('--faults')
 const sharded = args.includes('--sharded')
 const options = args.filter((arg) => arg.startsWith('-') && arg !== '--faults' && arg !== '--sharded')
 
-const SHARDED_PATTERNS = ['delivery', 'modules/payouts', 'settlement'].map(
-  (folder) => `service/src/${folder}/**/*.test.ts`,
-)
+const SHARDED_PATTERNS = [
+  'delivery',
+  'modules/*payout*',
+  'modules/standing-orders',
+  'modules/recalls',
+  'settlement',
+].map((folder) => `service/src/${folder}/**/*.test.ts`)
 const patterns = faults ? ['test/fault/*.test.ts'] : sharded ? SHARDED_PATTERNS : PATTERNS
 const files = globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules/**'] })
   .map((file) => file.replaceAll('\\', '/'))

@@ -18,7 +18,7 @@ export async function startClaims(url: string, due: number): Promise<Claims> {
   await withClient(url, (client) => fillDue(client, due))
   const log = createLog('silent')
   const db = createDatabase({ url, connectionsMax: 4, log })
-  const { payouts } = composeModules({ config, db, clock: systemClock, log })
+  const { payoutLife } = composeModules({ config, db, clock: systemClock, log })
   const giveBack = () =>
     withClient(url, (client) =>
       client.query(`update payouts.payouts set due_at = '2025-01-01', lease_id = null where lease_id is not null`),
@@ -28,8 +28,8 @@ export async function startClaims(url: string, due: number): Promise<Claims> {
       const took: number[] = []
       for (let run = 0; run < 20; run += 1) {
         const begun = performance.now()
-        const partnerIds = await payouts.partnersWithDue(connector, 50)
-        const claims = await payouts.claim(connector, partnerIds, Math.floor(setMax / partnerIds.length))
+        const partnerIds = await payoutLife.partnersWithDue(connector, 50)
+        const claims = await payoutLife.claim(connector, partnerIds, Math.floor(setMax / partnerIds.length))
         took.push(performance.now() - begun)
         if (claims.length === 0) throw new Error('nothing was due')
         await giveBack()

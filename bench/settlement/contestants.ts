@@ -57,11 +57,11 @@ export async function startScene(url: string, scene: Scene): Promise<Contestant>
   const chooseConnector: ChooseConnector = ({ currency }) => (currency === 'USD' ? other?.id : bank.id)
   let wake: () => void = () => undefined
   const modules = composeModules({ config, db, clock, log, bank, chooseConnector, wakeDelivery: () => wake() })
-  const { access, cases, payouts, deposits, returns, webhooks } = modules
+  const { access, cases, payoutAges, payoutLife: payouts, recalls, deposits, returns, webhooks } = modules
   const connectors = [scene.wrap?.(bank) ?? bank, ...(other ? [other] : [])]
   const isPartner = async (partnerId: string) => (await access.partnerName(db, partnerId)) !== ''
   const partnerIds = () => access.partnerIds(db)
-  const settlement = { log, connectors, payouts, deposits, cases, returns, isPartner, partnerIds }
+  const settlement = { log, connectors, payouts, payoutAges, recalls, deposits, cases, returns, isPartner, partnerIds }
 
   const payers: Pay[] = []
   const accounts = connectors.map(({ id }, at): Account => ({ connector: id, currency: at === 0 ? euros : dollars }))

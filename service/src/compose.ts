@@ -39,9 +39,14 @@ import { checkoutRoutes, sealedLinkTokens } from './modules/checkout/index.ts'
 import { type Customers, customersRoutes, sealedChanges, sealedKyc, sealedNameKeys } from './modules/customers/index.ts'
 import { type Deposits } from './modules/deposits/index.ts'
 import { fxRoutes } from './modules/fx/index.ts'
-import { type Payouts, payoutsRoutes } from './modules/payouts/index.ts'
+import { auditLogRoutes } from './modules/audit-log/index.ts'
+import { type BulkPayouts, bulkPayoutsRoutes } from './modules/bulk-payouts/index.ts'
+import { type PayoutControls, payoutControlsRoutes } from './modules/payout-controls/index.ts'
+import { type PayoutLife, type Payouts, payoutsRoutes } from './modules/payouts/index.ts'
+import { type Recalls, recallsRoutes } from './modules/recalls/index.ts'
 import { mailParts, mailTemplates } from './mails.ts'
 import { reportsRoutes, startReports } from './modules/reports/index.ts'
+import { type StandingOrders, standingOrdersRoutes } from './modules/standing-orders/index.ts'
 import { simulationsRoutes } from './modules/simulations/index.ts'
 import { transactionsRoutes } from './modules/transactions/index.ts'
 import { usersRoutes } from './modules/users/index.ts'
@@ -71,6 +76,11 @@ export type Service = {
   readonly isoBanks: IsoBanks
   readonly ledger: Ledger
   readonly payouts: Payouts
+  readonly payoutControls: PayoutControls
+  readonly payoutLife: PayoutLife
+  readonly bulkPayouts: BulkPayouts
+  readonly recalls: Recalls
+  readonly standingOrders: StandingOrders
   readonly rates: Rates
   readonly reconciliation: Reconciliation
   /** The worker of screening, for the operator's command that waits for it. */
@@ -127,11 +137,16 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...checkoutRoutes(modules.checkout, modules.idempotency),
   ...customersRoutes(modules.customers, modules.personalData, modules.idempotency),
   ...fxRoutes(modules.fx),
-  ...payoutsRoutes(modules.payouts, modules.idempotency),
+  ...payoutsRoutes(modules.payouts),
+  ...payoutControlsRoutes(modules.payoutControls),
+  ...bulkPayoutsRoutes(modules.bulkPayouts),
+  ...standingOrdersRoutes(modules.standingOrders, modules.idempotency),
+  ...recallsRoutes(modules.recalls, modules.idempotency),
   ...reportsRoutes(modules.reports, modules.idempotency),
   ...simulationsRoutes(modules.simulations, modules.idempotency),
   ...transactionsRoutes(modules.transactions),
-  ...usersRoutes(modules.users, modules.audit, modules.idempotency),
+  ...usersRoutes(modules.users, modules.idempotency),
+  ...auditLogRoutes(modules.audit),
   ...walletsRoutes(modules.wallets, modules.idempotency),
   ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),
 })
@@ -158,12 +173,14 @@ export function compose(given: ServiceDeps): Service {
   const deps = { ...given, db }
   let delivery: Loop | undefined
   const modules = composeModules({ ...deps, wakeDelivery: () => delivery?.wake() })
-  const { access, connectors, deposits, isoBanks, payouts, webhooks } = modules
+  const { access, connectors, deposits, isoBanks, payoutAges, payoutLife, recalls, webhooks } = modules
   const settlementWorkers = () =>
     startSettlement({
       log,
       connectors,
-      payouts,
+      payouts: payoutLife,
+      payoutAges,
+      recalls,
       deposits,
       cases: modules.cases,
       returns: modules.returns,
@@ -180,8 +197,8 @@ export function compose(given: ServiceDeps): Service {
     releaseLeases: async () => {
       await isoBanks.releaseLeases()
       for (const partnerId of await access.partnerIds(db)) {
-        await payouts.releaseLeases(partnerId)
-        await payouts.releaseBulks(partnerId)
+        await payoutLife.releaseLeases(partnerId)
+        await modules.bulkPayouts.releaseLeases(partnerId)
         await webhooks.releaseLeases(partnerId)
         await modules.reports.releaseLeases(partnerId)
         await modules.screening.releaseLeases(partnerId)
@@ -237,7 +254,7 @@ const settlementObserver = ({ observability, tracing }: ServiceDeps): Settlement
 })
 
 function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[] {
-  const { access, accounts, mailQueue, payouts, rates, reconciliation, webhooks } = modules
+  const { access, accounts, mailQueue, rates, reconciliation, webhooks } = modules
   const { config, db, clock, log, observability } = deps
   const idleMs = config.WORKER_IDLE_MS
   // Answers 0, so that the loop pauses: a table that is being analysed is still there at the next look.
@@ -266,7 +283,7 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
       idleMs,
       observe: observability?.metrics.mail,
     }),
-    ...startPayoutWorkers(payouts, log, idleMs),
+    ...startPayoutWorkers(modules, log, idleMs),
     ...startReports({
       ...modules,
       ...deps,
@@ -305,11 +322,11 @@ function startOtherWorkers(deps: ServiceDeps, modules: Modules): readonly Loop[]
   ]
 }
 
-const startPayoutWorkers = (payouts: Modules['payouts'], log: Log, idleMs: number): readonly Loop[] => [
-  ...bulkWorkers.map((name) => startLoop({ name, idleMs: bulkIdleMs, log, step: payouts.bulkStep })),
-  startLoop({ name: 'payouts.orders', idleMs, log, step: payouts.ordersStep }),
-  startLoop({ name: 'payouts.approvals', idleMs: approvalsIdleMs, log, step: payouts.lapseStep }),
-  startLoop({ name: 'payouts.recalls', idleMs: approvalsIdleMs, log, step: payouts.expireRecallsStep }),
+const startPayoutWorkers = (modules: Modules, log: Log, idleMs: number): readonly Loop[] => [
+  ...bulkWorkers.map((name) => startLoop({ name, idleMs: bulkIdleMs, log, step: modules.bulkPayouts.step })),
+  startLoop({ name: 'payouts.orders', idleMs, log, step: modules.standingOrders.step }),
+  startLoop({ name: 'payouts.approvals', idleMs: approvalsIdleMs, log, step: modules.payoutLife.lapseStep }),
+  startLoop({ name: 'payouts.recalls', idleMs: approvalsIdleMs, log, step: modules.recalls.expireStep }),
 ]
 
 const startAccounts = ({ cancellations, monitors }: Modules, log: Log, idleMs: number): readonly Loop[] => [

@@ -13,7 +13,7 @@ import {
 import { type Clock, dayMs, isUuid, type Log } from './kernel/index.ts'
 import type { Ledger } from './ledger/index.ts'
 import type { AccountOwner, Deposits } from './modules/deposits/index.ts'
-import type { Payouts } from './modules/payouts/index.ts'
+import { instructionOf, type PayoutLife, payoutsOfAmount, statusesOf } from './modules/payouts/index.ts'
 import type { Database, Tx } from './postgres/index.ts'
 import { type BooksAccount, createIsoBooks, type IsoBooks, type PendingReport } from './rails/index.ts'
 import {
@@ -31,7 +31,7 @@ type Deps = {
   readonly access: Pick<Access, 'partnerName'>
   readonly cases: Cases
   readonly ledger: Ledger
-  readonly payouts: Pick<Payouts, 'matched' | 'instructionOf' | 'statusesOf' | 'ofAmount'>
+  readonly payoutLife: Pick<PayoutLife, 'matched'>
   readonly deposits: Pick<
     Deposits,
     'creditOwner' | 'creditPartner' | 'isInScreening' | 'creditsCompleted' | 'waitingOfAmount'
@@ -62,7 +62,7 @@ export function composeDecisions(deps: Deps): Composed {
 
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
-function createEffects({ access, payouts, deposits }: Deps, books: IsoBooks): Omit<CaseEffects, 'sendBack'> {
+function createEffects({ access, payoutLife, deposits }: Deps, books: IsoBooks): Omit<CaseEffects, 'sendBack'> {
   const requirePartner = async (tx: Tx, partnerId: string): Promise<void> => {
     if ((await access.partnerName(tx, partnerId)) === '') throw new Refusal('not_found', 'No such partner.')
   }
@@ -86,12 +86,12 @@ function createEffects({ access, payouts, deposits }: Deps, books: IsoBooks): Om
       const report = { connector, notificationId: `case ${id}`, money: { ...money, amount } }
       const returned = { errorKey: 'BankRejection', details: details ?? 'The payment came back.' } as const
       const failure = money.amount < 0n ? undefined : returned
-      const applied = await payouts.matched(tx, { partnerId, payoutId, report, returned: failure })
+      const applied = await payoutLife.matched(tx, { partnerId, payoutId, report, returned: failure })
       if (applied === 'unknown') throw refuse('The partner has no such payout: name it with --to-partner and --payout.')
       if (applied === 'early') throw refuse('The payout was not sent to the bank yet.')
       if (applied !== true) throw refuse(`The payout does not fit: ${unfit(money.amount < 0n)}`)
       // So that the connector counts the payment as booked, and the bank's later word about it is a repetition.
-      const instructionId = await payouts.instructionOf(tx, partnerId, payoutId)
+      const instructionId = await instructionOf(tx, partnerId, payoutId)
       await matchEntry(tx, books, found, { partnerId, id: instructionId }, money.amount < 0n)
     },
     deposit: async (tx, moving, customerId) => {
@@ -142,15 +142,15 @@ async function matchEntry(
   if (entry !== undefined) await books.match(tx, entry.id, payout, hasLeft)
 }
 
-/** What the ledger has of reports that a bank's connector still keeps: by the statuses of payouts, deposits, returns, and by cases. */
+/** Finds in the ledger the reports that a bank's connector still keeps: by the statuses of payouts, deposits, returns, and by cases. */
 const createInLedger =
-  ({ payouts, deposits, cases }: Deps, returns: Returns) =>
+  ({ deposits, cases }: Deps, returns: Returns) =>
   async (tx: Tx, connector: string, reports: readonly PendingReport[]): Promise<InLedger> => {
     if (reports.length === 0) return new Map()
     const found = new Map<string, 'settled' | 'returned' | 'applied'>()
     const ofPayouts = reports.filter(({ kind }) => kind.startsWith('payout.'))
     const keys = ofPayouts.map(({ partnerId, subjectId: instructionId }) => ({ partnerId, instructionId }))
-    const statuses = await payouts.statusesOf(tx, keys)
+    const statuses = await statusesOf(tx, keys)
     for (const { id, partnerId, subjectId } of ofPayouts) {
       const status = statuses.get(subjectId) ?? (await returnStatus(tx, returns, partnerId, subjectId))
       if (status === 'Completed' || status === 'Booked') found.set(id, 'settled')
@@ -179,7 +179,7 @@ const returnStatus = async (tx: Tx, returns: Returns, partnerId: string, id: str
 
 const candidateDays = 30
 
-const createCandidateSources = ({ payouts, deposits, ownersOf, clock }: Deps): CandidateSources => ({
+const createCandidateSources = ({ deposits, ownersOf, clock }: Deps): CandidateSources => ({
   incoming: async (tx, { currency, amount }, credited, partnerId) => {
     const owner = credited === '' ? undefined : (await ownersOf(tx, [credited])).get(credited)
     const since = new Date(clock.now().getTime() - candidateDays * dayMs)
@@ -198,7 +198,7 @@ const createCandidateSources = ({ payouts, deposits, ownersOf, clock }: Deps): C
   },
   outgoing: async (tx, { currency, amount, on }, partnerId) => {
     const since = new Date(on.getTime() - candidateDays * dayMs)
-    const found = await payouts.ofAmount(tx, partnerId, { currency, amount }, since)
+    const found = await payoutsOfAmount(tx, partnerId, { currency, amount }, since)
     return found.map(
       ({
         createdAt,

@@ -38,8 +38,18 @@ import { createCheckout } from './modules/checkout/index.ts'
 import { createCustomers, type Customers } from './modules/customers/index.ts'
 import { createDeposits, type Deposits } from './modules/deposits/index.ts'
 import { createFx } from './modules/fx/index.ts'
-import { createPayouts, type PayoutsDeps } from './modules/payouts/index.ts'
+import { createBulkPayouts } from './modules/bulk-payouts/index.ts'
+import { createPayoutControls } from './modules/payout-controls/index.ts'
+import {
+  createPayoutAges,
+  createPayoutLife,
+  createPayouts,
+  type PayoutsDeps,
+  waitingPayouts,
+} from './modules/payouts/index.ts'
+import { createRecalls, createReturnedByRecall } from './modules/recalls/index.ts'
 import { createReports } from './modules/reports/index.ts'
+import { createStandingOrders } from './modules/standing-orders/index.ts'
 import { createSimulations } from './modules/simulations/index.ts'
 import { createTransactions } from './modules/transactions/index.ts'
 import { createUsers } from './modules/users/index.ts'
@@ -162,17 +172,15 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const renewals = createRenewals({ ...shared, log, verification, verificationDaysMax })
   const rates = createConfiguredRates(config, { db, clock, log, observe: deps.observability?.metrics.fxRatesAge })
   const fx = createFx({ ...shared, rates, terms: config })
-  const limits = { payoutsPerBatchMax, attemptsMax: config.PAYOUT_ATTEMPTS_MAX, ordersMax: config.STANDING_ORDERS_MAX }
   const forecastOf: PayoutsDeps['forecastOf'] = (connector, payment, at) =>
     connectors.find(({ id }) => id === connector)?.forecast(payment, at)
-  const canRecall: PayoutsDeps['canRecall'] = (connector) =>
-    connectors.find(({ id }) => id === connector)?.recall !== undefined
+  const canRecall = (connector: string) => connectors.find(({ id }) => id === connector)?.recall !== undefined
   const waitMsOf: PayoutsDeps['waitMsOf'] = (connector, payment) =>
     connectors.find(({ id }) => id === connector)?.waitMsOf?.(payment) ?? 0
   const banks = { chooseConnector, forecastOf, waitMsOf, canRecall }
-  const payouts = createPayouts({ ...shared, log, beneficiaries, quotes: fx, ...banks, ...limits })
-  const { waitingPayouts, cancelPending } = payouts
-  const cancelPayout = (partnerId: string, id: string) => cancelPending(partnerId, id, 'operator')
+  const outgoing = composePayouts({ ...shared, log, beneficiaries, quotes: fx, ...banks, payoutsPerBatchMax }, config)
+  const { payoutLife, payouts } = outgoing
+  const cancelPayout = (partnerId: string, id: string) => payoutLife.cancel(partnerId, id, 'operator')
   const cancellations = createCancellations({ db, clock, log, waitingPayouts, cancelPayout })
   const ownersOf = ownersOfAccounts(accounts, wallets)
   const deposits = createDeposits({ ...shared, ownersOf })
@@ -184,13 +192,36 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const simulated = { bank, simulatedChain: chains.simulated, checkout }
   const simulations = createSimulations({ ...opening, ...simulated, ...signing(config) })
   const bankAccounts = deps.bankAccounts ?? accountsOfBanks(config)
-  const decided = composeDecisions({ ...shared, log, payouts, deposits, ownersOf, bankAccounts })
-  const movements = { renewals, payouts, deposits, fx, rates, checkout, ...decided }
+  const decided = composeDecisions({ ...shared, log, payoutLife, deposits, ownersOf, bankAccounts })
+  const movements = { renewals, ...outgoing, deposits, fx, rates, checkout, ...decided }
   const retentionYears = config.CUSTOMER_RETENTION_YEARS
-  const holders = { accounts, beneficiaries, checkout, deposits, fx, payouts, reports, wallets }
+  const holders = { accounts, beneficiaries, checkout, deposits, fx, ...outgoing, reports, wallets }
   const personalData = composePersonalData({ ...shared, ...holders, retentionYears })
   const customerParts = { accounts, beneficiaries, cancellations, screener, personalData }
   return { ...tokens, isoBanks, connectors, ...customerParts, ...movements, reports, simulations }
+}
+
+type OutgoingDeps = Omit<PayoutsDeps, 'life'> &
+  Core &
+  Pick<ModulesDeps, 'log'> & { readonly canRecall: (connector: string) => boolean }
+
+/** Payouts, their controls, and the modules that make payouts or ask for them back. */
+function composePayouts(
+  deps: OutgoingDeps,
+  { PAYOUT_ATTEMPTS_MAX: attemptsMax, STANDING_ORDERS_MAX: ordersMax }: Config,
+) {
+  const recalls = createReturnedByRecall(deps)
+  const payoutLife = createPayoutLife({ ...deps, recalls, attemptsMax })
+  const payouts = createPayouts({ ...deps, life: payoutLife })
+  return {
+    payoutLife,
+    payouts,
+    payoutAges: createPayoutAges(deps),
+    payoutControls: createPayoutControls(deps),
+    bulkPayouts: createBulkPayouts({ ...deps, payouts }),
+    standingOrders: createStandingOrders({ ...deps, payouts, ordersMax }),
+    recalls: createRecalls({ ...deps, payouts }),
+  }
 }
 
 type Screened = Core &

@@ -8,6 +8,7 @@ import { type Clock, isUuid, nilId, type Sealer } from './kernel/index.ts'
 import type { Ledger } from './ledger/index.ts'
 import type { Accounts } from './modules/accounts/index.ts'
 import { type Beneficiaries, toBeneficiary } from './modules/beneficiaries/index.ts'
+import { eraseBulks } from './modules/bulk-payouts/index.ts'
 import { type Checkout, sessionOf } from './modules/checkout/index.ts'
 import {
   createCustomerExports,
@@ -28,8 +29,10 @@ import {
 } from './modules/customers/index.ts'
 import type { Deposit, Deposits } from './modules/deposits/index.ts'
 import { type Fx, toQuote } from './modules/fx/index.ts'
-import { instructionIdOf, type Payouts, toPayoutRecord } from './modules/payouts/index.ts'
+import { erasePayouts, instructionIdOf, type Payouts, toPayoutRecord } from './modules/payouts/index.ts'
+import { eraseRecalls } from './modules/recalls/index.ts'
 import type { Reports } from './modules/reports/index.ts'
+import { eraseOrders, type StandingOrders } from './modules/standing-orders/index.ts'
 import { toTransaction, type Transactions } from './modules/transactions/index.ts'
 import { toWallet, type Wallets } from './modules/wallets/index.ts'
 import type { Database, Tx } from './postgres/index.ts'
@@ -48,7 +51,7 @@ type Deps = {
   readonly customers: Customers
   readonly deposits: Pick<Deposits, 'byReferences' | 'eraseFields'>
   readonly fx: Pick<Fx, 'deleteOpenQuotesOf' | 'quotesOf'>
-  readonly payouts: Pick<Payouts, 'decisionsOf' | 'eraseBulks' | 'eraseOrders' | 'eraseOrdersOf' | 'erasePage' | 'list'>
+  readonly payouts: Pick<Payouts, 'decisionsOf' | 'list'>
   readonly idempotency: Idempotency
   readonly ledger: Ledger
   readonly reports: Pick<Reports, 'removeSchedulesOf'>
@@ -56,6 +59,7 @@ type Deps = {
   readonly retentionYears: number
   readonly screening: Pick<Screening, 'forget' | 'holdsOf' | 'screenedAt'>
   readonly sealer: Sealer
+  readonly standingOrders: Pick<StandingOrders, 'eraseOf'>
   readonly transactions: Pick<Transactions, 'erasure' | 'list'>
   readonly wallets: Pick<Wallets, 'close' | 'list'>
 }
@@ -179,14 +183,14 @@ const handling = ({ db, audit, screening }: Deps): readonly ExportSection[] => [
 const erasedPerPageMax = 500
 
 function heldByModules(deps: Deps): HeldByModules {
-  const { accounts, beneficiaries, checkout, payouts, reports, screening, transactions, wallets } = deps
+  const { accounts, beneficiaries, checkout, reports, screening, transactions, wallets } = deps
   return {
     pendingOf: transactions.erasure.pendingOf,
     lastPaymentAt: transactions.erasure.lastPaymentAt,
     holdsOf: (tx, partnerId, customerId) => holdsOf(deps, tx, partnerId, customerId),
     forgetEmail: checkout.forgetEmail,
     endOpen: async (tx, partnerId, customerId, now) => {
-      await deps.payouts.eraseOrdersOf(tx, partnerId, await payeeIdsOf(deps, tx, partnerId, customerId), now)
+      await deps.standingOrders.eraseOf(tx, partnerId, await payeeIdsOf(deps, tx, partnerId, customerId), now)
       await deps.fx.deleteOpenQuotesOf(tx, partnerId, customerId)
     },
     eraseLinked: async (tx, partnerId, { id, serviceId }, now) => {
@@ -212,7 +216,12 @@ function heldByModules(deps: Deps): HeldByModules {
     },
     erasePayments: (tx, page) => erasePayments(deps, tx, page),
     erasePayouts: async (tx, page) => {
-      const { payouts: erased, recalls } = await payouts.erasePage(tx, page, erasedPerPageMax)
+      const erased = await erasePayouts(tx, page, erasedPerPageMax)
+      const recalls = await eraseRecalls(
+        tx,
+        page.partnerId,
+        erased.map(({ id }) => id),
+      )
       // The id of an instruction is derived, or that of a payout of an early version.
       const ids = erased.flatMap((payout) => [payout.id, instructionIdOf(payout)])
       await eraseInstructions(tx, deps.sealer, page.partnerId, [...new Set(ids)])
@@ -253,11 +262,11 @@ async function holdsOf(deps: Deps, tx: Tx, partnerId: string, customerId: string
 }
 
 /** Records that name persons and know no customer. Each is erased by its own age (docs/decisions/0055-erasure.md). */
-const placesOf = ({ beneficiaries, cases, payouts }: Deps): readonly KeptPlace[] => [
+const placesOf = ({ beneficiaries, cases }: Deps): readonly KeptPlace[] => [
   { name: 'beneficiaries.verifications', erasePage: beneficiaries.eraseVerifications },
   { name: 'cases.cases', erasePage: cases.eraseReports },
-  { name: 'payouts.bulks', erasePage: payouts.eraseBulks },
-  { name: 'payouts.standing_orders', erasePage: payouts.eraseOrders },
+  { name: 'payouts.bulks', erasePage: eraseBulks },
+  { name: 'payouts.standing_orders', erasePage: eraseOrders },
   { name: 'rails.iso_entries', erasePage: eraseIsoEntries },
 ]
 

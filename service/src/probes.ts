@@ -7,8 +7,10 @@ import type { MailQueue } from './mail/index.ts'
 import type { Cancellations, Monitors } from './modules/accounts/index.ts'
 import type { Renewals } from './modules/beneficiaries/index.ts'
 import type { Deposits } from './modules/deposits/index.ts'
-import type { Payouts } from './modules/payouts/index.ts'
+import type { PayoutAges } from './modules/payouts/index.ts'
+import type { Recalls } from './modules/recalls/index.ts'
 import type { Reports } from './modules/reports/index.ts'
+import type { StandingOrders } from './modules/standing-orders/index.ts'
 import type { PersonalData } from './personal.ts'
 import type { QueueProbe } from './observability/index.ts'
 import type { Database } from './postgres/index.ts'
@@ -19,16 +21,18 @@ type Probed = {
   readonly cancellations: Cancellations
   readonly cases: Cases
   readonly eventOutbox: EventOutbox
-  readonly payouts: Payouts
+  readonly payoutAges: PayoutAges
   readonly deposits: Deposits
   readonly connectors: readonly Connector[]
   readonly isoBanks: IsoBanks
   readonly mailQueue: MailQueue
   readonly monitors: Monitors
   readonly personalData: PersonalData
+  readonly recalls: Recalls
   readonly reports: Reports
   readonly renewals: Renewals
   readonly screening: Screening
+  readonly standingOrders: StandingOrders
   readonly webhooks: DeliveryEngine
 }
 
@@ -37,16 +41,18 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
     cancellations,
     cases,
     eventOutbox,
-    payouts,
+    payoutAges,
     deposits,
     connectors,
     isoBanks,
     mailQueue,
     monitors,
     personalData,
+    recalls,
     renewals,
     reports,
     screening,
+    standingOrders,
     webhooks,
   } = modules
   return [
@@ -58,9 +64,9 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
       },
     },
     ...connectors.flatMap(({ id, oldestNotification }) => [
-      { name: 'payouts', connector: id, oldestDue: (now: Date) => payouts.oldestDue(id, now) },
+      { name: 'payouts', connector: id, oldestDue: (now: Date) => payoutAges.oldestDue(id, now) },
       { name: 'bank_notifications', connector: id, oldestDue: oldestNotification },
-      { name: 'recalls', connector: id, oldestDue: () => payouts.oldestUnsentRecall(id) },
+      { name: 'recalls', connector: id, oldestDue: () => recalls.oldestUnsent(id) },
     ]),
     ...isoBanks.connectors.map(({ id }) => ({
       name: 'bank_files',
@@ -69,12 +75,12 @@ export function queueProbes(db: Database, modules: Probed): readonly QueueProbe[
     })),
     { name: 'expiring_deposits', oldestDue: deposits.oldestExpired },
     { name: 'cancellations', oldestDue: cancellations.oldestBlock },
-    { name: 'standing_orders', oldestDue: payouts.oldestDueOrder },
-    { name: 'expiring_recalls', oldestDue: payouts.oldestOverdueRecall },
+    { name: 'standing_orders', oldestDue: standingOrders.oldestDue },
+    { name: 'expiring_recalls', oldestDue: recalls.oldestOverdue },
     { name: 'cases', oldestDue: () => cases.oldestOpen() },
     { name: 'screening_names', oldestDue: () => screening.oldestDueSubject() },
     { name: 'screening_hits', oldestDue: () => screening.oldestOpenHit() },
-    { name: 'screening_payouts', oldestDue: () => payouts.oldestInScreening() },
+    { name: 'screening_payouts', oldestDue: () => payoutAges.oldestInScreening() },
     { name: 'screening_deposits', oldestDue: () => deposits.oldestInScreening() },
     { name: 'mail', oldestDue: (now) => mailQueue.oldestDue(db, now) },
     { name: 'monitors', oldestDue: async () => monitors.judgedSince() },

@@ -25,14 +25,14 @@ for (const [mode, stride] of [
       const { partnerId, caller, beneficiary } = await addPartner(service, 10_000_00n)
       const item = () => ({ amount: rawNumber('1.00'), currency: 'EUR' as const, beneficiaryId: beneficiary.id })
       const items = Array.from({ length: payouts }, () => ({ ...item(), idempotencyKey: newId() }))
-      const { bulk } = await service.payouts.createBulk(caller, { mode, idempotencyKey: newId(), payouts: items }, ip)
+      const { bulk } = await service.bulkPayouts.create(caller, { mode, idempotencyKey: newId(), payouts: items }, ip)
       await runChild(service.url, service.clock.now().toISOString())
       // The lease of the dead worker ends.
       service.clock.advance(10 * minuteMs)
-      while ((await service.payouts.bulkStep()) > 0);
-      const { status, accepted, refused } = await service.payouts.getBulk(partnerId, bulk.id)
+      while ((await service.bulkPayouts.step()) > 0);
+      const { status, accepted, refused } = await service.bulkPayouts.get(partnerId, bulk.id)
       assert.deepEqual([status, accepted, refused], ['Completed', payouts, 0])
-      const results = await service.payouts.bulkItems(partnerId, bulk.id, undefined)
+      const results = await service.bulkPayouts.items(partnerId, bulk.id, undefined)
       const made = new Set(results.map(({ payoutId }) => payoutId))
       assert.equal(made.size, payouts)
       assert.ok(!made.has(null), 'each item names its payout')

@@ -8,6 +8,6 @@ import { createCrashPoints } from './crashing.ts'
 const [, , crashAt = '', url = '', now = ''] = process.argv
 const { wrapDatabase, passed } = createCrashPoints(Number(crashAt))
 const service = await createTestService({ url, now: new Date(now), wrapDatabase })
-while ((await service.payouts.ordersStep()) > 0);
+while ((await service.standingOrders.step()) > 0);
 await service.close()
 process.stdout.write(String(passed()))

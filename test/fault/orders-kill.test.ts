@@ -23,20 +23,20 @@ test('a worker killed at any point leaves each date with one payout and one exec
     const schedule = { frequency: 'Daily', startsOn, count: dates, businessDays: 'None' } as const
     const body = { beneficiaryId: beneficiary.id, amount: rawNumber('1.00'), currency: 'EUR', schedule }
     const created = []
-    for (let made = 0; made < orders; made += 1) created.push(await service.payouts.createOrder(caller, body, ip))
+    for (let made = 0; made < orders; made += 1) created.push(await service.standingOrders.create(caller, body, ip))
     service.clock.advance((dates + 1) * dayMs)
     await runChild(service.url, service.clock.now().toISOString())
-    while ((await service.payouts.ordersStep()) > 0);
+    while ((await service.standingOrders.step()) > 0);
     const payouts = new Set((await service.payouts.list(partnerId, { limit: '100' })).data.map(({ id }) => id))
     assert.equal(payouts.size, orders * dates)
     for (const { id } of created) {
-      const { data } = await service.payouts.listExecutions(partnerId, id, {})
+      const { data } = await service.standingOrders.executions(partnerId, id, {})
       assert.deepEqual(
         data.map(({ status }) => status),
         Array.from({ length: dates }, () => 'Made'),
       )
       for (const { payoutId } of data) assert.ok(payouts.delete(present(payoutId, 'a payout is made')))
-      assert.equal((await service.payouts.getOrder(partnerId, id)).endReason, 'Completed')
+      assert.equal((await service.standingOrders.get(partnerId, id)).endReason, 'Completed')
     }
     assert.equal((await balanceOf(service, partnerId)).reserved, BigInt(orders * dates * 100))
   })

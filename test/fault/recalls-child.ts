@@ -13,6 +13,6 @@ const { wrapDatabase, passed } = createCrashPoints(Number(crashAt))
 const service = await createTestService({ url, now: new Date(now), wrapDatabase })
 const bank = createSandboxBank({ db: wrapDatabase(service.db), clock: service.clock, stepMs: stepMsDefault })
 while ((await sendDueRecalls(service.settlement, bank)) > 0);
-while ((await service.payouts.expireRecallsStep()) > 0);
+while ((await service.recalls.expireStep()) > 0);
 await service.close()
 process.stdout.write(String(passed()))

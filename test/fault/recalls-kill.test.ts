@@ -27,8 +27,7 @@ test('a worker killed at any point leaves each request at the bank once, and eac
     await submitDuePayouts(service.settlement)
     service.clock.advance(stepMsDefault)
     await processBankNotifications(service.settlement)
-    const request = ({ payout }: (typeof paid)[number]) =>
-      service.payouts.createRecall(caller, payout.id, { reason: 'FRAD' })
+    const request = ({ payout }: (typeof paid)[number]) => service.recalls.create(caller, payout.id, { reason: 'FRAD' })
     for (const each of paid.slice(0, overdue)) await request(each)
     await sendDueRecalls(service.settlement, service.bank)
     service.clock.advance(30 * dayMs)
@@ -37,9 +36,9 @@ test('a worker killed at any point leaves each request at the bank once, and eac
     // The leases of the dead worker end.
     service.clock.advance(20 * secondMs)
     await sendDueRecalls(service.settlement, service.bank)
-    await service.payouts.expireRecallsStep()
+    await service.recalls.expireStep()
     for (const [index, { payout }] of paid.entries()) {
-      const [recall] = await service.payouts.listRecalls(partnerId, payout.id)
+      const [recall] = await service.recalls.list(partnerId, payout.id)
       const { timeline } = await service.transactions.get(partnerId, payout.reference)
       const steps = timeline.map(({ step }) => step).filter((step) => step.startsWith('Recall'))
       const isOverdue = index < overdue

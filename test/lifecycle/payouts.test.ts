@@ -51,7 +51,7 @@ async function requested(ofCustomer: boolean, waits = false): Promise<Subject> {
 const waitingHours = 1
 const holdAll = (partnerId: string) =>
   service.db.transaction((tx) =>
-    service.payouts.approvalRules.set(tx, {
+    service.payoutControls.approvalRules.set(tx, {
       partnerId,
       currency: 'EUR',
       aboveAmount: 0n,
@@ -98,7 +98,7 @@ async function confirm(claim: PayoutClaim): Promise<void> {
     values (${partnerId}, ${newId()}, 'beneficiary', ${beneficiaryId}, 'name', 'un', '1', 'digest', 100, ${Buffer.from('x')},
       'confirmed', 'name', 1, ${now}, ${now}, 'Sam Staff') on conflict do nothing`)
   if (['Completed', 'Failed', 'Returned', 'Cancelled'].includes(claim.status)) return
-  await service.payouts.screened([{ ...claim, status: 'Pending' }])
+  await service.payoutLife.screen([{ ...claim, status: 'Pending' }])
   const closing = { partnerId, id, staff: 'Sam Staff', note: 'The authority was told.', action: 'note' } as const
   const { decisions, db } = service
   if ((await service.cases.byId(db, partnerId, id))?.resolution === null) {
@@ -125,35 +125,34 @@ const reporting = ({ payment: { partnerId }, instructionId }: Subject, money?: M
 type Provocation = (subject: Subject, claim: PayoutClaim) => Promise<unknown>
 const provocations: Readonly<Record<Trigger, Provocation>> = {
   requested: ({ partner, request }) => pay(service, partner, '10.00', request),
-  attempt: (_subject, claim) => service.payouts.recordAttempt(claim),
-  accepted: (_subject, claim) => service.payouts.recordAcknowledgement(claim, { accepted: true }),
-  refused: (_subject, claim) =>
-    service.payouts.recordAcknowledgement(claim, { accepted: false, ...failure, reasonCode: null }),
-  unreachable: (_subject, claim) => service.payouts.recordUnreachable(claim),
+  attempt: (_subject, claim) => service.payoutLife.begin(claim),
+  accepted: (_subject, claim) => service.payoutLife.answered(claim, { accepted: true }),
+  refused: (_subject, claim) => service.payoutLife.answered(claim, { accepted: false, ...failure, reasonCode: null }),
+  unreachable: (_subject, claim) => service.payoutLife.unreachable(claim),
   kept: (_subject, claim) => {
     const notBefore = new Date(service.clock.now().getTime() + hourMs)
-    return service.payouts.recordAcknowledgement(claim, { accepted: true, notBefore })
+    return service.payoutLife.answered(claim, { accepted: true, notBefore })
   },
-  stopped: (_subject, claim) => service.payouts.screened([{ ...claim, status: 'Pending' }]),
-  cancelled: ({ payment: { partnerId }, id }) => service.payouts.cancelPending(partnerId, id),
+  stopped: (_subject, claim) => service.payoutLife.screen([{ ...claim, status: 'Pending' }]),
+  cancelled: ({ payment: { partnerId }, id }) => service.payoutLife.cancel(partnerId, id),
   approved: (subject) => decided(service.payouts.approve(secondPerson(subject), subject.id)),
   declined: (subject) => decided(service.payouts.reject(secondPerson(subject), subject.id, 'Not ours.')),
   lapsed: async ({ payment: { partnerId }, id }) => {
     const { status } = await service.payouts.get(partnerId, id)
     service.clock.advance(waitingHours * hourMs)
-    await service.payouts.lapseStep()
+    await service.payoutLife.lapseStep()
     return status === 'PendingApproval'
   },
-  settled: (subject) => service.payouts.settled(reporting(subject)),
+  settled: (subject) => service.payoutLife.settled(reporting(subject)),
   'settled-otherwise': (subject) => {
     const money = { currency: 'EUR', amount: subject.payment.amount - keptMinor } as const
-    return service.payouts.settled(reporting(subject, money))
+    return service.payoutLife.settled(reporting(subject, money))
   },
-  rejected: (subject) => service.payouts.rejected(reporting(subject), failure),
-  returned: (subject) => service.payouts.returned(reporting(subject), failure),
+  rejected: (subject) => service.payoutLife.rejected(reporting(subject), failure),
+  returned: (subject) => service.payoutLife.returned(reporting(subject), failure),
   'returned-in-part': (subject) => {
     const money = { currency: 'EUR', amount: subject.payment.amount - keptMinor } as const
-    return service.payouts.returned(reporting(subject, money), failure)
+    return service.payoutLife.returned(reporting(subject, money), failure)
   },
 }
 const errorKeyOf = (trigger: Trigger) => (trigger === 'stopped' ? 'RecipientBlocked' : failure.errorKey)
@@ -275,7 +274,7 @@ test('between an implied transition and its own, a payout has no failure', async
       },
     }),
   })
-  assert.equal(await observed.payouts.rejected(reporting(subject), failure), true)
+  assert.equal(await observed.payoutLife.rejected(reporting(subject), failure), true)
   assert.deepEqual(committed, ['Sent', null, 'Failed', failure.errorKey])
   await observed.close()
 })

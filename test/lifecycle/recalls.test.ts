@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { dayMs, newId, present } from '../../service/src/kernel/index.ts'
 import { transitionOn } from '../../service/src/lifecycle/index.ts'
-import { instructionIdOf, type RecallClaim } from '../../service/src/modules/payouts/index.ts'
+import { instructionIdOf } from '../../service/src/modules/payouts/index.ts'
+import type { RecallClaim } from '../../service/src/modules/recalls/index.ts'
 import { recallLifecycle } from '../../service/src/modules/recalls/lifecycle.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
 import { addPartner, createTestService, pay, type Service, stepMsDefault } from '../support/composition.ts'
@@ -34,8 +35,8 @@ async function requested(): Promise<Subject> {
   await submitDuePayouts(service.settlement)
   service.clock.advance(stepMsDefault)
   await processBankNotifications(service.settlement)
-  const { id: recallId } = await service.payouts.createRecall(partner.caller, payout.id, { reason: 'FRAD' })
-  const claims = await service.payouts.claimRecalls('sandbox', 10)
+  const { id: recallId } = await service.recalls.create(partner.caller, payout.id, { reason: 'FRAD' })
+  const claims = await service.recalls.claim('sandbox', 10)
   const claim = present(
     claims.find(({ id }) => id === recallId),
     'the recall is due',
@@ -45,21 +46,21 @@ async function requested(): Promise<Subject> {
 }
 
 const answer = ({ partnerId, recallId, instructionId }: Subject, accepted: boolean) =>
-  service.payouts.recallAnswered({ partnerId, recallId, instructionId, accepted, reasonCode: accepted ? null : 'LEGL' })
+  service.recalls.answered({ partnerId, recallId, instructionId, accepted, reasonCode: accepted ? null : 'LEGL' })
 
 const provoke: Readonly<Record<Trigger, (subject: Subject) => Promise<unknown>>> = {
-  taken: ({ claim }) => service.payouts.recallTaken(claim),
-  declined: ({ claim }) => service.payouts.recallDeclined(claim, null),
+  taken: ({ claim }) => service.recalls.taken(claim),
+  declined: ({ claim }) => service.recalls.declined(claim, null),
   accepted: (subject) => answer(subject, true),
   refused: (subject) => answer(subject, false),
   overdue: async () => {
     service.clock.advance(60 * dayMs)
-    await service.payouts.expireRecallsStep()
+    await service.recalls.expireStep()
   },
   returned: ({ partnerId, instructionId }) => {
     const report = { connector: 'sandbox', notificationId: newId(), money: { currency: 'EUR', amount: 1000n } } as const
     const failure = { errorKey: 'BankRejection', details: 'It came back.', reasonCode: 'FOCR' } as const
-    return service.payouts.returned({ partnerId, instructionId, report }, failure)
+    return service.payoutLife.returned({ partnerId, instructionId, report }, failure)
   },
 }
 
@@ -76,7 +77,7 @@ const stepsOf = async ({ partnerId, reference }: Subject) =>
   (await service.transactions.get(partnerId, reference)).timeline
     .map(({ step }) => step)
     .filter((step) => step.startsWith('Recall'))
-const read = ({ partnerId, payoutId, recallId }: Subject) => service.payouts.getRecall(partnerId, payoutId, recallId)
+const read = ({ partnerId, payoutId, recallId }: Subject) => service.recalls.get(partnerId, payoutId, recallId)
 
 /** The statuses and steps that the table has for a trigger, the implied ones first. */
 function expected(status: Status, trigger: Trigger): { readonly status: Status; readonly steps: readonly string[] } {

@@ -29,7 +29,7 @@ const issuing = {
 
 /** Payouts and deposits in every final status, and some in progress. */
 async function recordPayments(service: Service, partner: TestPartner): Promise<void> {
-  const { settlement, simulations, clock, payouts } = service
+  const { settlement, simulations, clock, payoutLife } = service
   const work = async (steps: number) => {
     for (let step = 0; step < steps; step += 1) {
       await submitDuePayouts(settlement)
@@ -60,7 +60,7 @@ async function recordPayments(service: Service, partner: TestPartner): Promise<v
   await pay(service, partner, '11.00', { beneficiaryId: partner.ownBeneficiary.id, idempotencyKey: 'own' })
   await work(5)
   await pay(service, partner, '12.00', { idempotencyKey: 'under way', reference: 'INV 0' })
-  for (const claim of await payouts.claim('sandbox', [partner.partnerId], 20)) await payouts.recordAttempt(claim)
+  for (const claim of await payoutLife.claim('sandbox', [partner.partnerId], 20)) await payoutLife.begin(claim)
   await pay(service, partner, '13.00', { idempotencyKey: 'accepted' })
   await simulations.deposit(
     partner.caller,

@@ -193,7 +193,7 @@ async function lapse(day: Day): Promise<void> {
   const waiting = (await standing(day)).filter(({ status }) => status === 'PendingApproval')
   day.service.clock.advance(expiresHours * hourMs)
   // Both processes of a deployment look: each payout lapses once. What other days of this run have left lapses, too.
-  await Promise.all([day.service.payouts.lapseStep(), day.service.payouts.lapseStep()])
+  await Promise.all([day.service.payoutLife.lapseStep(), day.service.payoutLife.lapseStep()])
   const after = new Map((await standing(day)).map(({ id, status }) => [id, status]))
   for (const { id } of waiting) assert.equal(after.get(id), 'Cancelled')
 }
@@ -263,7 +263,7 @@ async function addControlled(service: Service): Promise<TestPartner> {
   const { partnerId } = partner
   const of = { partnerId, currency: 'EUR' } as const
   await service.db.transaction(async (tx) => {
-    const { limits: rules, fees, approvalRules } = service.payouts
+    const { limits: rules, fees, approvalRules } = service.payoutControls
     await rules.set(tx, { ...of, scope: 'partner', period: 'payment', amount: limits['partner payment'] })
     await rules.set(tx, { ...of, scope: 'partner', period: 'day', amount: limits['partner day'] })
     await rules.set(tx, { ...of, scope: 'beneficiary', period: 'month', amount: limits['beneficiary month'] })

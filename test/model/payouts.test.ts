@@ -172,14 +172,14 @@ const workStep = ({ settlement }: Service, what: 'send' | 'notifications' | 'exp
 
 /** A worker that was frozen past its lease changes nothing, after another worker has done its work. */
 async function freeze({ service, partner }: Day): Promise<void> {
-  const claims = await service.payouts.claim('sandbox', [partner.partnerId], 20)
+  const claims = await service.payoutLife.claim('sandbox', [partner.partnerId], 20)
   service.clock.advance(2 * minuteMs)
   await submitDuePayouts(service.settlement)
   const before = await service.payouts.list(partner.partnerId, { limit: '100' })
   for (const claim of claims) {
-    assert.equal(await service.payouts.recordAttempt(claim), undefined, 'the lease is lost')
-    await service.payouts.recordAcknowledgement(claim, { accepted: true })
-    await service.payouts.recordUnreachable(claim)
+    assert.equal(await service.payoutLife.begin(claim), undefined, 'the lease is lost')
+    await service.payoutLife.answered(claim, { accepted: true })
+    await service.payoutLife.unreachable(claim)
   }
   assert.deepEqual(await service.payouts.list(partner.partnerId, { limit: '100' }), before)
 }
@@ -216,7 +216,7 @@ async function run(day: Day, step: Action): Promise<unknown> {
     case 'wait':
       return service.clock.advance(step.ms)
     case 'abandon':
-      return service.payouts.claim('sandbox', [partner.partnerId], 20)
+      return service.payoutLife.claim('sandbox', [partner.partnerId], 20)
     case 'freeze':
       return freeze(day)
     case 'break':

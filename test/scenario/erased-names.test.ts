@@ -12,7 +12,9 @@ import { accountsRoutes } from '../../service/src/modules/accounts/index.ts'
 import { beneficiariesRoutes } from '../../service/src/modules/beneficiaries/index.ts'
 import { checkoutRoutes } from '../../service/src/modules/checkout/index.ts'
 import { customersRoutes } from '../../service/src/modules/customers/index.ts'
-import { instructionIdOf, payoutsRoutes } from '../../service/src/modules/payouts/index.ts'
+import { recallsRoutes } from '../../service/src/modules/recalls/index.ts'
+import { standingOrdersRoutes } from '../../service/src/modules/standing-orders/index.ts'
+import { instructionIdOf } from '../../service/src/modules/payouts/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
 import { addPartner, createTestService, ip, type Service, type TestPartner } from '../support/composition.ts'
@@ -52,7 +54,8 @@ function handlersOf({ idempotency, ...modules }: Service) {
     ...beneficiariesRoutes(modules.beneficiaries, idempotency),
     ...checkoutRoutes(modules.checkout, idempotency),
     ...customersRoutes(modules.customers, modules.personalData, idempotency),
-    ...payoutsRoutes(modules.payouts, idempotency),
+    ...recallsRoutes(modules.recalls, idempotency),
+    ...standingOrdersRoutes(modules.standingOrders, idempotency),
   }
 }
 type Keyed =
@@ -175,12 +178,12 @@ async function payEverywhere(partner: TestPartner, { iban, money }: Awaited<Retu
   const { payout } = await service.payouts.create(partner.caller, { ...money, idempotencyKey: newId() }, ip)
   const item = { ...money, idempotencyKey: newId(), reference: 'r-1' }
   const second = await service.payouts.create(partner.caller, { ...money, idempotencyKey: newId() }, ip)
-  await service.payouts.createBulk(
+  await service.bulkPayouts.create(
     partner.caller,
     { mode: 'BestEffort', payouts: [item], idempotencyKey: newId() } as never,
     ip,
   )
-  while ((await service.payouts.bulkStep()) > 0);
+  while ((await service.bulkPayouts.step()) > 0);
   connector = 'iso20022'
   await service.payouts.create(partner.caller, { ...money, idempotencyKey: newId() }, ip)
   connector = 'sandbox'

@@ -63,12 +63,14 @@ export async function createTestService(options: TestServiceOptions = {}) {
   const chosen = chooseConnector ? { chooseConnector } : {}
   const modules = composeModules({ config, db, clock, log, bank, ...chosen, ...(bankAccounts ? { bankAccounts } : {}) })
   const connectors = [options.wrapConnector?.(bank) ?? bank, ...further]
-  const { access, cases, payouts, deposits, returns } = modules
+  const { access, cases, payoutAges, payoutLife: payouts, recalls, deposits, returns } = modules
   const isPartner = async (partnerId: string) => (await access.partnerName(db, partnerId)) !== ''
   const settlement = {
     log,
     connectors,
     payouts,
+    payoutAges,
+    recalls,
     deposits,
     cases,
     returns,

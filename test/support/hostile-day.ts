@@ -186,7 +186,7 @@ const operatorOperations: Readonly<Record<string, Operation>> = {
 }
 
 async function settle(service: Service): Promise<void> {
-  const { settlement, deposits, payouts, personalData, cancellations, rates, screener } = service
+  const { settlement, deposits, payoutLife, personalData, cancellations, rates, screener } = service
   await rates.refreshStep()
   await screener.sweepStep()
   await screener.screenStep()
@@ -195,7 +195,7 @@ async function settle(service: Service): Promise<void> {
   await processBankNotifications(settlement)
   await deposits.expireDue(100)
   await cancellations.step()
-  await payouts.lapseStep()
+  await payoutLife.lapseStep()
   await personalData.erasures.step()
 }
 
@@ -233,12 +233,12 @@ async function run(day: HostileDay, name: string, operation: Operation): Promise
 }
 
 /** Fees, limits and approvals that some of the amounts meet. */
-const controlled = ({ db, payouts }: Service, partnerId: string) =>
+const controlled = ({ db, payoutControls }: Service, partnerId: string) =>
   db.transaction(async (tx) => {
     const of = { partnerId, currency: 'EUR' } as const
-    await payouts.limits.set(tx, { ...of, scope: 'partner', period: 'payment', amount: 5_000_00n })
-    await payouts.limits.set(tx, { ...of, scope: 'customer', period: 'day', amount: 12_000_00n })
-    await payouts.fees.set(tx, {
+    await payoutControls.limits.set(tx, { ...of, scope: 'partner', period: 'payment', amount: 5_000_00n })
+    await payoutControls.limits.set(tx, { ...of, scope: 'customer', period: 'day', amount: 12_000_00n })
+    await payoutControls.fees.set(tx, {
       ...of,
       rail: 'any',
       fixedAmount: 25n,
@@ -246,7 +246,12 @@ const controlled = ({ db, payouts }: Service, partnerId: string) =>
       minAmount: 0n,
       maxAmount: 10_00n,
     })
-    await payouts.approvalRules.set(tx, { ...of, aboveAmount: 4_001_04n, beneficiaryHours: null, expiresHours: 24 })
+    await payoutControls.approvalRules.set(tx, {
+      ...of,
+      aboveAmount: 4_001_04n,
+      beneficiaryHours: null,
+      expiresHours: 24,
+    })
   })
 
 export async function startHostileDay(seed: number, partners: number): Promise<HostileDay> {

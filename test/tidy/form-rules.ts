@@ -1,6 +1,6 @@
 /** The form of the code: lengths, the files of a module, tests that all run. */
 import { basename } from 'node:path'
-import { placeOf } from './places.ts'
+import { ownerOf, placeOf } from './places.ts'
 import { type File, finding, type Finding, isTest, lineOf, matches, type Source } from './source.ts'
 
 export const fileLinesMax = 400
@@ -78,13 +78,18 @@ export function checkFunctionLength(sources: readonly Source[]): readonly Findin
   )
 }
 
-/** Modules without an operation group, and why. */
+/** Modules without an operation group of their own, and why. */
 export const modulesWithoutGroup: Readonly<Record<string, string>> = {
+  'audit-log': 'its operations are in the group `users`',
+  'bulk-payouts': 'its operations are in the group `payouts`',
   deposits: 'no operation creates a deposit: banks and simulations cause them (docs/decisions/0007)',
+  'payout-controls': 'its operations are in the group `payouts`',
+  recalls: 'its operations are in the group `payouts`',
+  'standing-orders': 'its operations are in the group `payouts`',
 }
 
 /** Modules whose verbs and tables live in a folder of the core. */
-const managementApis: ReadonlySet<string> = new Set(['webhooks'])
+const managementApis: ReadonlySet<string> = new Set(['audit-log', 'webhooks'])
 
 /** Every module has its files and an index.ts whose header names the tables it owns. `tables` are the names of all tables. */
 export function checkModules(
@@ -131,7 +136,7 @@ function interfaceFindings(source: Source, tables: readonly string[]): readonly 
     return [finding(source, 0, "the module's header says too little")]
   const names = header.match(/\b\w+\.\w+\*?/g) ?? []
   return tables
-    .filter((table) => table.startsWith(`${place.name}.`) && !names.some((name) => covers(name, table)))
+    .filter((table) => ownerOf(table) === place.name && !names.some((name) => covers(name, table)))
     .map((table) => finding(source, 0, `the header does not name ${table}, which the place owns`))
 }
 

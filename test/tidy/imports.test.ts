@@ -37,7 +37,7 @@ suite('imports', () => {
       'base: wire kernel api',
       'storage: postgres',
       'core: ledger cases screening reconciliation lifecycle events access rails rates mail delivery idempotency iso20022 typesetting audit verification integrity',
-      'modules: accounts beneficiaries checkout customers deposits fx payouts reports simulations transactions users wallets webhooks',
+      'modules: accounts audit-log beneficiaries bulk-payouts checkout customers deposits fx payout-controls payouts recalls reports simulations standing-orders transactions users wallets webhooks',
       'edges: gateway observability pages settlement',
       'composition: cells config decisions derived personal probes tokens mails parts compose seed operator process processes child router main',
     ])

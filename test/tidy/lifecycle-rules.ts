@@ -7,6 +7,7 @@ import { readStatements } from './statements.ts'
 export const lifecycleTables: Readonly<Record<string, string>> = {
   deposits: 'deposits.deposits',
   payouts: 'payouts.payouts',
+  recalls: 'payouts.recalls',
 }
 const engineFile = 'service/src/lifecycle/index.ts'
 const isService = (source: Source): boolean => !isTest(source) && source.path.startsWith('service/src/')
@@ -33,7 +34,7 @@ function writesIn(source: Source): readonly Write[] {
         'i',
       )
       const [, set = '', rest = ''] = update.exec(statement) ?? []
-      const namesOldStatus = /\bstatus\s*=\s*\w+\.from_status\b/i.test(rest)
+      const namesOldStatus = /\bwhere\b[^]*\bstatus\s*=\s*(?:\w+\.from_status\b|\$\{\})/i.test(rest)
       return setsStatus(set) ? [{ source, at, name, table, kind: 'update', namesOldStatus }] : []
     })
   })

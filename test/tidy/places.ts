@@ -37,6 +37,26 @@ export function packageOf(specifier: string): string | undefined {
   return /^(?:@[^/]+\/[^/]+|[^/]+)/.exec(specifier)?.[0]
 }
 
+/** The tables of a schema that other folders own than the one with its name. They keep the names that migrations gave them. */
+const owners: Readonly<Record<string, readonly string[]>> = {
+  'bulk-payouts': ['payouts.bulks', 'payouts.bulk_items'],
+  'payout-controls': [
+    'payouts.approval_rules',
+    'payouts.cooling_offs',
+    'payouts.fee_rules',
+    'payouts.limit_counters',
+    'payouts.limits',
+  ],
+  recalls: ['payouts.recalls'],
+  'standing-orders': ['payouts.standing_executions', 'payouts.standing_order_turns', 'payouts.standing_orders'],
+}
+const ownersOfTables = new Map(
+  Object.entries(owners).flatMap(([place, tables]) => tables.map((table) => [table, place])),
+)
+
+/** The place that owns a table: as listed above, otherwise the one with the name of its schema. */
+export const ownerOf = (table: string): string => ownersOfTables.get(table) ?? table.slice(0, table.indexOf('.'))
+
 export type Layers = {
   /** The layer of each place, the lowest is 0. */
   readonly layerOf: ReadonlyMap<string, number>
@@ -45,7 +65,7 @@ export type Layers = {
   readonly edges: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-const namesIn = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map((match) => match[1] ?? '')
+const namesIn = (cell = '') => [...cell.matchAll(/`([\w-]+)`/g)].map((match) => match[1] ?? '')
 
 /** The two tables below the heading "Layers": the layers, lowest first, and the imports within a layer. */
 export function readLayers(text = readFileSync(join(root, 'docs/architecture.md'), 'utf8')): Layers {

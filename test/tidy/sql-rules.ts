@@ -1,5 +1,5 @@
 /** Rules for statements and migrations. Source: docs/architecture.md, Tables and statements; docs/scale.md. */
-import { placeOf } from './places.ts'
+import { ownerOf, placeOf } from './places.ts'
 import { type File, finding, type Finding, isTest, type Source, type Template } from './source.ts'
 import { readStatements } from './statements.ts'
 
@@ -113,7 +113,7 @@ function tablesIn(
 /** It compares the rows of all tables, and writes none. */
 const readsAll = 'integrity'
 
-/** A module's SQL is in its store files and names its own schema only. */
+/** A module's SQL is in its store files and names its own tables only. */
 export function checkOwnership(sources: readonly Source[], schemas: ReadonlySet<string>): readonly Finding[] {
   return sources.filter(isService).flatMap((source) => {
     const place = placeOf(source.path)
@@ -122,7 +122,7 @@ export function checkOwnership(sources: readonly Source[], schemas: ReadonlySet<
       return [
         ...(misplaced ? [finding(source, at, "a module's SQL belongs in its store.ts")] : []),
         ...tablesIn(text, schemas)
-          .filter(([schema]) => schema !== place?.name && place?.name !== readsAll)
+          .filter(([schema, table]) => ![ownerOf(`${schema}.${table}`), readsAll].includes(place?.name ?? ''))
           .map(([schema, table]) =>
             finding(source, at, `${place?.name} names ${schema}.${table}, which it does not own`),
           ),

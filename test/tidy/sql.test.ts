@@ -70,6 +70,9 @@ suite('the rules of statements find violations', () => {
     ])
       assert.equal(owned(statement), 1, statement)
     assert.equal(owned('select 1 from payouts.payouts', 'service/src/modules/payouts/service.ts'), 1)
+    assert.equal(owned('select 1 from payouts.limits', 'service/src/modules/payout-controls/store.ts'), 0)
+    assert.equal(owned('select 1 from payouts.payouts', 'service/src/modules/payout-controls/store.ts'), 1)
+    assert.equal(owned('select 1 from payouts.limits'), 1)
     assert.equal(owned('select 1 from delivery.deliveries', 'service/src/gateway/store.ts'), 1)
   })
 

@@ -1,7 +1,7 @@
 /** Commands for the rules by which payouts wait for a second person. */
 import { ConfigError } from '../config.ts'
 import { amountText } from '../kernel/index.ts'
-import type { ApprovalRule } from '../modules/payouts/index.ts'
+import type { ApprovalRule } from '../modules/payout-controls/index.ts'
 import type { Context } from './context.ts'
 import { decided } from './limits.ts'
 import { type Options, readCurrencyOption, readInteger, readMoney, required } from './options.ts'
@@ -30,17 +30,21 @@ export const approvalCommands = {
     if (rule.aboveAmount === null && rule.beneficiaryHours === null)
       throw new ConfigError('operator: --above or --beneficiary-hours is required')
     return decided(context, { command: 'approval set', options }, async (tx) =>
-      viewOf(await context.service.payouts.approvalRules.set(tx, rule)),
+      viewOf(await context.service.payoutControls.approvalRules.set(tx, rule)),
     )
   },
 
-  'approval list': async ({ service: { payouts }, db }: Context, options: Options) =>
-    (await payouts.approvalRules.list(db, required(options, 'partner'))).map(viewOf),
+  'approval list': async ({ service: { payoutControls }, db }: Context, options: Options) =>
+    (await payoutControls.approvalRules.list(db, required(options, 'partner'))).map(viewOf),
 
   'approval remove': (context: Context, options: Options) =>
     decided(context, { command: 'approval remove', options }, async (tx) => {
-      const { payouts } = context.service
-      const removed = await payouts.approvalRules.remove(tx, required(options, 'partner'), required(options, 'id'))
+      const { payoutControls } = context.service
+      const removed = await payoutControls.approvalRules.remove(
+        tx,
+        required(options, 'partner'),
+        required(options, 'id'),
+      )
       return { removed: removed.id }
     }),
 }

@@ -21,6 +21,7 @@ export type Context = {
     | 'isoBanks'
     | 'ledger'
     | 'openPartner'
+    | 'payoutControls'
     | 'payouts'
     | 'rates'
     | 'reconciliation'

@@ -15,16 +15,16 @@ export const coolingOffCommands = {
       hours: readInteger(options, 'hours', { min: 1, max: hoursMax, otherwise: hoursDefault }),
     }
     return decided(context, { command: 'cooling-off set', options }, (tx) =>
-      context.service.payouts.coolingOffs.set(tx, rule),
+      context.service.payoutControls.coolingOffs.set(tx, rule),
     )
   },
 
-  'cooling-off list': ({ service: { payouts }, db }: Context, options: Options) =>
-    payouts.coolingOffs.list(db, required(options, 'partner')),
+  'cooling-off list': ({ service: { payoutControls }, db }: Context, options: Options) =>
+    payoutControls.coolingOffs.list(db, required(options, 'partner')),
 
   'cooling-off remove': (context: Context, options: Options) =>
     decided(context, { command: 'cooling-off remove', options }, async (tx) => {
-      const { coolingOffs } = context.service.payouts
+      const { coolingOffs } = context.service.payoutControls
       const removed = await coolingOffs.remove(tx, required(options, 'partner'), required(options, 'id'))
       return { removed: removed.id }
     }),

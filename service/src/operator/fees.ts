@@ -1,7 +1,7 @@
-/** Commands for what payouts cost a partner. */
+/** Commands for the fees of payouts. */
 import { ConfigError } from '../config.ts'
 import { amountText } from '../kernel/index.ts'
-import { type FeeRule, feeRails } from '../modules/payouts/index.ts'
+import { type FeeRule, feeRails } from '../modules/payout-controls/index.ts'
 import type { Context } from './context.ts'
 import { decided } from './limits.ts'
 import { type Options, readChoice, readCurrencyOption, readInteger, readMoney, readTime, required } from './options.ts'
@@ -9,7 +9,7 @@ import { type Options, readChoice, readCurrencyOption, readInteger, readMoney, r
 const basisPointsMax = 10_000
 
 export const feeCommands = {
-  /** Sets what payouts cost from a time on, by default from now. */
+  /** Sets a fee of payouts from a time on, by default from now. */
   'fee set': (context: Context, options: Options) => {
     const currency = readCurrencyOption(options)
     const money = (name: 'fixed' | 'min' | 'max') =>
@@ -27,16 +27,16 @@ export const feeCommands = {
     if (rule.maxAmount !== null && rule.maxAmount < rule.minAmount)
       throw new ConfigError('operator: --max is not below --min')
     return decided(context, { command: 'fee set', options }, async (tx) =>
-      viewOf(await context.service.payouts.fees.set(tx, rule)),
+      viewOf(await context.service.payoutControls.fees.set(tx, rule)),
     )
   },
 
-  'fee list': async ({ service: { payouts }, db }: Context, options: Options) =>
-    (await payouts.fees.list(db, required(options, 'partner'))).map(viewOf),
+  'fee list': async ({ service: { payoutControls }, db }: Context, options: Options) =>
+    (await payoutControls.fees.list(db, required(options, 'partner'))).map(viewOf),
 
   'fee remove': (context: Context, options: Options) =>
     decided(context, { command: 'fee remove', options }, async (tx) => {
-      const removed = await context.service.payouts.fees.remove(
+      const removed = await context.service.payoutControls.fees.remove(
         tx,
         required(options, 'partner'),
         required(options, 'id'),

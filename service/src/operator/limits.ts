@@ -2,7 +2,7 @@
 import { Refusal } from '../api/index.ts'
 import { ConfigError } from '../config.ts'
 import { amountText, nilId } from '../kernel/index.ts'
-import { type Limit, limitPeriods, limitScopes } from '../modules/payouts/index.ts'
+import { type Limit, limitPeriods, limitScopes } from '../modules/payout-controls/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { type Change, changing } from './changes.ts'
 import type { Context } from './context.ts'
@@ -19,16 +19,16 @@ export const limitCommands = {
     const partnerId = required(options, 'partner')
     const limit = { partnerId, scope, period, currency, amount, scopeRef: scopeRefOf(options, scope) }
     return decided(context, { command: 'limit set', options }, async (tx) =>
-      viewOf(await context.service.payouts.limits.set(tx, limit)),
+      viewOf(await context.service.payoutControls.limits.set(tx, limit)),
     )
   },
 
-  'limit list': async ({ service: { payouts }, db }: Context, options: Options) =>
-    (await payouts.limits.list(db, required(options, 'partner'))).map(viewOf),
+  'limit list': async ({ service: { payoutControls }, db }: Context, options: Options) =>
+    (await payoutControls.limits.list(db, required(options, 'partner'))).map(viewOf),
 
   'limit remove': (context: Context, options: Options) =>
     decided(context, { command: 'limit remove', options }, async (tx) => {
-      const removed = await context.service.payouts.limits.remove(
+      const removed = await context.service.payoutControls.limits.remove(
         tx,
         required(options, 'partner'),
         required(options, 'id'),

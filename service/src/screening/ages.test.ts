@@ -24,11 +24,11 @@ after(() => service.close())
 /** Minutes, by kind; null: nothing waits. */
 async function ages() {
   const now = service.clock.now().getTime()
-  const { screening, payouts, deposits } = service
+  const { screening, payoutAges, deposits } = service
   const since = {
     names: await screening.oldestDueSubject(),
     hits: await screening.oldestOpenHit(),
-    payouts: await payouts.oldestInScreening(),
+    payouts: await payoutAges.oldestInScreening(),
     deposits: await deposits.oldestInScreening(),
   }
   return Object.fromEntries(

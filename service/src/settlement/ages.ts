@@ -7,7 +7,7 @@ export const agesIdleMs = minuteMs
 /** A payment that stands still is told again after this time. */
 const repeatedLogMs = hourMs
 
-export function createAgeWatch({ log, payouts, deposits, partnerIds, observe }: SettlementDeps) {
+export function createAgeWatch({ log, payoutAges, deposits, partnerIds, observe }: SettlementDeps) {
   /** By payment and status: the payment that was told, and the `performance.now()` of that. */
   const told = new Map<string, { readonly id: string; readonly atMs: number }>()
 
@@ -26,7 +26,7 @@ export function createAgeWatch({ log, payouts, deposits, partnerIds, observe }: 
   /** Answers 0, so that the loop pauses. */
   return async (): Promise<number> => {
     const ids = await partnerIds()
-    for (const oldest of [...(await payouts.oldestUnfinished(ids)), ...(await deposits.oldestUnfinished())])
+    for (const oldest of [...(await payoutAges.oldestUnfinished(ids)), ...(await deposits.oldestUnfinished())])
       look(oldest)
     return 0
   }

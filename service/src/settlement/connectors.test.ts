@@ -134,7 +134,7 @@ test('a connector that fails by a defect leaves its payouts to the next attempt,
   assert.equal((await service.payouts.get(partner.partnerId, dollars.id)).status, 'Processing')
   assert.notEqual((await service.payouts.get(partner.partnerId, euros.id)).status, 'Processing')
   service.clock.advance(20 * secondMs)
-  assert.ok((await service.payouts.partnersWithDue('hanging', 10)).includes(partner.partnerId), 'due again')
+  assert.ok((await service.payoutLife.partnersWithDue('hanging', 10)).includes(partner.partnerId), 'due again')
 })
 
 test('an answer with another number of outcomes is a defect, and changes no payout', async () => {
@@ -166,7 +166,7 @@ test('a payout that its connector keeps is no failure: it is asked about at that
   }
   assert.deepEqual(await stand(), ['Processing', 1])
   const aged = async () =>
-    (await service.payouts.oldestUnfinished([partner.partnerId])).find((age) => age.status === 'Processing')?.ageMs
+    (await service.payoutAges.oldestUnfinished([partner.partnerId])).find((age) => age.status === 'Processing')?.ageMs
   assert.equal(await aged(), 0, 'it waits on purpose')
   service.clock.advance(11 * hourMs)
   await submitDuePayouts(settlement)

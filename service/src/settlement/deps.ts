@@ -2,14 +2,17 @@
 import type { Cases, Returns } from '../cases/index.ts'
 import type { Log } from '../kernel/index.ts'
 import type { Deposits } from '../modules/deposits/index.ts'
-import type { Payouts } from '../modules/payouts/index.ts'
+import type { PayoutAges, PayoutLife } from '../modules/payouts/index.ts'
+import type { Recalls } from '../modules/recalls/index.ts'
 import type { Connector } from '../rails/index.ts'
 
 export type SettlementDeps = {
   readonly log: Log
   /** Each has workers of its own. */
   readonly connectors: readonly Connector[]
-  readonly payouts: Payouts
+  readonly payouts: PayoutLife
+  readonly payoutAges: Pick<PayoutAges, 'oldestUnfinished'>
+  readonly recalls: Pick<Recalls, 'answered' | 'claim' | 'declined' | 'postponed' | 'taken'>
   readonly deposits: Deposits
   readonly cases: Pick<Cases, 'open' | 'idsWithCase'>
   readonly returns: Pick<Returns, 'claim' | 'accepted' | 'refused' | 'postponed' | 'reported'>

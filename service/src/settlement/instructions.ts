@@ -89,7 +89,7 @@ function createLoggedBreaker({ log }: SettlementDeps, { id }: Connector): Breake
 async function submit(bank: Bank, claims: readonly PayoutClaim[]): Promise<void> {
   const { payouts } = bank.deps
   const { cleared, attempted } = await screened(bank, claims)
-  const attempts = await eachOrLog(bank, cleared, (claim) => payouts.recordAttempt(claim))
+  const attempts = await eachOrLog(bank, cleared, (claim) => payouts.begin(claim))
   const first = attempts.filter(({ sendAttempts }) => sendAttempts === 1)
   const again = attempts.filter(({ sendAttempts }) => sendAttempts > 1 && sendAttempts <= attemptsTogetherMax)
   const alone = attempts.filter(({ sendAttempts }) => sendAttempts > attemptsTogetherMax)
@@ -104,7 +104,7 @@ async function submit(bank: Bank, claims: readonly PayoutClaim[]): Promise<void>
 /** Without an answer nothing is sent: the claims are due again when their leases end. */
 async function screened({ deps: { payouts, log }, connector }: Bank, claims: readonly PayoutClaim[]) {
   try {
-    return await payouts.screened(claims)
+    return await payouts.screen(claims)
   } catch (error) {
     log.error({ err: error, connector: connector.id, count: claims.length }, 'payouts not screened')
     return { cleared: [], attempted: [] }
@@ -126,7 +126,7 @@ async function carry(bank: Bank, attempts: readonly PayoutClaim[], call: Call, e
     const facts = { err: error, connector: bank.connector.id, payoutId: attempts[0]?.id, count: attempts.length }
     if (!(error instanceof Unreachable)) return log.error(facts, 'payout submission failed')
     log.warn(facts, 'bank unreachable')
-    await eachOrLog(bank, attempts, (attempt) => payouts.recordUnreachable(attempt))
+    await eachOrLog(bank, attempts, (attempt) => payouts.unreachable(attempt))
   }
 }
 
@@ -154,9 +154,7 @@ async function instruct(bank: Bank, attempts: readonly PayoutClaim[], endsAt: nu
 async function enquireAndResubmit(bank: Bank, attempts: readonly PayoutClaim[], endsAt: number): Promise<void> {
   const { payouts } = bank.deps
   const absent = await enquire(bank, attempts, endsAt)
-  const left = await eachOrLog(bank, absent, async (attempt) =>
-    (await payouts.failAfterLastAttempt(attempt)) ? undefined : attempt,
-  )
+  const left = await eachOrLog(bank, absent, async (attempt) => ((await payouts.giveUp(attempt)) ? undefined : attempt))
   if (left.length > 0) await instruct(bank, left, endsAt)
 }
 
@@ -198,8 +196,8 @@ async function record(
   const { payouts } = bank.deps
   await eachOrLog(bank, answers, ({ attempt, outcome }) =>
     outcome === 'unknown'
-      ? payouts.recordUnreachable(attempt)
-      : payouts.recordAcknowledgement(attempt, outcome.accepted ? outcome : withCode(outcome)),
+      ? payouts.unreachable(attempt)
+      : payouts.answered(attempt, outcome.accepted ? outcome : withCode(outcome)),
   )
 }
 

@@ -138,7 +138,7 @@ async function apply(
   if (kind === 'credit.booked') return deps.deposits.processCredit(connector, notification)
   if (kind === 'credit.reversed') return deps.deposits.processReversal(connector, notification)
   if (kind === 'recall.answered') return { applied: await applyToRecall(deps, notification), partnerId }
-  // Whatever these are about, they are for a person.
+  // Always open a case.
   if (kind === 'debit.booked' || kind === 'oddity') return { applied: 'unknown', partnerId }
   const applied = await applyToSubject(deps, connector, notification)
   return { applied: applied === 'unknown' ? await applyToReturn(deps, connector, notification) : applied, partnerId }
@@ -147,13 +147,13 @@ async function apply(
 type RecallAnswer = Extract<BankNotification, { readonly kind: 'recall.answered' }>
 
 /** An answer moves no money. One about no recall of a partner answers a request that the operator has made. */
-async function applyToRecall({ payouts }: SettlementDeps, notification: RecallAnswer): Promise<boolean> {
+async function applyToRecall({ recalls }: SettlementDeps, notification: RecallAnswer): Promise<boolean> {
   const { partnerId, subjectId: recallId, instructionId, accepted, reasonCode } = notification
   if (![partnerId, recallId, instructionId].every(isUuid)) return false
-  return payouts.recallAnswered({ partnerId, recallId, instructionId, accepted, reasonCode })
+  return recalls.answered({ partnerId, recallId, instructionId, accepted, reasonCode })
 }
 
-/** What is no payout may be the return of a case's money. */
+/** If it is not a payout, tries the returns of cases. */
 async function applyToReturn(
   { returns }: SettlementDeps,
   connector: string,

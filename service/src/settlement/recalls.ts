@@ -1,6 +1,6 @@
 /** Recalls of payouts on their way to a bank: claim what is due, ask the bank, record its answer. */
 import { Unreachable } from '../api/index.ts'
-import type { RecallClaim } from '../modules/payouts/index.ts'
+import type { RecallClaim } from '../modules/recalls/index.ts'
 import type { Connector, RecallOutcome } from '../rails/index.ts'
 import { endOfCall, inTime } from './calls.ts'
 import type { SettlementDeps } from './deps.ts'
@@ -14,28 +14,28 @@ const recallsPerStepMax = 20
  */
 export async function sendDueRecalls(deps: SettlementDeps, connector: Connector): Promise<number> {
   if (connector.recall === undefined) return 0
-  const claims = await deps.payouts.claimRecalls(connector.id, recallsPerStepMax)
+  const claims = await deps.recalls.claim(connector.id, recallsPerStepMax)
   const sent = await Promise.allSettled(claims.map((claim) => send(deps, connector, claim)))
   const failed = sent.find(({ status }) => status === 'rejected')
   if (failed?.status === 'rejected') throw failed.reason
   return claims.length
 }
 
-async function send({ log, payouts }: SettlementDeps, connector: Connector, claim: RecallClaim): Promise<void> {
+async function send({ log, recalls }: SettlementDeps, connector: Connector, claim: RecallClaim): Promise<void> {
   const { id: recallId, payoutId } = claim
   try {
     const outcome = await ask(connector, claim)
-    if (outcome === 'unknown') await payouts.recallPostponed(claim)
+    if (outcome === 'unknown') await recalls.postponed(claim)
     else if (!outcome.taken) {
       log.warn({ connector: connector.id, recallId, payoutId, details: outcome.details }, 'recall not taken')
-      await payouts.recallDeclined(claim, outcome.reasonCode)
-    } else if (outcome.notBefore !== undefined) await payouts.recallPostponed(claim, outcome.notBefore)
-    else await payouts.recallTaken(claim)
+      await recalls.declined(claim, outcome.reasonCode)
+    } else if (outcome.notBefore !== undefined) await recalls.postponed(claim, outcome.notBefore)
+    else await recalls.taken(claim)
   } catch (error) {
     const facts = { err: error, connector: connector.id, recallId, payoutId }
     if (error instanceof Unreachable) log.warn(facts, 'bank unreachable')
     else log.error(facts, 'recall failed')
-    await payouts.recallPostponed(claim)
+    await recalls.postponed(claim)
   }
 }
 

@@ -19,7 +19,8 @@ import { createScreening } from '../screening/index.ts'
 import { createCustomers } from '../modules/customers/index.ts'
 import { createDeposits } from '../modules/deposits/index.ts'
 import { createAcceptances } from '../modules/fx/index.ts'
-import { createPayouts } from '../modules/payouts/index.ts'
+import { createPayoutAges, createPayoutLife, createPayouts } from '../modules/payouts/index.ts'
+import { createRecalls, createReturnedByRecall } from '../modules/recalls/index.ts'
 import { createTransactions } from '../modules/transactions/index.ts'
 import { submitDuePayouts, processBankNotifications } from './index.ts'
 
@@ -56,24 +57,25 @@ const audit = createAudit({ db, clock, cursors, sealer })
 const transactions = createTransactions({ audit, db, clock, cursors, eventOutbox, customers, clockDifferenceMsMax: 0 })
 const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
 const shared = { db, clock, log, screening, cases, ledger, eventOutbox, customers, transactions }
+const life = createPayoutLife({ ...shared, recalls: createReturnedByRecall(shared), attemptsMax: 300 })
 const payouts = createPayouts({
   ...shared,
   cursors,
+  life,
   beneficiaries,
   quotes: createAcceptances({ clock }),
   chooseConnector: () => bank.id,
   forecastOf: (_connector, payment, at) => bank.forecast(payment, at),
   waitMsOf: (_connector, payment) => bank.waitMsOf?.(payment) ?? 0,
-  ordersMax: 10_000,
-  canRecall: () => true,
-  attemptsMax: 300,
 })
 const deposits = createDeposits({ ...shared, access, ownersOf: () => Promise.resolve(new Map()) })
 const isPartner = () => Promise.resolve(true)
 const settlement = {
   log,
   connectors: [bank],
-  payouts,
+  payouts: life,
+  payoutAges: createPayoutAges(shared),
+  recalls: createRecalls({ ...shared, payouts, canRecall: () => true }),
   deposits,
   cases,
   returns: createReturns({ db, clock, ledger, record: cases.record }),
@@ -99,9 +101,9 @@ async function payoutOfKilledWorker(amount: string) {
   const { id: beneficiaryId } = await beneficiaries.create(partnerId, payee)
   const body = { amount: rawNumber(amount), currency: 'EUR', beneficiaryId, idempotencyKey: newId() }
   const { payout } = await payouts.create(caller, body, '127.0.0.1')
-  const [claimed] = await payouts.claim(bank.id, [partnerId], 1)
+  const [claimed] = await life.claim(bank.id, [partnerId], 1)
   assert.ok(claimed)
-  const claim = await payouts.recordAttempt(claimed)
+  const claim = await life.begin(claimed)
   assert.ok(claim)
   assert.deepEqual(await bank.instruct([claim]), [{ accepted: true }])
   const status = async () => (await payouts.get(partnerId, payout.id)).status
@@ -159,7 +161,7 @@ for (const { outcome, amount, finalStatus, events, posted } of endings)
     assert.deepEqual(await eventsOf(partnerId, payout.reference), events)
     assert.deepEqual(await balanceOf(partnerId), [posted, 0n])
     // Neither a late acknowledgement of the old worker nor the end of its lease changes anything.
-    await payouts.recordAcknowledgement(claim, { accepted: true })
+    await life.answered(claim, { accepted: true })
     clock.advance(leaseMsMax)
     assert.equal(await submitDuePayouts(settlement), 0)
     assert.equal(await status(), finalStatus)

@@ -222,7 +222,7 @@ test('only an empty balance is closed, for good, and a later credit waits in a c
   const instructionId = payout.endToEndId.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
   const failure = { errorKey: 'BankRejection', details: 'Account closed.' } as const
   const reporting = { partnerId: partner.partnerId, instructionId, report }
-  assert.equal(await service.payouts.returned(reporting, failure), 'contradiction')
+  assert.equal(await service.payoutLife.returned(reporting, failure), 'contradiction')
   assert.equal((await balanceOf(service, partner.partnerId)).posted, 0n)
 })
 

@@ -38,12 +38,12 @@ const bulkOf = (mode: Body['mode'], payouts: Body['payouts'], idempotencyKey = n
   idempotencyKey,
   payouts,
 })
-const create = (body: Body) => service.payouts.createBulk(partner.caller, body, ip)
+const create = (body: Body) => service.bulkPayouts.create(partner.caller, body, ip)
 const work = async () => {
-  while ((await service.payouts.bulkStep()) > 0);
+  while ((await service.bulkPayouts.step()) > 0);
 }
-const resultOf = (id: string) => service.payouts.getBulk(partner.partnerId, id)
-const itemsOf = (id: string) => service.payouts.bulkItems(partner.partnerId, id, undefined)
+const resultOf = (id: string) => service.bulkPayouts.get(partner.partnerId, id)
+const itemsOf = (id: string) => service.bulkPayouts.items(partner.partnerId, id, undefined)
 const made = async () => {
   const { reserved } = await balanceOf(service, partner.partnerId)
   const row = await service.db.row<{ count: bigint }>(
@@ -171,7 +171,7 @@ test('every wrong field is told with its pointer, and nothing is taken', async (
     create(bulkOf('BestEffort', [item({ currency: 'USDC' })])),
     refusal('currency_not_supported', '/payouts/0/currency'),
   )
-  assert.equal((await service.payouts.listBulks(partner.partnerId, {})).data.length, 0)
+  assert.equal((await service.bulkPayouts.list(partner.partnerId, {})).data.length, 0)
 })
 
 test('a repeated key answers the first answer, also twice at once; with another body it is refused', async () => {
@@ -189,22 +189,22 @@ test('a repeated key answers the first answer, also twice at once; with another 
 test("another partner's bulk does not exist", async () => {
   const { bulk } = await create(bulkOf('BestEffort', items(1)))
   const other = await addPartner(service)
-  await assert.rejects(service.payouts.getBulk(other.partnerId, bulk.id), refusal('not_found'))
-  await assert.rejects(service.payouts.bulkItems(other.partnerId, bulk.id, undefined), refusal('not_found'))
+  await assert.rejects(service.bulkPayouts.get(other.partnerId, bulk.id), refusal('not_found'))
+  await assert.rejects(service.bulkPayouts.items(other.partnerId, bulk.id, undefined), refusal('not_found'))
 })
 
 test('partners take turns: a bulk of another partner is made before the many of one', async () => {
   await work()
   const other = await addPartner(service, 1_000_00n)
   for (let count = 0; count < 6; count += 1) await create(bulkOf('BestEffort', items(1)))
-  const late = await service.payouts.createBulk(
+  const late = await service.bulkPayouts.create(
     other.caller,
     bulkOf('BestEffort', [item({ beneficiaryId: other.beneficiary.id })]),
     ip,
   )
-  await service.payouts.bulkStep()
-  await service.payouts.bulkStep()
-  const { status, accepted } = await service.payouts.getBulk(other.partnerId, late.bulk.id)
+  await service.bulkPayouts.step()
+  await service.bulkPayouts.step()
+  const { status, accepted } = await service.bulkPayouts.get(other.partnerId, late.bulk.id)
   assert.deepEqual([status, accepted], ['Completed', 1])
   await work()
 })
@@ -216,7 +216,7 @@ test('429 while the bulks of the partner have 10,000 payouts to make; a repeated
   await assert.rejects(create(bulkOf('BestEffort', items(1))), refusal('rate_limited'))
   assert.equal((await create(first)).replayed, true)
   const other = await addPartner(service, 1_000_00n)
-  await service.payouts.createBulk(other.caller, bulkOf('BestEffort', items(1)), ip)
+  await service.bulkPayouts.create(other.caller, bulkOf('BestEffort', items(1)), ip)
   await service.db.transaction((tx) =>
     tx.run(
       sql`update payouts.bulks set status = 'Refused', due_at = null, ended_at = created_at where due_at is not null`,

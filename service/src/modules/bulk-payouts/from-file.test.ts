@@ -14,7 +14,7 @@ import { Refusal } from '../../api/index.ts'
 import { payouts as payoutFindings } from '../../integrity/store-payments.ts'
 import { dayMs, newId, nilId } from '../../kernel/index.ts'
 import { toPayoutRecord } from '../payouts/routes.ts'
-import { eraseBulks } from '../payouts/store-erasure.ts'
+import { eraseBulks } from './store.ts'
 
 let service: Service
 let partner: TestPartner
@@ -27,7 +27,7 @@ beforeEach(async () => {
 })
 
 const create = (document: string, more: object = {}) =>
-  service.payouts.createBulkFromFile(
+  service.bulkPayouts.createFromFile(
     partner.caller,
     { mode: 'AllOrNothing', idempotencyKey: newId(), customerId: partner.customer.id, document, ...more },
     ip,
@@ -35,7 +35,7 @@ const create = (document: string, more: object = {}) =>
 const file = (messageId: string, payments: readonly FilePayment[], more: object = {}) =>
   pain001Text(messageId, payments, { createdAt: service.clock.now(), ...more })
 const work = async () => {
-  while ((await service.payouts.bulkStep()) > 0);
+  while ((await service.bulkPayouts.step()) > 0);
 }
 const refused = (text: RegExp) => (error: unknown) => {
   assert.ok(error instanceof Refusal, String(error))
@@ -48,7 +48,7 @@ const refused = (text: RegExp) => (error: unknown) => {
 test('the payments of a file are payouts, with the text for the beneficiary', async () => {
   const { bulk } = await create(file('MSG-1', [{ minor: 10_00n, text: 'Invoice 7' }, { minor: 20_01n }]))
   await work()
-  const items = await service.payouts.bulkItems(partner.partnerId, bulk.id, undefined)
+  const items = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
   assert.deepEqual(
     items.map(({ status, amount, reference, beneficiaryId }) => [status, amount, reference, beneficiaryId]),
     [
@@ -65,14 +65,14 @@ test('the same message pays nothing twice, under whatever key it comes; another 
   const { bulk } = await create(file('MSG-1', [{ minor: 11_00n }]))
   await work()
   assert.equal((await balanceOf(service, partner.partnerId)).reserved, 10_00n)
-  const [item] = await service.payouts.bulkItems(partner.partnerId, bulk.id, undefined)
+  const [item] = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
   assert.equal(item?.problemCode, 'idempotency_key_reused')
 })
 
 test("without a customer the file names the partner's own beneficiaries; an unknown account is refused", async () => {
   const own = await create(file('MSG-1', [{ minor: 1_00n }]), { customerId: undefined })
   await work()
-  const [item] = await service.payouts.bulkItems(partner.partnerId, own.bulk.id, undefined)
+  const [item] = await service.bulkPayouts.items(partner.partnerId, own.bulk.id, undefined)
   assert.equal(item?.beneficiaryId, partner.ownBeneficiary.id)
   await assert.rejects(
     create(file('MSG-2', [{ minor: 1_00n, iban: 'FR1420041010050500013M02606' }])),
@@ -84,7 +84,7 @@ test('of several beneficiaries with one account the one with the name is paid', 
   const account = { iban: 'DE89370400440532013000', currency: 'EUR', customerId: partner.customer.id }
   const second = await service.beneficiaries.create(partner.partnerId, { ...account, name: 'Joan Clarke' })
   const { bulk } = await create(file('MSG-1', [{ minor: 1_00n, creditor: { name: 'Joan Clarke' } }]))
-  const [item] = await service.payouts.bulkItems(partner.partnerId, bulk.id, undefined)
+  const [item] = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
   assert.equal(item?.beneficiaryId, second.id)
   await assert.rejects(
     create(file('MSG-2', [{ minor: 1_00n, creditor: { name: 'Ada Lovelace' } }])),
@@ -152,7 +152,7 @@ test('each element of a payment is taken, has no effect, or refuses the file, in
         continue
       }
       const { bulk } = await create(document)
-      const [item] = await service.payouts.bulkItems(partner.partnerId, bulk.id, undefined)
+      const [item] = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
       assert.deepEqual([item?.reference, item?.amount], [meaning === 'taken' ? 'Invoice 7' : null, 1_00n], xml)
     }
   assert.equal(files, 2 * elements.length)
@@ -165,7 +165,7 @@ test('the EndToEndId of a payment is that of its payout and its transaction; NOT
   ]
   const { bulk } = await create(file('MSG-E', payments))
   await work()
-  const items = await service.payouts.bulkItems(partner.partnerId, bulk.id, undefined)
+  const items = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
   const found = []
   for (const { payoutId, transactionReference } of items) {
     const payout = toPayoutRecord(await service.payouts.get(partner.partnerId, payoutId ?? ''), undefined)
@@ -189,7 +189,7 @@ test('the same message with another EndToEndId is another request', async () => 
   await assert.rejects(create(other, { idempotencyKey: 'file-1' }), { code: 'idempotency_key_reused' })
   const { bulk } = await create(other)
   await work()
-  const [item] = await service.payouts.bulkItems(partner.partnerId, bulk.id, undefined)
+  const [item] = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
   assert.equal(item?.problemCode, 'idempotency_key_reused')
 })
 
@@ -210,7 +210,7 @@ test('the EndToEndId of an item is erased with its text, and the payout keeps it
   const endedBefore = new Date(service.clock.now().getTime() + dayMs)
   const page = { partnerId, afterId: nilId, beforeId: newId(), endedBefore, rowsMax: 10 }
   await service.db.transaction((tx) => eraseBulks(tx, page))
-  const [item] = await service.payouts.bulkItems(partnerId, bulk.id, undefined)
+  const [item] = await service.bulkPayouts.items(partnerId, bulk.id, undefined)
   assert.deepEqual([item?.reference, item?.endToEndId], [null, null])
   assert.equal((await service.payouts.get(partnerId, item?.payoutId ?? '')).partnerEndToEndId, 'A-1')
 })
@@ -229,5 +229,5 @@ test('a text that is no pain.001 is refused with its line', async () => {
     ),
     refused(/has 1001 payments/),
   )
-  assert.equal((await service.payouts.listBulks(partner.partnerId, {})).data.length, 0)
+  assert.equal((await service.bulkPayouts.list(partner.partnerId, {})).data.length, 0)
 })

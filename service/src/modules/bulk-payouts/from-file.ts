@@ -10,24 +10,33 @@ import {
   readPain001,
   type Remittance,
 } from '../../iso20022/index.ts'
-import { amountText, isCurrency } from '../../kernel/index.ts'
-import type { PayoutsDeps } from '../payouts/deps.ts'
+import { amountText, type Clock, isCurrency } from '../../kernel/index.ts'
+import type { Database } from '../../postgres/index.ts'
+import type { Beneficiaries } from '../beneficiaries/index.ts'
+import type { Customers } from '../customers/index.ts'
 
 export type PayoutsOfFile = readonly (BodyOf<'createBulkPayout'>['payouts'][number] & {
   readonly endToEndId?: string
 })[]
 type Payment = { readonly batch: PaymentBatch; readonly transfer: CreditTransfer }
 
-/** All of the file stands in one field. */
+/** The whole file is in one field. */
 export const pointerInFile = (): string => '/document'
 
 const paymentsMax = 1000
 const errorsMax = 50
 const referenceCharsMax = 140
 
+type Deps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly beneficiaries: Pick<Beneficiaries, 'byIbans'>
+  readonly customers: Pick<Customers, 'find'>
+}
+
 /** Refuses: validation_failed (document), not_found (customerId). */
 export async function payoutsOfFile(
-  { db, clock, beneficiaries, customers }: PayoutsDeps,
+  { db, clock, beneficiaries, customers }: Deps,
   partnerId: string,
   { document, customerId }: BodyOf<'createBulkPayoutFromFile'>,
 ): Promise<PayoutsOfFile> {
@@ -79,7 +88,7 @@ const ibanOf = ({ creditorAccount }: CreditTransfer): string | undefined =>
 /** The guide names them. All other elements that a payout does not have refuse the file. */
 const withoutEffect = new Set(['InstrPrty', 'SvcLvl', 'LclInstrm', 'ChrgBr'])
 
-/** What the file asks for and a payout does not do. Nothing of a payment is dropped silently. */
+/** Names what the file asks for and a payout does not do. Nothing of a payment is dropped silently. */
 function problemOf({ batch, transfer }: Payment, today: string): string | undefined {
   if (batch.executionDate.slice(0, today.length) > today)
     return `ReqdExctnDt is ${batch.executionDate}; payouts are made at once`
@@ -105,7 +114,7 @@ function isCarried({ unstructured, structured = [] }: Remittance = {}): boolean 
   return creditorReference !== undefined && unstructured === undefined && [...others, ...Object.keys(more)].length === 0
 }
 
-/** Of several beneficiaries with the account the oldest with the creditor's name. */
+/** The only beneficiary with the account. Otherwise the oldest that matches account and name. */
 function payeeOf<T extends { readonly name: string }>(
   found: readonly T[],
   { creditor }: CreditTransfer,
@@ -119,7 +128,7 @@ const unknownOf = (beneficiaries: number): string =>
     ? 'no beneficiary has this account'
     : `${beneficiaries} beneficiaries have this account, and none of them this name`
 
-/** Where a payment has none, because the schema wants the element. */
+/** The id of a payment without one, because the schema requires the element. */
 const noEndToEndId = 'NOTPROVIDED'
 
 /** The unstructured text, else the creditor's reference. */

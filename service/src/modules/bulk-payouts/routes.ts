@@ -5,28 +5,23 @@ import { writeAmount } from '../../kernel/index.ts'
 import type { Bulk, BulkPayouts } from './service.ts'
 import type { ItemRow } from './store.ts'
 
-type BulkHandlers = Pick<
-  Handlers<'payouts'>,
-  'createBulkPayout' | 'createBulkPayoutFromFile' | 'listBulkPayouts' | 'getBulkPayout' | 'listBulkPayoutItems'
->
-
-export function bulkRoutes(payouts: BulkPayouts): BulkHandlers {
+export function bulkPayoutsRoutes(bulkPayouts: BulkPayouts) {
   return {
-    createBulkPayout: async ({ caller, body, ip }) => toAnswer(await payouts.createBulk(caller, body, ip)),
+    createBulkPayout: async ({ caller, body, ip }) => toAnswer(await bulkPayouts.create(caller, body, ip)),
     createBulkPayoutFromFile: async ({ caller, body, ip }) =>
-      toAnswer(await payouts.createBulkFromFile(caller, body, ip)),
+      toAnswer(await bulkPayouts.createFromFile(caller, body, ip)),
     listBulkPayouts: async ({ caller, query }) => {
-      const page = await payouts.listBulks(caller.partnerId, query)
+      const page = await bulkPayouts.list(caller.partnerId, query)
       return { body: { ...page, data: page.data.map(toWire) } }
     },
     getBulkPayout: async ({ caller, params }) => ({
-      body: toWire(await payouts.getBulk(caller.partnerId, params.bulkId)),
+      body: toWire(await bulkPayouts.get(caller.partnerId, params.bulkId)),
     }),
     listBulkPayoutItems: async ({ caller, params, query }) => {
-      const items = await payouts.bulkItems(caller.partnerId, params.bulkId, query.status)
+      const items = await bulkPayouts.items(caller.partnerId, params.bulkId, query.status)
       return { body: { data: items.map(toItem) } }
     },
-  }
+  } satisfies Partial<Handlers<'payouts'>>
 }
 
 const toAnswer = ({ bulk, replayed }: { readonly bulk: Bulk; readonly replayed: boolean }) => ({

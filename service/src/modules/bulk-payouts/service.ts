@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import {
   type Caller,
+  type Cursors,
   notFound,
   type Page,
   readAmount,
@@ -10,12 +11,15 @@ import {
   Refusal,
   refuseFields,
 } from '../../api/index.ts'
-import { newId } from '../../kernel/index.ts'
-import { KeyTaken, once } from '../../postgres/index.ts'
-import type { PayoutsDeps } from '../payouts/deps.ts'
-import { fingerprintOf, requirePaidBy } from '../payouts/rules.ts'
+import { type Clock, type Log, newId } from '../../kernel/index.ts'
+import { type Database, KeyTaken, once } from '../../postgres/index.ts'
+import type { Beneficiaries } from '../beneficiaries/index.ts'
+import type { Customers } from '../customers/index.ts'
+import { fingerprintOf, type Payouts, requirePaidBy } from '../payouts/index.ts'
 import { type PayoutsOfFile, payoutsOfFile, pointerInFile } from './from-file.ts'
 import * as store from './store.ts'
+import { createSubmitAll } from './submit-all.ts'
+import { createBulkStep } from './work.ts'
 
 export type Bulk = store.BulkRow & { readonly accepted: number; readonly refused: number }
 
@@ -24,33 +28,34 @@ export type BulkPayouts = {
    * Takes a bulk, whose payouts workers make. Refuses: validation_failed and currency_not_supported with a pointer to each wrong
    * field, idempotency_key_reused, request_in_progress, rate_limited.
    */
-  readonly createBulk: (
+  readonly create: (
     caller: Caller,
     body: BodyOf<'createBulkPayout'>,
     ip: string,
   ) => Promise<{ readonly bulk: Bulk; readonly replayed: boolean }>
-  /** The payments of a pain.001 as a bulk. Refuses as `createBulk` does, and not_found (customerId). */
-  readonly createBulkFromFile: (
+  /** The payments of a pain.001 as a bulk. Refuses as `create` does, and not_found (customerId). */
+  readonly createFromFile: (
     caller: Caller,
     body: BodyOf<'createBulkPayoutFromFile'>,
     ip: string,
   ) => Promise<{ readonly bulk: Bulk; readonly replayed: boolean }>
   /** Refuses: not_found. */
-  readonly getBulk: (partnerId: string, id: string) => Promise<Bulk>
+  readonly get: (partnerId: string, id: string) => Promise<Bulk>
   /** Newest first. Refuses: validation_failed (cursor). */
-  readonly listBulks: (partnerId: string, query: QueryOf<'listBulkPayouts'>) => Promise<Page<Bulk>>
+  readonly list: (partnerId: string, query: QueryOf<'listBulkPayouts'>) => Promise<Page<Bulk>>
   /** In the order of the request. Refuses: not_found. */
-  readonly bulkItems: (
+  readonly items: (
     partnerId: string,
     id: string,
     status: store.ItemStatus | undefined,
   ) => Promise<readonly store.ItemRow[]>
   /** For a database of which no other worker is alive. */
-  readonly releaseBulks: (partnerId: string) => Promise<void>
+  readonly releaseLeases: (partnerId: string) => Promise<void>
+  /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
+  readonly step: () => Promise<number>
 }
 
-export const itemsMax = 1000
-/** Of the bulks of a partner that have not ended. Requests at the same time may exceed it by their own payouts. */
+/** The most payouts in bulks of a partner that have not ended. Requests at the same time may exceed it by their own payouts. */
 const openPayoutsMax = 10_000
 
 const tooManyOpen = (open: number) =>
@@ -58,8 +63,19 @@ const tooManyOpen = (open: number) =>
     headers: { 'retry-after': '5' },
   })
 
-export function createBulkPayouts(deps: PayoutsDeps): BulkPayouts {
-  const { db, clock, cursors } = deps
+export type BulkPayoutsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly cursors: Cursors
+  readonly beneficiaries: Pick<Beneficiaries, 'byIbans'>
+  readonly customers: Pick<Customers, 'find'>
+  readonly payouts: Pick<Payouts, 'acceptance' | 'submit'>
+}
+
+export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
+  const { db, clock, log, cursors, payouts } = deps
+  const { submit } = payouts
   const withCounts = async (partnerId: string, rows: readonly store.BulkRow[]): Promise<readonly Bulk[]> => {
     const ids = rows.map(({ id }) => id)
     const counts = new Map((await store.countsOf(db, partnerId, ids)).map((row) => [row.bulkId, row]))
@@ -105,21 +121,22 @@ export function createBulkPayouts(deps: PayoutsDeps): BulkPayouts {
     return { bulk, replayed }
   }
   return {
-    createBulk: async (caller, body, ip) => create(caller, body, readItems(body.payouts), ip),
-    createBulkFromFile: async (caller, body, ip) =>
+    create: async (caller, body, ip) => create(caller, body, readItems(body.payouts), ip),
+    createFromFile: async (caller, body, ip) =>
       create(caller, body, readItems(await payoutsOfFile(deps, caller.partnerId, body), pointerInFile), ip),
-    getBulk: get,
-    listBulks: async (partnerId, query) => {
+    get,
+    list: async (partnerId, query) => {
       const list = `bulks:${partnerId}`
       const request = cursors.read(list, query)
       const page = cursors.page(list, request, await store.listBulks(db, partnerId, request))
       return { ...page, data: await withCounts(partnerId, page.data) }
     },
-    bulkItems: async (partnerId, id, status) => {
+    items: async (partnerId, id, status) => {
       await get(partnerId, id)
-      return store.itemsOf(db, partnerId, id, status ?? null, itemsMax)
+      return store.itemsOf(db, partnerId, id, status ?? null, store.itemsMax)
     },
-    releaseBulks: (partnerId) => store.releaseBulks(db, partnerId, clock.now()),
+    step: createBulkStep({ db, clock, log, submit, submitAll: createSubmitAll({ db, payouts }) }),
+    releaseLeases: (partnerId) => store.releaseBulks(db, partnerId, clock.now()),
   }
 }
 
@@ -127,7 +144,7 @@ const named = (row: store.BulkRow | undefined) => row && { ...row, reference: ro
 
 type Item = Omit<Parameters<typeof store.insertItems>[1][number], 'partnerId' | 'bulkId'>
 
-/** Every wrong field is told at once, each with its pointer. */
+/** Refuses every wrong field at once, each with its pointer. */
 function readItems(
   payouts: BodyOf<'createBulkPayout'>['payouts'] | PayoutsOfFile,
   pointerOf = (position: number, field: string) => `/payouts/${position}/${field}`,
@@ -159,7 +176,7 @@ function readItems(
   throw new Refusal(told.code, told.detail, { errors })
 }
 
-/** As many as the gateway tells of one body. */
+/** As many as the gateway reports of one body. */
 const errorsMax = 50
 
 const repeated = (pointer: string, earlier: number) =>

@@ -3,10 +3,14 @@ import type { bulkPayouts } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { columnOf, dueWork, insertBy, noSql, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import type { KeptPage, KeptRecord } from '../customers/index.ts'
 
 export type BulkMode = (typeof bulkPayouts.bulkModes)[number]
 export type BulkStatus = (typeof bulkPayouts.bulkStatuses)[number]
 export type ItemStatus = (typeof bulkPayouts.bulkItemStatuses)[number]
+
+/** Payouts of one bulk. */
+export const itemsMax = 1000
 
 export type BulkRow = {
   readonly partnerId: string
@@ -61,7 +65,7 @@ const itemColumns = sql`partner_id, bulk_id, position, idempotency_key, amount, 
 
 /** Returns 0 if the key is taken. */
 export function insertBulk(tx: Tx, row: Omit<BulkRow, 'status' | 'leaseId' | 'endedAt'>): Promise<number> {
-  return tx.run(sql`/* payouts.insertBulk */
+  return tx.run(sql`/* bulk-payouts.insertBulk */
     insert into payouts.bulks (partner_id, id, idempotency_key, request_fingerprint, mode, status, payouts, account_id,
       account_name, ip_address, due_at, created_at)
     values (${row.partnerId}, ${row.id}, ${row.idempotencyKey}, ${row.requestFingerprint}, ${row.mode}, 'Processing',
@@ -88,7 +92,7 @@ const newItems = insertBy<NewItem & { readonly status: string }>(
 export function insertItems(tx: Tx, rows: readonly NewItem[]): void {
   const open = rows.map((row) => ({ ...row, status: 'Processing' }))
   tx.later(
-    sql`/* payouts.insertItems */
+    sql`/* bulk-payouts.insertItems */
     insert into payouts.bulk_items (partner_id, bulk_id, position, idempotency_key, amount, currency, beneficiary_id,
       reference, end_to_end_id, status)
     ${newItems(tx, open)}`,
@@ -97,17 +101,17 @@ export function insertItems(tx: Tx, rows: readonly NewItem[]): void {
 }
 
 export function bulkByKey(tx: Tx, partnerId: string, idempotencyKey: string): Promise<BulkRow | undefined> {
-  return tx.row<BulkRow>(sql`/* payouts.bulkByKey */
+  return tx.row<BulkRow>(sql`/* bulk-payouts.bulkByKey */
     select ${columns} from payouts.bulks where partner_id = ${partnerId} and idempotency_key = ${idempotencyKey}`)
 }
 
 export function bulkById(tx: Tx, partnerId: string, id: string): Promise<BulkRow | undefined> {
-  return tx.row<BulkRow>(sql`/* payouts.bulkById */
+  return tx.row<BulkRow>(sql`/* bulk-payouts.bulkById */
     select ${columns} from payouts.bulks where partner_id = ${partnerId} and id = ${id}`)
 }
 
 export function listBulks(tx: Tx, partnerId: string, { limit, afterId }: PageRequest): Promise<readonly BulkRow[]> {
-  return tx.rows<BulkRow>(sql`/* payouts.listBulks */
+  return tx.rows<BulkRow>(sql`/* bulk-payouts.listBulks */
     select ${columns} from payouts.bulks where partner_id = ${partnerId}
       ${afterId === null ? noSql : sql`and id < ${afterId}`}
     order by id desc limit ${limit + 1}`)
@@ -115,7 +119,7 @@ export function listBulks(tx: Tx, partnerId: string, { limit, afterId }: PageReq
 
 /** The payouts of the bulks that have not ended. */
 export async function openPayouts(tx: Tx, partnerId: string): Promise<number> {
-  const row = await tx.row<{ readonly payouts: bigint }>(sql`/* payouts.openPayouts */
+  const row = await tx.row<{ readonly payouts: bigint }>(sql`/* bulk-payouts.openPayouts */
     select coalesce(sum(payouts), 0)::bigint as payouts from payouts.bulks
     where partner_id = ${partnerId} and due_at is not null`)
   return Number(row?.payouts ?? 0n)
@@ -124,7 +128,7 @@ export async function openPayouts(tx: Tx, partnerId: string): Promise<number> {
 export type Counts = { readonly bulkId: string; readonly accepted: bigint; readonly refused: bigint }
 
 export function countsOf(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly Counts[]> {
-  return tx.rows<Counts>(sql`/* payouts.countsOf */
+  return tx.rows<Counts>(sql`/* bulk-payouts.countsOf */
     select bulk_id, count(*) filter (where status = 'Accepted') as accepted, count(*) filter (where status = 'Refused') as refused
     from payouts.bulk_items where partner_id = ${partnerId} and bulk_id = any(${[...ids]}::uuid[]) group by bulk_id`)
 }
@@ -136,7 +140,7 @@ export function itemsOf(
   status: ItemStatus | null,
   rowsMax: number,
 ): Promise<readonly ItemRow[]> {
-  return tx.rows<ItemRow>(sql`/* payouts.itemsOf */
+  return tx.rows<ItemRow>(sql`/* bulk-payouts.itemsOf */
     select ${itemColumns} from payouts.bulk_items where partner_id = ${partnerId} and bulk_id = ${bulkId}
       ${status === null ? noSql : sql`and status = ${status}`}
     order by position limit ${rowsMax}`)
@@ -151,7 +155,7 @@ export function dueBulks(
 ): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
   return tx.rows(
     dueWork('finds bulks with payouts to make, without a lock', (whose) =>
-      unprepared(sql`/* payouts.dueBulks */
+      unprepared(sql`/* bulk-payouts.dueBulks */
       select distinct on (partner_id) partner_id, id from payouts.bulks
       where due_at <= ${now} and partner_id > ${afterPartner} and ${whose()}
       order by partner_id, due_at limit ${rowsMax}`),
@@ -167,7 +171,7 @@ export function claimBulk(
   lease: { readonly id: string; readonly until: Date },
   now: Date,
 ): Promise<BulkRow | undefined> {
-  return tx.row<BulkRow>(sql`/* payouts.claimBulk */
+  return tx.row<BulkRow>(sql`/* bulk-payouts.claimBulk */
     update payouts.bulks set lease_id = ${lease.id}, due_at = ${lease.until}
     where partner_id = ${partnerId} and id = (
       select id from payouts.bulks where partner_id = ${partnerId} and id = ${id} and due_at <= ${now} for update skip locked)
@@ -176,26 +180,26 @@ export function claimBulk(
 
 /** Locks the bulk for the worker that still holds it. */
 export function lockHeld(tx: Tx, { partnerId, id, leaseId }: BulkRow): Promise<BulkRow | undefined> {
-  return tx.row<BulkRow>(sql`/* payouts.lockHeld */
+  return tx.row<BulkRow>(sql`/* bulk-payouts.lockHeld */
     select ${columns} from payouts.bulks where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId} for update`)
 }
 
 /** The others of its time come first. */
 export function putBack(tx: Tx, { partnerId, id, leaseId }: BulkRow, dueAt: Date): Promise<number> {
-  return tx.run(sql`/* payouts.putBack */
+  return tx.run(sql`/* bulk-payouts.putBack */
     update payouts.bulks set lease_id = null, due_at = ${dueAt}
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
 }
 
 export function endBulk(tx: Tx, { partnerId, id, leaseId }: BulkRow, status: BulkStatus, now: Date): Promise<number> {
-  return tx.run(sql`/* payouts.endBulk */
+  return tx.run(sql`/* bulk-payouts.endBulk */
     update payouts.bulks set status = ${status}, lease_id = null, due_at = null, ended_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
 }
 
 /** Makes all bulks of a partner due whose workers are dead: where no other worker can be alive. */
 export async function releaseBulks(tx: Tx, partnerId: string, now: Date): Promise<void> {
-  await tx.run(sql`/* payouts.releaseBulks */
+  await tx.run(sql`/* bulk-payouts.releaseBulks */
     update payouts.bulks set lease_id = null, due_at = ${now} where partner_id = ${partnerId} and lease_id is not null`)
 }
 
@@ -207,7 +211,7 @@ export type Result = Pick<
 export function recordResults(tx: Tx, { partnerId, id }: BulkRow, results: readonly Result[]): void {
   const column = columnOf(results)
   tx.later(
-    unprepared(sql`/* payouts.recordResults */
+    unprepared(sql`/* bulk-payouts.recordResults */
     update payouts.bulk_items item set status = given.status, payout_id = given.payout_id,
       transaction_reference = given.transaction_reference, problem_code = given.problem_code,
       problem_detail = given.problem_detail
@@ -218,4 +222,22 @@ export function recordResults(tx: Tx, { partnerId, id }: BulkRow, results: reado
       and item.status = 'Processing'`),
     results.length,
   )
+}
+
+const overIn = (rows: readonly KeptRecord[]): readonly string[] =>
+  rows.flatMap(({ id, isOver }) => (isOver ? [id] : []))
+
+/** Erases what the items of a bulk say to the payee, and why one was refused, when the time of the bulk is over. */
+export async function eraseBulks(
+  tx: Tx,
+  { partnerId, afterId, beforeId, endedBefore, rowsMax }: KeptPage,
+): Promise<readonly KeptRecord[]> {
+  const rows = await tx.rows<KeptRecord>(sql`/* bulk-payouts.eraseBulks */
+    select id, coalesce(ended_at < ${endedBefore}, false) as is_over from payouts.bulks
+    where partner_id = ${partnerId} and id > ${afterId} and id < ${beforeId} order by id limit ${rowsMax} for update`)
+  await tx.run(sql`/* bulk-payouts.eraseBulks */
+    update payouts.bulk_items set reference = null, end_to_end_id = null, problem_detail = null
+    where partner_id = ${partnerId} and bulk_id = any(${overIn(rows)}::uuid[])
+      and (reference is not null or end_to_end_id is not null or problem_detail is not null)`)
+  return rows
 }

@@ -1,10 +1,7 @@
 /** Accepts many payouts in one transaction, or none of them. */
 import { Refusal } from '../../api/index.ts'
-import { sqlState, stateOf } from '../../postgres/index.ts'
-import { createAccept } from '../payouts/accept.ts'
-import type { PayoutCall } from '../payouts/calls.ts'
-import type { PayoutsDeps } from '../payouts/deps.ts'
-import type { LookedUp } from '../payouts/look-up.ts'
+import { type Database, sqlState, stateOf } from '../../postgres/index.ts'
+import type { LookedUp, PayoutCall, Payouts } from '../payouts/index.ts'
 import type { SubmitAll } from './work.ts'
 
 /** Rolls the transaction back. */
@@ -28,11 +25,13 @@ const isOvertaken = (error: unknown): boolean =>
   [sqlState.uniqueViolation, sqlState.checkViolation].some((state) => state === stateOf(error))
 const attemptsMax = 5
 
-export function createSubmitAll(deps: PayoutsDeps): SubmitAll {
-  const { read, work } = createAccept(deps)
+type Deps = { readonly db: Database; readonly payouts: Pick<Payouts, 'acceptance'> }
+
+export function createSubmitAll({ db, payouts: accepting }: Deps): SubmitAll {
+  const { read, work } = accepting.acceptance()
   const attempt: SubmitAll = async (calls, made) => {
     try {
-      await deps.db.transaction<void, LookedUp>(
+      await db.transaction<void, LookedUp>(
         async (tx, found) => {
           const outcomes = await work(tx, calls, found, undefined)
           const refusals = new Map<PayoutCall, Refusal>()

@@ -5,13 +5,10 @@
 import { Refusal } from '../../api/index.ts'
 import { after, type Clock, type Log, newId, nilId, present, secondMs } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import type { PayoutCall } from '../payouts/calls.ts'
-import { fingerprintOf, problemOf } from '../payouts/rules.ts'
-import type { PayoutRow } from '../payouts/store.ts'
-import { itemsMax } from './service.ts'
+import { fingerprintOf, type PayoutCall, type PayoutRow, problemOf } from '../payouts/index.ts'
 import * as store from './store.ts'
 
-export type BulkWorkDeps = {
+type BulkWorkDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log
@@ -93,7 +90,7 @@ async function makeSome(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> 
 
 async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
   const { db, clock, submitAll } = deps
-  const items = await store.itemsOf(db, bulk.partnerId, bulk.id, 'Processing', itemsMax)
+  const items = await store.itemsOf(db, bulk.partnerId, bulk.id, 'Processing', store.itemsMax)
   const calls = items.map((item) => toCall(bulk, item))
   const end = async (
     tx: Parameters<typeof store.recordResults>[0],
@@ -121,7 +118,7 @@ async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
   await db.transaction((tx) => end(tx, results, 'Refused'))
 }
 
-/** It says nothing about the payout. */
+/** Whether a refusal says nothing about the payout. */
 const isForLater = ({ code }: Refusal): boolean => code === 'request_in_progress' || code === 'overloaded'
 
 const nothing = { payoutId: null, transactionReference: null, problemCode: null, problemDetail: null } as const

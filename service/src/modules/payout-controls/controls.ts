@@ -1,19 +1,110 @@
-/** The operator's rules for what leaves a balance: limits, fees, approvals and cooling-offs. Only a balance that has the mark needs a statement for them. */
+/**
+ * The operator's rules for what leaves a balance: limits, fees, approvals and cooling-offs. Only a balance with the mark of rules needs a
+ * statement for them. A process keeps the rules that it has read while the row of the balance, which every batch reads anyway, has
+ * the same count of changes.
+ */
+import type { Rail } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
-import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
-import { type AccountSnapshots, areRead, type Ledger } from '../../ledger/index.ts'
+import { type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
+import { type AccountSnapshots, areRead, controlsIn, type Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { approvalOf, type NeededApproval } from './approval-rules.ts'
-import { debitedOf, type PayoutCall, type Side, sidesOfCall } from '../payouts/calls.ts'
-import { coolingOffOf } from './cooling-off-rules.ts'
-import { type CustomerIdOf, type LimitedPayout, payeeOf, readLimits, readUsed, type Used } from './counting.ts'
-import { feeOf } from './fee-rules.ts'
-import { type Limit, limitsOf, type LimitTable, limitTable, type PeriodStarts, periodStarts } from './limit-rules.ts'
-import { balancesOf, type RuleReader, type Rules, rulesKey } from './rule-reader.ts'
-import { hasControls } from './store-controls.ts'
-import type { ValidPayout } from '../payouts/validate.ts'
+import { type ApprovalRule, approvalOf, type NeededApproval } from './approval-rules.ts'
+import { type CoolingOff, coolingOffOf } from './cooling-off-rules.ts'
+import { type CustomerIdOf, readLimits, readUsed, type Used } from './counting.ts'
+import { type FeeRule, feeOf } from './fee-rules.ts'
+import {
+  areCounted,
+  type HoldingLimit,
+  type Limit,
+  limitsOf,
+  type LimitTable,
+  limitTable,
+  type PeriodStarts,
+  periodStarts,
+} from './limit-rules.ts'
+import { type Balance, balancesOf, type ControlledCall, debitedOf, type Side, sidesOfCall } from './sides.ts'
+import { feesFor, holdingRulesFor } from './store.ts'
+import { limitsFor, ownLimits } from './store-limits.ts'
 
-/** `accounts`: those that fees go to, beyond what was read early. */
+/** The rules of a partner in a currency. */
+export type Rules = {
+  /** Without those of single customers and beneficiaries, if they are too many to keep. */
+  readonly limits: LimitTable
+  readonly hasManyLimits: boolean
+  /** Whether payouts are counted in a day or a month. */
+  readonly isCounted: boolean
+  readonly fees: readonly FeeRule[]
+  readonly approvals: readonly ApprovalRule[]
+  readonly coolingOffs: readonly CoolingOff[]
+}
+
+export type RuleReader = {
+  /** The rules that were read last. They may be out of date: a batch reads early by them. */
+  readonly lastRead: (balance: Balance) => Rules | undefined
+  /** The rules of the balances that have any, by `rulesKey`. `accounts`: with these balances. */
+  readonly read: (
+    tx: Tx,
+    balances: readonly Balance[],
+    accounts: AccountSnapshots,
+  ) => Promise<ReadonlyMap<string, Rules>>
+}
+
+/** About 10 MB with a few rules each. */
+const keptMax = 10_000
+/** Limits of single customers and beneficiaries that are kept for a balance. */
+const ownLimitsMax = 100
+
+const rulesKey = ({ partnerId, currency }: Balance): string => partnerKey(partnerId, currency)
+
+export function createRuleReader(): RuleReader {
+  const kept = new Map<string, { readonly changes: number; readonly rules: Rules }>()
+
+  const keep = (key: string, changes: number, rules: Rules) => {
+    if (kept.size >= keptMax) kept.clear()
+    kept.set(key, { changes, rules })
+    return rules
+  }
+
+  /** Undefined: no rules hold for the balance. */
+  const rulesOf = async (
+    tx: Tx,
+    key: string,
+    { partnerId, currency }: Balance,
+    accounts: AccountSnapshots,
+  ): Promise<Rules | undefined> => {
+    const changes = controlsIn(accounts, partnerId, currency)
+    if (changes === undefined) return undefined
+    const last = kept.get(key)
+    // Rules that change between the two reads are kept under the count before, and are read again by the next batch.
+    return last?.changes === changes ? last.rules : keep(key, changes, await readRules(tx, partnerId, currency))
+  }
+
+  return {
+    lastRead: (balance) => kept.get(rulesKey(balance))?.rules,
+    read: async (tx, balances, accounts) => {
+      const distinct = new Map(balances.map((balance) => [rulesKey(balance), balance]))
+      const found = await Promise.all(
+        [...distinct].map(async ([key, balance]) => [key, await rulesOf(tx, key, balance, accounts)] as const),
+      )
+      return new Map(found.flatMap(([key, rules]) => (rules === undefined ? [] : [[key, rules] as const])))
+    },
+  }
+}
+
+async function readRules(tx: Tx, partnerId: string, currency: Currency): Promise<Rules> {
+  const [partnerIds, currencies] = [[partnerId], [currency]]
+  const [ofEach, own, fees, holding] = await Promise.all([
+    limitsFor(tx, { partnerIds, currencies, scopeIds: [nilId] }),
+    ownLimits(tx, partnerId, currency, ownLimitsMax + 1),
+    feesFor(tx, partnerIds, currencies),
+    holdingRulesFor(tx, partnerIds, currencies),
+  ])
+  const hasManyLimits = own.length > ownLimitsMax
+  const limits = limitTable(hasManyLimits ? ofEach : [...ofEach, ...own])
+  return { limits, hasManyLimits, isCounted: hasManyLimits || areCounted(limits), fees, ...holding }
+}
+
+/** The rules for the calls of a batch, and what was counted. `accounts`: those that fees go to, beyond what was read early. */
 export type Controls = {
   readonly rules: ReadonlyMap<string, Rules>
   readonly used: Used
@@ -21,7 +112,18 @@ export type Controls = {
   /** By `rulesKey`: the limits that concern these calls, of the balances that have too many to keep. */
   readonly manyLimits: ReadonlyMap<string, LimitTable>
 }
-export type ControlledPayout = LimitedPayout & {
+/** A valid payout, as far as the operator's rules concern it. */
+type ValidPayout = {
+  readonly call: ControlledCall
+  readonly rail: Rail
+  readonly customerId: string | null
+  readonly beneficiary: { readonly id: string } | null
+  readonly beneficiarySince: Date | null
+  readonly beneficiaryUnchangedSince: Date | null
+}
+/** What the operator's rules ask of a payout. */
+export type Controlled = {
+  readonly limits: readonly HoldingLimit[]
   readonly fee: Minor
   /** Null: the payout needs none. */
   readonly approval: NeededApproval | null
@@ -29,47 +131,47 @@ export type ControlledPayout = LimitedPayout & {
   readonly coolingOff: Refusal | undefined | null
 }
 
-/** What is sent with the first reads of a batch, by the rules that were read last. */
-export type EarlyControls = { readonly counted: readonly PayoutCall[]; readonly used: Used }
+/** The counters that are read with the first reads of a batch, by the rules that were read last. */
+export type EarlyControls = { readonly counted: readonly ControlledCall[]; readonly used: Used }
 
 /** A batch of the same partners as before needs no statement but this one, and that only if payouts are counted. */
-export async function readEarly(
+export async function readEarly<Call extends ControlledCall>(
   tx: Tx,
   { lastRead }: RuleReader,
-  calls: readonly PayoutCall[],
-  cachedCustomerIdOf: (call: PayoutCall) => string | null | undefined,
+  calls: readonly Call[],
+  cachedCustomerIdOf: (call: Call) => string | null | undefined,
   now: Date,
 ): Promise<EarlyControls> {
-  const isCounted = (call: PayoutCall) => balancesOf(call).some((balance) => lastRead(balance)?.isCounted === true)
+  const isCounted = (call: Call) => balancesOf(call).some((balance) => lastRead(balance)?.isCounted === true)
   const counted = calls.filter((call) => isCounted(call) && cachedCustomerIdOf(call) !== undefined)
   return { counted, used: await readUsed(tx, counted, (call) => cachedCustomerIdOf(call) ?? null, now) }
 }
 
-const debitedBalance = (call: PayoutCall) => ({ partnerId: call.caller.partnerId, currency: debitedOf(call) })
+const debitedBalance = (call: ControlledCall) => ({ partnerId: call.caller.partnerId, currency: debitedOf(call) })
 
 /** Where the fee of a call goes: it is taken from the balance that pays. */
-export const feeMovement = (call: PayoutCall) =>
+export const feeMovement = (call: ControlledCall) =>
   ({ ...debitedBalance(call), debit: 'balance', credit: 'fees' }) as const
-export const isCharged = (call: PayoutCall, rulesOf: RuleReader['lastRead']): boolean =>
+export const isCharged = (call: ControlledCall, rulesOf: RuleReader['lastRead']): boolean =>
   (rulesOf(debitedBalance(call))?.fees.length ?? 0) > 0
 
 /** The rules for these calls, and what they need to be judged. Without a call whose balance is controlled, no statement. */
-export async function readControls(
+export async function readControls<Call extends ControlledCall>(
   tx: Tx,
   { ledger, rules: reader }: { readonly ledger: Pick<Ledger, 'accountsOf'>; readonly rules: RuleReader },
-  calls: readonly PayoutCall[],
+  calls: readonly Call[],
   accounts: AccountSnapshots,
   early: EarlyControls,
-  customerIdOf: CustomerIdOf,
+  customerIdOf: CustomerIdOf<Call>,
   now: Date,
 ): Promise<Controls> {
   const rules = await reader.read(tx, calls.flatMap(balancesOf), accounts)
-  const has = (call: PayoutCall, what: (found: Rules) => boolean) =>
+  const has = (call: Call, what: (found: Rules) => boolean) =>
     balancesOf(call).some((balance) => {
       const found = rules.get(rulesKey(balance))
       return found !== undefined && what(found)
     })
-  const read = new Set(early.counted)
+  const read = new Set<ControlledCall>(early.counted)
   const counted = calls.filter((call) => !read.has(call) && has(call, ({ isCounted }) => isCounted))
   const charged = calls.filter((call) => isCharged(call, (balance) => rules.get(rulesKey(balance)))).map(feeMovement)
   const withoutAccount = charged.filter((movement) => !areRead(accounts, movement))
@@ -96,14 +198,14 @@ const tablesOf = (limits: readonly Limit[]): ReadonlyMap<string, LimitTable> =>
   )
 
 /**
- * What the operator's rules ask of each payout. Limits, approvals and cooling-offs hold for what is paid and for what is sold. The fee is
+ * Adds to each payout what the operator's rules ask of it. Limits, approvals and cooling-offs hold for what is paid and for what is sold. The fee is
  * that of the balance which pays; a payout by quote has the fee of its quote besides.
  */
-export function withControls(
-  payouts: readonly ValidPayout[],
+export function withControls<Payout extends ValidPayout>(
+  payouts: readonly Payout[],
   controls: Controls,
   now: Date,
-): readonly ControlledPayout[] {
+): readonly (Payout & Controlled)[] {
   const starts = periodStarts(now)
   return payouts.map((payout) => {
     const judged = sidesOfCall(payout.call).map((side) => judgeSide(payout, side, controls, starts, now))
@@ -118,8 +220,7 @@ export function withControls(
   })
 }
 
-type JudgedSide = Pick<ControlledPayout, 'limits' | 'approval' | 'coolingOff' | 'fee'>
-const withoutRules: JudgedSide = { limits: [], approval: null, coolingOff: null, fee: 0n }
+const withoutRules: Controlled = { limits: [], approval: null, coolingOff: null, fee: 0n }
 
 function judgeSide(
   payout: ValidPayout,
@@ -127,15 +228,16 @@ function judgeSide(
   { rules: all, manyLimits }: Controls,
   starts: PeriodStarts,
   now: Date,
-): JudgedSide {
+): Controlled {
   const { partnerId } = payout.call.caller
   const key = rulesKey({ partnerId, currency: side.currency })
   const rules = all.get(key)
   if (rules === undefined) return withoutRules
-  const { beneficiarySince, beneficiaryUnchangedSince: unchangedSince } = payout
+  const { customerId, beneficiary, beneficiarySince, beneficiaryUnchangedSince: unchangedSince } = payout
+  const payee = { partnerId, customerId, beneficiaryId: beneficiary?.id ?? null }
   const charged = { partnerId, rail: payout.rail, ...side }
   return {
-    limits: limitsOf(manyLimits.get(key) ?? rules.limits, payeeOf(payout), side, starts),
+    limits: limitsOf(manyLimits.get(key) ?? rules.limits, payee, side, starts),
     approval: approvalOf(rules.approvals, { ...charged, beneficiarySince }, now),
     coolingOff: coolingOffOf(rules.coolingOffs, { ...charged, unchangedSince }, now),
     fee: feeOf(rules.fees, charged, now),
@@ -147,21 +249,5 @@ const soonest = (needed: readonly NeededApproval[]): NeededApproval | null =>
   needed.toSorted((a, b) => a.expiresAt.getTime() - b.expiresAt.getTime())[0] ?? null
 
 /** A refusal comes before a time that has passed, which comes before no rule. */
-const worst = (coolingOffs: readonly ControlledPayout['coolingOff'][]): ControlledPayout['coolingOff'] =>
+const worst = (coolingOffs: readonly Controlled['coolingOff'][]): Controlled['coolingOff'] =>
   coolingOffs.find((each) => each instanceof Refusal) ?? (coolingOffs.includes(undefined) ? undefined : null)
-
-/**
- * Changes the rules of a balance under its lock, and marks it by whether any are left: two commands at once lose neither a rule
- * nor the mark.
- */
-export async function changeControls<T>(
-  tx: Tx,
-  ledger: Pick<Ledger, 'setControlled'>,
-  { partnerId, currency }: { readonly partnerId: string; readonly currency: Currency },
-  change: () => Promise<T>,
-): Promise<T> {
-  await ledger.setControlled(tx, partnerId, currency, true)
-  const changed = await change()
-  if (!(await hasControls(tx, partnerId, currency))) await ledger.setControlled(tx, partnerId, currency, false)
-  return changed
-}

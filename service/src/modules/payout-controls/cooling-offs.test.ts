@@ -28,7 +28,7 @@ after(async () => {
 })
 
 const setHours = ({ partnerId }: TestPartner, hours: number, currency: 'EUR' | 'USD' = 'EUR') =>
-  service.db.transaction((tx) => service.payouts.coolingOffs.set(tx, { partnerId, currency, hours }))
+  service.db.transaction((tx) => service.payoutControls.coolingOffs.set(tx, { partnerId, currency, hours }))
 const advance = (ms: number) => {
   service.clock.advance(ms)
   other.clock.advance(ms)
@@ -104,7 +104,7 @@ test('hours hold for one partner and one currency, change at once, and end with 
   assert.equal((await setHours(partner, 1)).id, rule.id)
   advance(hourMs)
   assert.equal(await outcomeOf(pay(service, partner, '1.00')), 'accepted')
-  const { coolingOffs } = service.payouts
+  const { coolingOffs } = service.payoutControls
   assert.deepEqual(await coolingOffs.list(service.db, partnerId), [{ ...rule, hours: 1 }, dollars])
   const remove = (id: string) => service.db.transaction((tx) => coolingOffs.remove(tx, partnerId, id))
   await remove(rule.id)
@@ -150,7 +150,13 @@ test('a refused payout takes nothing from a limit or from the others of its batc
     currency: 'EUR',
   })
   await service.db.transaction((tx) =>
-    service.payouts.limits.set(tx, { partnerId, scope: 'partner', period: 'day', amount: 10_00n, currency: 'EUR' }),
+    service.payoutControls.limits.set(tx, {
+      partnerId,
+      scope: 'partner',
+      period: 'day',
+      amount: 10_00n,
+      currency: 'EUR',
+    }),
   )
   const outcomes = await Promise.all([
     outcomeOf(pay(service, partner, '10.00', { beneficiaryId: young.id })),
@@ -173,9 +179,9 @@ test('a bulk that is all or nothing names the beneficiary that is too new, and m
   })
   const payouts = [item(partner.ownBeneficiary.id), item(partner.beneficiary.id)]
   const body = { mode: 'AllOrNothing' as const, idempotencyKey: newId(), payouts }
-  const { bulk } = await service.payouts.createBulk(caller, body, ip)
-  while ((await service.payouts.bulkStep()) > 0);
-  const items = await service.payouts.bulkItems(partnerId, bulk.id, undefined)
+  const { bulk } = await service.bulkPayouts.create(caller, body, ip)
+  while ((await service.bulkPayouts.step()) > 0);
+  const items = await service.bulkPayouts.items(partnerId, bulk.id, undefined)
   assert.deepEqual(
     items.map(({ status, problemCode }) => [status, problemCode]),
     [

@@ -4,9 +4,8 @@
  * transaction that ends a payout without a settlement gives back.
  */
 import type { Refusal } from '../../api/index.ts'
-import { type Minor, nilId, present } from '../../kernel/index.ts'
+import { type Currency, type Minor, nilId, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { type PayoutCall, sidesOf, sidesOfCall } from '../payouts/calls.ts'
 import {
   type Counter,
   counterMapKey,
@@ -17,34 +16,34 @@ import {
   periodStarts,
   readCounted,
 } from './limit-rules.ts'
-import type { PayoutRow } from '../payouts/store.ts'
+import { type ControlledCall, sidesOf, sidesOfCall } from './sides.ts'
 import * as store from './store-limits.ts'
-import type { ValidPayout } from '../payouts/validate.ts'
 
 /** A payout with the limits that hold for it. */
-export type LimitedPayout = ValidPayout & { readonly limits: readonly HoldingLimit[] }
-/** What counters have, by their map keys. One without a row is absent. */
+type LimitedPayout = { readonly limits: readonly HoldingLimit[] }
+/** The sums of counters, by their map keys. A counter without a row is absent. */
 export type Used = ReadonlyMap<string, Minor>
 /** A payout beyond a limit. `counters`: those that a payout of the same batch may have filled. */
-export type Exceeding = {
-  readonly payout: LimitedPayout
+export type Exceeding<Payout> = {
+  readonly payout: Payout
   readonly refusal: Refusal
   readonly counters: readonly string[]
 }
 
 /** The customer that a call is for. Null: none. */
-export type CustomerIdOf = (call: PayoutCall) => string | null
+export type CustomerIdOf<Call> = (call: Call) => string | null
 
-const beneficiaryIdOf = ({ payee }: PayoutCall) => ('beneficiaryId' in payee ? payee.beneficiaryId.toLowerCase() : null)
+const beneficiaryIdOf = ({ payee }: ControlledCall) =>
+  'beneficiaryId' in payee ? payee.beneficiaryId.toLowerCase() : null
 
 /** The limits that concern some calls. */
-export const readLimits = async (
+export const readLimits = async <Call extends ControlledCall>(
   tx: Tx,
-  calls: readonly PayoutCall[],
-  customerIdOf: CustomerIdOf,
+  calls: readonly Call[],
+  customerIdOf: CustomerIdOf<Call>,
 ): Promise<readonly Limit[]> => (calls.length === 0 ? [] : store.limitsFor(tx, scopesOf(calls, customerIdOf)))
 
-function scopesOf(calls: readonly PayoutCall[], customerIdOf: CustomerIdOf) {
+function scopesOf<Call extends ControlledCall>(calls: readonly Call[], customerIdOf: CustomerIdOf<Call>) {
   const scopeIds = calls.flatMap((call) => [beneficiaryIdOf(call), customerIdOf(call)]).filter((id) => id !== null)
   return {
     partnerIds: calls.map(({ caller }) => caller.partnerId),
@@ -52,12 +51,6 @@ function scopesOf(calls: readonly PayoutCall[], customerIdOf: CustomerIdOf) {
     scopeIds: [...new Set([nilId, ...scopeIds])],
   }
 }
-
-export const payeeOf = ({ call, customerId, beneficiary }: ValidPayout) => ({
-  partnerId: call.caller.partnerId,
-  customerId,
-  beneficiaryId: beneficiary?.id ?? null,
-})
 
 export const countersOf = ({ limits }: LimitedPayout): readonly Counter[] =>
   limits.flatMap(({ counter }) => counter ?? [])
@@ -75,9 +68,9 @@ const countedOf = ({ limits }: LimitedPayout) =>
 export async function withinLimits<Payout extends LimitedPayout>(
   tx: Tx,
   payouts: readonly Payout[],
-): Promise<{ readonly within: readonly Payout[]; readonly exceeding: readonly Exceeding[] }> {
+): Promise<{ readonly within: readonly Payout[]; readonly exceeding: readonly Exceeding<Payout>[] }> {
   const used = await lockUsed(tx, payouts.flatMap(countersOf))
-  const exceeding: Exceeding[] = []
+  const exceeding: Exceeding<Payout>[] = []
   const within = payouts.filter((payout) => {
     const refusal = firstExceeded(payout, used)
     const counters = countedOf(payout)
@@ -105,11 +98,11 @@ async function lockUsed(tx: Tx, counters: readonly Counter[]): Promise<Map<strin
 
 const mapEntries = (rows: readonly store.CounterRow[]) => rows.map((row) => [counterMapKey(row), row.used] as const)
 
-/** What some calls may be counted in has so far, by the map keys of the counters. Takes no lock. */
-export async function readUsed(
+/** The sums of the counters in which some calls may be counted. Takes no lock. */
+export async function readUsed<Call extends ControlledCall>(
   tx: Tx,
-  calls: readonly PayoutCall[],
-  customerIdOf: CustomerIdOf,
+  calls: readonly Call[],
+  customerIdOf: CustomerIdOf<Call>,
   now: Date,
 ): Promise<Used> {
   if (calls.length === 0) return new Map()
@@ -117,7 +110,7 @@ export async function readUsed(
   return new Map(mapEntries(await store.readCounters(tx, counters)))
 }
 
-/** What counters of these periods have, by their map keys. Takes no lock. */
+/** The sums of counters of these periods. Takes no lock. */
 export async function usedOf(tx: Tx, counters: readonly Counter[], starts: PeriodStarts): Promise<Used> {
   if (counters.length === 0) return new Map()
   const wanted = {
@@ -151,11 +144,19 @@ export function count(tx: Tx, payouts: readonly LimitedPayout[]): void {
   if (counted.length > 0) store.addToCounters(tx, summed(counted))
 }
 
+/** A payout that may be counted: its row says in which counters. */
+type CountedPayout = Parameters<typeof readCounted>[0] & {
+  readonly amount: Minor
+  readonly currency: Currency
+  readonly soldAmount: Minor | null
+  readonly soldCurrency: Currency | null
+}
+
 /**
  * Gives the amounts of payouts back to the periods in which they were counted. Takes the locks of counters before those of
  * ledger accounts, as acceptance does.
  */
-export async function giveBack(tx: Tx, payouts: readonly PayoutRow[]): Promise<void> {
+export async function giveBack(tx: Tx, payouts: readonly CountedPayout[]): Promise<void> {
   const returned = payouts.flatMap((payout) =>
     readCounted(payout, sidesOf(payout, soldOf(payout))).map(({ amount, ...key }) => ({ ...key, by: -amount })),
   )
@@ -164,7 +165,7 @@ export async function giveBack(tx: Tx, payouts: readonly PayoutRow[]): Promise<v
   store.changeCounters(tx, summed(returned))
 }
 
-const soldOf = ({ soldAmount: amount, soldCurrency: currency }: PayoutRow) =>
+const soldOf = ({ soldAmount: amount, soldCurrency: currency }: CountedPayout) =>
   amount === null || currency === null ? undefined : { amount, currency }
 
 /** One change for each counter. */

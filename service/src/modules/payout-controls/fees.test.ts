@@ -72,7 +72,7 @@ test('the newest rule of the rail that holds counts, before those of any rail', 
 })
 
 const setFee = ({ partnerId }: TestPartner, fields: Partial<FeeRule>) =>
-  service.db.transaction((tx) => service.payouts.fees.set(tx, { ...ruleOf(fields), partnerId }))
+  service.db.transaction((tx) => service.payoutControls.fees.set(tx, { ...ruleOf(fields), partnerId }))
 
 const feesOf = async (partnerId: string, currency = 'EUR') =>
   (await checkLedger(service.db, partnerId)).find(({ name, currency: code }) => name === 'fees' && code === currency)
@@ -93,7 +93,7 @@ test('a fee is reserved and posted with its payout, and the documented answer do
   const { payout } = await pay(service, partner, '10.00')
   assert.deepEqual([payout.amount, payout.feeAmount], [10_00n, 50n])
   assert.deepEqual(await balanceOf(service, partnerId), { posted: 100_00n, reserved: 10_50n, available: 89_50n })
-  const routes = payoutsRoutes(service.payouts, service.idempotency)
+  const routes = payoutsRoutes(service.payouts)
   const call = { caller, query: undefined, body: undefined, requestId: newId(), ip }
   const { body } = await routes.getPayout({ ...call, params: { id: payout.id } })
   assert.equal(JSON.stringify(body.fee), '0.50')
@@ -116,7 +116,7 @@ test('a payout that is cancelled costs nothing, and one that comes back after it
   await settle()
   const report = { connector: 'sandbox', notificationId: newId() }
   const failure = { errorKey: 'InvalidAccountDetails', details: 'The account is closed.' } as const
-  await service.payouts.returned({ partnerId, instructionId: instructionIdOf(payout), report }, failure)
+  await service.payoutLife.returned({ partnerId, instructionId: instructionIdOf(payout), report }, failure)
   assert.equal((await service.payouts.get(partnerId, payout.id)).status, 'Returned')
   assert.deepEqual(await balanceOf(service, partnerId), { posted: 99_80n, reserved: 0n, available: 99_80n })
   assert.equal(await feesOf(partnerId), 20n)
@@ -177,10 +177,11 @@ test('a rule holds from its time on, is replaced and removed, and other partners
   const { payout } = await pay(service, partner, '1.00')
   assert.equal(payout.feeAmount, 30n)
   assert.deepEqual(
-    (await service.payouts.fees.list(service.db, partnerId)).map(({ id, fixedAmount }) => [id, fixedAmount]),
+    (await service.payoutControls.fees.list(service.db, partnerId)).map(({ id, fixedAmount }) => [id, fixedAmount]),
     [[first.id, 30n]],
   )
-  const remove = (id: string, of = partnerId) => service.db.transaction((tx) => service.payouts.fees.remove(tx, of, id))
+  const remove = (id: string, of = partnerId) =>
+    service.db.transaction((tx) => service.payoutControls.fees.remove(tx, of, id))
   const other = await addPartner(service, 100_00n)
   await assert.rejects(remove(first.id, other.partnerId), { code: 'not_found' })
   assert.equal((await pay(service, other, '1.00')).payout.feeAmount, null)

@@ -62,9 +62,9 @@ const bulk = (mode: 'BestEffort' | 'AllOrNothing'): Kind => ({
   ask: async (asking) => {
     const { caller, partnerId } = asking.partner
     const body = { mode, idempotencyKey: newId(), payouts: [bodyOf(asking, 'EUR')] }
-    const { bulk: made } = await service.payouts.createBulk(caller, body, ip)
-    while ((await service.payouts.bulkStep()) > 0);
-    const [item] = await service.payouts.bulkItems(partnerId, made.id, undefined)
+    const { bulk: made } = await service.bulkPayouts.create(caller, body, ip)
+    while ((await service.bulkPayouts.step()) > 0);
+    const [item] = await service.bulkPayouts.items(partnerId, made.id, undefined)
     return newest(partnerId, item?.payoutId, item?.problemCode)
   },
 })
@@ -74,12 +74,11 @@ async function askByOrder({ partner: { caller, partnerId }, beneficiaryId }: Ask
   const startsOn = new Date(now.getTime() + 24 * hourMs).toISOString().slice(0, 10)
   const schedule = { frequency: 'Daily', startsOn, businessDays: 'None', count: 1 } as const
   const body = { beneficiaryId, amount: rawNumber(text), currency: 'EUR', schedule }
-  const { id } = await service.payouts.createOrder(caller, body, ip)
-  await service.db.run(
-    sql`update payouts.standing_orders set due_at = ${now} where partner_id = ${partnerId} and id = ${id}`,
-  )
-  while ((await service.payouts.ordersStep()) > 0);
-  const [execution] = (await service.payouts.listExecutions(partnerId, id, {})).data
+  const { id } = await service.standingOrders.create(caller, body, ip)
+  const due = sql`update payouts.standing_orders set due_at = ${now} where partner_id = ${partnerId} and id = ${id}`
+  await service.db.run(due)
+  while ((await service.standingOrders.step()) > 0);
+  const [execution] = (await service.standingOrders.executions(partnerId, id, {})).data
   return newest(partnerId, execution?.payoutId, execution?.problemCode)
 }
 
@@ -233,7 +232,7 @@ const setLimit = (
   amount: bigint,
 ) =>
   service.db.transaction((tx) =>
-    service.payouts.limits.set(tx, { partnerId: asking.partner.partnerId, scope, period, currency, amount }),
+    service.payoutControls.limits.set(tx, { partnerId: asking.partner.partnerId, scope, period, currency, amount }),
   )
 const usedOf = async ({ partner: { partnerId } }: Asking, currency: Currency) =>
   (
@@ -288,8 +287,8 @@ const rules: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
   /** It is taken from the balance that pays: what is bought leaves none. */
   fee: async ({ kind, side, asking }) => {
     const rule = { rail: 'any', fixedAmount: 5n, basisPoints: 10, minAmount: 0n, maxAmount: null } as const
-    const { partnerId } = asking.partner
-    await service.db.transaction((tx) => service.payouts.fees.set(tx, { ...rule, partnerId, currency: side.currency }))
+    const charged = { ...rule, partnerId: asking.partner.partnerId, currency: side.currency }
+    await service.db.transaction((tx) => service.payoutControls.fees.set(tx, charged))
     const { feeAmount } = await accepts(kind, asking)
     const fee = 5n + side.amount / 1000n
     assert.equal(feeAmount, side.isDebited ? fee : null)
@@ -300,7 +299,7 @@ const rules: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
     const { partnerId } = asking.partner
     const rule = { partnerId, currency: side.currency, beneficiaryHours: null, expiresHours: 24 }
     const set = (aboveAmount: bigint) =>
-      service.db.transaction((tx) => service.payouts.approvalRules.set(tx, { ...rule, aboveAmount }))
+      service.db.transaction((tx) => service.payoutControls.approvalRules.set(tx, { ...rule, aboveAmount }))
     await set(side.amount - 1n)
     const held = await accepts(kind, asking)
     assert.deepEqual([held.status, held.dueAt], ['PendingApproval', null])
@@ -310,7 +309,7 @@ const rules: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
   coolingOff: async ({ kind, side, asking }) => {
     const { partnerId } = asking.partner
     await service.db.transaction((tx) =>
-      service.payouts.coolingOffs.set(tx, { partnerId, currency: side.currency, hours: 1 }),
+      service.payoutControls.coolingOffs.set(tx, { partnerId, currency: side.currency, hours: 1 }),
     )
     if (hasBeneficiary(kind)) await refuses(kind, asking, 'beneficiary_cooling_off')
     service.clock.advance(hourMs)

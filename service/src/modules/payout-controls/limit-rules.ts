@@ -1,7 +1,7 @@
 /** Pure: which limits hold for a payout, what their periods are, and what is left of them. */
 import { Refusal } from '../../api/index.ts'
 import { amountText, type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
-import type { Side } from '../payouts/calls.ts'
+import type { Side } from './sides.ts'
 
 export const limitScopes = ['partner', 'customer', 'beneficiary'] as const
 export type LimitScope = (typeof limitScopes)[number]

@@ -37,7 +37,7 @@ const setLimit = (
   more: { readonly scopeRef?: string; readonly currency?: 'EUR' | 'USD' } = {},
 ) =>
   service.db.transaction((tx) =>
-    service.payouts.limits.set(tx, { partnerId, scope, period, amount, currency: 'EUR', ...more }),
+    service.payoutControls.limits.set(tx, { partnerId, scope, period, amount, currency: 'EUR', ...more }),
   )
 
 /** What a payout became: `accepted`, or the code of its refusal. */
@@ -229,12 +229,12 @@ test('a payout that ends before its settlement gives its amount back to the peri
   const later = await createTestService({ url: service.url, now: new Date('2026-04-02T00:00:00Z') })
   await later.payouts.cancel(partnerId, cancelled.id)
   assert.equal((await usedOf(partnerId))[0]?.used, 30_00n)
-  const begun = present(await later.payouts.recordAttempt(await leased(partnerId, refused.id)), 'begun')
-  await later.payouts.recordAcknowledgement(begun, { accepted: false, ...failure, reasonCode: null })
+  const begun = present(await later.payoutLife.begin(await leased(partnerId, refused.id)), 'begun')
+  await later.payoutLife.answered(begun, { accepted: false, ...failure, reasonCode: null })
   assert.equal((await usedOf(partnerId))[0]?.used, 28_00n)
   for (const { id } of [rejected, returned, settled]) {
-    const claim = present(await later.payouts.recordAttempt(await leased(partnerId, id)), 'begun')
-    await later.payouts.recordAcknowledgement(claim, { accepted: true })
+    const claim = present(await later.payoutLife.begin(await leased(partnerId, id)), 'begun')
+    await later.payoutLife.answered(claim, { accepted: true })
   }
   const reporting = (payout: typeof settled) => ({
     partnerId,
@@ -242,12 +242,12 @@ test('a payout that ends before its settlement gives its amount back to the peri
     report: { connector: 'sandbox', notificationId: newId() },
   })
   await Promise.all([
-    later.payouts.rejected(reporting(rejected), failure),
-    later.payouts.returned(reporting(returned), failure),
-    later.payouts.settled(reporting(settled)),
+    later.payoutLife.rejected(reporting(rejected), failure),
+    later.payoutLife.returned(reporting(returned), failure),
+    later.payoutLife.settled(reporting(settled)),
   ])
   assert.equal((await usedOf(partnerId))[0]?.used, 16_00n)
-  await later.payouts.returned(reporting(settled), failure)
+  await later.payoutLife.returned(reporting(settled), failure)
   assert.deepEqual(await usedOf(partnerId), [
     { scope: 'customer', period: 'month', startsOn: '2026-03-01', used: 16_00n },
     { scope: 'partner', period: 'day', startsOn: '2026-03-31', used: 16_00n },
@@ -278,12 +278,12 @@ test('a limit is set, set again and removed; the last one ends the control of th
   const first = await setLimit(partner, 'partner', 'day', 10_00n)
   assert.equal((await setLimit(partner, 'partner', 'day', 20_00n)).id, first.id)
   const second = await setLimit(partner, 'partner', 'month', 20_00n)
-  const listed = await service.payouts.limits.list(service.db, partnerId)
+  const listed = await service.payoutControls.limits.list(service.db, partnerId)
   assert.deepEqual(
     listed.map(({ id, amount }) => [id, amount]),
     [first, second].map(({ id }) => [id, 20_00n]),
   )
-  const remove = (id: string) => service.db.transaction((tx) => service.payouts.limits.remove(tx, partnerId, id))
+  const remove = (id: string) => service.db.transaction((tx) => service.payoutControls.limits.remove(tx, partnerId, id))
   await remove(first.id)
   assert.equal(await outcomeOf(pay(service, partner, '20.01')), 'limit_exceeded')
   await remove(second.id)
@@ -354,7 +354,7 @@ test('a rule that another process changes holds for the next payout of every pro
   await setLimit(partner, 'beneficiary', 'day', 8_00n)
   assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'accepted', 'it counts from when it was set')
   assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'limit_exceeded')
-  await service.db.transaction((tx) => service.payouts.limits.remove(tx, partner.partnerId, limit.id))
+  await service.db.transaction((tx) => service.payoutControls.limits.remove(tx, partner.partnerId, limit.id))
   assert.equal(await outcomeOf(pay(other, partner, '7.01')), 'limit_exceeded', 'the limit of the day is left')
   assert.equal(await outcomeOf(pay(other, partner, '2.00')), 'accepted')
 })

@@ -10,8 +10,7 @@ import {
 } from '../../../../test/support/composition.ts'
 import { Refusal } from '../../api/index.ts'
 import { dayMs } from '../../kernel/index.ts'
-import type { NewFeeRule } from './fees.ts'
-import type { NewLimit } from './limits.ts'
+import type { NewFeeRule, NewLimit } from './service.ts'
 
 let service: Service
 let partner: TestPartner
@@ -22,9 +21,9 @@ beforeEach(async () => {
 afterEach(() => service.close())
 
 const setLimit = (limit: Omit<NewLimit, 'partnerId' | 'currency'>, { partnerId }: TestPartner = partner) =>
-  service.db.transaction((tx) => service.payouts.limits.set(tx, { partnerId, currency: 'EUR', ...limit }))
-const limits = async (query: Parameters<Service['payouts']['limitsNow']>[1] = {}, by: TestPartner = partner) =>
-  (await service.payouts.limitsNow(by.partnerId, query)).data
+  service.db.transaction((tx) => service.payoutControls.limits.set(tx, { partnerId, currency: 'EUR', ...limit }))
+const limits = async (query: Parameters<Service['payoutControls']['limitsNow']>[1] = {}, by: TestPartner = partner) =>
+  (await service.payoutControls.limitsNow(by.partnerId, query)).data
     .map(({ scope, period, holder, now }) => [`${scope}.${period}`, holder, now?.used, now?.left])
     .toReversed()
 const notFound = (pointer: string) => (error: unknown) => {
@@ -51,7 +50,7 @@ test('each limit has what is used and left now, and a new period begins with not
   // A limit below what is used leaves nothing.
   await setLimit({ scope: 'partner', period: 'day', amount: 8_00n })
   assert.deepEqual((await limits({ scope: 'partner' }))[0], ['partner.day', null, 10_00n, 0n])
-  const [month, day] = (await service.payouts.limitsNow(partner.partnerId, { scope: 'partner' })).data
+  const [month, day] = (await service.payoutControls.limitsNow(partner.partnerId, { scope: 'partner' })).data
   assert.deepEqual([day?.now?.startsOn, day?.now?.resetsAt.toISOString()], ['2026-01-31', '2026-02-01T00:00:00.000Z'])
   assert.deepEqual(
     [month?.now?.startsOn, month?.now?.resetsAt.toISOString()],
@@ -104,7 +103,7 @@ test('the pages of the limits together are all of them', async () => {
   let cursor: string | undefined
   do {
     const query = { limit: '4', ...(cursor === undefined ? {} : { cursor }) }
-    const page = await service.payouts.limitsNow(partner.partnerId, query)
+    const page = await service.payoutControls.limitsNow(partner.partnerId, query)
     seen.push(...page.data.map(({ id }) => id))
     cursor = page.nextCursor ?? undefined
   } while (cursor !== undefined)
@@ -116,13 +115,15 @@ test('the fees are those that hold now and those that will, each with its end', 
   const set = (rule: Partial<NewFeeRule>) =>
     service.db.transaction((tx) => {
       const base = { partnerId, currency: 'EUR', rail: 'any', fixedAmount: 20n, basisPoints: 0, minAmount: 0n } as const
-      return service.payouts.fees.set(tx, { ...base, maxAmount: null, ...rule })
+      return service.payoutControls.fees.set(tx, { ...base, maxAmount: null, ...rule })
     })
-  const fees = async (query: Parameters<Service['payouts']['feesNow']>[1] = {}) =>
-    (await service.payouts.feesNow(partnerId, query)).map(({ rule: { currency, rail, fixedAmount }, ...rest }) => [
-      ...[currency, rail, fixedAmount],
-      ...[rest.isInForce, rest.validUntil?.toISOString()],
-    ])
+  const fees = async (query: Parameters<Service['payoutControls']['feesNow']>[1] = {}) =>
+    (await service.payoutControls.feesNow(partnerId, query)).map(
+      ({ rule: { currency, rail, fixedAmount }, ...rest }) => [
+        ...[currency, rail, fixedAmount],
+        ...[rest.isInForce, rest.validUntil?.toISOString()],
+      ],
+    )
   await set({})
   service.clock.advance(dayMs)
   await set({ fixedAmount: 30n })
@@ -136,5 +137,5 @@ test('the fees are those that hold now and those that will, each with its end', 
   ]
   assert.deepEqual(await fees(), [...ofEuros, ['GBP', 'any', 50n, true, undefined]])
   assert.deepEqual(await fees({ currency: 'EUR' }), ofEuros)
-  assert.deepEqual(await service.payouts.feesNow((await addPartner(service)).partnerId, {}), [])
+  assert.deepEqual(await service.payoutControls.feesNow((await addPartner(service)).partnerId, {}), [])
 })

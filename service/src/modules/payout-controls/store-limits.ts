@@ -1,4 +1,4 @@
-/** All SQL of limits and their counters. */
+/** The SQL of limits and their counters. */
 import type { PageRequest } from '../../api/index.ts'
 import { type Currency, type Minor, nilId } from '../../kernel/index.ts'
 import {
@@ -35,7 +35,7 @@ export function limitsFor(
     readonly scopeIds: readonly string[]
   },
 ): Promise<readonly Limit[]> {
-  return tx.rows<Limit>(sql`/* payouts.limitsFor */
+  return tx.rows<Limit>(sql`/* payout-controls.limitsFor */
     select ${columns} from payouts.limits
     where ${ofPartners(wanted.partnerIds)} and currency = any(${wanted.currencies}::text[])
       and scope_id = any(${wanted.scopeIds}::uuid[])`)
@@ -43,7 +43,7 @@ export function limitsFor(
 
 /** Limits of single customers and beneficiaries, the first so many. */
 export function ownLimits(tx: Tx, partnerId: string, currency: Currency, limitsMax: number): Promise<readonly Limit[]> {
-  return tx.rows<Limit>(sql`/* payouts.ownLimits */
+  return tx.rows<Limit>(sql`/* payout-controls.ownLimits */
     select ${columns} from payouts.limits
     where partner_id = ${partnerId} and currency = ${currency} and scope in ('customer', 'beneficiary') and scope_id <> ${nilId}
     limit ${limitsMax}`)
@@ -51,7 +51,7 @@ export function ownLimits(tx: Tx, partnerId: string, currency: Currency, limitsM
 
 /** The limits of a partner, in the order in which they were set. */
 export function listLimits(tx: Tx, partnerId: string): Promise<readonly Limit[]> {
-  return tx.rows<Limit>(sql`/* payouts.listLimits */
+  return tx.rows<Limit>(sql`/* payout-controls.listLimits */
     select ${columns} from payouts.limits where partner_id = ${partnerId} order by id`)
 }
 
@@ -84,7 +84,7 @@ export function readableLimits(
         select 1 from payouts.limits as own
         where own.partner_id = ${partnerId} and own.currency = held.currency and own.scope = held.scope
           and own.period = held.period and own.scope_id = any(${holders}::uuid[])))`
-  return tx.rows<Limit>(sql`/* payouts.readableLimits */
+  return tx.rows<Limit>(sql`/* payout-controls.readableLimits */
     select ${columns} from payouts.limits as held where held.partner_id = ${partnerId}
     ${scope === null ? noSql : sql`and held.scope = ${scope}`}
     ${currency === null ? noSql : sql`and held.currency = ${currency}`}
@@ -95,7 +95,7 @@ export function readableLimits(
 
 /** Sets the amount of the limit, if there is one, and keeps its id. */
 export async function setLimit(tx: Tx, limit: Limit, now: Date): Promise<Limit> {
-  const [row] = await tx.rows<Limit>(sql`/* payouts.setLimit */
+  const [row] = await tx.rows<Limit>(sql`/* payout-controls.setLimit */
     insert into payouts.limits (partner_id, id, scope, scope_id, currency, period, amount, created_at, updated_at)
     values (${limit.partnerId}, ${limit.id}, ${limit.scope}, ${limit.scopeId}, ${limit.currency}, ${limit.period},
       ${limit.amount}, ${now}, ${now})
@@ -106,13 +106,13 @@ export async function setLimit(tx: Tx, limit: Limit, now: Date): Promise<Limit> 
 }
 
 export function limitById(tx: Tx, partnerId: string, id: string): Promise<Limit | undefined> {
-  return tx.row<Limit>(sql`/* payouts.limitById */
+  return tx.row<Limit>(sql`/* payout-controls.limitById */
     select ${columns} from payouts.limits where partner_id = ${partnerId} and id = ${id}`)
 }
 
 /** Answers the number of removed rows: 1 or 0. */
 export function removeLimit(tx: Tx, partnerId: string, id: string): Promise<number> {
-  return tx.run(sql`/* payouts.removeLimit */
+  return tx.run(sql`/* payout-controls.removeLimit */
     delete from payouts.limits where partner_id = ${partnerId} and id = ${id}`)
 }
 
@@ -132,7 +132,7 @@ const newCounters = insertBy(counterColumns, [], counterKey)
 
 /** Creates the counters that do not exist yet, in the order of their keys, so that two batches cannot deadlock. */
 export function ensureCounters(tx: Tx, keys: readonly CounterKey[]): void {
-  tx.later(sql`/* payouts.ensureCounters */
+  tx.later(sql`/* payout-controls.ensureCounters */
     insert into payouts.limit_counters (${namesOf(counterColumns)})
     ${newCounters(
       tx,
@@ -147,7 +147,7 @@ export function ensureCounters(tx: Tx, keys: readonly CounterKey[]): void {
  */
 export function lockCounters(tx: Tx, keys: readonly CounterKey[]): Promise<readonly CounterRow[]> {
   const column = columnOf(keys)
-  return tx.rows<CounterRow>(sql`/* payouts.lockCounters */
+  return tx.rows<CounterRow>(sql`/* payout-controls.lockCounters */
     select partner_id, currency, scope, scope_id, period, starts_on, used from payouts.limit_counters
     where ${ofPartners(column('partnerId'))} and currency = any(${column('currency')}::text[])
       and scope = any(${column('scope')}::text[]) and scope_id = any(${column('scopeId')}::uuid[])
@@ -166,7 +166,7 @@ export function readCounters(
   },
 ): Promise<readonly CounterRow[]> {
   const { day, month } = wanted.starts
-  return tx.rows<CounterRow>(sql`/* payouts.readCounters */
+  return tx.rows<CounterRow>(sql`/* payout-controls.readCounters */
     select partner_id, currency, scope, scope_id, period, starts_on, used from payouts.limit_counters
     where ${ofPartners(wanted.partnerIds)} and currency = any(${wanted.currencies}::text[])
       and scope = any(${limitScopes}::text[]) and scope_id = any(${wanted.scopeIds}::uuid[])
@@ -184,7 +184,7 @@ type Counted = CounterRow & { readonly most: Minor }
  * `limit_counters_used_check`.
  */
 export function addToCounters(tx: Tx, changes: readonly (CounterChange & { readonly most: Minor })[]): void {
-  tx.later(sql`/* payouts.addToCounters */
+  tx.later(sql`/* payout-controls.addToCounters */
     insert into payouts.limit_counters as counter (${namesOf(counterColumns)}, most)
     ${counted(
       tx,
@@ -197,7 +197,7 @@ export function addToCounters(tx: Tx, changes: readonly (CounterChange & { reado
 /** Each counter once; the caller holds their locks. One that was deleted after its period stays so. */
 export function changeCounters(tx: Tx, changes: readonly CounterChange[]): void {
   const column = columnOf(changes)
-  tx.later(sql`/* payouts.changeCounters */
+  tx.later(sql`/* payout-controls.changeCounters */
     update payouts.limit_counters as counter set used = counter.used + change.by
     from unnest(${column('partnerId')}::uuid[], ${column('currency')}::text[], ${column('scope')}::text[],
       ${column('scopeId')}::uuid[], ${column('period')}::text[], ${column('startsOn')}::date[], ${column('by')}::bigint[])

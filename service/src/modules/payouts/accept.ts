@@ -3,32 +3,36 @@
  * answer. Each call is answered alone; a refused call takes nothing from the others.
  */
 import { Refusal } from '../../api/index.ts'
-import { present } from '../../kernel/index.ts'
-import { createFundsCheck } from '../../ledger/index.ts'
+import { amountText, present } from '../../kernel/index.ts'
+import { createFundsCheck, type EntryRequest, insufficientFunds, type Shortage } from '../../ledger/index.ts'
 import { type BatchPosition, replayOf, type Tx } from '../../postgres/index.ts'
-import { callMapKey, type Outcome, outcomeOf, type PayoutCall } from './calls.ts'
-import { type ControlledPayout, withControls } from '../payout-controls/controls.ts'
-import { count, countersOf, type Exceeding, haveRoom, withinLimits } from '../payout-controls/counting.ts'
+import { count, countersOf, type Exceeding, haveRoom, withControls, withinLimits } from '../payout-controls/index.ts'
+import { callMapKey, type Outcome, outcomeOf, type PayoutCall, reservesOf } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { notCovered, requestOf } from './funding.ts'
 import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
 import type { PayoutRow } from './store.ts'
-import { judgedOf, validate, type ValidPayout } from './validate.ts'
+import { type ControlledPayout, judgedOf, validate, type ValidPayout } from './validate.ts'
 import { write } from './write.ts'
 
 /** The answers of a batch so far. */
 type Outcomes = Map<PayoutCall, Outcome>
 
-export function createAccept(deps: PayoutsDeps) {
-  const funds = createFundsCheck(deps.ledger)
-  const lookUp = createLookUp(deps, funds)
-
-  const accept = async (
+/** Accepts batches of calls. `read` looks up what `work` needs, before its transaction. */
+export type Acceptance = {
+  readonly read: (tx: Tx, calls: readonly PayoutCall[]) => Promise<LookedUp>
+  readonly work: (
     tx: Tx,
     calls: readonly PayoutCall[],
     found: LookedUp,
     position: BatchPosition | undefined,
-  ): Promise<readonly Outcome[]> => {
+  ) => Promise<readonly Outcome[]>
+}
+
+export function createAcceptance(deps: PayoutsDeps): Acceptance {
+  const funds = createFundsCheck(deps.ledger)
+  const lookUp = createLookUp(deps, funds)
+
+  const accept: Acceptance['work'] = async (tx, calls, found, position) => {
     const outcomes: Outcomes = new Map()
     const unanswered = answerReplays(calls, found, outcomes)
     const firstCalls = firstOfEachKey(unanswered)
@@ -85,6 +89,18 @@ export function createAccept(deps: PayoutsDeps) {
   return { read: lookUp, work: accept }
 }
 
+/** The transfers that take a payout and its fee from their balance. */
+export const requestOf = ({ call, connector, fee }: ControlledPayout): EntryRequest => ({
+  transfers: reservesOf(call, connector, fee),
+})
+
+/** The refusal of a payout that its balance does not cover: insufficient_funds. */
+export function notCovered({ call, fee }: ControlledPayout, short: Shortage): Refusal {
+  if (fee === 0n) return insufficientFunds(short, call.caller)
+  const { currency } = short
+  return insufficientFunds(short, call.caller, `the amount and its fee of ${amountText(fee, currency)} ${currency}`)
+}
+
 /** Answers the calls whose idempotency key has a payout, and returns the others. Refuses: idempotency_key_reused. */
 function answerReplays(calls: readonly PayoutCall[], { payouts }: LookedUp, outcomes: Outcomes): readonly PayoutCall[] {
   return calls.filter((call) => {
@@ -138,7 +154,7 @@ const answerCoolingOff = (payouts: readonly ControlledPayout[], outcomes: Outcom
  */
 async function answerExceeding(
   tx: Tx,
-  exceeding: readonly Exceeding[],
+  exceeding: readonly Exceeding<ControlledPayout>[],
   within: readonly ControlledPayout[],
   outcomes: Outcomes,
 ): Promise<void> {

@@ -2,86 +2,36 @@
  * The only writer of a payout's progress: the engine of lifecycles with the table of payouts. One transaction applies a batch
  * of triggers and writes all transitions together. A duplicate changes nothing.
  */
-import type { ErrorKey } from '@partner-payments/wire'
 import type { NewCase } from '../../cases/index.ts'
 import { after, type Minor, partnerKey, present } from '../../kernel/index.ts'
 import type { NewEvent } from '../../events/index.ts'
 import { type Entry, entryOf } from '../../ledger/index.ts'
-import { type Actor, type Advanced, createEngine, type Move as Transit } from '../../lifecycle/index.ts'
+import { type Advanced, createEngine, type Move as Transit } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Money } from '../../rails/index.ts'
 import type { Payer } from '../customers/index.ts'
+import { giveBack } from '../payout-controls/index.ts'
 import type { Cause, Move, NewTransaction } from '../transactions/index.ts'
-import { giveBack } from '../payout-controls/counting.ts'
-import type { PayoutsDeps } from './deps.ts'
+import type { PayoutLifeDeps, RecallReturn } from './life-deps.ts'
 import { failed, withdrawal } from './events.ts'
 import { leaseMs, type PayoutEvent, payoutLifecycle } from './lifecycle.ts'
-import { createAdvanceRecalls } from '../recalls/advance.ts'
-import { type RecallsOfPayouts, recallsBehind, type ReturnOfPayout, settleRecalls } from '../recalls/returned.ts'
 import { endToEndIdSent, partyOf, retryDelayAfter, typesOf } from './rules.ts'
 import * as store from './store.ts'
 import type { Decision } from './store-approvals.ts'
 import * as storeApprovals from './store-approvals.ts'
+import {
+  actorOf,
+  type BankReport,
+  type Failure,
+  holds,
+  type Instructions,
+  isForeign,
+  kindOf,
+  payoutIdOf,
+  type PayoutTrigger,
+  type Person,
+} from './triggers.ts'
 
-/** `reasonCode`: the bank's, of ISO 20022. */
-export type Failure = {
-  readonly errorKey: ErrorKey
-  readonly details: string
-  readonly reasonCode?: string | null
-}
-
-/** What a worker does under its lease. Changes nothing once another worker has the lease. */
-type UnderLease =
-  | { readonly kind: 'attempt' | 'unreachable' }
-  | { readonly kind: 'kept'; readonly until: Date }
-  | { readonly kind: 'accepted'; readonly transactionHash?: string }
-  | { readonly kind: 'refused' | 'stopped'; readonly failure: Failure }
-/** A service account of the partner. */
-export type Person = { readonly id: string; readonly name: string }
-/** What a second person decides about a payout that waits for it. */
-type Decided = {
-  readonly kind: 'approved' | 'declined'
-  readonly by: Person
-  readonly reason: string | null
-}
-/** What the bank reports. The status of the payout decides whether it applies. */
-type Notified = { readonly report: BankReport } & (
-  | { readonly kind: 'settled'; readonly transactionHash?: string }
-  | { readonly kind: 'rejected' | 'returned'; readonly failure: Failure }
-)
-/** Which notification it is, and the money that it names, if it does. */
-export type BankReport = { readonly connector: string; readonly notificationId: string; readonly money?: Money }
-
-export type PayoutTrigger = { readonly partnerId: string } & (
-  | (UnderLease & { readonly payoutId: string; readonly leaseId: string })
-  | (Notified & { readonly instructionId: string })
-  | { readonly kind: 'cancelled'; readonly payoutId: string; readonly canceller: 'operator' | Person | undefined }
-  | { readonly kind: 'lapsed'; readonly payoutId: string }
-  | (Decided & { readonly payoutId: string })
-)
-
-/** The payout ids of the instructions that a batch names. They never change, so that no lock protects them. */
-type Instructions = ReadonlyMap<string, string>
-
-export const readInstructions = async (tx: Tx, triggers: readonly PayoutTrigger[]): Promise<Instructions> => {
-  const named = triggers.flatMap((trigger) => ('instructionId' in trigger ? [trigger] : []))
-  if (named.length === 0) return new Map()
-  const rows = await store.payoutsOfInstructions(
-    tx,
-    named.map(({ partnerId, instructionId }) => ({ partnerId, endToEndId: instructionId.replaceAll('-', '') })),
-  )
-  const found = rows.map(({ partnerId, endToEndId, id }) => [partnerKey(partnerId, endToEndId), id] as const)
-  return new Map(found)
-}
-
-/** Without a row: submitted by a process of an earlier version, during an upgrade, under the payout's own id. */
-const payoutIdOf = (trigger: PayoutTrigger, instructions: Instructions): string => {
-  if ('payoutId' in trigger) return trigger.payoutId
-  const { partnerId, instructionId } = trigger
-  return instructions.get(partnerKey(partnerId, instructionId.replaceAll('-', ''))) ?? instructionId
-}
-
-export function createAdvance(deps: PayoutsDeps) {
+export function createAdvance(deps: PayoutLifeDeps) {
   const apply = createEngine({
     clock: deps.clock,
     lifecycle: payoutLifecycle,
@@ -100,50 +50,6 @@ export function createAdvance(deps: PayoutsDeps) {
         trigger,
       })),
     )
-}
-
-function actorOf(trigger: PayoutTrigger): Actor {
-  if ('leaseId' in trigger) return 'worker'
-  if ('report' in trigger) return 'bank'
-  if (trigger.kind === 'cancelled' && trigger.canceller === 'operator') return 'operator'
-  return trigger.kind === 'lapsed' ? 'time' : 'partner'
-}
-
-/** Under the lock: a lease is not lost, a report repeats none, and an approval comes before its time has ended. */
-function holds(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date): boolean {
-  const { leaseId, approvalExpiresAt } = payout
-  if ('leaseId' in trigger) return leaseId === trigger.leaseId
-  if ('report' in trigger) {
-    const [{ notificationId, money }, before] = [trigger.report, reportedBy(payout, trigger)]
-    return before === null || (before !== notificationId && (trigger.kind !== 'settled' || money !== undefined))
-  }
-  if (trigger.kind === 'lapsed') return approvalExpiresAt !== null && approvalExpiresAt <= now
-  return !('by' in trigger) || (approvalExpiresAt !== null && now < approvalExpiresAt)
-}
-
-type Reporting = PayoutTrigger & Notified
-
-/** The notification by which the bank has reported the same of the payout before. */
-const reportedBy = ({ settledBy, endedBy }: store.PayoutRow, { kind }: Reporting): string | null =>
-  kind === 'settled' ? settledBy : endedBy
-
-function kindOf({ amount }: store.PayoutRow, trigger: PayoutTrigger) {
-  const more = 'report' in trigger ? (trigger.report.money?.amount ?? amount) - amount : 0n
-  if (trigger.kind === 'settled') return more === 0n ? trigger.kind : 'settled-otherwise'
-  return trigger.kind === 'returned' && more < 0n ? 'returned-in-part' : trigger.kind
-}
-
-/**
- * The report names the payout, and another bank carries it; or it is in another currency, or of no money at all; or the bank has
- * reported the same before by another notification, so that this money has moved besides.
- */
-function isForeign(payout: store.PayoutRow, trigger: Reporting): boolean {
-  const { connector, money } = trigger.report
-  if (connector !== payout.connector) return true
-  return (
-    money !== undefined &&
-    (money.currency !== payout.currency || money.amount <= 0n || reportedBy(payout, trigger) !== null)
-  )
 }
 
 type PayoutMove = Transit<store.PayoutRow, PayoutTrigger, PayoutEvent>
@@ -182,7 +88,7 @@ const toWritten = (transit: PayoutMove): Written => {
   }
 }
 
-async function write(deps: PayoutsDeps, tx: Tx, moves: readonly PayoutMove[], now: Date): Promise<void> {
+async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[], now: Date): Promise<void> {
   const { cases, ledger, transactions } = deps
   const written = moves.map(toWritten)
   const changes = moves.map((move) => changeOf(move, now))
@@ -193,20 +99,21 @@ async function write(deps: PayoutsDeps, tx: Tx, moves: readonly PayoutMove[], no
     now,
   )
   await appendEvents(deps, tx, written, now)
-  // Before the transactions, which whatever locks a recall locks behind it.
-  const recalls = await recallsBehind(
+  const refunded = written.filter(({ move }) => move.ledger === 'refund')
+  // Lock order: payouts, recalls, transactions, counters, accounts.
+  const recalls = await deps.recalls.lock(
     tx,
-    written.flatMap(({ payout, move }) => (move.ledger === 'refund' ? [payout] : [])),
+    refunded.map(({ payout }) => payout),
   )
-  const refunds = openRefunds(deps, tx, written, recalls)
+  const refunds = openRefunds(deps, tx, refunded, recalls)
   await transactions.moveMany(tx, [...written.flatMap(transactionMove), ...refunds.map(({ move }) => move)])
-  await settleRecalls(tx, createAdvanceRecalls(deps), recalls, refunds)
-  for (const { payout, move, cause } of written)
-    if (move.ledger === 'refund') {
-      const { partnerId, transactionId: id } = payout
-      const caused = { ...cause, ...recalledBy(recalls, payout) }
-      for (const step of move.steps) await transactions.noteAfterEnd(tx, { partnerId, id }, step, caused)
-    }
+  const ofRecalls = refunds.flatMap(({ recallReturn }) => recallReturn ?? [])
+  if (ofRecalls.length > 0) await deps.recalls.settle(tx, ofRecalls)
+  for (const { payout, move, cause } of refunded) {
+    const { partnerId, transactionId: id } = payout
+    const caused = { ...cause, ...recalledBy(recalls, payout) }
+    for (const step of move.steps) await transactions.noteAfterEnd(tx, { partnerId, id }, step, caused)
+  }
   await giveBack(
     tx,
     written.flatMap(({ payout, move }) => (move.ledger === 'release' ? [payout] : [])),
@@ -236,7 +143,7 @@ function decideApprovals(tx: Tx, moves: readonly PayoutMove[], now: Date): void 
   storeApprovals.decideApprovals(tx, decided, now)
 }
 
-/** What comes back at most: the partner gets no more than it paid, and no more than the bank sent. */
+/** The amount that comes back: no more than the partner paid, and no more than the bank sent. */
 const refundedOf = ({ payout: { amount }, report }: Written): Minor =>
   report?.money !== undefined && report.money.amount < amount ? report.money.amount : amount
 
@@ -298,7 +205,7 @@ function transactionMove({ payout, failure, move, transactionHash, cause }: Writ
 
 /** The events of customers' withdrawals. A payout of the partner's own has only the event of its status. */
 async function appendEvents(
-  { customers, eventOutbox }: PayoutsDeps,
+  { customers, eventOutbox }: PayoutLifeDeps,
   tx: Tx,
   written: readonly Written[],
   now: Date,
@@ -338,21 +245,23 @@ function eventOf(
     : { ...origin, type, data }
 }
 
-type Refund = ReturnOfPayout & { readonly move: Move; readonly credit: Entry }
+/** By `partnerKey(partnerId, payoutId)`. */
+type RecallsOfPayouts = ReadonlyMap<string, { readonly id: string }>
+
+type Refund = { readonly move: Move; readonly credit: Entry; readonly recallReturn: RecallReturn | undefined }
 
 const recalledBy = (recalls: RecallsOfPayouts, { partnerId, id }: store.PayoutRow): Pick<Cause, 'recallId'> => {
   const recall = recalls.get(partnerKey(partnerId, id))
   return recall === undefined ? {} : { recallId: recall.id }
 }
 
-/** After settlement: new transactions, which complete at once and name the transactions that they refund. */
+/** Opens new transactions, which complete at once and name the transactions that they refund. */
 function openRefunds(
-  { transactions }: PayoutsDeps,
+  { transactions }: PayoutLifeDeps,
   tx: Tx,
-  written: readonly Written[],
+  refunded: readonly Written[],
   recalls: RecallsOfPayouts,
 ): readonly Refund[] {
-  const refunded = written.filter(({ move }) => move.ledger === 'refund')
   const opened = transactions.openMany(tx, refunded.map(refundOf), new Set())
   return refunded.map((one, index) => {
     const { payout, cause } = one
@@ -361,11 +270,11 @@ function openRefunds(
     const amount = refundedOf(one)
     const moved = { partnerId, currency, amount, partyId: customerId ?? partnerId, reference }
     const accounts = { debit: `settlement.${connector}`, credit: 'balance' } as const
-    const caused = { ...cause, ...recalledBy(recalls, payout) }
+    const recalled = recalledBy(recalls, payout)
+    const { recallId } = recalled
+    const caused = { ...cause, ...recalled }
     return {
-      payout,
-      amount,
-      reference,
+      recallReturn: recallId === undefined ? undefined : { partnerId, recallId, amount, reference },
       move: { partnerId, id, steps: ['Settled', 'Credited'], ...caused, conclusion: { status: 'Completed' } },
       credit: entryOf('direct', { ...moved, ...accounts }),
     }

@@ -13,6 +13,7 @@ import {
 import { type Caller, Refusal } from '../../api/index.ts'
 import { hourMs, newId, nilId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
+import { erasePayouts } from './store-erasure.ts'
 import type { ApprovalRule } from '../payout-controls/approval-rules.ts'
 import { toPayoutRecord } from './routes.ts'
 
@@ -31,7 +32,7 @@ after(async () => {
 type Rule = Partial<Omit<ApprovalRule, 'partnerId' | 'id'>>
 const setRule = ({ partnerId }: TestPartner, rule: Rule = {}) =>
   service.db.transaction((tx) =>
-    service.payouts.approvalRules.set(tx, {
+    service.payoutControls.approvalRules.set(tx, {
       partnerId,
       currency: 'EUR',
       aboveAmount: 100_00n,
@@ -80,14 +81,14 @@ test('a payout above the amount waits with its money reserved, and the first ans
   const { payout } = await pay(service, partner, '100.01', { idempotencyKey })
   assert.deepEqual([payout.status, payout.dueAt], ['PendingApproval', null])
   assert.equal((await balanceOf(service, partnerId)).reserved, 200_01n)
-  assert.deepEqual(await service.payouts.claim('sandbox', [partnerId], 10).then((claims) => claims.length), 1)
+  assert.deepEqual(await service.payoutLife.claim('sandbox', [partnerId], 10).then((claims) => claims.length), 1)
   assert.equal((await service.payouts.approve(second, payout.id)).status, 'Pending')
   assert.deepEqual(await timelineOf(partnerId, payout.reference), {
     status: 'Pending',
     steps: ['Created', 'Reserved', 'Approval'],
   })
   assert.deepEqual(
-    (await service.payouts.claim('sandbox', [partnerId], 10)).map(({ id }) => id),
+    (await service.payoutLife.claim('sandbox', [partnerId], 10)).map(({ id }) => id),
     [payout.id],
   )
   const again = await pay(service, partner, '100.01', { idempotencyKey })
@@ -141,7 +142,13 @@ test('a rejection gives the money and the limits back, and keeps who rejected an
   const partner = await addHolding()
   const { partnerId, second, third } = partner
   await service.db.transaction((tx) =>
-    service.payouts.limits.set(tx, { partnerId, scope: 'partner', period: 'day', amount: 200_00n, currency: 'EUR' }),
+    service.payoutControls.limits.set(tx, {
+      partnerId,
+      scope: 'partner',
+      period: 'day',
+      amount: 200_00n,
+      currency: 'EUR',
+    }),
   )
   const before = await balanceOf(service, partnerId)
   const { payout } = await pay(service, partner, '200.00')
@@ -206,7 +213,7 @@ test('the erasure of a customer erases why a payout to its beneficiary was rejec
   const { payout } = await pay(service, partner, '200.00', { beneficiaryId: beneficiary.id })
   await service.payouts.reject(second, payout.id, 'Ada Lovelace was paid before.')
   const page = { partnerId, customerId, afterId: nilId }
-  await service.db.transaction((tx) => service.payouts.erasePage(tx, page, 10))
+  await service.db.transaction((tx) => erasePayouts(tx, page, 10))
   const { decision, reason } = (await toldOf(partnerId, payout.id)) ?? {}
   assert.deepEqual([decision, reason], ['Rejected', undefined])
 })
@@ -281,11 +288,11 @@ test('a payout that no person approves in time is cancelled, and an approval aft
     now: new Date(service.clock.now().getTime() + 2 * hourMs - 1),
   })
   await later.payouts.approve(second, approvedInTime.id)
-  assert.equal(await later.payouts.lapseStep(), 0)
+  assert.equal(await later.payoutLife.lapseStep(), 0)
   later.clock.advance(1)
   // The loop has not run yet: the time alone ends the wait.
   assert.equal(await codeOf(later.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
-  const steps = await Promise.all([later.payouts.lapseStep(), later.payouts.lapseStep()])
+  const steps = await Promise.all([later.payoutLife.lapseStep(), later.payoutLife.lapseStep()])
   assert.equal(steps[0] + steps[1], 1)
   assert.deepEqual(await timelineOf(partnerId, payout.reference), {
     status: 'Cancelled',
@@ -310,7 +317,7 @@ test('an approval, a cancellation and the end of the time at once leave one outc
     const { payout } = await pay(service, partner, '200.00')
     const [approved] = await Promise.all([
       codeOf(early.payouts.approve(second, payout.id)),
-      late.payouts.lapseStep(),
+      late.payoutLife.lapseStep(),
       codeOf(other.payouts.cancel(partnerId, payout.id)),
     ])
     const { decision } = (await approvalOf(partnerId, payout.id)) ?? {}
@@ -330,9 +337,9 @@ test('a rule is set, replaced and removed, and what waits goes on waiting', asyn
   const { payout } = await pay(service, partner, '200.00')
   const replaced = await setRule(partner, { aboveAmount: 300_00n })
   assert.equal((await pay(service, partner, '200.00')).payout.status, 'Pending')
-  assert.deepEqual(await service.payouts.approvalRules.list(service.db, partnerId), [replaced])
+  assert.deepEqual(await service.payoutControls.approvalRules.list(service.db, partnerId), [replaced])
   const remove = (of: string) =>
-    service.db.transaction((tx) => service.payouts.approvalRules.remove(tx, of, replaced.id))
+    service.db.transaction((tx) => service.payoutControls.approvalRules.remove(tx, of, replaced.id))
   await assert.rejects(remove((await addPartner(service)).partnerId), { code: 'not_found' })
   await remove(partnerId)
   assert.equal((await pay(service, partner, '400.00')).payout.status, 'Pending')

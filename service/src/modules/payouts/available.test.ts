@@ -67,9 +67,9 @@ for (const [name, ask] of Object.entries(asked))
 test('the stored result of a bulk does not say what is available', async () => {
   const partner = await addTrader(service)
   const body = { mode: 'BestEffort' as const, idempotencyKey: newId(), payouts: [bodyOf(partner)] }
-  const { bulk } = await service.payouts.createBulk(partner.caller, body, ip)
-  while ((await service.payouts.bulkStep()) > 0);
-  const [item] = await service.payouts.bulkItems(partner.partnerId, bulk.id, undefined)
+  const { bulk } = await service.bulkPayouts.create(partner.caller, body, ip)
+  while ((await service.bulkPayouts.step()) > 0);
+  const [item] = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
   assert.deepEqual([item?.problemCode, item?.problemDetail], ['insufficient_funds', short])
 })
 

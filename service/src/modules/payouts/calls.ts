@@ -1,4 +1,4 @@
-/** What a batch of payouts is made of: its calls, their keys in maps, and their answers. */
+/** The calls of a batch of payouts, their keys in maps, and their answers. */
 import type { PayoutOperation } from './rules.ts'
 import type { Rail, WithdrawalOutcome } from '@partner-payments/wire'
 import { type Caller, type OpenNonce, Refusal } from '../../api/index.ts'
@@ -6,6 +6,7 @@ import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
 import type { EntryRequest } from '../../ledger/index.ts'
 import { type ChooseConnector, railOf } from '../../rails/index.ts'
 import { exchangeTransfers, type OpenQuote } from '../fx/index.ts'
+import { debitedOf } from '../payout-controls/index.ts'
 import type { PayoutRow } from './store.ts'
 
 export type Creditor = {
@@ -28,7 +29,7 @@ export type PayoutCall = {
   /** The partner's, of a pain.001. Undefined: it gave none, and ours is sent. */
   readonly endToEndId?: string | undefined
   readonly ip: string
-  /** What is sold for the amount. Undefined: the amount leaves the balance in its own currency. */
+  /** The exchange that buys the amount. Undefined: the amount leaves the balance in its own currency. */
   readonly quote?: OpenQuote
   /** A registered beneficiary, or the creditor of a simulated withdrawal of a customer. */
   readonly payee:
@@ -66,7 +67,7 @@ export const callMapKey = ({ caller, operation, idempotencyKey }: PayoutCall): s
 export const beneficiaryMapKey = (partnerId: string, beneficiaryId: string): string =>
   partnerKey(partnerId, beneficiaryId.toLowerCase())
 
-/** How a payout goes. `connector`: the one that carries it; undefined: none does. */
+/** The rail of a payout, and the connector that carries it. Undefined: none does. */
 export type Route = { readonly rail: Rail; readonly connector: string | undefined }
 
 /** `account`: undefined if it is not known. */
@@ -78,29 +79,6 @@ export function routeOf(
   const rail = railOf(currency, account)
   return { rail, connector: choose({ partnerId, currency, rail }) }
 }
-
-/** An amount of a payout that the operator's rules judge: every payout has one that is paid, and one by quote also has one that is sold. */
-export type Side = Amount & {
-  readonly name: 'paid' | 'sold'
-  /** What says the amount in the request. */
-  readonly pointer: '/amount' | '/quoteId'
-}
-type Amount = { readonly currency: Currency; readonly amount: Minor }
-
-/** What is sold comes first: it leaves the balance. */
-export const sidesOf = ({ currency, amount }: Amount, sold: Amount | undefined): readonly [Side, ...Side[]] =>
-  sold === undefined
-    ? [{ name: 'paid', currency, amount, pointer: '/amount' }]
-    : [
-        { name: 'sold', ...sold, pointer: '/quoteId' },
-        { name: 'paid', currency, amount, pointer: '/quoteId' },
-      ]
-
-export const sidesOfCall = ({ amount, currency, quote }: PayoutCall): readonly [Side, ...Side[]] =>
-  sidesOf({ currency, amount }, quote && { amount: quote.sellAmount, currency: quote.sellCurrency })
-
-/** The balance of this currency is debited. */
-export const debitedOf = (call: PayoutCall): Currency => sidesOfCall(call)[0].currency
 
 /**
  * A payout reserves its money on the way from the partner's balance to the settlement account of its connector, and its fee on

@@ -1,7 +1,6 @@
-/** What the verbs of payouts depend on. */
+/** The dependencies of the verbs of payouts. */
 import type { Cursors } from '../../api/index.ts'
-import type { Clock, Log } from '../../kernel/index.ts'
-import type { Cases } from '../../cases/index.ts'
+import type { Clock } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database } from '../../postgres/index.ts'
@@ -11,13 +10,12 @@ import type { Customers } from '../customers/index.ts'
 import type { Acceptances } from '../fx/index.ts'
 import type { Screening } from '../../screening/index.ts'
 import type { Transactions } from '../transactions/index.ts'
+import type { PayoutLife } from './life.ts'
 
 export type PayoutsDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly log: Log
   readonly cursors: Cursors
-  readonly cases: Pick<Cases, 'byId' | 'record' | 'release'>
   readonly ledger: Ledger
   readonly eventOutbox: EventOutbox
   readonly customers: Customers
@@ -25,6 +23,7 @@ export type PayoutsDeps = {
   readonly transactions: Transactions
   readonly screening: Pick<Screening, 'holdsOf'>
   readonly quotes: Pick<Acceptances, 'lockOpen' | 'look' | 'markAccepted'>
+  readonly life: Pick<PayoutLife, 'approve' | 'cancel' | 'decline'>
   /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */
   readonly payoutsPerBatchMax?: number | undefined
   readonly chooseConnector: ChooseConnector
@@ -32,10 +31,4 @@ export type PayoutsDeps = {
   readonly forecastOf: (connector: string, payment: ForecastPayment, at: Date) => Forecast | undefined
   /** How long a payout waits for its first attempt by a connector. */
   readonly waitMsOf: (connector: string, payment: WaitingPayment) => number
-  /** STANDING_ORDERS_MAX. */
-  readonly ordersMax: number
-  /** Whether the bank of a connector takes recalls. */
-  readonly canRecall: (connector: string) => boolean
-  /** PAYOUT_ATTEMPTS_MAX. */
-  readonly attemptsMax: number
 }

@@ -6,7 +6,7 @@ import { type Caller, Refusal } from '../../api/index.ts'
 import { present } from '../../kernel/index.ts'
 import { asInProgress, replayOf, sqlState, stateOf, type Tx } from '../../postgres/index.ts'
 import type { OpenQuote } from '../fx/index.ts'
-import { createAccept } from './accept.ts'
+import { createAcceptance } from './accept.ts'
 import type { Accepted, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { type Preview, verdictOf } from './preview.ts'
@@ -28,7 +28,7 @@ const attemptsMax = 5
 
 export function createFxPayouts(deps: PayoutsDeps) {
   const { db, quotes } = deps
-  const { read, work } = createAccept(deps)
+  const { read, work } = createAcceptance(deps)
 
   const accept = async (tx: Tx, call: PayoutCall, quote: OpenQuote): Promise<AcceptedFx> => {
     const [outcome] = await work(tx, [call], await read(tx, [call]), undefined)

@@ -1,7 +1,11 @@
-/** Finds payouts by what a person knows of them: an id, a reference or an amount. */
+/** Finds payouts by what a person knows of them, by the instruction that a bank names, and by money. */
+import { type Currency, firstIdOf, type Minor } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
 import type { WithdrawalSearch, TransactionView } from '../transactions/index.ts'
 import type { PayoutsDeps } from './deps.ts'
+import { instructionIdOf, type PayoutStatus } from './rules.ts'
 import * as store from './store.ts'
+import * as reads from './store-reads.ts'
 
 /** `id`: of the payout or of its instruction, or the end-to-end id. */
 export type PayoutSearch = { readonly id: string } | WithdrawalSearch
@@ -36,3 +40,45 @@ function namesOf(text: string) {
   const hex = text.replaceAll('-', '').toLowerCase()
   return { ids: hexOfUuid.test(hex) ? [hex] : [], endToEndIds: [text, hex] }
 }
+
+type InstructionKey = { readonly partnerId: string; readonly instructionId: string }
+
+/** Instructions are stored by their ids without hyphens, which are end-to-end ids. */
+const keyOf = ({ partnerId, instructionId }: InstructionKey) => ({
+  partnerId,
+  endToEndId: instructionId.replaceAll('-', ''),
+})
+
+/** The id of the payout that an instruction is of. Undefined: no payout of the partner has it. */
+export async function payoutOfInstruction(tx: Tx, key: InstructionKey): Promise<string | undefined> {
+  const [row] = await store.payoutsOfInstructions(tx, [keyOf(key)])
+  return row?.id
+}
+
+/** The id of a payout's instruction. If no payout matches, the id is already that of an instruction. */
+export async function instructionOf(tx: Tx, partnerId: string, payoutId: string): Promise<string> {
+  const row = await reads.endToEndIdOf(tx, partnerId, payoutId)
+  return row === undefined ? payoutId : instructionIdOf(row)
+}
+
+/** The statuses of the payouts that instructions name, by the id of the instruction. Unknown ones are absent. */
+export async function statusesOf(tx: Tx, keys: readonly InstructionKey[]): Promise<ReadonlyMap<string, PayoutStatus>> {
+  const named = keys.map(keyOf)
+  const groups = tx.sharded ? [...Map.groupBy(named, ({ partnerId }) => partnerId).values()] : [named]
+  const found = new Map<string, PayoutStatus>()
+  for (const group of groups.filter(({ length }) => length > 0))
+    for (const { endToEndId, status } of await reads.statusesOfInstructions(tx, group))
+      found.set(instructionIdOf({ endToEndId }), status)
+  return found
+}
+
+const ofAmountMax = 100
+
+/** Payouts of a partner with this amount, made since a time, newest first. */
+export const payoutsOfAmount = (
+  tx: Tx,
+  partnerId: string,
+  money: { readonly currency: Currency; readonly amount: Minor },
+  since: Date,
+): Promise<readonly reads.PayoutOfAmount[]> =>
+  reads.payoutsOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: ofAmountMax })

@@ -4,11 +4,17 @@ import type { BalancesRead, FundsCheck } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
 import type { Payer } from '../customers/index.ts'
+import {
+  type Controls,
+  createRuleReader,
+  feeMovement,
+  isCharged,
+  readControls,
+  readEarly,
+} from '../payout-controls/index.ts'
 import type { TakenReferences } from '../transactions/index.ts'
 import { beneficiaryMapKey, idempotencyMapKey, type PayoutCall, reservesOf, routeOf } from './calls.ts'
-import { type Controls, feeMovement, isCharged, readControls, readEarly } from '../payout-controls/controls.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { createRuleReader } from '../payout-controls/rule-reader.ts'
 import * as store from './store.ts'
 
 /** If another transaction changes any of this, the write violates a constraint and the batch runs again. */

@@ -60,7 +60,7 @@ test('a payout that would be accepted passes every rule, with its rail, days and
   const partner = await addPartner(service, 10_00n)
   const { partnerId } = partner
   await service.db.transaction((tx) =>
-    service.payouts.fees.set(tx, {
+    service.payoutControls.fees.set(tx, {
       partnerId,
       currency: 'EUR',
       rail: 'any',
@@ -92,7 +92,7 @@ test('each limit has its own verdict, by what is counted at the time', async () 
   const { partnerId } = partner
   const set = (scope: 'partner' | 'customer', period: 'payment' | 'day', amount: bigint) =>
     service.db.transaction((tx) =>
-      service.payouts.limits.set(tx, { partnerId, scope, period, amount, currency: 'EUR' }),
+      service.payoutControls.limits.set(tx, { partnerId, scope, period, amount, currency: 'EUR' }),
     )
   await set('partner', 'day', 15_00n)
   await set('partner', 'payment', 12_00n)

@@ -4,14 +4,12 @@ import { present } from '../../kernel/index.ts'
 import { coveredBy, createFundsCheck } from '../../ledger/index.ts'
 import { replayOf } from '../../postgres/index.ts'
 import type { Forecast } from '../../rails/index.ts'
+import { exceeds, type Used, withControls } from '../payout-controls/index.ts'
+import { notCovered, requestOf } from './accept.ts'
 import { callMapKey, outcomeOf, type PayoutCall } from './calls.ts'
-import { type ControlledPayout, withControls } from '../payout-controls/controls.ts'
-import type { Used } from '../payout-controls/counting.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { notCovered, requestOf } from './funding.ts'
-import { exceeds } from '../payout-controls/limit-rules.ts'
 import { createLookUp, type LookedUp } from './look-up.ts'
-import { judgedOf, type Judgement, payoutRules, validate } from './validate.ts'
+import { type ControlledPayout, judgedOf, type Judgement, payoutRules, validate } from './validate.ts'
 
 export type Verdict = {
   readonly rule: string

@@ -59,7 +59,7 @@ const refusalOf = async (asked: Promise<unknown>): Promise<Refusal> => {
 const preview = async (partner: TestPartner, beneficiaryId: string) => {
   const body = { amount: rawNumber('10.00'), currency: 'EUR', beneficiaryId }
   const call = { caller: partner.caller, params: {}, query: undefined, requestId: newId(), ip, body }
-  return (await payoutsRoutes(service.payouts, service.idempotency).previewFiatPayout(call)).body
+  return (await payoutsRoutes(service.payouts).previewFiatPayout(call)).body
 }
 
 test('euro to an account outside SEPA without a BIC is refused, and the preview says why', async () => {
@@ -85,8 +85,8 @@ test('with a BIC it goes by SWIFT, at the fee of SWIFT, and everything that name
   const { partnerId } = partner
   const rule = { partnerId, currency: 'EUR', basisPoints: 0, minAmount: 0n, maxAmount: null } as const
   await service.db.transaction(async (tx) => {
-    await service.payouts.fees.set(tx, { ...rule, rail: 'Sepa', fixedAmount: 1n })
-    await service.payouts.fees.set(tx, { ...rule, rail: 'Swift', fixedAmount: 15_00n })
+    await service.payoutControls.fees.set(tx, { ...rule, rail: 'Sepa', fixedAmount: 1n })
+    await service.payoutControls.fees.set(tx, { ...rule, rail: 'Swift', fixedAmount: 15_00n })
   })
   for (const [iban, bic] of Object.entries(outside)) {
     const beneficiaryId = await payee(partner, iban, bic)
@@ -139,13 +139,13 @@ test('a beneficiary whose number counted as an IBAN before is not paid any more,
   assert.deepEqual([code, errors[0]?.pointer], ['beneficiary_not_payable', '/beneficiaryId'])
   assert.match(errors[0]?.message ?? '', /not a valid IBAN/)
   const item = { amount: rawNumber('10.00'), currency: 'EUR', beneficiaryId: beneficiary.id, idempotencyKey: newId() }
-  const { bulk } = await service.payouts.createBulk(
+  const { bulk } = await service.bulkPayouts.create(
     caller,
     { mode: 'BestEffort', idempotencyKey: newId(), payouts: [item] },
     ip,
   )
-  while ((await service.payouts.bulkStep()) > 0);
-  const [result] = await service.payouts.bulkItems(partnerId, bulk.id, undefined)
+  while ((await service.bulkPayouts.step()) > 0);
+  const [result] = await service.bulkPayouts.items(partnerId, bulk.id, undefined)
   assert.equal(result?.problemCode, 'beneficiary_not_payable')
   assert.equal((await service.beneficiaries.get(partnerId, beneficiary.id)).iban, stored.iban, 'it is still shown')
   assert.equal((await balanceOf(service, partnerId)).reserved, 0n)

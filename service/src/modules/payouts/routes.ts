@@ -1,23 +1,17 @@
-/** Operation id -> service call and shape. */
+/** Operation id -> verb -> shape. */
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Answer, Caller, Handlers } from '../../api/index.ts'
-import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Forecast } from '../../rails/index.ts'
-import type { MadeDecision } from './approvals.ts'
-import { sidesOfCall } from './calls.ts'
-import type { Preview } from './preview.ts'
 import { toVerification } from '../beneficiaries/index.ts'
-import { bulkRoutes } from '../bulk-payouts/routes.ts'
-import { orderRoutes } from '../standing-orders/routes.ts'
+import { sidesOfCall } from '../payout-controls/index.ts'
+import type { Preview } from './preview.ts'
 import { endToEndIdSent } from './rules.ts'
-import type { FeeInForce } from '../payout-controls/fee-rules.ts'
-import type { LimitNow } from '../payout-controls/readable.ts'
-import { recallRoutes } from '../recalls/routes.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
+import type { MadeDecision } from './store-approvals.ts'
 
-export function payoutsRoutes(payouts: Payouts, idempotency: Idempotency): Handlers<'payouts'> {
+export function payoutsRoutes(payouts: Payouts) {
   const toRecords = async (partnerId: string, rows: readonly PayoutRow[]) => {
     const decisions = await payouts.decisionsOf(partnerId, rows)
     return rows.map((row) => toPayoutRecord(row, decisions.get(row.id)))
@@ -26,9 +20,6 @@ export function payoutsRoutes(payouts: Payouts, idempotency: Idempotency): Handl
     body: toPayoutRecord(row, (await payouts.decisionsOf(partnerId, [row])).get(row.id)),
   })
   return {
-    ...bulkRoutes(payouts),
-    ...orderRoutes(payouts, idempotency),
-    ...recallRoutes(payouts, idempotency),
     createFiatPayout: async ({ caller, body, ip, nonce }) =>
       toAnswer(await payouts.create(caller, body, ip, nonce), body.idempotencyKey),
     createTokenPayout: async ({ caller, body, ip }) =>
@@ -44,14 +35,6 @@ export function payoutsRoutes(payouts: Payouts, idempotency: Idempotency): Handl
       const { id: quoteId, sellAmount, sellCurrency } = preview.quote
       const sold = { sellAmount: writeAmount(sellAmount, sellCurrency), sellCurrency, quoteId }
       return { body: { ...toPreview(preview), ...sold } }
-    },
-    listPayoutLimits: async ({ caller, query }) => {
-      const page = await payouts.limitsNow(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toLimit) } }
-    },
-    listPayoutFees: async ({ caller, query }) => {
-      const fees = await payouts.feesNow(caller.partnerId, query)
-      return { body: { data: fees.map(toFee), nextCursor: null, hasMore: false } }
     },
     getPayout: async ({ caller, params }) => toRecord(caller, await payouts.get(caller.partnerId, params.id)),
     getPayoutVerification: async ({ caller, params }) => ({
@@ -69,7 +52,7 @@ export function payoutsRoutes(payouts: Payouts, idempotency: Idempotency): Handl
       const page = await payouts.list(caller.partnerId, query)
       return { body: { ...page, data: await toRecords(caller.partnerId, page.data) } }
     },
-  }
+  } satisfies Partial<Handlers<'payouts'>>
 }
 
 /** A replay repeats the first answer, so that the status is the one that the payout began with, whatever it is now. */
@@ -136,36 +119,6 @@ const toApproval = ({ decision, decidedBy, decidedName, decidedAt, reason }: Mad
   ...(decidedBy === null ? {} : { decidedBy: { id: decidedBy, name: decidedName ?? '' } }),
   ...(decidedAt === null ? {} : { decidedAt: decidedAt.toISOString() }),
   ...(reason === null ? {} : { reason }),
-})
-
-const toLimit = ({ id, scope, period, currency, amount, holder, now }: LimitNow) => ({
-  id,
-  scope,
-  ...(holder === null || scope === 'partner' ? {} : { [`${scope}Id`]: holder }),
-  period,
-  currency,
-  amount: writeAmount(amount, currency),
-  ...(now === undefined
-    ? {}
-    : {
-        used: writeAmount(now.used, currency),
-        left: writeAmount(now.left, currency),
-        startsOn: now.startsOn,
-        resetsAt: now.resetsAt.toISOString(),
-      }),
-})
-
-const toFee = ({ rule, isInForce, validUntil }: FeeInForce) => ({
-  id: rule.id,
-  currency: rule.currency,
-  ...(rule.rail === 'any' ? {} : { rail: rule.rail }),
-  fixed: writeAmount(rule.fixedAmount, rule.currency),
-  basisPoints: rule.basisPoints,
-  min: writeAmount(rule.minAmount, rule.currency),
-  ...(rule.maxAmount === null ? {} : { max: writeAmount(rule.maxAmount, rule.currency) }),
-  inForce: isInForce,
-  validFrom: rule.validFrom.toISOString(),
-  ...(validUntil === null ? {} : { validUntil: validUntil.toISOString() }),
 })
 
 function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'previewFiatPayout'> {

@@ -97,15 +97,14 @@ test('each refusal names its field and writes nothing', async () => {
 })
 
 test('without a bank connector every payout is refused', async () => {
-  const { db, clock, cursors, cases, ledger, eventOutbox, customers, beneficiaries, transactions } = service
-  const { log, screening } = service
+  const { db, clock, cursors, ledger, eventOutbox, customers, beneficiaries, transactions } = service
+  const { screening, payoutLife: life } = service
   const deps = {
     db,
     clock,
-    log,
     screening,
+    life,
     cursors,
-    cases,
     ledger,
     eventOutbox,
     customers,
@@ -118,9 +117,6 @@ test('without a bank connector every payout is refused', async () => {
     chooseConnector: () => undefined,
     forecastOf: () => undefined,
     waitMsOf: () => 0,
-    ordersMax: 10_000,
-    canRecall: () => false,
-    attemptsMax: 300,
   })
   await assert.rejects(payouts.create(partner.caller, body(), ip), refusal('currency_not_supported'))
 })

@@ -1,4 +1,4 @@
-/** The verbs of payouts: those of the API, and those with which the settlement worker moves a payout forward. */
+/** The verbs of payouts: how they are requested, read, and decided about before they begin. `life.ts` has the steps behind that. */
 import type { BodyOf, QueryOf, WithdrawalOutcome } from '@partner-payments/wire'
 import {
   type Caller,
@@ -10,105 +10,82 @@ import {
   readTime,
   Refusal,
 } from '../../api/index.ts'
-import { type Currency, type Minor } from '../../kernel/index.ts'
+import { type Currency, isSamePerson, type Minor } from '../../kernel/index.ts'
 import { createNonceBatcher } from '../../access/index.ts'
 import { asInProgress } from '../../postgres/index.ts'
 import { worst } from '../../screening/index.ts'
-import { createAccept } from './accept.ts'
-import { createSubmitAll } from '../bulk-payouts/submit-all.ts'
-import { type BulkPayouts, createBulkPayouts } from '../bulk-payouts/service.ts'
-import { createBulkStep } from '../bulk-payouts/work.ts'
+import type { VerificationRow } from '../beneficiaries/index.ts'
+import { type Acceptance, createAcceptance } from './accept.ts'
 import type { Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createFxPayouts, createFxPreview, type FxPayout, type FxPreview } from './exchanges.ts'
-import type { Person } from './advance.ts'
-import { type ApprovalRules, type Approvals, createApprovalRules, createApprovals } from './approvals.ts'
-import { createFees, type Fees } from '../payout-controls/fees.ts'
-import { createLimits, type Limits } from '../payout-controls/limits.ts'
-import { createStandingOrders, type StandingOrders } from '../standing-orders/service.ts'
-import { createOrdersStep } from '../standing-orders/work.ts'
-import { createPreview, type Preview } from './preview.ts'
-import { createReadableControls, type ReadableControls } from '../payout-controls/readable.ts'
-import { type CoolingOffs, createCoolingOffs } from '../payout-controls/cooling-offs.ts'
-import { createEvidence, type Evidence } from './evidence.ts'
-import { createProgress, type PayoutClaim, type Progress } from './progress.ts'
 import { createFind, type Find } from './find.ts'
+import { partiesOf } from './life.ts'
+import { createPreview, type Preview } from './preview.ts'
 import { fingerprintOf } from './rules.ts'
-import { partiesOf } from './screened.ts'
-import { createRecalls, type RecallClaim, type Recalls } from '../recalls/service.ts'
 import * as store from './store.ts'
-import { eraseBulks, eraseOrders, erasePage } from './store-erasure.ts'
-import { waitingPayouts } from './store-waiting.ts'
+import { type Approval, approvalById, decisionsOf, type MadeDecision } from './store-approvals.ts'
+import type { Person } from './triggers.ts'
 
-export type { PayoutClaim, RecallClaim }
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
 
-export type Payouts = Omit<Progress, 'decide'> &
-  Approvals &
-  BulkPayouts &
-  StandingOrders &
-  Evidence &
-  Recalls &
-  ReadableControls & {
-    /** Makes payouts of standing orders that are due. Returns how many orders it has moved on. */
-    readonly ordersStep: () => Promise<number>
-    /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
-    readonly bulkStep: () => Promise<number>
-    /**
-     * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
-     * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, account_blocked, beneficiary_cooling_off,
-     * limit_exceeded, insufficient_funds,
-     * idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
-     * also refuses: nonce_replayed.
-     */
-    readonly create: (
-      caller: Caller,
-      body: BodyOf<'createFiatPayout'>,
-      ip: string,
-      nonce?: OpenNonce,
-    ) => Promise<AcceptedPayout>
-    /**
-     * What `create` would do now with this request, rule by rule. Writes nothing. Refuses: validation_failed (amount, currency),
-     * currency_not_supported (a currency that the service does not have).
-     */
-    readonly preview: (caller: Caller, body: BodyOf<'previewFiatPayout'>, ip: string) => Promise<Preview>
-    /**
-     * Accepts a payout in tokens to the wallet of a beneficiary, by the rules of `create`. Refuses as `create` does.
-     */
-    readonly createToken: (caller: Caller, body: TokenPayout, ip: string) => Promise<AcceptedPayout>
-    /**
-     * Accepts a quote and a payout of what it buys, in one transaction. Refuses as `create` does, and fx_quote_expired,
-     * fx_quote_accepted, not_found (quoteId).
-     */
-    readonly createFx: (caller: Caller, body: FxPayout, ip: string) => Promise<AcceptedPayout>
-    /** What `createFx` would do now with this request, as `preview`. Refuses: not_found (quoteId). */
-    readonly previewFx: (caller: Caller, body: BodyOf<'previewFxPayout'>, ip: string) => Promise<FxPreview>
-    /** Cancels a payout that is Pending or PendingApproval. A repetition answers the payout. Refuses: not_found, payout_not_cancellable. */
-    readonly cancel: (partnerId: string, id: string, by?: Person) => Promise<store.PayoutRow>
-    /** What is not begun of a balance or of a customer, which a block of the account cancels. */
-    readonly waitingPayouts: typeof waitingPayouts
-    /** Accepts a simulated withdrawal of a customer to an account of the sandbox. Refuses as `create` does. */
-    readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
-    /** Refuses: not_found. */
-    readonly get: (partnerId: string, id: string) => Promise<store.PayoutRow>
-    /** Of an erased customer: a page of what its payouts say of their parties. */
-    readonly erasePage: typeof erasePage
-    /** Of bulks and orders whose time of retention is over. */
-    readonly eraseBulks: typeof eraseBulks
-    readonly eraseOrders: typeof eraseOrders
-    /** For the operator. */
-    readonly find: Find
-    /** For the operator. */
-    readonly limits: Limits
-    /** For the operator. */
-    readonly fees: Fees
-    /** For the operator. */
-    readonly approvalRules: ApprovalRules
-    /** For the operator. */
-    readonly coolingOffs: CoolingOffs
-    /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
-    readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
-  }
+export type Payouts = {
+  /**
+   * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
+   * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, account_blocked, beneficiary_cooling_off,
+   * limit_exceeded, insufficient_funds,
+   * idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
+   * also refuses: nonce_replayed.
+   */
+  readonly create: (
+    caller: Caller,
+    body: BodyOf<'createFiatPayout'>,
+    ip: string,
+    nonce?: OpenNonce,
+  ) => Promise<AcceptedPayout>
+  /** Accepts a payout in tokens to the wallet of a beneficiary, by the rules of `create`. Refuses as `create` does. */
+  readonly createToken: (caller: Caller, body: TokenPayout, ip: string) => Promise<AcceptedPayout>
+  /**
+   * Accepts a quote and a payout of what it buys, in one transaction. Refuses as `create` does, and fx_quote_expired,
+   * fx_quote_accepted, not_found (quoteId).
+   */
+  readonly createFx: (caller: Caller, body: FxPayout, ip: string) => Promise<AcceptedPayout>
+  /** Accepts a simulated withdrawal of a customer to an account of the sandbox. Refuses as `create` does. */
+  readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
+  /** Accepts a call that another module makes. Refuses as `create` does. */
+  readonly submit: (call: PayoutCall) => Promise<AcceptedPayout>
+  /** Accepts calls in transactions of another module. Each user has one of its own, because it remembers what its batches hold. */
+  readonly acceptance: () => Acceptance
+  /**
+   * Judges this request as `create` would judge it now, rule by rule. Writes nothing. Refuses: validation_failed (amount, currency),
+   * currency_not_supported (a currency that the service does not have).
+   */
+  readonly preview: (caller: Caller, body: BodyOf<'previewFiatPayout'>, ip: string) => Promise<Preview>
+  /** Judges this request as `createFx` would judge it now. Refuses: not_found (quoteId). */
+  readonly previewFx: (caller: Caller, body: BodyOf<'previewFxPayout'>, ip: string) => Promise<FxPreview>
+  /** Refuses: not_found. */
+  readonly get: (partnerId: string, id: string) => Promise<store.PayoutRow>
+  /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
+  readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
+  /** For the operator. */
+  readonly find: Find
+  /** The verification of payee that preceded a payout. Refuses: not_found (the payout, or no verification before it). */
+  readonly verificationOf: (partnerId: string, id: string) => Promise<VerificationRow>
+  /** The approvals of these payouts of the partner, by payout id. A payout that needs none has none. */
+  readonly decisionsOf: (
+    partnerId: string,
+    payouts: readonly store.PayoutRow[],
+  ) => Promise<ReadonlyMap<string, MadeDecision>>
+  /**
+   * Lets a payout that waits be sent. A repetition by the same caller answers the payout. Refuses: not_found,
+   * approver_is_creator, payout_not_awaiting_approval.
+   */
+  readonly approve: (caller: Caller, id: string) => Promise<store.PayoutRow>
+  /** Cancels a payout that waits. Repetition and refusals as of `approve`. */
+  readonly reject: (caller: Caller, id: string, reason: string) => Promise<store.PayoutRow>
+  /** Cancels a payout that is Pending or PendingApproval. A repetition answers the payout. Refuses: not_found, payout_not_cancellable. */
+  readonly cancel: (partnerId: string, id: string, by?: Person) => Promise<store.PayoutRow>
+}
 
 type Requested = {
   readonly beneficiaryId: string
@@ -141,42 +118,18 @@ const batchesUnderWayMax = 2
 const secondBatchMin = 32
 
 export function createPayouts(deps: PayoutsDeps): Payouts {
-  const { db, clock, log, customers } = deps
+  const { db, customers, beneficiaries } = deps
   const submit = createSubmit(deps)
-  const { decide, ...progress } = createProgress(deps)
   const preview = createPreview(deps)
-  const get = async (partnerId: string, id: string) => {
+  const get: Payouts['get'] = async (partnerId, id) => {
     const row = await store.payoutById(db, partnerId, id)
     if (!row) throw notFound('payout')
     return row
   }
   return {
-    ...progress,
-    ...createApprovals({ ...deps, get, advance: decide }),
-    ...createBulkPayouts(deps),
-    bulkStep: createBulkStep({ db, clock, log, submit, submitAll: createSubmitAll(deps) }),
-    ...createStandingOrders(deps),
-    ordersStep: createOrdersStep(deps),
-    ...createEvidence(deps, get),
-    ...createReadableControls(deps),
-    ...createRecalls({ ...deps, get }),
     create: async (caller, body, ip, nonce) => submit(toCall('createFiatPayout', caller, body, ip, nonce)),
-    preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
     createToken: async (caller, body, ip) => submit(toCall('createTokenPayout', caller, body, ip, undefined)),
     createFx: createFxPayouts(deps),
-    previewFx: createFxPreview(deps, preview),
-    cancel: async (partnerId, id, by) => {
-      const asked = await get(partnerId, id)
-      const holds = partiesOf(asked).map(await deps.screening.holdsOf(partiesOf(asked)))
-      // The money of a listed party stays reserved until staff decide. The refusal does not say why.
-      const isFrozen = asked.status === 'Pending' && worst(holds) === 'confirmed'
-      const isCancelled = !isFrozen && (await progress.cancelPending(partnerId, id, by))
-      const row = await get(partnerId, id)
-      if (isCancelled || row.status === 'Cancelled') return row
-      if (isFrozen) throw new Refusal('payout_not_cancellable', 'The payout can no longer be cancelled.')
-      throw new Refusal('payout_not_cancellable', `The payout is ${row.status}: it was begun before.`)
-    },
-    waitingPayouts,
     simulate: async (caller, { amount, currency, outcome, idempotencyKey, customerRef }, ip) => {
       const { id: customerId } = await customers.find(db, caller.partnerId, customerRef, '/customerId')
       return submit({
@@ -192,18 +145,87 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
         payee: { customerId, creditor: sandboxCreditor, outcome },
       })
     },
+    submit,
+    acceptance: () => createAcceptance(deps),
+    preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
+    previewFx: createFxPreview(deps, preview),
     get,
-    erasePage,
-    eraseBulks,
-    eraseOrders,
-    find: createFind(deps),
-    limits: createLimits(deps),
-    fees: createFees(deps),
-    approvalRules: createApprovalRules(deps),
-    coolingOffs: createCoolingOffs(deps),
     list: createList(deps),
+    find: createFind(deps),
+    // A payout stores nothing of the verification.
+    verificationOf: async (partnerId, id) => {
+      const { creditorName: name, creditorAccount: iban, createdAt } = await get(partnerId, id)
+      const row = await beneficiaries.evidenceFor(db, partnerId, { name, iban }, createdAt)
+      if (row === undefined) throw notFound('verification')
+      return row
+    },
+    ...createApprovals(deps, get),
+    cancel: createCancel(deps, get),
   }
 }
+
+function createApprovals(
+  { db, life }: PayoutsDeps,
+  get: Payouts['get'],
+): Pick<Payouts, 'approve' | 'reject' | 'decisionsOf'> {
+  const decide = async (
+    caller: Caller,
+    id: string,
+    decision: 'approved' | 'rejected',
+    move: () => Promise<boolean>,
+  ): Promise<store.PayoutRow> => {
+    const { partnerId, serviceAccountId } = caller
+    await get(partnerId, id)
+    const approval = await approvalById(db, partnerId, id)
+    if (approval?.decision === null) requireSecondPerson(caller, approval)
+    const isMoved = approval !== undefined && (await move())
+    const payout = await get(partnerId, id)
+    if (isMoved) return payout
+    const made = await approvalById(db, partnerId, id)
+    if (made?.decision === decision && made.decidedBy === serviceAccountId) return payout
+    throw new Refusal('payout_not_awaiting_approval', whyNot(payout, made))
+  }
+  const byOf = ({ serviceAccountId: id, name }: Caller) => ({ id, name })
+  return {
+    approve: (caller, id) => decide(caller, id, 'approved', () => life.approve(caller.partnerId, id, byOf(caller))),
+    reject: (caller, id, reason) =>
+      decide(caller, id, 'rejected', () => life.decline(caller.partnerId, id, byOf(caller), reason)),
+    decisionsOf: async (partnerId, payouts) => {
+      const ids = payouts.filter(({ approvalExpiresAt }) => approvalExpiresAt !== null).map((each) => each.id)
+      const rows = ids.length === 0 ? [] : await decisionsOf(db, partnerId, ids)
+      return new Map(rows.map((row) => [row.payoutId, row]))
+    },
+  }
+}
+
+/** A new credential of the creator has another id and the same name, and a second account of the same person one that looks the same. */
+function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: Approval): void {
+  if (caller.serviceAccountId !== requestedBy && !isSamePerson(caller.name, requestedName)) return
+  throw new Refusal(
+    'approver_is_creator',
+    `The payout was created by ${requestedName}. Another service account approves it.`,
+  )
+}
+
+function whyNot({ status }: store.PayoutRow, approval: Approval | undefined): string {
+  if (approval === undefined) return `The payout is ${status}, and needs no approval.`
+  if (approval.decision === null) return `The time for an approval ended at ${approval.expiresAt.toISOString()}.`
+  return `The payout is ${status}: it was ${approval.decision} before.`
+}
+
+const createCancel =
+  ({ screening, life }: PayoutsDeps, get: Payouts['get']): Payouts['cancel'] =>
+  async (partnerId, id, by) => {
+    const asked = await get(partnerId, id)
+    const holds = partiesOf(asked).map(await screening.holdsOf(partiesOf(asked)))
+    // The money of a listed party stays reserved until staff decide. The refusal does not say why.
+    const isFrozen = asked.status === 'Pending' && worst(holds) === 'confirmed'
+    const isCancelled = !isFrozen && (await life.cancel(partnerId, id, by))
+    const row = await get(partnerId, id)
+    if (isCancelled || row.status === 'Cancelled') return row
+    if (isFrozen) throw new Refusal('payout_not_cancellable', 'The payout can no longer be cancelled.')
+    throw new Refusal('payout_not_cancellable', `The payout is ${row.status}: it was begun before.`)
+  }
 
 const createList =
   (deps: PayoutsDeps): Payouts['list'] =>
@@ -259,7 +281,7 @@ async function findReference({ transactions }: PayoutsDeps, partnerId: string, t
 function createSubmit(deps: PayoutsDeps) {
   const batched = createNonceBatcher({
     db: deps.db,
-    ...createAccept(deps),
+    ...createAcceptance(deps),
     callsMax: deps.payoutsPerBatchMax ?? payoutsPerBatchMax,
     batchesMax: batchesUnderWayMax,
     secondBatchMin,

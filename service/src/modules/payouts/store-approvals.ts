@@ -1,4 +1,4 @@
-/** All SQL of approvals and their rules. */
+/** The SQL of approvals. */
 import {
   type Columns,
   columnOf,
@@ -10,35 +10,7 @@ import {
   type Tx,
   unprepared,
 } from '../../postgres/index.ts'
-import type { ApprovalRule } from '../payout-controls/approval-rules.ts'
 import type { PayoutId } from './store.ts'
-
-const columns = sql`partner_id, id, currency, above_amount, beneficiary_hours, expires_hours`
-
-export function listApprovalRules(tx: Tx, partnerId: string): Promise<readonly ApprovalRule[]> {
-  return tx.rows<ApprovalRule>(sql`/* payouts.listApprovalRules */
-    select ${columns} from payouts.approval_rules where partner_id = ${partnerId} order by currency`)
-}
-
-/** Replaces the rule of the currency, and keeps its id. */
-export async function setApprovalRule(tx: Tx, rule: ApprovalRule, now: Date): Promise<ApprovalRule> {
-  const [row] = await tx.rows<ApprovalRule>(sql`/* payouts.setApprovalRule */
-    insert into payouts.approval_rules (partner_id, id, currency, above_amount, beneficiary_hours, expires_hours,
-      created_at, updated_at)
-    values (${rule.partnerId}, ${rule.id}, ${rule.currency}, ${rule.aboveAmount}, ${rule.beneficiaryHours},
-      ${rule.expiresHours}, ${now}, ${now})
-    on conflict (partner_id, currency) do update set above_amount = excluded.above_amount,
-      beneficiary_hours = excluded.beneficiary_hours, expires_hours = excluded.expires_hours,
-      updated_at = excluded.updated_at
-    returning ${columns}`)
-  return row ?? rule
-}
-
-/** Answers the number of removed rows: 1 or 0. */
-export function removeApprovalRule(tx: Tx, partnerId: string, id: string): Promise<number> {
-  return tx.run(sql`/* payouts.removeApprovalRule */
-    delete from payouts.approval_rules where partner_id = ${partnerId} and id = ${id}`)
-}
 
 export type Decision = 'approved' | 'rejected' | 'expired' | 'cancelled'
 

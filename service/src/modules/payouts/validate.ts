@@ -6,15 +6,8 @@ import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutboun
 import { type ChooseConnector, isIban } from '../../rails/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
 import type { Payer } from '../customers/index.ts'
-import {
-  beneficiaryMapKey,
-  type Creditor,
-  debitedOf,
-  outcomeOf,
-  type PayoutCall,
-  type Route,
-  routeOf,
-} from './calls.ts'
+import { type Controlled, debitedOf } from '../payout-controls/index.ts'
+import { beneficiaryMapKey, type Creditor, outcomeOf, type PayoutCall, type Route, routeOf } from './calls.ts'
 import { requirePaidBy, unknownCountry } from './rules.ts'
 
 /** A call that the rules allow, with the creditor that it pays. */
@@ -30,6 +23,9 @@ export type ValidPayout = {
   readonly beneficiaryUnchangedSince: Date | null
   readonly beneficiary: { readonly id: string; readonly alias: string | null } | null
 }
+
+/** A payout that the rules allow, with what the operator's rules ask of it. */
+export type ControlledPayout = ValidPayout & Controlled
 
 /** What a rule judges. `beneficiary`: undefined if there is none with the id, or the call names none. */
 type Account = Omit<Creditor, 'name'>

@@ -2,16 +2,16 @@
 import { after, newId, partnerKey, present } from '../../kernel/index.ts'
 import type { Entry } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import { writeCounted } from '../payout-controls/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
 import { type PayoutCall, reservesOf } from './calls.ts'
-import type { ControlledPayout } from '../payout-controls/controls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { withdrawal } from './events.ts'
-import { writeCounted } from '../payout-controls/limit-rules.ts'
 import type { LookedUp } from './look-up.ts'
 import { endToEndIdOf, partyOf, typesOf } from './rules.ts'
 import * as store from './store.ts'
 import { insertApprovals } from './store-approvals.ts'
+import type { ControlledPayout } from './validate.ts'
 
 export type WrittenPayout = { readonly call: PayoutCall; readonly row: store.PayoutRow }
 
@@ -40,13 +40,13 @@ export async function write(
   })
   const rows = written.map(({ row }) => row)
   store.insertPayouts(tx, rows)
-  askForApproval(tx, accepted, rows)
+  hold(tx, accepted, rows)
   appendRequested(deps, tx, rows, found, now)
   await reserve(deps, tx, written, found)
   return written
 }
 
-function askForApproval(tx: Tx, accepted: readonly ControlledPayout[], rows: readonly store.PayoutRow[]): void {
+function hold(tx: Tx, accepted: readonly ControlledPayout[], rows: readonly store.PayoutRow[]): void {
   const held = accepted.flatMap(({ call: { caller }, approval }, index) => {
     if (approval === null) return []
     const { partnerId, id: payoutId } = present(rows[index], 'each payout has a row')
@@ -111,7 +111,7 @@ function toTransaction(
   return {
     partnerId: caller.partnerId,
     reference: call.reference,
-    // What leaves the balance.
+    // The amount that leaves the balance.
     ...(sold ?? { amount, currency }),
     ...(exchange === undefined ? {} : { exchange }),
     category: 'Withdrawal',
@@ -164,7 +164,7 @@ function toPayout(
     partnerEndToEndId: call.endToEndId ?? null,
     ipAddress: call.ip,
     simulatedOutcome,
-    // What waits for an approval is due once it has it.
+    // A payout that waits for an approval is due once it has it.
     status: payout.approval === null ? 'Pending' : 'PendingApproval',
     errorKey: null,
     errorDetails: null,

@@ -2,10 +2,11 @@
  * The only writer of a recall's progress: the engine of lifecycles with the table of recalls. A transition writes the recall, a step
  * in the timeline of the payout's transaction, and an event. Locks: the payout, if the caller has it, then recalls, then transactions.
  */
-import type { Minor } from '../../kernel/index.ts'
+import type { EventOutbox } from '../../events/index.ts'
+import type { Clock, Minor } from '../../kernel/index.ts'
 import { type Actor, type Advanced, createEngine, type Move } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { PayoutsDeps } from '../payouts/deps.ts'
+import type { Transactions } from '../transactions/index.ts'
 import { recallUpdated } from './events.ts'
 import { recallLifecycle } from './lifecycle.ts'
 import { answerDue } from './rules.ts'
@@ -26,9 +27,13 @@ export type AdvanceRecalls = (
   batch: readonly { readonly key: store.RecallKey; readonly trigger: RecallTrigger }[],
 ) => Promise<readonly Advanced[]>
 
-export function createAdvanceRecalls(
-  deps: Pick<PayoutsDeps, 'clock' | 'eventOutbox' | 'transactions'>,
-): AdvanceRecalls {
+export type AdvanceDeps = {
+  readonly clock: Clock
+  readonly eventOutbox: EventOutbox
+  readonly transactions: Pick<Transactions, 'noteAfterEnd'>
+}
+
+export function createAdvanceRecalls(deps: AdvanceDeps): AdvanceRecalls {
   return createEngine({
     clock: deps.clock,
     lifecycle: recallLifecycle,
@@ -52,7 +57,7 @@ function holds({ leaseId, answerDueAt }: store.RecallRow, trigger: RecallTrigger
 type RecallMove = Move<store.RecallRow, RecallTrigger, never>
 
 async function write(
-  { eventOutbox, transactions }: Pick<PayoutsDeps, 'eventOutbox' | 'transactions'>,
+  { eventOutbox, transactions }: AdvanceDeps,
   tx: Tx,
   moves: readonly RecallMove[],
   now: Date,

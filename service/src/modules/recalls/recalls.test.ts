@@ -15,6 +15,7 @@ import { Refusal } from '../../api/index.ts'
 import { dayMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../../settlement/index.ts'
+import { eraseRecalls } from './store.ts'
 import { instructionIdOf } from '../payouts/rules.ts'
 
 let service: Service
@@ -40,9 +41,9 @@ async function settled(amount = '10.00', by: TestPartner = partner) {
 }
 type Reason = BodyOf<'createPayoutRecall'>['reason']
 const request = (id: string, reason: Reason = 'FRAD', by: TestPartner = partner, text = 'The invoice was forged.') =>
-  service.payouts.createRecall(by.caller, id, { reason, text })
+  service.recalls.create(by.caller, id, { reason, text })
 const send = () => sendDueRecalls(service.settlement, service.bank)
-const recallsOf = (id: string, by: TestPartner = partner) => service.payouts.listRecalls(by.partnerId, id)
+const recallsOf = (id: string, by: TestPartner = partner) => service.recalls.list(by.partnerId, id)
 const statusesOf = async (id: string) => (await recallsOf(id)).map(({ status }) => status)
 const refusal = (code: string) => (error: unknown) => {
   assert.ok(error instanceof Refusal, String(error))
@@ -74,7 +75,7 @@ test('a recall that is agreed to brings the money back once, and payout, return 
   assert.deepEqual(await statusesOf(payout.id), ['Accepted'])
   assert.equal(await postedOf(), before)
   await notified(3)
-  const recall = await service.payouts.getRecall(partner.partnerId, payout.id, id)
+  const recall = await service.recalls.get(partner.partnerId, payout.id, id)
   assert.deepEqual([recall.status, recall.settledAmount], ['Accepted', 1000n])
   assert.equal(await postedOf(), before + 1000n)
   assert.equal((await service.payouts.get(partner.partnerId, payout.id)).status, 'Returned')
@@ -123,21 +124,18 @@ test('a recall without an answer expires behind its 15 business days, and not be
   await notified(3)
   // To 23:59:59 in Frankfurt on the last day.
   service.clock.advance(Date.parse('2026-01-29T22:59:59Z') - service.clock.now().getTime())
-  assert.equal(await service.payouts.expireRecallsStep(), 0)
-  assert.equal(await service.payouts.oldestOverdueRecall(service.clock.now()), null)
+  assert.equal(await service.recalls.expireStep(), 0)
+  assert.equal(await service.recalls.oldestOverdue(service.clock.now()), null)
   service.clock.advance(1000)
-  assert.equal(
-    (await service.payouts.oldestOverdueRecall(service.clock.now()))?.toISOString(),
-    '2026-01-29T23:00:00.000Z',
-  )
-  const steps = [service.payouts.expireRecallsStep(), service.payouts.expireRecallsStep()]
+  assert.equal((await service.recalls.oldestOverdue(service.clock.now()))?.toISOString(), '2026-01-29T23:00:00.000Z')
+  const steps = [service.recalls.expireStep(), service.recalls.expireStep()]
   assert.equal(
     (await Promise.all(steps)).reduce((sum, count) => sum + count, 0),
     1,
   )
   assert.deepEqual(await statusesOf(payout.id), ['Expired'])
   assert.equal((await timelineOf(payout.reference)).at(-1), 'RecallExpired time')
-  assert.equal(await service.payouts.oldestOverdueRecall(service.clock.now()), null)
+  assert.equal(await service.recalls.oldestOverdue(service.clock.now()), null)
 })
 
 test('an agreement behind the expiry still books the money, and the recall says both', async () => {
@@ -146,7 +144,7 @@ test('an agreement behind the expiry still books the money, and the recall says 
   await request(payout.id)
   await send()
   service.clock.advance(22 * dayMs)
-  await service.payouts.expireRecallsStep()
+  await service.recalls.expireStep()
   assert.deepEqual(await statusesOf(payout.id), ['Expired'])
   service.clock.advance(10 * dayMs)
   await notified(3)
@@ -205,8 +203,8 @@ test('a payout that is not completed, of another partner, or by another rail, is
   await assert.rejects(request(newId()), refusal('not_found'))
   await assert.rejects(recallsOf(completed.id, other), refusal('not_found'))
   const { id } = await request(completed.id)
-  await assert.rejects(service.payouts.getRecall(other.partnerId, completed.id, id), refusal('not_found'))
-  await assert.rejects(service.payouts.getRecall(partner.partnerId, completed.id, newId()), refusal('not_found'))
+  await assert.rejects(service.recalls.get(other.partnerId, completed.id, id), refusal('not_found'))
+  await assert.rejects(service.recalls.get(partner.partnerId, completed.id, newId()), refusal('not_found'))
   await service.db.run(
     sql`update payouts.payouts set rail = 'Swift' where partner_id = ${partner.partnerId} and id = ${payout.id}`,
   )
@@ -229,7 +227,7 @@ test('of requests at the same time one is taken, from two processes', async () =
   const reasons = ['DUPL', 'TECH', 'FRAD', 'CUST'] as const
   const results = await Promise.allSettled(
     reasons.map((reason, index) =>
-      (index % 2 === 0 ? service : second).payouts.createRecall(partner.caller, payout.id, { reason }),
+      (index % 2 === 0 ? service : second).recalls.create(partner.caller, payout.id, { reason }),
     ),
   )
   assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
@@ -260,7 +258,7 @@ test('a request against a return: the recall is behind the money, or is refused'
           () => 'requested',
           (error: unknown) => (refusal('payout_not_recallable')(error) ? 'refused' : 'other'),
         ),
-      waits(12).then(() => service.payouts.returned(reporting, failure)),
+      waits(12).then(() => service.payoutLife.returned(reporting, failure)),
     ])
     assert.equal(returned, true)
     outcomes.add(requested)
@@ -316,14 +314,14 @@ test('a bank that hangs, breaks, or loses its answer gets the same request again
   await request(silent.id)
   const broken = { ...bank, recall: async () => Promise.reject(new Error('The bank is broken.')) }
   assert.equal(await sendDueRecalls(service.settlement, broken), 1)
-  assert.ok((await service.payouts.oldestUnsentRecall('sandbox')) !== null)
+  assert.ok((await service.recalls.oldestUnsent('sandbox')) !== null)
   assert.equal(await sendDueRecalls(service.settlement, lost), 0)
   service.clock.advance(1000)
   assert.equal(await sendDueRecalls(service.settlement, lost), 1)
   service.clock.advance(2000)
   assert.equal(await send(), 1)
   assert.deepEqual(await statusesOf(silent.id), ['Sent'])
-  assert.equal(await service.payouts.oldestUnsentRecall('sandbox'), null)
+  assert.equal(await service.recalls.oldestUnsent('sandbox'), null)
   const received = await service.db.rows<{ readonly id: string; readonly timesReceived: number }>(sql`
     select id, times_received from rails.sandbox_recalls where partner_id = ${partner.partnerId} order by id`)
   assert.deepEqual(
@@ -339,13 +337,13 @@ test('an answer to no recall of a partner changes nothing, and one by the paymen
   const payout = await settled('4001.12')
   const instructionId = instructionIdOf(payout)
   const answer = { partnerId: partner.partnerId, recallId: newId(), instructionId, reasonCode: null }
-  assert.equal(await service.payouts.recallAnswered({ ...answer, accepted: true }), false)
+  assert.equal(await service.recalls.answered({ ...answer, accepted: true }), false)
   await request(payout.id)
   await send()
-  assert.equal(await service.payouts.recallAnswered({ ...answer, accepted: false, reasonCode: 'LEGL' }), true)
+  assert.equal(await service.recalls.answered({ ...answer, accepted: false, reasonCode: 'LEGL' }), true)
   const [refused] = await recallsOf(payout.id)
   assert.deepEqual([refused?.status, refused?.answerCode], ['Refused', 'LEGL'])
-  assert.equal(await service.payouts.recallAnswered({ ...answer, recallId: refused?.id ?? '', accepted: true }), true)
+  assert.equal(await service.recalls.answered({ ...answer, recallId: refused?.id ?? '', accepted: true }), true)
   assert.deepEqual(await statusesOf(payout.id), ['Accepted'])
 })
 
@@ -361,14 +359,8 @@ test('a return without a recall stays as it was', async () => {
 test('the erasure of a customer leaves the recall without its text', async () => {
   const payout = await settled()
   await request(payout.id)
-  const { partnerId, customer } = partner
-  await service.db.transaction((tx) =>
-    service.payouts.erasePage(
-      tx,
-      { partnerId, customerId: customer.id, afterId: '00000000-0000-0000-0000-000000000000' },
-      10,
-    ),
-  )
+  const { partnerId } = partner
+  await service.db.transaction((tx) => eraseRecalls(tx, partnerId, [payout.id]))
   const [recall] = await recallsOf(payout.id)
   assert.deepEqual([recall?.details, recall?.reason], [null, 'FRAD'])
 })

@@ -7,20 +7,19 @@ import { writeAmount } from '../../kernel/index.ts'
 import type { Recalls } from './service.ts'
 import type { RecallRow } from './store.ts'
 
-type RecallHandlers = Pick<Handlers<'payouts'>, 'createPayoutRecall' | 'listPayoutRecalls' | 'getPayoutRecall'>
-
-export const recallRoutes = (recalls: Recalls, idempotency: Idempotency): RecallHandlers => ({
-  createPayoutRecall: idempotency.handler('createPayoutRecall', async ({ caller, params, body }, tx) => {
-    const recall = await recalls.createRecall(caller, params.id, body, tx)
-    return { body: toWire(recall), created: `the recall ${recall.id}`, customerId: recall.customerId }
-  }),
-  listPayoutRecalls: async ({ caller, params }) => ({
-    body: { data: (await recalls.listRecalls(caller.partnerId, params.id)).map(toWire) },
-  }),
-  getPayoutRecall: async ({ caller, params }) => ({
-    body: toWire(await recalls.getRecall(caller.partnerId, params.id, params.recallId)),
-  }),
-})
+export const recallsRoutes = (recalls: Recalls, idempotency: Idempotency) =>
+  ({
+    createPayoutRecall: idempotency.handler('createPayoutRecall', async ({ caller, params, body }, tx) => {
+      const recall = await recalls.create(caller, params.id, body, tx)
+      return { body: toWire(recall), created: `the recall ${recall.id}`, customerId: recall.customerId }
+    }),
+    listPayoutRecalls: async ({ caller, params }) => ({
+      body: { data: (await recalls.list(caller.partnerId, params.id)).map(toWire) },
+    }),
+    getPayoutRecall: async ({ caller, params }) => ({
+      body: toWire(await recalls.get(caller.partnerId, params.id, params.recallId)),
+    }),
+  }) satisfies Partial<Handlers<'payouts'>>
 
 function toWire(recall: RecallRow): ResponseOf<'getPayoutRecall'> {
   const { amount, currency, details, answerCode, answerDueOn, settledAmount, returnReference } = recall
@@ -46,7 +45,7 @@ function toWire(recall: RecallRow): ResponseOf<'getPayoutRecall'> {
   }
 }
 
-/** Those that have come. */
+/** The times that have come. */
 function times({ sentAt, answeredAt, expiredAt, returnedAt }: RecallRow) {
   return {
     ...(sentAt === null ? {} : { sentAt: sentAt.toISOString() }),

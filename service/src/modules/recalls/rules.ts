@@ -4,7 +4,7 @@
  */
 import { Refusal } from '../../api/index.ts'
 import { isTargetDay } from '../../rails/index.ts'
-import type { PayoutRow } from '../payouts/store.ts'
+import type { PayoutRow } from '../payouts/index.ts'
 import type { RecallReason, RecallRow } from './store.ts'
 
 /** Banking business days after the execution, or months. */

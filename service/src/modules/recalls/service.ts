@@ -1,12 +1,10 @@
-/** The verbs of recalls: those of the API, those of the worker that gives them to a bank, and what a bank answers. */
+/** The verbs of recalls: of the API, of the worker that gives them to a bank, and for the answers of banks. */
 import type { BodyOf } from '@partner-payments/wire'
 import { type Caller, notFound } from '../../api/index.ts'
-import { after, type Clock, newId, nilId, present, secondMs } from '../../kernel/index.ts'
+import { after, type Clock, type Log, newId, nilId, present, secondMs } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
-import type { PayoutsDeps } from '../payouts/deps.ts'
-import { instructionIdOf, retryDelayAfter } from '../payouts/rules.ts'
-import { lockPayouts, type PayoutRow } from '../payouts/store.ts'
-import { type AdvanceRecalls, createAdvanceRecalls, type RecallTrigger } from './advance.ts'
+import { instructionIdOf, lockPayouts, payoutOfInstruction, type Payouts, retryDelayAfter } from '../payouts/index.ts'
+import { type AdvanceDeps, type AdvanceRecalls, createAdvanceRecalls, type RecallTrigger } from './advance.ts'
 import { recallUpdated } from './events.ts'
 import { requireRecallable } from './rules.ts'
 import * as store from './store.ts'
@@ -27,67 +25,71 @@ export type Recalls = {
    * Requests the recall of a completed payout. Refuses: not_found, recall_not_supported, payout_not_recallable, recall_exists,
    * recall_deadline_passed. `customerId`: of the payout.
    */
-  readonly createRecall: (
+  readonly create: (
     caller: Caller,
     payoutId: string,
     body: BodyOf<'createPayoutRecall'>,
     tx?: Tx,
   ) => Promise<store.RecallRow & { readonly customerId: string | null }>
   /** Newest first. Refuses: not_found. */
-  readonly listRecalls: (partnerId: string, payoutId: string) => Promise<readonly store.RecallRow[]>
+  readonly list: (partnerId: string, payoutId: string) => Promise<readonly store.RecallRow[]>
   /** Refuses: not_found. */
-  readonly getRecall: (partnerId: string, payoutId: string, recallId: string) => Promise<store.RecallRow>
+  readonly get: (partnerId: string, payoutId: string, recallId: string) => Promise<store.RecallRow>
   /** Takes due recalls of a connector for an attempt each, under leases. */
-  readonly claimRecalls: (connector: string, recallsMax: number) => Promise<readonly RecallClaim[]>
+  readonly claim: (connector: string, recallsMax: number) => Promise<readonly RecallClaim[]>
   /** The bank has the request. Changes nothing when the lease is lost. */
-  readonly recallTaken: (claim: RecallClaim) => Promise<void>
+  readonly taken: (claim: RecallClaim) => Promise<void>
   /** The connector does not take the request. Changes nothing when the lease is lost. */
-  readonly recallDeclined: (claim: RecallClaim, reasonCode: string | null) => Promise<void>
+  readonly declined: (claim: RecallClaim, reasonCode: string | null) => Promise<void>
   /** The outcome is unknown, or the connector keeps the request until a time: it is asked again then. */
-  readonly recallPostponed: (claim: RecallClaim, until?: Date) => Promise<void>
+  readonly postponed: (claim: RecallClaim, until?: Date) => Promise<void>
   /** False: the answer repeats what is known, or is about no recall of a partner. */
-  readonly recallAnswered: (answer: RecallAnswered) => Promise<boolean>
+  readonly answered: (answer: RecallAnswered) => Promise<boolean>
   /** Expires recalls whose answer is overdue. Returns how many. */
-  readonly expireRecallsStep: () => Promise<number>
+  readonly expireStep: () => Promise<number>
   /** Since when the oldest recall waits for its bank. */
-  readonly oldestUnsentRecall: (connector: string) => Promise<Date | null>
+  readonly oldestUnsent: (connector: string) => Promise<Date | null>
   /** Since when the oldest overdue answer has not expired its recall. */
-  readonly oldestOverdueRecall: (now: Date) => Promise<Date | null>
+  readonly oldestOverdue: (now: Date) => Promise<Date | null>
 }
 
-type RecallsDeps = PayoutsDeps & {
-  /** Refuses: not_found. */
-  readonly get: (partnerId: string, id: string) => Promise<PayoutRow>
+export type RecallsDeps = AdvanceDeps & {
+  readonly db: Database
+  readonly log: Log
+  readonly payouts: Pick<Payouts, 'get'>
+  /** Whether the bank of a connector takes recalls. */
+  readonly canRecall: (connector: string) => boolean
 }
 
 /** Longer than a call to a bank. */
 const leaseMs = 15 * secondMs
 
 export function createRecalls(deps: RecallsDeps): Recalls {
-  const { db, get } = deps
+  const { db, payouts } = deps
   const advance = createAdvanceRecalls(deps)
-  const listRecalls = async (partnerId: string, payoutId: string) => {
-    await get(partnerId, payoutId)
+  const list = async (partnerId: string, payoutId: string) => {
+    await payouts.get(partnerId, payoutId)
     return store.recallsOfPayout(db, partnerId, payoutId.toLowerCase())
   }
   return {
-    createRecall: createRequest(deps),
-    listRecalls,
-    getRecall: async (partnerId, payoutId, recallId) => {
-      const rows = await listRecalls(partnerId, payoutId)
+    create: createRequest(deps),
+    list,
+    get: async (partnerId, payoutId, recallId) => {
+      const rows = await list(partnerId, payoutId)
       const row = rows.find(({ id }) => id === recallId.toLowerCase())
       if (row === undefined) throw notFound('recall')
       return row
     },
     ...createSending(deps, advance),
-    recallAnswered: async ({ partnerId, recallId, instructionId, accepted, reasonCode }) => {
-      const key = await store.recallOfAnswer(db, { partnerId, id: recallId, instructionId })
+    answered: async ({ partnerId, recallId, instructionId, accepted, reasonCode }) => {
+      const payoutId = (await payoutOfInstruction(db, { partnerId, instructionId })) ?? null
+      const key = await store.recallOfAnswer(db, { partnerId, id: recallId, payoutId })
       if (key === undefined) return false
       return move(db, advance, key, { kind: accepted ? 'accepted' : 'refused', reasonCode })
     },
-    expireRecallsStep: createExpire(deps, advance),
-    oldestUnsentRecall: (connector) => store.oldestUnsentRecall(db, connector),
-    oldestOverdueRecall: (now) => store.oldestOverdueRecall(db, now),
+    expireStep: createExpire(deps, advance),
+    oldestUnsent: (connector) => store.oldestUnsentRecall(db, connector),
+    oldestOverdue: (now) => store.oldestOverdueRecall(db, now),
   }
 }
 
@@ -108,7 +110,7 @@ async function move(
 }
 
 /** The lock of the payout makes requests wait for each other, and for a return of the money. */
-function createRequest({ db, clock, eventOutbox, transactions, canRecall }: PayoutsDeps): Recalls['createRecall'] {
+function createRequest({ db, clock, eventOutbox, transactions, canRecall }: RecallsDeps): Recalls['create'] {
   return (caller, payoutId, { reason, text }, outerTx) =>
     inTransaction(db, outerTx, async (tx) => {
       const { partnerId, serviceAccountId: requestedBy, name: requestedName } = caller
@@ -160,14 +162,14 @@ const opening = {
   attempts: 0,
 } as const
 
-type Sending = Pick<Recalls, 'claimRecalls' | 'recallTaken' | 'recallDeclined' | 'recallPostponed'>
+type Sending = Pick<Recalls, 'claim' | 'taken' | 'declined' | 'postponed'>
 
 function createSending(
   { db, clock }: { readonly db: Database; readonly clock: Clock },
   advance: AdvanceRecalls,
 ): Sending {
   return {
-    claimRecalls: async (connector, recallsMax) => {
+    claim: async (connector, recallsMax) => {
       const now = clock.now()
       const claims: RecallClaim[] = []
       for (const key of await store.dueRecalls(db, connector, now, recallsMax)) {
@@ -177,10 +179,10 @@ function createSending(
       }
       return claims
     },
-    recallTaken: async (claim) => void (await move(db, advance, claim, { kind: 'taken', leaseId: claim.leaseId })),
-    recallDeclined: async (claim, reasonCode) =>
+    taken: async (claim) => void (await move(db, advance, claim, { kind: 'taken', leaseId: claim.leaseId })),
+    declined: async (claim, reasonCode) =>
       void (await move(db, advance, claim, { kind: 'declined', leaseId: claim.leaseId, reasonCode })),
-    recallPostponed: async (claim, until) =>
+    postponed: async (claim, until) =>
       void (await store.postponeRecall(db, claim, until ?? after(clock.now(), retryDelayAfter(claim.attempts)))),
   }
 }
@@ -190,7 +192,7 @@ const overduePerStepMax = 100
 const start: store.OverdueRecall = { answerDueAt: new Date(0), partnerId: nilId, id: nilId }
 
 /** Each step continues behind the one before, so that recalls that cannot be expired hold up no others. */
-function createExpire({ db, clock, log }: PayoutsDeps, advance: AdvanceRecalls): () => Promise<number> {
+function createExpire({ db, clock, log }: RecallsDeps, advance: AdvanceRecalls): () => Promise<number> {
   let last = start
   return async () => {
     const ahead = await store.overdueRecalls(db, clock.now(), last, overduePerStepMax)

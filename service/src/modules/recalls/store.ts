@@ -1,4 +1,4 @@
-/** All SQL of recalls. */
+/** The SQL of recalls. */
 import type { recalls } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import {
@@ -24,7 +24,7 @@ export type RecallRow = {
   readonly payoutReference: string
   readonly connector: string
   readonly instructionId: string
-  /** Of the payout. */
+  /** The amount of the payout. */
   readonly amount: Minor
   readonly currency: Currency
   readonly reason: RecallReason
@@ -90,12 +90,12 @@ const newRecalls = insertBy(types, [])
 export type RecallKey = Pick<RecallRow, 'partnerId' | 'id'>
 
 export function insertRecall(tx: Tx, row: RecallRow): Promise<number> {
-  return tx.run(sql`/* payouts.insertRecall */ insert into payouts.recalls (${columns}) ${newRecalls(tx, [row])}`)
+  return tx.run(sql`/* recalls.insertRecall */ insert into payouts.recalls (${columns}) ${newRecalls(tx, [row])}`)
 }
 
 /** Newest first. At most one for each reason. */
 export function recallsOfPayout(tx: Tx, partnerId: string, payoutId: string): Promise<readonly RecallRow[]> {
-  return tx.rows<RecallRow>(sql`/* payouts.recallsOfPayout */
+  return tx.rows<RecallRow>(sql`/* recalls.recallsOfPayout */
     select ${columns} from payouts.recalls where partner_id = ${partnerId} and payout_id = ${payoutId} order by id desc`)
 }
 
@@ -105,7 +105,7 @@ export function lockRecallsOf(
   payouts: readonly { readonly partnerId: string; readonly id: string }[],
 ): Promise<readonly RecallRow[]> {
   return tx.rows<RecallRow>(
-    unprepared(sql`/* payouts.lockRecallsOf */
+    unprepared(sql`/* recalls.lockRecallsOf */
     select ${columns} from payouts.recalls
     where ${ofPartners(payouts.map(({ partnerId }) => partnerId))} and payout_id = any(${payouts.map(({ id }) => id)}::uuid[])
     order by id for update`),
@@ -114,31 +114,30 @@ export function lockRecallsOf(
 
 export function lockRecalls(tx: Tx, keys: readonly RecallKey[]): Promise<readonly RecallRow[]> {
   return tx.rows<RecallRow>(
-    unprepared(sql`/* payouts.lockRecalls */
+    unprepared(sql`/* recalls.lockRecalls */
     select ${columns} from payouts.recalls
     where ${ofPartners(keys.map(({ partnerId }) => partnerId))} and id = any(${keys.map(({ id }) => id)}::uuid[])
     order by id for update`),
   )
 }
 
-/** By its id. Otherwise the one that the bank has not answered, of the payout that an instruction names. */
+/** The recall with this id. Otherwise the one of a payout that the bank has not answered. `payoutId`: null for none. */
 export function recallOfAnswer(
   tx: Tx,
-  { partnerId, id, instructionId }: RecallKey & { readonly instructionId: string },
+  { partnerId, id, payoutId }: RecallKey & { readonly payoutId: string | null },
 ): Promise<RecallKey | undefined> {
-  return tx.row<RecallKey>(sql`/* payouts.recallOfAnswer */
+  return tx.row<RecallKey>(sql`/* recalls.recallOfAnswer */
     select partner_id, id from payouts.recalls where partner_id = ${partnerId} and id = ${id}
     union all
     select partner_id, id from payouts.recalls where partner_id = ${partnerId} and status in ('Requested', 'Sent')
-      and payout_id in (select id from payouts.payouts where partner_id = ${partnerId}
-        and end_to_end_id = ${instructionId.replaceAll('-', '')})
+      and payout_id = ${payoutId}
     limit 1`)
 }
 
 /** One row, under its lock. Another number fails the transaction. */
 export function updateRecall(tx: Tx, row: RecallRow, fromStatus: RecallStatus): void {
   tx.later(
-    sql`/* payouts.updateRecall */
+    sql`/* recalls.updateRecall */
     update payouts.recalls set status = ${row.status}, sent_at = ${row.sentAt}, answer_due_on = ${row.answerDueOn}::date,
       answer_due_at = ${row.answerDueAt}, answered_at = ${row.answeredAt}, answer_code = ${row.answerCode},
       expired_at = ${row.expiredAt}, settled_amount = ${row.settledAmount}, return_reference = ${row.returnReference},
@@ -148,11 +147,11 @@ export function updateRecall(tx: Tx, row: RecallRow, fromStatus: RecallStatus): 
   )
 }
 
-/** Those that a connector's bank does not have yet, of all partners, oldest first. Takes no lock. */
+/** The recalls that a connector's bank does not have yet, of all partners, oldest first. Takes no lock. */
 export function dueRecalls(tx: Tx, connector: string, now: Date, rowsMax: number): Promise<readonly RecallKey[]> {
   return tx.rows<RecallKey>(
     dueWork('finds recalls that wait for their bank, without a lock', (whose) =>
-      unprepared(sql`/* payouts.dueRecalls */
+      unprepared(sql`/* recalls.dueRecalls */
         select partner_id, id from payouts.recalls
         where connector = ${connector} and due_at <= ${now} and ${whose()} order by due_at limit ${rowsMax}`),
     ),
@@ -165,7 +164,7 @@ export function claimRecall(
   { partnerId, id }: RecallKey,
   lease: { readonly now: Date; readonly leaseId: string; readonly until: Date },
 ): Promise<RecallRow | undefined> {
-  return tx.row<RecallRow>(sql`/* payouts.claimRecall */
+  return tx.row<RecallRow>(sql`/* recalls.claimRecall */
     update payouts.recalls set attempts = attempts + 1, lease_id = ${lease.leaseId}, due_at = ${lease.until},
       updated_at = ${lease.now}
     where partner_id = ${partnerId} and id = ${id} and due_at <= ${lease.now} returning ${columns}`)
@@ -177,14 +176,14 @@ export function postponeRecall(
   { partnerId, id, leaseId }: RecallKey & { readonly leaseId: string },
   dueAt: Date,
 ): Promise<number> {
-  return tx.run(sql`/* payouts.postponeRecall */
+  return tx.run(sql`/* recalls.postponeRecall */
     update payouts.recalls set due_at = ${dueAt}, lease_id = null
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId} and status = 'Requested'`)
 }
 
 export type OverdueRecall = RecallKey & { readonly answerDueAt: Date }
 
-/** Those whose answer is overdue, behind one of them, of all partners, oldest first. Takes no lock. */
+/** The recalls whose answer is overdue, behind one of them, of all partners, oldest first. Takes no lock. */
 export function overdueRecalls(
   tx: Tx,
   now: Date,
@@ -193,7 +192,7 @@ export function overdueRecalls(
 ): Promise<readonly OverdueRecall[]> {
   return tx.rows<OverdueRecall>(
     dueWork('finds recalls whose answer is overdue, without a lock', (whose) =>
-      unprepared(sql`/* payouts.overdueRecalls */
+      unprepared(sql`/* recalls.overdueRecalls */
         select partner_id, id, answer_due_at from payouts.recalls
         where status = 'Sent' and answer_due_at <= ${now}
           and (answer_due_at, partner_id, id) > (${behind.answerDueAt}, ${behind.partnerId}::uuid, ${behind.id}::uuid)
@@ -208,7 +207,7 @@ export async function oldestUnsentRecall(tx: Tx, connector: string): Promise<Dat
   const row = await tx.row<{ readonly since: Date | null }>(
     acrossPartners(
       'reads the age of the oldest recall that waits for its bank, for a metric',
-      unprepared(sql`/* payouts.oldestUnsentRecall */
+      unprepared(sql`/* recalls.oldestUnsentRecall */
         select min(requested_at) as since from payouts.recalls where connector = ${connector} and due_at is not null`),
     ),
   )
@@ -220,10 +219,25 @@ export async function oldestOverdueRecall(tx: Tx, now: Date): Promise<Date | nul
   const row = await tx.row<{ readonly dueAt: Date }>(
     acrossPartners(
       'reads the age of the oldest recall whose answer is overdue, for a metric',
-      unprepared(sql`/* payouts.oldestOverdueRecall */
+      unprepared(sql`/* recalls.oldestOverdueRecall */
         select answer_due_at as due_at from payouts.recalls where status = 'Sent' and answer_due_at <= ${now}
         order by answer_due_at limit 1`),
     ),
   )
   return row?.dueAt ?? null
+}
+
+/** A recall whose text was erased. */
+type ErasedRecall = { readonly id: string; readonly requestedAt: Date }
+
+/** Erases the texts of the recalls of some payouts. */
+export function eraseRecalls(
+  tx: Tx,
+  partnerId: string,
+  payoutIds: readonly string[],
+): Promise<readonly ErasedRecall[]> {
+  return tx.rows<ErasedRecall>(sql`/* recalls.eraseRecalls */
+    update payouts.recalls set details = null
+    where partner_id = ${partnerId} and payout_id = any(${payoutIds}::uuid[]) and details is not null
+    returning id, requested_at`)
 }

@@ -154,8 +154,8 @@ async function filledWithPayments() {
   const payment = { minor: 2_00n, endToEndId: 'A/1', text: 'Rent' }
   const document = pain001Text('M1', [payment], { createdAt: service.clock.now() })
   const file = { mode: 'AllOrNothing', idempotencyKey: 'file', customerId: customer.id, document } as const
-  await service.payouts.createBulkFromFile(caller, file, '203.0.113.7')
-  while ((await service.payouts.bulkStep()) > 0);
+  await service.bulkPayouts.createFromFile(caller, file, '203.0.113.7')
+  while ((await service.bulkPayouts.step()) > 0);
   const { data } = await service.transactions.list(partnerId, { endToEndId: 'A/1' })
   const [second] = data
   assert.ok(second)

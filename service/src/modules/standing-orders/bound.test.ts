@@ -25,7 +25,7 @@ afterEach(async () => {
 })
 
 const create = (on: Service, by: TestPartner = partner) =>
-  on.payouts.createOrder(
+  on.standingOrders.create(
     by.caller,
     {
       beneficiaryId: by.beneficiary.id,
@@ -41,7 +41,7 @@ const refused = (pointer: string) => (error: unknown) => {
   return true
 }
 const activeOf = async () =>
-  (await services[0].payouts.listOrders(partner.partnerId, { status: 'Active', limit: '100' })).data
+  (await services[0].standingOrders.list(partner.partnerId, { status: 'Active', limit: '100' })).data
 
 test('of 20 creations at once, from two processes, as many are accepted as the bound leaves', async () => {
   const outcomes = await Promise.allSettled(
@@ -61,19 +61,19 @@ test('a paused, a cancelled or an ended order leaves a place; a creation against
   for (let made = 0; made < 5; made += 1) orders.push(await create(service))
   const [first, second] = orders
   await assert.rejects(create(service), refused('/schedule'))
-  await service.payouts.cancelOrder(partnerId, second?.id ?? '')
+  await service.standingOrders.cancel(partnerId, second?.id ?? '')
   await create(service)
   for (let round = 0; round < 8; round += 1) {
-    await service.payouts.pauseOrder(partnerId, first?.id ?? '')
+    await service.standingOrders.pause(partnerId, first?.id ?? '')
     const [resumed, created] = await Promise.allSettled([
-      service.payouts.resumeOrder(partnerId, first?.id ?? ''),
+      service.standingOrders.resume(partnerId, first?.id ?? ''),
       create(other),
     ])
     assert.equal((await activeOf()).length, 5)
     assert.equal(new Set([resumed.status, created.status]).size, 2)
     if (resumed.status === 'rejected') assert.ok(refused('')(resumed.reason))
     if (created.status === 'rejected') assert.ok(refused('/schedule')(created.reason))
-    if (created.status === 'fulfilled') await service.payouts.cancelOrder(partnerId, created.value.id)
-    if (created.status === 'fulfilled') await service.payouts.resumeOrder(partnerId, first?.id ?? '')
+    if (created.status === 'fulfilled') await service.standingOrders.cancel(partnerId, created.value.id)
+    if (created.status === 'fulfilled') await service.standingOrders.resume(partnerId, first?.id ?? '')
   }
 })

@@ -30,7 +30,7 @@ const failed = ({ order, execution }: Executed): Failed => ({
 
 const ended = (order: OrderRow): Ended => ({ ...common(order), endReason: order.endReason ?? 'Completed' })
 
-/** A payout that is made has the events of every payout. Of the attempts of a date only the first refused one is told. */
+/** Appends the event of each failed date: its first refused attempt and its end. A payout that is made has its own events. */
 export function appendExecuted(eventOutbox: EventOutbox, tx: Tx, executed: readonly Executed[], now: Date): void {
   const told = executed.filter(
     ({ execution: { status, attempts } }) => status !== 'Made' && !(status === 'Retrying' && attempts > 1),
@@ -52,7 +52,7 @@ export function appendExecuted(eventOutbox: EventOutbox, tx: Tx, executed: reado
   )
 }
 
-/** Of those that have ended. */
+/** Appends the event of each order that has ended. */
 export function appendEnded(eventOutbox: EventOutbox, tx: Tx, orders: readonly OrderRow[], now: Date): void {
   eventOutbox.appendMany(
     tx,

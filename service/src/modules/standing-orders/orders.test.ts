@@ -26,7 +26,7 @@ afterEach(() => service.close())
 type Body = BodyOf<'createStandingOrder'>
 const daily = { frequency: 'Daily', startsOn: '2026-01-08', businessDays: 'None' } as const
 const create = (schedule: Partial<Body['schedule']> = {}, fields: Partial<Body> = {}, by: TestPartner = partner) =>
-  service.payouts.createOrder(
+  service.standingOrders.create(
     by.caller,
     {
       beneficiaryId: by.beneficiary.id,
@@ -38,11 +38,11 @@ const create = (schedule: Partial<Body['schedule']> = {}, fields: Partial<Body> 
     ip,
   )
 const work = async (on: Service = service) => {
-  while ((await on.payouts.ordersStep()) > 0);
+  while ((await on.standingOrders.step()) > 0);
 }
-const orderOf = (id: string, by: TestPartner = partner) => service.payouts.getOrder(by.partnerId, id)
+const orderOf = (id: string, by: TestPartner = partner) => service.standingOrders.get(by.partnerId, id)
 const executionsOf = async (id: string, by: TestPartner = partner) =>
-  (await service.payouts.listExecutions(by.partnerId, id, { limit: '100' })).data.toReversed()
+  (await service.standingOrders.executions(by.partnerId, id, { limit: '100' })).data.toReversed()
 const statusesOf = async (id: string) => (await executionsOf(id)).map(({ occursOn, status }) => `${occursOn} ${status}`)
 const payoutsOf = async ({ partnerId }: TestPartner = partner) =>
   (await service.payouts.list(partnerId, { limit: '100' })).data
@@ -164,16 +164,16 @@ test('a deleted beneficiary ends the order', async () => {
   const [execution] = await executionsOf(order.id)
   assert.deepEqual([execution?.status, execution?.problemCode], ['Failed', 'not_found'])
   assert.equal(execution?.problemDetail, '/beneficiaryId: no such beneficiary')
-  await assert.rejects(service.payouts.resumeOrder(partner.partnerId, order.id), refusal('standing_order_ended'))
+  await assert.rejects(service.standingOrders.resume(partner.partnerId, order.id), refusal('standing_order_ended'))
 })
 
 test('limits and approvals hold for the payouts of an order', async () => {
   const { partnerId } = partner
   await service.db.transaction(async (tx) => {
     const limit = { partnerId, scope: 'partner', period: 'day', currency: 'EUR', amount: 1500n } as const
-    await service.payouts.limits.set(tx, limit)
+    await service.payoutControls.limits.set(tx, limit)
     const rule = { partnerId, currency: 'EUR', aboveAmount: 500n, beneficiaryHours: null, expiresHours: 24 } as const
-    await service.payouts.approvalRules.set(tx, rule)
+    await service.payoutControls.approvalRules.set(tx, rule)
   })
   const orders = [await create({ count: 2 }), await create({ count: 2, time: '07:00' })]
   service.clock.advance(7 * hourMs)
@@ -188,21 +188,21 @@ test('limits and approvals hold for the payouts of an order', async () => {
 test('a paused order makes no payout, and resumes behind the dates of the pause', async () => {
   const { partnerId } = partner
   const order = await create({ count: 5 })
-  await service.payouts.pauseOrder(partnerId, order.id)
+  await service.standingOrders.pause(partnerId, order.id)
   service.clock.advance(dayMs + 7 * hourMs)
   await work()
   assert.deepEqual(await statusesOf(order.id), [])
-  assert.equal((await service.payouts.pauseOrder(partnerId, order.id)).status, 'Paused')
-  const resumed = await service.payouts.resumeOrder(partnerId, order.id)
+  assert.equal((await service.standingOrders.pause(partnerId, order.id)).status, 'Paused')
+  const resumed = await service.standingOrders.resume(partnerId, order.id)
   assert.equal(resumed.dueAt?.toISOString(), '2026-01-10T06:00:00.000Z')
   assert.deepEqual(
-    service.payouts.datesAhead(resumed).map(({ date }) => date),
+    service.standingOrders.datesAhead(resumed).map(({ date }) => date),
     ['2026-01-10', '2026-01-11', '2026-01-12'],
   )
-  assert.deepEqual(await service.payouts.resumeOrder(partnerId, order.id), resumed)
+  assert.deepEqual(await service.standingOrders.resume(partnerId, order.id), resumed)
   service.clock.advance(30 * dayMs)
-  await service.payouts.pauseOrder(partnerId, order.id)
-  assert.equal((await service.payouts.resumeOrder(partnerId, order.id)).endReason, 'Completed')
+  await service.standingOrders.pause(partnerId, order.id)
+  assert.equal((await service.standingOrders.resume(partnerId, order.id)).endReason, 'Completed')
 })
 
 test('a pause and a cancellation end what is being tried again', async () => {
@@ -212,18 +212,18 @@ test('a pause and a cancellation end what is being tried again', async () => {
     update payouts.standing_orders set amount = 999999999 where partner_id = ${partnerId}`)
   service.clock.advance(6 * hourMs)
   await work()
-  await service.payouts.pauseOrder(partnerId, orders[0] ?? '')
-  await service.payouts.cancelOrder(partnerId, orders[1] ?? '')
+  await service.standingOrders.pause(partnerId, orders[0] ?? '')
+  await service.standingOrders.cancel(partnerId, orders[1] ?? '')
   service.clock.advance(hourMs)
   await work()
   for (const id of orders) {
     const [execution, ...others] = await executionsOf(id)
     assert.deepEqual([execution?.status, execution?.attempts, others.length], ['Skipped', 1, 0])
   }
-  const resumed = await service.payouts.resumeOrder(partnerId, orders[0] ?? '')
+  const resumed = await service.standingOrders.resume(partnerId, orders[0] ?? '')
   assert.equal(resumed.dueAt?.toISOString(), '2026-01-09T06:00:00.000Z')
-  assert.equal((await service.payouts.cancelOrder(partnerId, orders[1] ?? '')).endReason, 'Cancelled')
-  await assert.rejects(service.payouts.pauseOrder(partnerId, orders[1] ?? ''), refusal('standing_order_ended'))
+  assert.equal((await service.standingOrders.cancel(partnerId, orders[1] ?? '')).endReason, 'Cancelled')
+  await assert.rejects(service.standingOrders.pause(partnerId, orders[1] ?? ''), refusal('standing_order_ended'))
 })
 
 test('two workers of two processes make each date once, of many partners', async () => {
@@ -254,14 +254,14 @@ test('one step makes the payouts of many partners; those that are refused take n
   const orders = await Promise.all(partners.map((by, at) => create({ count: 1 }, { amount: amountOf(at) }, by)))
   await service.beneficiaries.remove(partners[1]?.partnerId ?? '', partners[1]?.beneficiary.id ?? '')
   service.clock.advance(6 * hourMs)
-  assert.equal(await service.payouts.ordersStep(), 40)
+  assert.equal(await service.standingOrders.step(), 40)
   for (const [at, by] of partners.entries()) {
     const [execution, ...others] = await executionsOf(orders[at]?.id ?? '', by)
     const expected = at === 1 ? 'not_found' : at % 10 === 0 ? 'insufficient_funds' : null
     assert.deepEqual([execution?.problemCode, others.length], [expected, 0])
     assert.equal((await balanceOf(service, by.partnerId)).reserved, expected === null ? 500n : 0n)
   }
-  assert.equal(await service.payouts.ordersStep(), 0)
+  assert.equal(await service.standingOrders.step(), 0)
 })
 
 test('a partner with many orders does not hold up another one', async () => {
@@ -275,7 +275,7 @@ test('a partner with many orders does not hold up another one', async () => {
     where standing.partner_id = ${partner.partnerId} and standing.id = ${order.id}`)
   const rare = await create({}, {}, small)
   service.clock.advance(6 * hourMs)
-  for (let steps = 0; steps < 2; steps += 1) await service.payouts.ordersStep()
+  for (let steps = 0; steps < 2; steps += 1) await service.standingOrders.step()
   assert.equal((await executionsOf(rare.id, small)).length, 1)
 })
 
@@ -285,10 +285,10 @@ test('a cancellation against the worker: the payout was made before, or is never
     const startsOn = service.clock.now().toISOString().slice(0, 10)
     const order = await create({ startsOn, count: 1 }, { amount: rawNumber('1.00') })
     service.clock.advance(6 * hourMs)
-    const working = service.payouts.ordersStep()
+    const working = service.standingOrders.step()
     // Each round begins the cancellation a few round trips later, from before the worker's lock to behind its commit.
     for (let trips = 0; trips < round / 2; trips += 1) await service.db.row(sql`select 1 as one`)
-    const [cancelled] = await Promise.allSettled([service.payouts.cancelOrder(partner.partnerId, order.id), working])
+    const [cancelled] = await Promise.allSettled([service.standingOrders.cancel(partner.partnerId, order.id), working])
     const { endReason, payoutsMade } = await orderOf(order.id)
     const payouts = (await payoutsOf()).filter(({ idempotencyKey }) => idempotencyKey?.includes(order.id) === true)
     assert.equal(payouts.length, payoutsMade)
@@ -329,18 +329,18 @@ test('wrong requests are refused with a pointer; another partner has no such ord
   await assert.rejects(create({}, { currency: 'USD' }), refusal('beneficiary_currency_mismatch', '/currency'))
   const foreign = { beneficiaryId: other.beneficiary.id }
   await assert.rejects(create({}, foreign), refusal('not_found', '/beneficiaryId'))
-  const { getOrder, pauseOrder, resumeOrder, cancelOrder } = service.payouts
-  for (const verb of [getOrder, pauseOrder, resumeOrder, cancelOrder])
+  const { get, pause, resume, cancel } = service.standingOrders
+  for (const verb of [get, pause, resume, cancel])
     await assert.rejects(verb(other.partnerId, order.id), refusal('not_found'))
-  await assert.rejects(service.payouts.listExecutions(other.partnerId, order.id, {}), refusal('not_found'))
-  assert.equal((await service.payouts.listOrders(other.partnerId, {})).data.length, 0)
-  const ended = await service.payouts.listOrders(partner.partnerId, { status: 'Ended' })
-  assert.deepEqual([ended.data.length, (await service.payouts.listOrders(partner.partnerId, {})).data.length], [0, 1])
+  await assert.rejects(service.standingOrders.executions(other.partnerId, order.id, {}), refusal('not_found'))
+  assert.equal((await service.standingOrders.list(other.partnerId, {})).data.length, 0)
+  const ended = await service.standingOrders.list(partner.partnerId, { status: 'Ended' })
+  assert.deepEqual([ended.data.length, (await service.standingOrders.list(partner.partnerId, {})).data.length], [0, 1])
 })
 
 test('the age of the oldest due order is known', async () => {
   await create()
-  assert.equal(await service.payouts.oldestDueOrder(service.clock.now()), null)
+  assert.equal(await service.standingOrders.oldestDue(service.clock.now()), null)
   service.clock.advance(7 * hourMs)
-  assert.equal((await service.payouts.oldestDueOrder(service.clock.now()))?.toISOString(), '2026-01-08T06:00:00.000Z')
+  assert.equal((await service.standingOrders.oldestDue(service.clock.now()))?.toISOString(), '2026-01-08T06:00:00.000Z')
 })

@@ -7,49 +7,38 @@ import { timeText } from './schedule.ts'
 import type { StandingOrders } from './service.ts'
 import type { ExecutionRow, OrderRow } from './store.ts'
 
-type OrderHandlers = Pick<
-  Handlers<'payouts'>,
-  | 'createStandingOrder'
-  | 'listStandingOrders'
-  | 'getStandingOrder'
-  | 'pauseStandingOrder'
-  | 'resumeStandingOrder'
-  | 'cancelStandingOrder'
-  | 'listStandingOrderExecutions'
->
-
-export function orderRoutes(orders: StandingOrders, idempotency: Idempotency): OrderHandlers {
+export function standingOrdersRoutes(orders: StandingOrders, idempotency: Idempotency) {
   const withDates = (order: OrderRow): ResponseOf<'getStandingOrder'> => ({
     ...toWire(order),
     nextDates: orders.datesAhead(order).map(({ date, executesAt }) => ({ date, executesAt: executesAt.toISOString() })),
   })
   return {
     createStandingOrder: idempotency.handler('createStandingOrder', async ({ caller, body, ip }, tx) => {
-      const order = await orders.createOrder(caller, body, ip, tx)
+      const order = await orders.create(caller, body, ip, tx)
       const { id, customerId } = order
       return { body: withDates(order), created: `the standing order ${id}`, customerId }
     }),
     listStandingOrders: async ({ caller, query }) => {
-      const page = await orders.listOrders(caller.partnerId, query)
+      const page = await orders.list(caller.partnerId, query)
       return { body: { ...page, data: page.data.map(toWire) } }
     },
     getStandingOrder: async ({ caller, params }) => ({
-      body: withDates(await orders.getOrder(caller.partnerId, params.orderId)),
+      body: withDates(await orders.get(caller.partnerId, params.orderId)),
     }),
     pauseStandingOrder: async ({ caller, params }) => ({
-      body: withDates(await orders.pauseOrder(caller.partnerId, params.orderId)),
+      body: withDates(await orders.pause(caller.partnerId, params.orderId)),
     }),
     resumeStandingOrder: async ({ caller, params }) => ({
-      body: withDates(await orders.resumeOrder(caller.partnerId, params.orderId)),
+      body: withDates(await orders.resume(caller.partnerId, params.orderId)),
     }),
     cancelStandingOrder: async ({ caller, params }) => ({
-      body: withDates(await orders.cancelOrder(caller.partnerId, params.orderId)),
+      body: withDates(await orders.cancel(caller.partnerId, params.orderId)),
     }),
     listStandingOrderExecutions: async ({ caller, params, query }) => {
-      const page = await orders.listExecutions(caller.partnerId, params.orderId, query)
+      const page = await orders.executions(caller.partnerId, params.orderId, query)
       return { body: { ...page, data: page.data.map(toExecution) } }
     },
-  }
+  } satisfies Partial<Handlers<'payouts'>>
 }
 
 function toWire(order: OrderRow): ResponseOf<'getStandingOrder'> {

@@ -1,9 +1,7 @@
-/** Pure: what a worker does with a standing order that is due, and what becomes of the order. */
+/** Pure: the task of a worker with a standing order that is due, and the order behind it. */
 import type { Refusal } from '../../api/index.ts'
 import { after, dayMs, minuteMs, newId, present } from '../../kernel/index.ts'
-import type { PayoutCall } from '../payouts/calls.ts'
-import { fingerprintOf, problemOf } from '../payouts/rules.ts'
-import type { PayoutRow } from '../payouts/store.ts'
+import { fingerprintOf, type PayoutCall, type PayoutRow, problemOf } from '../payouts/index.ts'
 import { behind, midnightAfter, type Occurrence, occurrenceFrom, type Position, type Schedule } from './schedule.ts'
 import type { EndReason, ExecutionRow, OrderRow } from './store.ts'
 
@@ -45,7 +43,7 @@ export function callOf(order: OrderRow): PayoutCall {
   }
 }
 
-/** What became of a date. `order` is the order behind it. */
+/** The result of a date. `order` is the order behind it. */
 export type Executed = { readonly order: OrderRow; readonly execution: ExecutionRow }
 
 export function made(order: OrderRow, payout: PayoutRow, now: Date): Executed {

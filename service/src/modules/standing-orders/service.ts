@@ -3,54 +3,55 @@ import { type BodyOf, type QueryOf, standingOrders as wire } from '@partner-paym
 import { type Caller, notFound, type Page, readAmount, readCurrency, Refusal } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
-import type { PayoutsDeps } from '../payouts/deps.ts'
-import { requirePaidBy } from '../payouts/rules.ts'
-import { eraseReferences } from '../payouts/store-erasure.ts'
-import { judgedOf, validate } from '../payouts/validate.ts'
+import { judgedOf, requirePaidBy, validate } from '../payouts/index.ts'
+import type { StandingOrdersDeps } from './deps.ts'
 import { appendEnded } from './events.ts'
 import { active, callOf, ended, paused, positionOf, scheduleOf } from './rules.ts'
 import { type Occurrence, occurrencesFrom, occurrenceSince, readSchedule } from './schedule.ts'
 import * as store from './store.ts'
+import { createOrdersStep } from './work.ts'
 
 export type StandingOrders = {
   /**
    * Creates an order, whose payouts workers make. Refuses: validation_failed (amount, currency, schedule), not_found
    * (beneficiaryId), currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, standing_order_limit_reached.
    */
-  readonly createOrder: (
+  readonly create: (
     caller: Caller,
     body: BodyOf<'createStandingOrder'>,
     ip: string,
     tx?: Tx,
   ) => Promise<store.OrderRow & { readonly customerId: string | null }>
   /** Refuses: not_found. */
-  readonly getOrder: (partnerId: string, id: string) => Promise<store.OrderRow>
+  readonly get: (partnerId: string, id: string) => Promise<store.OrderRow>
   /** Newest first. Refuses: validation_failed (cursor). */
-  readonly listOrders: (partnerId: string, query: QueryOf<'listStandingOrders'>) => Promise<Page<store.OrderRow>>
+  readonly list: (partnerId: string, query: QueryOf<'listStandingOrders'>) => Promise<Page<store.OrderRow>>
   /** Newest first. Refuses: not_found, validation_failed (cursor). */
-  readonly listExecutions: (
+  readonly executions: (
     partnerId: string,
     id: string,
     query: QueryOf<'listStandingOrderExecutions'>,
   ) => Promise<Page<store.ExecutionRow>>
   /** Refuses: not_found, standing_order_ended. */
-  readonly pauseOrder: (partnerId: string, id: string) => Promise<store.OrderRow>
+  readonly pause: (partnerId: string, id: string) => Promise<store.OrderRow>
   /** Refuses: not_found, standing_order_ended, standing_order_limit_reached. */
-  readonly resumeOrder: (partnerId: string, id: string) => Promise<store.OrderRow>
+  readonly resume: (partnerId: string, id: string) => Promise<store.OrderRow>
   /** Refuses: not_found, standing_order_ended. */
-  readonly cancelOrder: (partnerId: string, id: string) => Promise<store.OrderRow>
+  readonly cancel: (partnerId: string, id: string) => Promise<store.OrderRow>
   /**
-   * Of an erased customer: ends the orders of its payees, and erases what they say. Before the balance is locked, as workers lock
-   * them. Joins the transaction.
+   * Ends the orders of the payees of an erased customer, and erases what they say. Called before the balance is locked, in the order of the
+   * workers' locks. Joins the transaction.
    */
-  readonly eraseOrdersOf: (tx: Tx, partnerId: string, beneficiaryIds: readonly string[], now: Date) => Promise<void>
+  readonly eraseOf: (tx: Tx, partnerId: string, beneficiaryIds: readonly string[], now: Date) => Promise<void>
   /** The next dates of an order. None if it has ended. */
   readonly datesAhead: (order: store.OrderRow) => readonly Occurrence[]
   /** Since when the oldest order that is due waits for a worker. */
-  readonly oldestDueOrder: (now: Date) => Promise<Date | null>
+  readonly oldestDue: (now: Date) => Promise<Date | null>
+  /** Makes payouts of orders that are due. Returns how many orders it has moved on. */
+  readonly step: () => Promise<number>
 }
 
-export function createStandingOrders(deps: PayoutsDeps): StandingOrders {
+export function createStandingOrders(deps: StandingOrdersDeps): StandingOrders {
   const { db, clock, cursors } = deps
   const get = async (partnerId: string, id: string) => {
     const row = await store.orderById(db, partnerId, id)
@@ -59,10 +60,10 @@ export function createStandingOrders(deps: PayoutsDeps): StandingOrders {
   }
   return {
     ...createChanges(deps),
-    createOrder: createCreate(deps),
-    eraseOrdersOf: async (tx, partnerId, beneficiaryIds, now) => {
+    create: createCreate(deps),
+    eraseOf: async (tx, partnerId, beneficiaryIds, now) => {
       const orders = await store.lockOrdersOf(tx, partnerId, beneficiaryIds)
-      await eraseReferences(
+      await store.eraseReferences(
         tx,
         partnerId,
         orders.map(({ id }) => id),
@@ -75,13 +76,13 @@ export function createStandingOrders(deps: PayoutsDeps): StandingOrders {
       store.updateOrders(tx, rows)
       appendEnded(deps.eventOutbox, tx, rows, now)
     },
-    getOrder: get,
-    listOrders: async (partnerId, query) => {
+    get,
+    list: async (partnerId, query) => {
       const list = `standing-orders:${partnerId}`
       const request = cursors.read(list, query)
       return cursors.page(list, request, await store.listOrders(db, partnerId, query.status ?? null, request))
     },
-    listExecutions: async (partnerId, id, query) => {
+    executions: async (partnerId, id, query) => {
       await get(partnerId, id)
       const list = `standing-executions:${partnerId}:${id}`
       const request = cursors.read(list, query)
@@ -94,7 +95,8 @@ export function createStandingOrders(deps: PayoutsDeps): StandingOrders {
       const next = occurrenceSince(schedule, positionOf(order), clock.now())
       return next === undefined ? [] : occurrencesFrom(schedule, next, wire.datesAheadMax)
     },
-    oldestDueOrder: (now) => store.oldestDueOrder(db, now),
+    oldestDue: (now) => store.oldestDueOrder(db, now),
+    step: createOrdersStep(deps),
   }
 }
 
@@ -105,7 +107,7 @@ function createCreate({
   chooseConnector,
   ordersMax,
   customers,
-}: PayoutsDeps): StandingOrders['createOrder'] {
+}: StandingOrdersDeps): StandingOrders['create'] {
   return async (caller, body, ip, outerTx) => {
     const { partnerId, serviceAccountId: accountId, name: accountName } = caller
     const now = clock.now()
@@ -150,10 +152,10 @@ function createCreate({
   }
 }
 
-type Changes = Pick<StandingOrders, 'pauseOrder' | 'resumeOrder' | 'cancelOrder'>
+type Changes = Pick<StandingOrders, 'pause' | 'resume' | 'cancel'>
 
 /** Each locks the order, as the worker does: a payout is made before the change, or not at all. */
-function createChanges({ db, clock, eventOutbox, ordersMax }: PayoutsDeps): Changes {
+function createChanges({ db, clock, eventOutbox, ordersMax }: StandingOrdersDeps): Changes {
   const change = (
     partnerId: string,
     id: string,
@@ -172,15 +174,15 @@ function createChanges({ db, clock, eventOutbox, ordersMax }: PayoutsDeps): Chan
       return row
     })
   return {
-    pauseOrder: (partnerId, id) =>
+    pause: (partnerId, id) =>
       change(partnerId, id, (order, now) => (requireOpen(order).status === 'Paused' ? order : paused(order, now))),
-    resumeOrder: (partnerId, id) =>
+    resume: (partnerId, id) =>
       change(partnerId, id, (order, now) =>
         requireOpen(order).status === 'Active'
           ? order
           : active(order, occurrenceSince(scheduleOf(order), positionOf(order), now), now),
       ),
-    cancelOrder: (partnerId, id) =>
+    cancel: (partnerId, id) =>
       change(partnerId, id, (order, now) =>
         order.endReason === 'Cancelled' ? order : ended(requireOpen(order), 'Cancelled', now),
       ),

@@ -1,4 +1,4 @@
-/** All SQL of standing orders and their executions. */
+/** The SQL of standing orders and their executions. */
 import type { standingOrders } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
@@ -16,6 +16,7 @@ import {
   type Tx,
   unprepared,
 } from '../../postgres/index.ts'
+import type { KeptPage, KeptRecord } from '../customers/index.ts'
 import type { BusinessDays, Frequency } from './schedule.ts'
 
 export type OrderStatus = (typeof standingOrders.orderStatuses)[number]
@@ -117,43 +118,43 @@ const newOrders = insertBy(orderColumns, [])
 const newExecutions = insertBy(executionColumns, [])
 
 export function insertOrder(tx: Tx, row: OrderRow): Promise<number> {
-  return tx.run(sql`/* payouts.insertOrder */
+  return tx.run(sql`/* standing-orders.insertOrder */
     insert into payouts.standing_orders (${columns}) ${newOrders(tx, [row])}`)
 }
 
 /** Until the end of the transaction no other request makes an order of the partner active. */
 export async function lockTurn(tx: Tx, partnerId: string): Promise<void> {
-  await tx.run(sql`/* payouts.lockTurn */
+  await tx.run(sql`/* standing-orders.lockTurn */
     insert into payouts.standing_order_turns (partner_id) values (${partnerId}) on conflict (partner_id) do nothing`)
-  await tx.run(sql`/* payouts.lockTurn */
+  await tx.run(sql`/* standing-orders.lockTurn */
     select 1 from payouts.standing_order_turns where partner_id = ${partnerId} for update`)
 }
 
 /** Counts up to a maximum. */
 export async function countActive(tx: Tx, partnerId: string, max: number): Promise<number> {
-  const row = await tx.row<{ readonly count: number }>(sql`/* payouts.countActive */
+  const row = await tx.row<{ readonly count: number }>(sql`/* standing-orders.countActive */
     select count(*)::integer as count from (
       select 1 from payouts.standing_orders where partner_id = ${partnerId} and status = 'Active' limit ${max}) as active`)
   return row?.count ?? 0
 }
 
 export function orderById(tx: Tx, partnerId: string, id: string): Promise<OrderRow | undefined> {
-  return tx.row<OrderRow>(sql`/* payouts.orderById */
+  return tx.row<OrderRow>(sql`/* standing-orders.orderById */
     select ${columns} from payouts.standing_orders where partner_id = ${partnerId} and id = ${id}`)
 }
 
 export function lockOrder(tx: Tx, partnerId: string, id: string): Promise<OrderRow | undefined> {
-  return tx.row<OrderRow>(sql`/* payouts.lockOrder */
+  return tx.row<OrderRow>(sql`/* standing-orders.lockOrder */
     select ${columns} from payouts.standing_orders where partner_id = ${partnerId} and id = ${id} for update`)
 }
 
-/** Those of some payees, whatever their status. */
+/** The orders of some payees, in every status. */
 export function lockOrdersOf(
   tx: Tx,
   partnerId: string,
   beneficiaryIds: readonly string[],
 ): Promise<readonly OrderRow[]> {
-  return tx.rows<OrderRow>(sql`/* payouts.lockOrdersOf */
+  return tx.rows<OrderRow>(sql`/* standing-orders.lockOrdersOf */
     select ${columns} from payouts.standing_orders
     where partner_id = ${partnerId} and beneficiary_id = any(${beneficiaryIds}::uuid[]) order by id for update`)
 }
@@ -164,7 +165,7 @@ export function listOrders(
   status: OrderStatus | null,
   { limit, afterId }: PageRequest,
 ): Promise<readonly OrderRow[]> {
-  return tx.rows<OrderRow>(sql`/* payouts.listOrders */
+  return tx.rows<OrderRow>(sql`/* standing-orders.listOrders */
     select ${columns} from payouts.standing_orders where partner_id = ${partnerId}
       ${status === null ? noSql : sql`and status = ${status}`} ${afterId === null ? noSql : sql`and id < ${afterId}`}
     order by id desc limit ${limit + 1}`)
@@ -176,7 +177,7 @@ export function listExecutions(
   orderId: string,
   { limit, afterId }: PageRequest,
 ): Promise<readonly ExecutionRow[]> {
-  return tx.rows<ExecutionRow>(sql`/* payouts.listExecutions */
+  return tx.rows<ExecutionRow>(sql`/* standing-orders.listExecutions */
     select ${namesOf(executionColumns)} from payouts.standing_executions
     where partner_id = ${partnerId} and order_id = ${orderId} ${afterId === null ? noSql : sql`and id < ${afterId}`}
     order by id desc limit ${limit + 1}`)
@@ -194,7 +195,7 @@ export function dueGroups(
 ): Promise<readonly DueGroup[]> {
   return tx.rows<DueGroup>(
     dueWork('finds partners with standing orders due, without a lock', (whose) =>
-      unprepared(sql`/* payouts.dueGroups */
+      unprepared(sql`/* standing-orders.dueGroups */
         select due_at, partner_id from payouts.standing_orders
         where due_at <= ${now} and (due_at, partner_id) > (${dueAt}::timestamptz, ${partnerId}::uuid) and ${whose()}
         order by due_at, partner_id limit ${rowsMax}`),
@@ -210,14 +211,14 @@ export function dueOrders(tx: Tx, groups: readonly DueGroup[], ordersMax: number
         select ${columns} from payouts.standing_orders where partner_id = ${partnerId} and due_at = ${dueAt} limit ${ordersMax})`,
     )
     .reduce((all, one) => sql`${all} union all ${one}`)
-  return tx.rows<OrderRow>(unprepared(sql`/* payouts.dueOrders */ ${due}`))
+  return tx.rows<OrderRow>(unprepared(sql`/* standing-orders.dueOrders */ ${due}`))
 }
 
 /** Locks those that no other transaction holds, as they are now. */
 export function lockOrders(tx: Tx, orders: readonly OrderRow[]): Promise<readonly OrderRow[]> {
   const column = columnOf(orders)
   return tx.rows<OrderRow>(
-    unprepared(sql`/* payouts.lockOrders */
+    unprepared(sql`/* standing-orders.lockOrders */
     select ${columns} from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[]) as given (owner_id, order_id)
     join payouts.standing_orders as standing on standing.partner_id = given.owner_id and standing.id = given.order_id
     where ${ofOnePartner(column('partnerId'), sql`standing.partner_id`)}
@@ -229,7 +230,7 @@ export function lockOrders(tx: Tx, orders: readonly OrderRow[]): Promise<readonl
 export function updateOrders(tx: Tx, orders: readonly OrderRow[]): void {
   const column = columnOf(orders)
   tx.later(
-    unprepared(sql`/* payouts.updateOrders */
+    unprepared(sql`/* standing-orders.updateOrders */
     update payouts.standing_orders as standing set status = given.status, end_reason = given.end_reason,
       next_index = given.next_index, next_number = given.next_number, due_at = given.due_at,
       retry_until = given.retry_until, attempts = given.attempts, payouts_made = given.payouts_made,
@@ -249,7 +250,7 @@ export function updateOrders(tx: Tx, orders: readonly OrderRow[]): void {
 /** One for each date: only an execution that is being tried again changes. Another number fails the transaction. */
 export function writeExecutions(tx: Tx, executions: readonly ExecutionRow[]): void {
   tx.later(
-    sql`/* payouts.writeExecutions */
+    sql`/* standing-orders.writeExecutions */
     insert into payouts.standing_executions as execution (${namesOf(executionColumns)}) ${newExecutions(tx, executions)}
     on conflict (partner_id, order_id, occurs_on) do update set status = excluded.status, attempts = excluded.attempts,
       payout_id = excluded.payout_id, transaction_reference = excluded.transaction_reference,
@@ -261,15 +262,15 @@ export function writeExecutions(tx: Tx, executions: readonly ExecutionRow[]): vo
 
 /** The execution that is being tried again is not tried any more; what it was refused for stays. */
 export function skipRetrying(tx: Tx, partnerId: string, orderId: string, now: Date): Promise<number> {
-  return tx.run(sql`/* payouts.skipRetrying */
+  return tx.run(sql`/* standing-orders.skipRetrying */
     update payouts.standing_executions set status = 'Skipped', updated_at = ${now}
     where partner_id = ${partnerId} and order_id = ${orderId} and status = 'Retrying'`)
 }
 
-/** The executions of some orders, at least one, that are being tried again: at most one of each order. */
+/** The executions that are tried again, at most one per order. */
 export function retryingOf(tx: Tx, orders: readonly OrderRow[]): Promise<readonly ExecutionRow[]> {
   return tx.rows<ExecutionRow>(
-    unprepared(sql`/* payouts.retryingOf */
+    unprepared(sql`/* standing-orders.retryingOf */
     select ${namesOf(executionColumns)} from payouts.standing_executions
     where ${ofPartners(orders.map(({ partnerId }) => partnerId))} and order_id = any(${orders.map(({ id }) => id)}::uuid[])
       and status = 'Retrying'`),
@@ -278,7 +279,7 @@ export function retryingOf(tx: Tx, orders: readonly OrderRow[]): Promise<readonl
 
 /** An order that cannot be worked on is due again later, unless it has changed since it was read. */
 export function putBackOrder(tx: Tx, { partnerId, id, dueAt }: OrderRow, laterAt: Date): Promise<number> {
-  return tx.run(sql`/* payouts.putBackOrder */
+  return tx.run(sql`/* standing-orders.putBackOrder */
     update payouts.standing_orders set due_at = ${laterAt}
     where partner_id = ${partnerId} and id = ${id} and due_at = ${dueAt}`)
 }
@@ -287,9 +288,30 @@ export async function oldestDueOrder(tx: Tx, now: Date): Promise<Date | null> {
   const row = await tx.row<{ readonly dueAt: Date }>(
     acrossPartners(
       'reads the age of the oldest standing order due, for a metric',
-      unprepared(sql`/* payouts.oldestDueOrder */
+      unprepared(sql`/* standing-orders.oldestDueOrder */
         select due_at from payouts.standing_orders where due_at <= ${now} order by due_at limit 1`),
     ),
   )
   return row?.dueAt ?? null
+}
+
+const overIn = (rows: readonly KeptRecord[]): readonly string[] =>
+  rows.flatMap(({ id, isOver }) => (isOver ? [id] : []))
+
+/** Erases what orders said to the payee, when their time is over. */
+export async function eraseOrders(
+  tx: Tx,
+  { partnerId, afterId, beforeId, endedBefore, rowsMax }: KeptPage,
+): Promise<readonly KeptRecord[]> {
+  const rows = await tx.rows<KeptRecord>(sql`/* standing-orders.eraseOrders */
+    select id, coalesce(ended_at < ${endedBefore}, false) as is_over from payouts.standing_orders
+    where partner_id = ${partnerId} and id > ${afterId} and id < ${beforeId} order by id limit ${rowsMax} for update`)
+  await eraseReferences(tx, partnerId, overIn(rows))
+  return rows
+}
+
+/** The caller holds the locks of the orders. */
+export async function eraseReferences(tx: Tx, partnerId: string, orderIds: readonly string[]): Promise<void> {
+  await tx.run(sql`/* standing-orders.eraseReferences */
+    update payouts.standing_orders set reference = null where partner_id = ${partnerId} and id = any(${orderIds}::uuid[])`)
 }

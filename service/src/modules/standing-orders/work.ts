@@ -6,10 +6,8 @@
 import { Refusal } from '../../api/index.ts'
 import { after, minuteMs, nilId, present } from '../../kernel/index.ts'
 import { type BatchPosition, createBatcher, type Tx } from '../../postgres/index.ts'
-import { createAccept } from '../payouts/accept.ts'
-import type { Outcome, PayoutCall } from '../payouts/calls.ts'
-import type { PayoutsDeps } from '../payouts/deps.ts'
-import type { LookedUp } from '../payouts/look-up.ts'
+import type { Acceptance, LookedUp, Outcome, PayoutCall } from '../payouts/index.ts'
+import type { StandingOrdersDeps } from './deps.ts'
 import { appendExecuted } from './events.ts'
 import { callOf, type Executed, givenUp, made, refused, skipped, taskOf } from './rules.ts'
 import * as store from './store.ts'
@@ -26,7 +24,7 @@ const start: store.DueGroup = { partnerId: nilId, dueAt: new Date(0) }
 type Asked = { readonly calls: ReadonlyMap<store.OrderRow, PayoutCall>; readonly found: LookedUp | undefined }
 
 /** Makes payouts of orders that are due, of many partners in turn. Returns how many orders it has moved on. */
-export function createOrdersStep(deps: PayoutsDeps): () => Promise<number> {
+export function createOrdersStep(deps: StandingOrdersDeps): () => Promise<number> {
   const { db, clock, log } = deps
   const nextGroups = createGroups(deps)
   const execute = createExecute(deps)
@@ -48,7 +46,7 @@ export function createOrdersStep(deps: PayoutsDeps): () => Promise<number> {
 }
 
 /** Each step continues behind the groups of the step before, so that a partner with many orders holds up no other. */
-function createGroups({ db, clock }: PayoutsDeps): () => Promise<readonly store.DueGroup[]> {
+function createGroups({ db, clock }: StandingOrdersDeps): () => Promise<readonly store.DueGroup[]> {
   let last = start
   const look = async (from: store.DueGroup) => {
     const rows = await store.dueGroups(db, clock.now(), from, rowsPerLookMax)
@@ -65,7 +63,7 @@ function createGroups({ db, clock }: PayoutsDeps): () => Promise<readonly store.
 
 /** One statement for all groups; on a sharded database one for each partner. */
 async function readDue(
-  { db }: Pick<PayoutsDeps, 'db'>,
+  { db }: Pick<StandingOrdersDeps, 'db'>,
   groups: readonly store.DueGroup[],
 ): Promise<readonly store.OrderRow[]> {
   if (groups.length === 0) return []
@@ -75,9 +73,9 @@ async function readDue(
 }
 
 /** True: the order has moved on. False: another worker has it, or it has changed since it was read. */
-function createExecute(deps: PayoutsDeps): (order: store.OrderRow) => Promise<boolean> {
+function createExecute(deps: StandingOrdersDeps): (order: store.OrderRow) => Promise<boolean> {
   const { db, clock } = deps
-  const { read, work } = createAccept(deps)
+  const { read, work } = deps.payouts.acceptance()
   return createBatcher<store.OrderRow, boolean, Asked>({
     db,
     callsMax: ordersPerStepMax,
@@ -110,14 +108,14 @@ function createExecute(deps: PayoutsDeps): (order: store.OrderRow) => Promise<bo
 }
 
 const accept = async (
-  work: ReturnType<typeof createAccept>['work'],
+  work: Acceptance['work'],
   tx: Tx,
   calls: readonly PayoutCall[],
   found: LookedUp | undefined,
   position: BatchPosition | undefined,
 ): Promise<readonly Outcome[]> => (found === undefined || calls.length === 0 ? [] : work(tx, calls, found, position))
 
-/** Of the orders those that this transaction has locked and that are as they were read. */
+/** Locked orders that are unchanged since they were read. */
 async function stillDue(tx: Tx, orders: readonly store.OrderRow[]): Promise<ReadonlySet<store.OrderRow>> {
   const locked = new Map((await store.lockOrders(tx, orders)).map((order) => [order.id, order]))
   return new Set(
@@ -145,7 +143,7 @@ async function notTried(tx: Tx, orders: readonly store.OrderRow[], now: Date): P
   ]
 }
 
-function record({ eventOutbox }: PayoutsDeps, tx: Tx, executed: readonly Executed[], now: Date): void {
+function record({ eventOutbox }: StandingOrdersDeps, tx: Tx, executed: readonly Executed[], now: Date): void {
   store.writeExecutions(
     tx,
     executed.map(({ execution }) => execution),

@@ -1,7 +1,6 @@
 /** Operation id -> verb -> shape. */
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
-import type { Audit, AuditRecord } from '../../audit/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import type { Invitation, Users } from './service.ts'
 
@@ -18,30 +17,8 @@ function toWire(invitation: Invitation): ResponseOf<'getInvitation'> {
   }
 }
 
-const toWireRecord = ({
-  subject,
-  details,
-  reason,
-  requestId,
-  ...record
-}: AuditRecord): ResponseOf<'listAuditRecords'>['data'][number] => ({
-  ...record,
-  subject: { ...subject },
-  ...(details === undefined ? {} : { details: { ...details } }),
-  ...(reason === undefined ? {} : { reason }),
-  ...(requestId === undefined ? {} : { requestId }),
-})
-
-export function usersRoutes(users: Users, audit: Audit, idempotency: Idempotency): Handlers<'users'> {
+export function usersRoutes(users: Users, idempotency: Idempotency) {
   return {
-    listAuditRecords: async ({ caller, query }) => {
-      const page = await audit.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toWireRecord) } }
-    },
-    listAuditHeads: async ({ caller, query }) => {
-      const { data, ...page } = await audit.heads(caller.partnerId, query)
-      return { body: { ...page, data: data.map(({ id: _id, ...head }) => head) } }
-    },
     createInvitations: idempotency.handler('createInvitations', async ({ caller, body }, tx) => {
       const invitations = await users.createInvitations(caller, body, tx)
       const ids = invitations.map(({ id }) => id).join(', ')
@@ -62,5 +39,5 @@ export function usersRoutes(users: Users, audit: Audit, idempotency: Idempotency
       await users.revokeInvitation(caller.partnerId, params.invitationId)
       return { body: undefined }
     },
-  }
+  } satisfies Partial<Handlers<'users'>>
 }

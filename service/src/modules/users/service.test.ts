@@ -78,11 +78,7 @@ const mails = (partnerId: string) =>
 
 test('200 with the invitations in the order of the request, and a queued mail for each', async () => {
   const { partnerId, clock, users, caller } = await setUp()
-  const routes = usersRoutes(
-    users,
-    createAudit({ db, clock, sealer, cursors: createCursors(Buffer.alloc(32, 2)) }),
-    createIdempotency({ db, clock, sealer }),
-  )
+  const routes = usersRoutes(users, createIdempotency({ db, clock, sealer }))
   const call = { caller, params: {}, query: undefined, requestId: 'r', ip: '127.0.0.1' } as const
   const { body } = await routes.createInvitations({
     ...call,

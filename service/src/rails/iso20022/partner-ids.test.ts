@@ -53,8 +53,8 @@ async function sent(...payments: readonly FilePayment[]) {
   const settlement = { ...service.settlement, connectors: [connector] }
   const document = pain001Text(`M${hex(newId())}`.slice(0, 35), payments, { createdAt: service.clock.now() })
   const body = { mode: 'AllOrNothing' as const, idempotencyKey: newId(), customerId: partner.customer.id, document }
-  const { bulk } = await service.payouts.createBulkFromFile(partner.caller, body, ip)
-  while ((await service.payouts.bulkStep()) > 0);
+  const { bulk } = await service.bulkPayouts.createFromFile(partner.caller, body, ip)
+  while ((await service.bulkPayouts.step()) > 0);
   await submitDuePayouts(settlement)
   await work()
   const [file] = (await atBank(folders)).filter(({ name }) => name.startsWith('pain.001'))
@@ -65,7 +65,7 @@ async function sent(...payments: readonly FilePayment[]) {
     })(),
   )
   const transfers = message.batches.flatMap((batch) => batch.transfers)
-  const items = await service.payouts.bulkItems(partner.partnerId, bulk.id, undefined)
+  const items = await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined)
   const payouts = []
   for (const { payoutId } of items) {
     const payout = await service.payouts.get(partner.partnerId, payoutId ?? '')
@@ -77,7 +77,7 @@ async function sent(...payments: readonly FilePayment[]) {
     while ((await processBankNotifications(settlement)) > 0);
   }
   const recall = async (id: string) => {
-    const made = await service.payouts.createRecall(partner.caller, id, { reason: 'FRAD' })
+    const made = await service.recalls.create(partner.caller, id, { reason: 'FRAD' })
     for (let times = 0; times < 2; times += 1) {
       service.clock.advance(15 * secondMs)
       await sendDueRecalls(settlement, connector)
@@ -218,7 +218,7 @@ test('an answer to a recall that names a shared id alone ends none; one that nam
   const statuses = async () => {
     const found = []
     for (const { id } of both.payouts)
-      found.push((await service.payouts.listRecalls(partner.partnerId, id)).map(({ status }) => status))
+      found.push((await service.recalls.list(partner.partnerId, id)).map(({ status }) => status))
     return found.flat()
   }
   await both.take(answer('RENT-11'))

@@ -74,8 +74,8 @@ async function settled({ settlement, work, take }: Bank, minor = 10_00n) {
   return payout
 }
 const request = (id: string, reason: 'DUPL' | 'FRAD' = 'FRAD') =>
-  service.payouts.createRecall(partner.caller, id, { reason, text: 'The invoice was forged.' })
-const recallOf = async (id: string) => (await service.payouts.listRecalls(partner.partnerId, id))[0]
+  service.recalls.create(partner.caller, id, { reason, text: 'The invoice was forged.' })
+const recallOf = async (id: string) => (await service.recalls.list(partner.partnerId, id))[0]
 const hex = (id: string) => id.replaceAll('-', '')
 const recallFiles = async () => (await atBank(folders)).filter(({ name }) => name.startsWith('camt.055'))
 
@@ -138,16 +138,13 @@ test('a refusal leaves the way open for another reason, which is another request
   assert.equal((await recallFiles()).length, 2)
   // A late agreement to the first one is not the answer to the second one.
   await bank.take(answerXml(first.id, 'ACCR'))
-  const statuses = (await service.payouts.listRecalls(partner.partnerId, payout.id)).map(({ id, status }) => [
-    id,
-    status,
-  ])
+  const statuses = (await service.recalls.list(partner.partnerId, payout.id)).map(({ id, status }) => [id, status])
   assert.deepEqual(statuses, [
     [second.id, 'Sent'],
     [first.id, 'Accepted'],
   ])
   await bank.take(returnXml(payout.endToEndId, 9_00n))
-  const [open2, paid] = await service.payouts.listRecalls(partner.partnerId, payout.id)
+  const [open2, paid] = await service.recalls.list(partner.partnerId, payout.id)
   assert.deepEqual([open2?.settledAmount, paid?.settledAmount], [null, 9_00n])
   assert.deepEqual(
     (await casesOf(service)).map(({ kind }) => kind),

@@ -1,0 +1,9 @@
+/**
+ * Bulk payouts: many payouts in one request, as JSON or as a pain.001. Workers make them, all or none, or each alone.
+ *
+ * Tables: payouts.bulks, payouts.bulk_items. Invariants: each item has its own idempotency key, so that an item that is submitted again
+ * is never a second payout. A bulk ends when each of its items has a result.
+ */
+export { bulkPayoutsRoutes } from './routes.ts'
+export { type BulkPayouts, createBulkPayouts } from './service.ts'
+export { eraseBulks } from './store.ts'

@@ -1,0 +1,25 @@
+/**
+ * Payout controls: the operator's rules for what leaves a balance. Payouts ask them at acceptance, and give back to limits what ends
+ * without a settlement.
+ *
+ * Tables: payouts.limits, payouts.limit_counters, payouts.fee_rules, payouts.approval_rules, payouts.cooling_offs. Invariants: a
+ * balance with a rule has the mark that makes payouts read its rules. A counter is the sum of the payouts that were counted in it and
+ * have not ended without a settlement.
+ */
+export type { ApprovalRule } from './approval-rules.ts'
+export {
+  type Controlled,
+  type Controls,
+  createRuleReader,
+  feeMovement,
+  isCharged,
+  readControls,
+  readEarly,
+  withControls,
+} from './controls.ts'
+export { count, countersOf, type Exceeding, giveBack, haveRoom, type Used, withinLimits } from './counting.ts'
+export { type FeeRule, feeRails } from './fee-rules.ts'
+export { exceeds, type Limit, limitPeriods, limitScopes, writeCounted } from './limit-rules.ts'
+export { payoutControlsRoutes } from './routes.ts'
+export { createPayoutControls, type PayoutControls } from './service.ts'
+export { debitedOf, sidesOfCall } from './sides.ts'

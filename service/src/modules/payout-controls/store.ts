@@ -1,0 +1,128 @@
+/** The SQL of the operator's rules for a balance, apart from limits: fees, approvals, cooling-offs, and whether there is any rule. */
+import type { Currency } from '../../kernel/index.ts'
+import { ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import type { ApprovalRule } from './approval-rules.ts'
+import type { CoolingOff } from './cooling-off-rules.ts'
+import type { FeeRule } from './fee-rules.ts'
+
+export async function hasControls(tx: Tx, partnerId: string, currency: Currency): Promise<boolean> {
+  const row = await tx.row(sql`/* payout-controls.hasControls */
+    select id from payouts.limits where partner_id = ${partnerId} and currency = ${currency}
+    union all
+    select id from payouts.fee_rules where partner_id = ${partnerId} and currency = ${currency}
+    union all
+    select id from payouts.approval_rules where partner_id = ${partnerId} and currency = ${currency}
+    union all
+    select id from payouts.cooling_offs where partner_id = ${partnerId} and currency = ${currency}
+    limit 1`)
+  return row !== undefined
+}
+
+type HoldingRule = Pick<CoolingOff, 'partnerId' | 'id' | 'currency'> &
+  ((Omit<ApprovalRule, keyof CoolingOff> & { readonly hours: null }) | { readonly hours: number })
+
+/** Rules of these partners and currencies, and perhaps others of the same partners. One statement, because payouts wait for it. */
+export async function holdingRulesFor(
+  tx: Tx,
+  partnerIds: readonly string[],
+  currencies: readonly Currency[],
+): Promise<{ readonly approvals: readonly ApprovalRule[]; readonly coolingOffs: readonly CoolingOff[] }> {
+  const approvals: ApprovalRule[] = []
+  const coolingOffs: CoolingOff[] = []
+  const rows = await tx.rows<HoldingRule>(sql`/* payout-controls.holdingRulesFor */
+    select partner_id, id, currency, above_amount, beneficiary_hours, expires_hours, null::integer as hours
+    from payouts.approval_rules where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[])
+    union all
+    select partner_id, id, currency, null, null, null, hours
+    from payouts.cooling_offs where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[])`)
+  for (const { hours, ...rule } of rows)
+    if (hours === null) approvals.push(rule as ApprovalRule)
+    else coolingOffs.push({ ...rule, hours })
+  return { approvals, coolingOffs }
+}
+
+const feeColumns = sql`partner_id, id, currency, rail, fixed_amount, basis_points, min_amount, max_amount, valid_from`
+
+/** Rules of these partners and currencies, and perhaps others of the same partners. */
+export function feesFor(
+  tx: Tx,
+  partnerIds: readonly string[],
+  currencies: readonly Currency[],
+): Promise<readonly FeeRule[]> {
+  return tx.rows<FeeRule>(sql`/* payout-controls.feesFor */
+    select ${feeColumns} from payouts.fee_rules
+    where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[])`)
+}
+
+/** By currency and rail, oldest first. */
+export function listFees(tx: Tx, partnerId: string): Promise<readonly FeeRule[]> {
+  return tx.rows<FeeRule>(sql`/* payout-controls.listFees */
+    select ${feeColumns} from payouts.fee_rules where partner_id = ${partnerId} order by currency, rail, valid_from`)
+}
+
+/** Replaces the rule with the same currency, rail and time, and keeps its id. */
+export async function setFee(tx: Tx, rule: FeeRule, now: Date): Promise<FeeRule> {
+  const [row] = await tx.rows<FeeRule>(sql`/* payout-controls.setFee */
+    insert into payouts.fee_rules (partner_id, id, currency, rail, fixed_amount, basis_points, min_amount, max_amount,
+      valid_from, created_at)
+    values (${rule.partnerId}, ${rule.id}, ${rule.currency}, ${rule.rail}, ${rule.fixedAmount}, ${rule.basisPoints},
+      ${rule.minAmount}, ${rule.maxAmount}, ${rule.validFrom}, ${now})
+    on conflict (partner_id, currency, rail, valid_from) do update set fixed_amount = excluded.fixed_amount,
+      basis_points = excluded.basis_points, min_amount = excluded.min_amount, max_amount = excluded.max_amount
+    returning ${feeColumns}`)
+  return row ?? rule
+}
+
+/** Answers the number of removed rows: 1 or 0. */
+export function removeFee(tx: Tx, partnerId: string, id: string): Promise<number> {
+  return tx.run(sql`/* payout-controls.removeFee */
+    delete from payouts.fee_rules where partner_id = ${partnerId} and id = ${id}`)
+}
+
+const approvalRuleColumns = sql`partner_id, id, currency, above_amount, beneficiary_hours, expires_hours`
+
+export function listApprovalRules(tx: Tx, partnerId: string): Promise<readonly ApprovalRule[]> {
+  return tx.rows<ApprovalRule>(sql`/* payout-controls.listApprovalRules */
+    select ${approvalRuleColumns} from payouts.approval_rules where partner_id = ${partnerId} order by currency`)
+}
+
+/** Replaces the rule of the currency, and keeps its id. */
+export async function setApprovalRule(tx: Tx, rule: ApprovalRule, now: Date): Promise<ApprovalRule> {
+  const [row] = await tx.rows<ApprovalRule>(sql`/* payout-controls.setApprovalRule */
+    insert into payouts.approval_rules (partner_id, id, currency, above_amount, beneficiary_hours, expires_hours,
+      created_at, updated_at)
+    values (${rule.partnerId}, ${rule.id}, ${rule.currency}, ${rule.aboveAmount}, ${rule.beneficiaryHours},
+      ${rule.expiresHours}, ${now}, ${now})
+    on conflict (partner_id, currency) do update set above_amount = excluded.above_amount,
+      beneficiary_hours = excluded.beneficiary_hours, expires_hours = excluded.expires_hours,
+      updated_at = excluded.updated_at
+    returning ${approvalRuleColumns}`)
+  return row ?? rule
+}
+
+/** Answers the number of removed rows: 1 or 0. */
+export function removeApprovalRule(tx: Tx, partnerId: string, id: string): Promise<number> {
+  return tx.run(sql`/* payout-controls.removeApprovalRule */
+    delete from payouts.approval_rules where partner_id = ${partnerId} and id = ${id}`)
+}
+
+export function listCoolingOffs(tx: Tx, partnerId: string): Promise<readonly CoolingOff[]> {
+  return tx.rows<CoolingOff>(sql`/* payout-controls.listCoolingOffs */
+    select partner_id, id, currency, hours from payouts.cooling_offs where partner_id = ${partnerId} order by currency`)
+}
+
+/** Replaces the hours of the currency, and keeps the id. */
+export async function setCoolingOff(tx: Tx, rule: CoolingOff, now: Date): Promise<CoolingOff> {
+  const [row] = await tx.rows<CoolingOff>(sql`/* payout-controls.setCoolingOff */
+    insert into payouts.cooling_offs (partner_id, id, currency, hours, created_at, updated_at)
+    values (${rule.partnerId}, ${rule.id}, ${rule.currency}, ${rule.hours}, ${now}, ${now})
+    on conflict (partner_id, currency) do update set hours = excluded.hours, updated_at = excluded.updated_at
+    returning partner_id, id, currency, hours`)
+  return row ?? rule
+}
+
+/** Answers the number of removed rows: 1 or 0. */
+export function removeCoolingOff(tx: Tx, partnerId: string, id: string): Promise<number> {
+  return tx.run(sql`/* payout-controls.removeCoolingOff */
+    delete from payouts.cooling_offs where partner_id = ${partnerId} and id = ${id}`)
+}

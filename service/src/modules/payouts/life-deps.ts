@@ -1,0 +1,40 @@
+/** The dependencies of the life of payouts. */
+import type { Cases } from '../../cases/index.ts'
+import type { EventOutbox } from '../../events/index.ts'
+import type { Clock, Minor } from '../../kernel/index.ts'
+import type { Ledger } from '../../ledger/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import type { Screening } from '../../screening/index.ts'
+import type { Customers } from '../customers/index.ts'
+import type { Transactions } from '../transactions/index.ts'
+
+export type PayoutLifeDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly ledger: Ledger
+  readonly eventOutbox: EventOutbox
+  readonly customers: Customers
+  readonly transactions: Transactions
+  readonly screening: Pick<Screening, 'holdsOf'>
+  readonly cases: Pick<Cases, 'byId' | 'record' | 'release'>
+  readonly recalls: ReturnedByRecall
+  /** PAYOUT_ATTEMPTS_MAX. */
+  readonly attemptsMax: number
+}
+
+/** The recalls by which the money of payouts comes back. Their module is above this one, and gives its part of a return. */
+export type ReturnedByRecall = {
+  /** Locks the recalls of payouts that the caller has locked. By `partnerKey(partnerId, payoutId)`; a payout without a recall is absent. */
+  readonly lock: (
+    tx: Tx,
+    payouts: readonly { readonly partnerId: string; readonly id: string }[],
+  ) => Promise<ReadonlyMap<string, { readonly id: string }>>
+  /** Settles recalls that the caller has locked, each by the transaction that brings the money back. */
+  readonly settle: (tx: Tx, returns: readonly RecallReturn[]) => Promise<void>
+}
+export type RecallReturn = {
+  readonly partnerId: string
+  readonly recallId: string
+  readonly amount: Minor
+  readonly reference: string
+}

@@ -1,0 +1,298 @@
+/**
+ * The life of a payout behind its acceptance (accept.ts), in the order in which it happens. Each step is a trigger. The table of
+ * transitions (lifecycle.ts) says in which statuses the step applies, and advance.ts writes it with the steps of other payouts that come at
+ * the same time. A step that does not apply changes nothing.
+ */
+import type { NewCase } from '../../cases/index.ts'
+import { after, type Currency, newId, nilId, present, secondMs } from '../../kernel/index.ts'
+import { balanceStateIn } from '../../ledger/index.ts'
+import { type Applied, applyInBatches } from '../../lifecycle/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { Acknowledgement } from '../../rails/index.ts'
+import { accountKey, type Hold, type HoldKey, worst } from '../../screening/index.ts'
+import { createAdvance } from './advance.ts'
+import type { PayoutLifeDeps } from './life-deps.ts'
+import { leaseMs } from './lifecycle.ts'
+import * as store from './store.ts'
+import { lapsedApprovals } from './store-approvals.ts'
+import { type BankReport, type Failure, type PayoutTrigger, type Person, readInstructions } from './triggers.ts'
+
+export type PayoutClaim = store.PayoutClaim
+
+export type PayoutLife = {
+  // 1. A payout that waits for a second person. Each verb answers whether it has moved the payout.
+
+  /** PendingApproval -> Pending, in time. */
+  readonly approve: (partnerId: string, payoutId: string, by: Person) => Promise<boolean>
+  /** PendingApproval -> Cancelled, in time. */
+  readonly decline: (partnerId: string, payoutId: string, by: Person, reason: string) => Promise<boolean>
+  /** PendingApproval -> Cancelled, for payouts whose time for an approval has ended. Returns how many. */
+  readonly lapseStep: () => Promise<number>
+  /** Pending or PendingApproval -> Cancelled, before a worker records its first attempt. */
+  readonly cancel: (partnerId: string, payoutId: string, canceller?: 'operator' | Person) => Promise<boolean>
+
+  // 2. A worker takes it under a lease, whose id fences every change: a worker that was frozen past its lease changes nothing.
+
+  /** Ends the leases of dead workers. Only for the embedded database, which serves one process. */
+  readonly releaseLeases: (partnerId: string) => Promise<void>
+  /** The due-work scan: the partners that have due payouts of the connector. */
+  readonly partnersWithDue: (connector: string, partnersMax: number) => Promise<readonly string[]>
+  /** Claims at most `payoutsMax` due payouts of the connector for each partner, oldest first. */
+  readonly claim: (
+    connector: string,
+    partnerIds: readonly string[],
+    payoutsMax: number,
+  ) => Promise<readonly PayoutClaim[]>
+  /**
+   * The claims that may be sent, and those about which only the bank is asked. The others wait for a decision about a name, or are
+   * stopped: Pending -> Failed.
+   */
+  readonly screen: (claims: readonly PayoutClaim[]) => Promise<ScreenedClaims>
+  /**
+   * Pending -> Processing, after the checks have passed. Counts the attempt before the bank receives the instruction.
+   * Answers undefined when the lease is lost.
+   */
+  readonly begin: (claim: PayoutClaim) => Promise<PayoutClaim | undefined>
+  /** Processing -> Sent or Failed, as the bank has answered; due again later if the connector keeps the instruction until then. */
+  readonly answered: (claim: PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
+  /** The bank was unreachable, so that the outcome of the attempt is unknown. Schedules an enquiry. */
+  readonly unreachable: (claim: PayoutClaim) => Promise<void>
+  /**
+   * Processing -> Failed after many attempts, and answers whether it did. The caller has asked the bank before this attempt,
+   * and the bank does not have the instruction: after a broken attempt that would be unknown.
+   */
+  readonly giveUp: (claim: PayoutClaim) => Promise<boolean>
+
+  // 3. The bank reports. It needs no lease: only a report that fits the recorded status changes something (`Applied`).
+
+  /** Sent -> Completed. Posts the reserved money. */
+  readonly settled: (reporting: Reporting & { readonly transactionHash?: string | undefined }) => Promise<Applied>
+  /** Sent -> Failed. Releases the reserved money. */
+  readonly rejected: (reporting: Reporting, failure: Failure) => Promise<Applied>
+  /** Before settlement as `rejected`. After settlement a new, linked transaction brings the money back. */
+  readonly returned: (reporting: Reporting, failure: Failure) => Promise<Applied>
+  /**
+   * An operator has found that money paid this payout, or came back from it. Works as a report of the bank, in the caller's
+   * transaction. `payoutId`: of the payout, or of its instruction.
+   */
+  readonly matched: (
+    tx: Tx,
+    matching: {
+      readonly partnerId: string
+      readonly payoutId: string
+      readonly report: BankReport
+      readonly returned?: Failure | undefined
+    },
+  ) => Promise<Applied>
+}
+
+type Reporting = { readonly partnerId: string; readonly instructionId: string; readonly report: BankReport }
+type Advance = (trigger: PayoutTrigger) => Promise<Applied>
+
+export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
+  const apply = createAdvance(deps)
+  const advance = applyInBatches({ db: deps.db, read: readInstructions, work: apply })
+  return {
+    ...createWaiting(deps, advance),
+    ...createClaiming(deps),
+    screen: createScreen(deps, advance),
+    ...createSending(deps, advance),
+    ...createReporting(deps, advance),
+    matched: createMatched(apply),
+  }
+}
+
+/** A step ends soon, so that a stop does not wait for it. */
+const lapsedPerStepMax = 100
+
+function createWaiting(
+  { db, clock }: PayoutLifeDeps,
+  advance: Advance,
+): Pick<PayoutLife, 'approve' | 'decline' | 'lapseStep' | 'cancel'> {
+  const isMoved = async (trigger: PayoutTrigger) => (await advance(trigger)) === true
+  return {
+    approve: (partnerId, payoutId, by) => isMoved({ partnerId, payoutId, kind: 'approved', by, reason: null }),
+    decline: (partnerId, payoutId, by, reason) => isMoved({ partnerId, payoutId, kind: 'declined', by, reason }),
+    lapseStep: async () => {
+      const lapsed = await lapsedApprovals(db, clock.now(), lapsedPerStepMax)
+      const moved = await Promise.all(
+        lapsed.map(({ partnerId, id: payoutId }) => isMoved({ partnerId, payoutId, kind: 'lapsed' })),
+      )
+      return moved.filter(Boolean).length
+    },
+    cancel: (partnerId, payoutId, canceller) => isMoved({ partnerId, payoutId, kind: 'cancelled', canceller }),
+  }
+}
+
+function createClaiming({
+  db,
+  clock,
+}: PayoutLifeDeps): Pick<PayoutLife, 'releaseLeases' | 'partnersWithDue' | 'claim'> {
+  /** By connector. */
+  const scannedUpTo = new Map<string, string>()
+  return {
+    releaseLeases: (partnerId) => store.releaseLeases(db, partnerId, clock.now()),
+    partnersWithDue: async (connector, partnersMax) => {
+      const now = clock.now()
+      const from = scannedUpTo.get(connector) ?? nilId
+      const behind = await store.partnersWithDue(db, connector, now, from, partnersMax)
+      const missing = partnersMax - behind.partnerIds.length
+      const wrapsAround = behind.complete && missing > 0 && from !== nilId
+      const before = wrapsAround ? (await store.partnersWithDue(db, connector, now, nilId, missing)).partnerIds : []
+      const partnerIds = [...new Set([...behind.partnerIds, ...before])]
+      // The next scan continues here, so that partners with many payouts do not starve the others.
+      scannedUpTo.set(connector, partnerIds.at(-1) ?? nilId)
+      return partnerIds
+    },
+    claim: async (connector, partnerIds, payoutsMax) => {
+      const now = clock.now()
+      const leaseId = newId()
+      const claim = { connector, now, leaseId, leaseUntil: after(now, leaseMs), payoutsMax }
+      const groups = db.sharded ? partnerIds.map((partnerId) => [partnerId]) : partnerIds.length > 0 ? [partnerIds] : []
+      const rows = await Promise.all(groups.map((group) => store.claimDue(db, group, claim)))
+      return rows
+        .flat()
+        .map((row) => ({ ...row, leaseId }))
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    },
+  }
+}
+
+/** The parties of a payout: its payee and its customer, under their present names, and the account that it pays. */
+export function partiesOf({ partnerId, beneficiaryId, customerId, creditorAccount }: store.PayoutRow): HoldKey[] {
+  return [
+    { partnerId, kind: 'account', id: accountKey(creditorAccount) },
+    ...(beneficiaryId === null ? [] : [{ partnerId, kind: 'beneficiary' as const, id: beneficiaryId }]),
+    ...(customerId === null ? [] : [{ partnerId, kind: 'customer' as const, id: customerId }]),
+  ]
+}
+
+/** `attempted`: the bank may have it, and is asked; it is not sent again. */
+export type ScreenedClaims = { readonly cleared: readonly PayoutClaim[]; readonly attempted: readonly PayoutClaim[] }
+type Screened = { readonly claim: PayoutClaim; readonly hold: Hold | undefined }
+
+/** Names are compared within a second or two; persons take longer. */
+const screeningWaitMs = { unscreened: secondMs, open: 30 * secondMs, confirmed: 30 * secondMs } as const
+/** Says no more than the partner must know: a listed person must not be warned. */
+const stopped: Failure = { errorKey: 'RecipientBlocked', details: 'The payment cannot be made to this beneficiary.' }
+
+function createScreen(deps: PayoutLifeDeps, advance: Advance): PayoutLife['screen'] {
+  return async (claims) => {
+    const holdOf = await deps.screening.holdsOf(claims.flatMap(partiesOf))
+    const screened = claims.map((claim): Screened => ({ claim, hold: worst(partiesOf(claim).map(holdOf)) }))
+    const cleared = screened.flatMap(({ claim, hold }) => (hold === undefined ? [claim] : []))
+    for (const claim of cleared) if (claim.isHeld) await releaseHeld(deps, claim)
+    const waiting: Screened[] = []
+    for (const held of screened.filter(({ claim, hold }) => hold !== undefined && claim.status === 'Pending'))
+      if (held.hold === 'confirmed' && (await isClosedCase(deps, held.claim))) {
+        const { partnerId, id: payoutId, leaseId } = held.claim
+        await advance({ partnerId, payoutId, leaseId, kind: 'stopped', failure: stopped })
+      } else waiting.push(held)
+    if (waiting.length > 0) await postpone(deps, waiting)
+    const attempted = screened.flatMap(({ claim, hold }) => (hold && claim.status !== 'Pending' ? [claim] : []))
+    return { cleared, attempted }
+  }
+}
+
+/** The money of a listed party stays reserved until two persons close the case of its payout, which this opens. */
+async function isClosedCase({ db, cases }: PayoutLifeDeps, claim: PayoutClaim): Promise<boolean> {
+  const found = await cases.byId(db, claim.partnerId, claim.id)
+  if (found === undefined) await db.transaction((tx) => cases.record(tx, [caseOf(claim)]))
+  return found?.resolution === 'noted'
+}
+
+function caseOf({ partnerId, id, connector, reference, amount, currency }: PayoutClaim): NewCase {
+  const report = { kind: 'payout', reference, money: { currency, amount } }
+  const named = { connector, notificationId: `payout ${id}`, subject: id }
+  return { partnerId, id, kind: 'sanctions_hold', ...named, report, booked: null }
+}
+
+/** A decision was taken back: the payout continues, and the case has no reason any more. */
+async function releaseHeld({ db, cases }: PayoutLifeDeps, { partnerId, id }: PayoutClaim): Promise<void> {
+  const found = await cases.byId(db, partnerId, id)
+  if (found?.resolution === null)
+    await db.transaction((tx) => cases.release(tx, [{ partnerId, id }], 'The names were cleared: the payout goes on.'))
+}
+
+/** The timeline says once that the payout waits for a decision. */
+async function postpone({ db, clock, transactions }: PayoutLifeDeps, held: readonly Screened[]): Promise<void> {
+  const now = clock.now()
+  const rows = held.map(({ claim: { partnerId, id, leaseId }, hold = 'open' }): store.Postponed => {
+    const heldAt = hold === 'unscreened' ? null : now
+    return { partnerId, id, leaseId, dueAt: after(now, screeningWaitMs[hold]), heldAt }
+  })
+  const groups = db.sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
+  for (const group of groups)
+    await db.transaction(async (tx) => {
+      const begun = await store.postpone(tx, group)
+      const moves = begun.map(({ partnerId, transactionId: id }) => ({ partnerId, id, steps: ['Screening'] as const }))
+      if (moves.length > 0) await transactions.moveMany(tx, moves)
+    })
+}
+
+const hashIn = ({ transactionHash }: { readonly transactionHash?: string | undefined }) =>
+  transactionHash === undefined ? {} : { transactionHash }
+
+const underLease = ({ partnerId, id: payoutId, leaseId }: PayoutClaim) => ({ partnerId, payoutId, leaseId })
+
+const createSending = (
+  { attemptsMax }: PayoutLifeDeps,
+  advance: Advance,
+): Pick<PayoutLife, 'begin' | 'answered' | 'unreachable' | 'giveUp'> => ({
+  begin: async (claim) => {
+    const isBegun = await advance({ ...underLease(claim), kind: 'attempt' })
+    return isBegun === true ? { ...claim, status: 'Processing', sendAttempts: claim.sendAttempts + 1 } : undefined
+  },
+  answered: async (claim, acknowledgement) => {
+    const held = underLease(claim)
+    if (!acknowledgement.accepted) await advance({ ...held, kind: 'refused', failure: acknowledgement })
+    else if (acknowledgement.notBefore !== undefined)
+      await advance({ ...held, kind: 'kept', until: acknowledgement.notBefore })
+    else await advance({ ...held, kind: 'accepted', ...hashIn(acknowledgement) })
+  },
+  unreachable: async (claim) => void (await advance({ ...underLease(claim), kind: 'unreachable' })),
+  giveUp: async (claim) => {
+    if (claim.sendAttempts <= attemptsMax) return false
+    const failure = { errorKey: 'BankUnreachable', details: 'The bank could not be reached.' } as const
+    await advance({ ...underLease(claim), kind: 'refused', failure })
+    return true
+  },
+})
+
+const createReporting = (
+  deps: PayoutLifeDeps,
+  advance: Advance,
+): Pick<PayoutLife, 'settled' | 'rejected' | 'returned'> => ({
+  settled: ({ transactionHash, ...reporting }) =>
+    advance({ ...reporting, kind: 'settled', ...hashIn({ transactionHash }) }),
+  rejected: (reporting, failure) => advance({ ...reporting, kind: 'rejected', failure }),
+  returned: async (reporting, failure) => {
+    const { partnerId, report } = reporting
+    // A closed balance takes nothing back: the money goes to suspense, with a case.
+    if (report.money !== undefined && (await isClosedBalance(deps, partnerId, report.money.currency)))
+      return 'contradiction'
+    return advance({ ...reporting, kind: 'returned', failure })
+  },
+})
+
+async function isClosedBalance(
+  { db, ledger }: PayoutLifeDeps,
+  partnerId: string,
+  currency: Currency,
+): Promise<boolean> {
+  const accounts = await ledger.accountsOf(db, [{ partnerId, currency, debit: 'suspense', credit: 'balance' }])
+  return balanceStateIn(accounts, partnerId, currency) === 'Closed'
+}
+
+const createMatched =
+  (apply: ReturnType<typeof createAdvance>): PayoutLife['matched'] =>
+  async (tx, { partnerId, payoutId: instructionId, report, returned }) => {
+    const named = { partnerId, instructionId, report }
+    const trigger: PayoutTrigger =
+      returned === undefined ? { ...named, kind: 'settled' } : { ...named, kind: 'returned', failure: returned }
+    // Deferred: the report implies an earlier transition, which was made.
+    for (;;) {
+      const [advanced] = await apply(tx, [trigger], await readInstructions(tx, [trigger]))
+      if (advanced !== 'deferred') return present(advanced, 'a trigger has an answer')
+    }
+  }

@@ -1,0 +1,109 @@
+/** The triggers of a payout: what a worker, the bank, a person or the time asks of it, by whom it is asked, and whether it applies. */
+import type { ErrorKey } from '@partner-payments/wire'
+import { partnerKey } from '../../kernel/index.ts'
+import type { Actor } from '../../lifecycle/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { Money } from '../../rails/index.ts'
+import * as store from './store.ts'
+
+/** `reasonCode`: the bank's, of ISO 20022. */
+export type Failure = {
+  readonly errorKey: ErrorKey
+  readonly details: string
+  readonly reasonCode?: string | null
+}
+
+/** A worker's step under its lease. Changes nothing once another worker has the lease. */
+type UnderLease =
+  | { readonly kind: 'attempt' | 'unreachable' }
+  | { readonly kind: 'kept'; readonly until: Date }
+  | { readonly kind: 'accepted'; readonly transactionHash?: string }
+  | { readonly kind: 'refused' | 'stopped'; readonly failure: Failure }
+/** A service account of the partner. */
+export type Person = { readonly id: string; readonly name: string }
+/** The decision of a second person about a payout that waits for it. */
+type Decided = {
+  readonly kind: 'approved' | 'declined'
+  readonly by: Person
+  readonly reason: string | null
+}
+/** A report of the bank. The status of the payout decides whether it applies. */
+type Notified = { readonly report: BankReport } & (
+  | { readonly kind: 'settled'; readonly transactionHash?: string }
+  | { readonly kind: 'rejected' | 'returned'; readonly failure: Failure }
+)
+/** The notification that reports, and the money that it names, if it does. */
+export type BankReport = { readonly connector: string; readonly notificationId: string; readonly money?: Money }
+
+export type PayoutTrigger = { readonly partnerId: string } & (
+  | (UnderLease & { readonly payoutId: string; readonly leaseId: string })
+  | (Notified & { readonly instructionId: string })
+  | { readonly kind: 'cancelled'; readonly payoutId: string; readonly canceller: 'operator' | Person | undefined }
+  | { readonly kind: 'lapsed'; readonly payoutId: string }
+  | (Decided & { readonly payoutId: string })
+)
+
+/** The payout ids of the instructions that a batch names. They never change, so that no lock protects them. */
+export type Instructions = ReadonlyMap<string, string>
+
+export const readInstructions = async (tx: Tx, triggers: readonly PayoutTrigger[]): Promise<Instructions> => {
+  const named = triggers.flatMap((trigger) => ('instructionId' in trigger ? [trigger] : []))
+  if (named.length === 0) return new Map()
+  const rows = await store.payoutsOfInstructions(
+    tx,
+    named.map(({ partnerId, instructionId }) => ({ partnerId, endToEndId: instructionId.replaceAll('-', '') })),
+  )
+  const found = rows.map(({ partnerId, endToEndId, id }) => [partnerKey(partnerId, endToEndId), id] as const)
+  return new Map(found)
+}
+
+/** Without a row: submitted by a process of an earlier version, during an upgrade, under the payout's own id. */
+export const payoutIdOf = (trigger: PayoutTrigger, instructions: Instructions): string => {
+  if ('payoutId' in trigger) return trigger.payoutId
+  const { partnerId, instructionId } = trigger
+  return instructions.get(partnerKey(partnerId, instructionId.replaceAll('-', ''))) ?? instructionId
+}
+
+export function actorOf(trigger: PayoutTrigger): Actor {
+  if ('leaseId' in trigger) return 'worker'
+  if ('report' in trigger) return 'bank'
+  if (trigger.kind === 'cancelled' && trigger.canceller === 'operator') return 'operator'
+  return trigger.kind === 'lapsed' ? 'time' : 'partner'
+}
+
+/** Under the lock: a lease is not lost, a report repeats none, and an approval comes before its time has ended. */
+export function holds(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date): boolean {
+  const { leaseId, approvalExpiresAt } = payout
+  if ('leaseId' in trigger) return leaseId === trigger.leaseId
+  if ('report' in trigger) {
+    const [{ notificationId, money }, before] = [trigger.report, reportedBy(payout, trigger)]
+    return before === null || (before !== notificationId && (trigger.kind !== 'settled' || money !== undefined))
+  }
+  if (trigger.kind === 'lapsed') return approvalExpiresAt !== null && approvalExpiresAt <= now
+  return !('by' in trigger) || (approvalExpiresAt !== null && now < approvalExpiresAt)
+}
+
+type Reporting = PayoutTrigger & Notified
+
+/** The notification by which the bank has reported the same of the payout before. */
+const reportedBy = ({ settledBy, endedBy }: store.PayoutRow, { kind }: Reporting): string | null =>
+  kind === 'settled' ? settledBy : endedBy
+
+export function kindOf({ amount }: store.PayoutRow, trigger: PayoutTrigger) {
+  const more = 'report' in trigger ? (trigger.report.money?.amount ?? amount) - amount : 0n
+  if (trigger.kind === 'settled') return more === 0n ? trigger.kind : 'settled-otherwise'
+  return trigger.kind === 'returned' && more < 0n ? 'returned-in-part' : trigger.kind
+}
+
+/**
+ * The report names the payout, and another bank carries it; or it is in another currency, or of no money at all; or the bank has
+ * reported the same before by another notification, so that this money has moved besides.
+ */
+export function isForeign(payout: store.PayoutRow, trigger: Reporting): boolean {
+  const { connector, money } = trigger.report
+  if (connector !== payout.connector) return true
+  return (
+    money !== undefined &&
+    (money.currency !== payout.currency || money.amount <= 0n || reportedBy(payout, trigger) !== null)
+  )
+}

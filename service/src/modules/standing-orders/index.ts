@@ -1,0 +1,9 @@
+/**
+ * Standing orders: payouts once or by a schedule. Workers make them.
+ *
+ * Tables: payouts.standing_orders, payouts.standing_executions, payouts.standing_order_turns. Invariants: a date of an order has one
+ * execution, which the transaction that makes its payout writes. The key of the payout names the order and the date.
+ */
+export { standingOrdersRoutes } from './routes.ts'
+export { createStandingOrders, type StandingOrders } from './service.ts'
+export { eraseOrders } from './store.ts'
