@@ -6,7 +6,7 @@ import type { Sql } from './sql.ts'
 /** The name that a statement begins with: `payouts.insertPayouts` of its leading comment, or its first word. */
 function nameOf({ parts }: Sql): string {
   const text = parts[0] ?? ''
-  return /^\/\* ([\w.]+) \*\//.exec(text)?.[1] ?? /\w+/.exec(text)?.[0] ?? 'statement'
+  return /^\/\* ([\w.-]+) \*\//.exec(text)?.[1] ?? /\w+/.exec(text)?.[0] ?? 'statement'
 }
 
 const attributes = { 'db.system.name': 'postgresql' } as const

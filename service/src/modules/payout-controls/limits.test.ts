@@ -299,7 +299,7 @@ test('a limit is set, set again and removed; the last one ends the control of th
 
 test('a partner without rules needs no statement for them, and one with limits a few', async () => {
   const texts: string[] = []
-  const note = (statement: Sql) => void texts.push(/\/\* ([\w.]+) \*\//.exec(statement.parts[0] ?? '')?.[1] ?? '')
+  const note = (statement: Sql) => void texts.push(/\/\* ([\w.-]+) \*\//.exec(statement.parts[0] ?? '')?.[1] ?? '')
   const noting = (tx: Tx): Tx => ({
     ...tx,
     rows: (statement) => (note(statement), tx.rows(statement)),
@@ -330,16 +330,17 @@ test('a partner without rules needs no statement for them, and one with limits a
   await setLimit(partner, 'partner', 'day', 10_00n)
   await pay(watched, partner, '1.00')
   assert.deepEqual(ofControls(), [
-    'payouts.limitsFor',
-    'payouts.ownLimits',
-    'payouts.feesFor',
-    'payouts.readCounters',
-    'payouts.addToCounters',
+    'payout-controls.limitsFor',
+    'payout-controls.ownLimits',
+    'payout-controls.feesFor',
+    'payout-controls.holdingRulesFor',
+    'payout-controls.readCounters',
+    'payout-controls.addToCounters',
   ])
   await pay(watched, partner, '1.00')
   assert.deepEqual(
     ofControls(),
-    ['payouts.readCounters', 'payouts.addToCounters'],
+    ['payout-controls.readCounters', 'payout-controls.addToCounters'],
     'it keeps the rules that it has read',
   )
   await watched.close()

@@ -1,7 +1,15 @@
 /**
- * The life of a payout behind its acceptance (accept.ts), in the order in which it happens. Each step is a trigger. The table of
- * transitions (lifecycle.ts) says in which statuses the step applies, and advance.ts writes it with the steps of other payouts that come at
- * the same time. A step that does not apply changes nothing.
+ * The life of a payout from its acceptance (accept.ts) to its end, in the order in which it happens:
+ *
+ *     accept | hold                          a request; it may wait for a second person
+ *     approve | decline | lapse | cancel     a second person, time, the partner or the operator
+ *     claim, screen: stop                    a worker takes it under a lease; a listed name stops it
+ *     begin                                  recorded before the bank has the instruction
+ *     send | retry | refuse                  the answer of the bank
+ *     settle | reject | return | refund      the reports of the bank
+ *
+ * Each step is a trigger. The table of transitions (lifecycle.ts) says in which statuses it applies, and advance.ts writes it together
+ * with the steps of other payouts that come at the same time. A step that does not apply changes nothing.
  */
 import type { NewCase } from '../../cases/index.ts'
 import { after, type Currency, newId, nilId, present, secondMs } from '../../kernel/index.ts'
