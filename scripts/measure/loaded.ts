@@ -56,12 +56,13 @@ function membersOf(declaration: string): readonly (readonly [name: string, value
 
 function outsideBraces(text: string): string {
   let depth = 0
-  return [...text].reduce((outside, char) => {
+  let outside = ''
+  for (const char of text) {
     if (char === '}') depth -= 1
-    const kept = depth === 0 ? outside + char : outside
+    if (depth === 0) outside += char
     if (char === '{') depth += 1
-    return kept
-  }, '')
+  }
+  return outside
 }
 
 /** The verbs of an interface: its members, those of the interfaces that it joins, and those of rule sets that it holds. */
