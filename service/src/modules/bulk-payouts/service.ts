@@ -43,13 +43,13 @@ export type BulkPayouts = {
   readonly get: (partnerId: string, id: string) => Promise<Bulk>
   /** Newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listBulkPayouts'>) => Promise<Page<Bulk>>
-  /** In the order of the request. Refuses: not_found. */
+  /** The items in the order of the request. Refuses: not_found. */
   readonly items: (
     partnerId: string,
     id: string,
     status: store.ItemStatus | undefined,
   ) => Promise<readonly store.ItemRow[]>
-  /** For a database of which no other worker is alive. */
+  /** Ends the leases of dead workers. Only for a database without another live worker. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
   /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
   readonly step: () => Promise<number>
@@ -176,7 +176,7 @@ function readItems(
   throw new Refusal(told.code, told.detail, { errors })
 }
 
-/** As many as the gateway reports of one body. */
+/** The number of errors that the gateway reports of one body. */
 const errorsMax = 50
 
 const repeated = (pointer: string, earlier: number) =>

@@ -37,7 +37,7 @@ export type ItemRow = {
   readonly currency: Currency
   readonly beneficiaryId: string
   readonly reference: string | null
-  /** Of the file. Null: the payout has ours. */
+  /** The file's. Null: the payout has ours. */
   readonly endToEndId: string | null
   readonly status: ItemStatus
   readonly payoutId: string | null

@@ -109,7 +109,7 @@ export type Controls = {
   readonly rules: ReadonlyMap<string, Rules>
   readonly used: Used
   readonly accounts: AccountSnapshots
-  /** By `rulesKey`: the limits that concern these calls, of the balances that have too many to keep. */
+  /** Limits that concern these calls, by `rulesKey`, of the balances that have too many to keep. */
   readonly manyLimits: ReadonlyMap<string, LimitTable>
 }
 /** A valid payout, as far as the operator's rules concern it. */
@@ -121,7 +121,7 @@ type ValidPayout = {
   readonly beneficiarySince: Date | null
   readonly beneficiaryUnchangedSince: Date | null
 }
-/** What the operator's rules ask of a payout. */
+/** The demands of the operator's rules on a payout. */
 export type Controlled = {
   readonly limits: readonly HoldingLimit[]
   readonly fee: Minor
@@ -149,7 +149,7 @@ export async function readEarly<Call extends ControlledCall>(
 
 const debitedBalance = (call: ControlledCall) => ({ partnerId: call.caller.partnerId, currency: debitedOf(call) })
 
-/** Where the fee of a call goes: it is taken from the balance that pays. */
+/** The movement of a fee. It is taken from the balance that pays. */
 export const feeMovement = (call: ControlledCall) =>
   ({ ...debitedBalance(call), debit: 'balance', credit: 'fees' }) as const
 export const isCharged = (call: ControlledCall, rulesOf: RuleReader['lastRead']): boolean =>

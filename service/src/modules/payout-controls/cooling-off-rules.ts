@@ -13,7 +13,7 @@ export type CoolingOff = {
 type Paid = {
   readonly partnerId: string
   readonly currency: Currency
-  /** Since when the beneficiary has its account and its name. Null: the payout has none. */
+  /** The time since which the beneficiary has its account and its name. Null: the payout has none. */
   readonly unchangedSince: Date | null
 }
 

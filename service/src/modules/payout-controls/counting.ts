@@ -55,7 +55,7 @@ function scopesOf<Call extends ControlledCall>(calls: readonly Call[], customerI
 export const countersOf = ({ limits }: LimitedPayout): readonly Counter[] =>
   limits.flatMap(({ counter }) => counter ?? [])
 
-/** What a payout adds to each of its counters, and the most that each may have. */
+/** The amounts that a payout adds to its counters, and the most that each counter may have. */
 const countedOf = ({ limits }: LimitedPayout) =>
   limits.flatMap(({ counter, limit, side }) =>
     counter === undefined ? [] : [{ ...counter, by: side.amount, most: limit.amount }],

@@ -14,14 +14,14 @@ export type Limit = {
   readonly partnerId: string
   readonly id: string
   readonly scope: LimitScope
-  /** Of the customer or the beneficiary. The nil UUID: of each one that has no limit of its own, or of the partner. */
+  /** The customer or the beneficiary. The nil UUID: each one that has no limit of its own, or the partner. */
   readonly scopeId: string
   readonly currency: Currency
   readonly period: LimitPeriod
   readonly amount: Minor
 }
 
-/** Whose limits hold. Null: the payout has none, so that limits of that scope do not hold for it. */
+/** The holders of the limits of a payout. Null: it has none, so that limits of that scope do not hold for it. */
 export type LimitedPayee = {
   readonly partnerId: string
   readonly customerId: string | null
@@ -98,7 +98,7 @@ export const limitsOf = (
     }),
   )
 
-/** All that a payment may be counted in, whatever limits there are. */
+/** All counters of a payment, also those that no limit asks for. */
 const countersFor = (payee: LimitedPayee, currency: Currency, starts: PeriodStarts): readonly Counter[] =>
   limitScopes.flatMap((scope) => {
     const scopeId = scopeIdOf(payee, scope)
@@ -132,7 +132,7 @@ export function resetsAt({ period, startsOn }: Pick<CounterKey, 'period' | 'star
   return next
 }
 
-/** What a payout may still take; never below zero. */
+/** The amount that a payout may still take; never below zero. */
 export const leftOf = ({ amount }: Limit, used: Minor): Minor => (used < amount ? amount - used : 0n)
 
 /** Why an amount is beyond a limit: limit_exceeded. Undefined: it is within. `used`: of the counters so far. */

@@ -21,7 +21,7 @@ export type PayoutControls = {
    * set next counts on from there. `set` refuses: not_found (the customer, the beneficiary).
    */
   readonly limits: RuleSet<Limit, NewLimit>
-  /** By currency and rail, oldest first. `set` replaces the rule with the same currency, rail and time. Accepted payouts keep their fees. */
+  /** Listed by currency and rail, oldest first. `set` replaces the rule with the same currency, rail and time. Accepted payouts keep their fees. */
   readonly fees: RuleSet<FeeRule, NewFeeRule>
   /** One rule a currency. Payouts that wait keep the time that they have, and go on waiting when the rule is removed. */
   readonly approvalRules: RuleSet<ApprovalRule, Omit<ApprovalRule, 'id'>>
@@ -29,7 +29,7 @@ export type PayoutControls = {
   readonly coolingOffs: RuleSet<CoolingOff, Omit<CoolingOff, 'id'>>
   /** Newest first, without a lock. Refuses: not_found (customerId, beneficiaryId), validation_failed (cursor). */
   readonly limitsNow: (partnerId: string, query: QueryOf<'listPayoutLimits'>) => Promise<Page<LimitNow>>
-  /** By currency and rail, oldest first: the rules that hold, and those that will. */
+  /** The rules that hold, and those that will, by currency and rail, oldest first. */
   readonly feesNow: (partnerId: string, query: QueryOf<'listPayoutFees'>) => Promise<readonly FeeInForce[]>
 }
 

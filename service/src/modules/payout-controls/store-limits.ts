@@ -58,7 +58,7 @@ export function listLimits(tx: Tx, partnerId: string): Promise<readonly Limit[]>
 export type LimitFilter = {
   readonly scope: LimitScope | null
   readonly currency: string | null
-  /** With one of both: only limits that hold for it, and those of the partner. */
+  /** If one of both is given: only limits that hold for it, and those of the partner. */
   readonly customerId: string | null
   readonly beneficiaryId: string | null
 }
@@ -175,7 +175,7 @@ export function readCounters(
 
 export type CounterChange = CounterKey & { readonly by: Minor }
 
-/** As `newCounters`. The counters stand in the order of their keys, so that two batches cannot deadlock. */
+/** Counters with their maxima. They stand in the order of their keys, so that two batches cannot deadlock. */
 const counted = insertBy({ ...counterColumns, most: 'bigint' } satisfies Columns<Counted>, [], counterKey)
 type Counted = CounterRow & { readonly most: Minor }
 

@@ -54,7 +54,7 @@ export function feesFor(
     where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[])`)
 }
 
-/** By currency and rail, oldest first. */
+/** The fee rules of a partner, by currency and rail, oldest first. */
 export function listFees(tx: Tx, partnerId: string): Promise<readonly FeeRule[]> {
   return tx.rows<FeeRule>(sql`/* payout-controls.listFees */
     select ${feeColumns} from payouts.fee_rules where partner_id = ${partnerId} order by currency, rail, valid_from`)

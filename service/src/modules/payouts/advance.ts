@@ -72,7 +72,7 @@ function personOf(trigger: PayoutTrigger): Person | undefined {
   return trigger.kind === 'cancelled' && trigger.canceller !== 'operator' ? trigger.canceller : undefined
 }
 
-/** An implied transition is not what the trigger reports, so that it has no failure. */
+/** The trigger does not report an implied transition, so that the transition has no failure. */
 const toWritten = (transit: PayoutMove): Written => {
   const { row: payout, trigger, transition: move, implied, actor } = transit
   const reason = 'failure' in trigger && !implied ? (trigger.failure.reasonCode ?? null) : null
@@ -132,7 +132,7 @@ const decisions = { approved: 'approved', declined: 'rejected', lapsed: 'expired
 const decisionOf = ({ kind }: PayoutTrigger): Decision =>
   present(kind in decisions ? decisions[kind as keyof typeof decisions] : undefined, 'a decision ends the wait')
 
-/** Whatever ends the wait of a payout ends its approval. */
+/** Closes the approvals of payouts that leave PendingApproval. */
 function decideApprovals(tx: Tx, moves: readonly PayoutMove[], now: Date): void {
   if (moves.length === 0) return
   const decided = moves.map(({ row: { partnerId, id: payoutId }, trigger }) => {
@@ -245,7 +245,7 @@ function eventOf(
     : { ...origin, type, data }
 }
 
-/** By `partnerKey(partnerId, payoutId)`. */
+/** Recalls by `partnerKey(partnerId, payoutId)`. */
 type RecallsOfPayouts = ReadonlyMap<string, { readonly id: string }>
 
 type Refund = { readonly move: Move; readonly credit: Entry; readonly recallReturn: RecallReturn | undefined }

@@ -8,9 +8,9 @@ import { oldestDue, oldestIn, oldestInScreening } from './store-reads.ts'
 export type PayoutAges = {
   /** The oldest payout in each status that is not final, of the given partners. */
   readonly oldestUnfinished: (partnerIds: readonly string[]) => Promise<readonly OldestUnfinished[]>
-  /** Since when the oldest due payout of the connector waits; null: none is due. */
+  /** The time since which the oldest due payout of the connector waits; null: none is due. */
   readonly oldestDue: (connector: string, now: Date) => Promise<Date | null>
-  /** Since when the oldest payout waits for a decision about a name; null: none does. */
+  /** The time since which the oldest payout waits for a decision about a name; null: none does. */
   readonly oldestInScreening: () => Promise<Date | null>
 }
 

@@ -63,7 +63,7 @@ export const idempotencyMapKey = ({ partnerId, operation, idempotencyKey }: Idem
 export const callMapKey = ({ caller, operation, idempotencyKey }: PayoutCall): string | undefined =>
   idempotencyMapKey({ partnerId: caller.partnerId, operation, idempotencyKey })
 
-/** In any spelling of the UUID. */
+/** The key of a beneficiary, in any spelling of its UUID. */
 export const beneficiaryMapKey = (partnerId: string, beneficiaryId: string): string =>
   partnerKey(partnerId, beneficiaryId.toLowerCase())
 

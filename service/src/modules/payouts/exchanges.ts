@@ -61,7 +61,7 @@ export function createFxPayouts(deps: PayoutsDeps) {
 
 export type FxPreview = Preview & { readonly quote: OpenQuote }
 
-/** What `createFx` would do now. The quote is a rule of its own: it may have expired, or be accepted. Refuses: not_found (quoteId). */
+/** Judges a request as `createFx` would judge it now. The quote is a rule of its own: it may have expired, or be accepted. Refuses: not_found (quoteId). */
 export const createFxPreview =
   ({ db, quotes }: PayoutsDeps, preview: (call: PayoutCall) => Promise<Preview>) =>
   async (caller: Caller, body: FxRequest, ip: string): Promise<FxPreview> => {

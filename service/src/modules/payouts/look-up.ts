@@ -104,7 +104,7 @@ export function createLookUp(
   }
 }
 
-/** By idempotency key, of the calls that have one. */
+/** The payouts of the idempotency keys of some calls, by key. */
 export async function payoutsByKeys(
   tx: Tx,
   calls: readonly PayoutCall[],

@@ -93,7 +93,7 @@ function approvalVerdict({ approval }: ControlledPayout): Verdict {
   return { rule: 'approval', verdict: 'passed', detail }
 }
 
-/** What the connector refuses is accepted by the service, and fails at the connector. */
+/** The service accepts a payment that its connector will refuse, and it fails there. */
 function reachVerdict(forecast: Forecast | undefined): Verdict {
   if (forecast === undefined) return notApplicable('reach')
   if (forecast.possible) return { rule: 'reach', verdict: 'passed' }

@@ -67,7 +67,7 @@ export type Payouts = {
   readonly get: (partnerId: string, id: string) => Promise<store.PayoutRow>
   /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
-  /** For the operator. */
+  /** Finds payouts for the operator. */
   readonly find: Find
   /** The verification of payee that preceded a payout. Refuses: not_found (the payout, or no verification before it). */
   readonly verificationOf: (partnerId: string, id: string) => Promise<VerificationRow>

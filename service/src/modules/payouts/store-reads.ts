@@ -4,7 +4,7 @@ import type { Unfinished } from '../../lifecycle/index.ts'
 import { acrossPartners, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { PayoutStatus } from './rules.ts'
 
-/** Since when payouts wait for a decision about a name. Null: none waits. The condition on `due_at` is that of the index. */
+/** The time since which payouts wait for a decision about a name. Null: none waits. The condition on `due_at` is that of the index. */
 export async function oldestInScreening(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ since: Date }>(
     acrossPartners(

@@ -51,14 +51,14 @@ export type PayoutRow = {
   readonly sendAttempts: number
   readonly dueAt: Date | null
   readonly leaseId: string | null
-  /** What was sold for `amount`, by the quote. Null: the payout was paid from a balance in its currency. */
+  /** The amount that was sold for `amount`, by the quote. Null: the payout was paid from a balance in its currency. */
   readonly soldAmount: Minor | null
   readonly soldCurrency: Currency | null
   readonly quoteId: string | null
   readonly transactionHash: string | null
-  /** In the currency of the balance that paid: `soldCurrency`, or `currency`. Null: none was taken. */
+  /** The fee, in the currency of the balance that paid: `soldCurrency`, or `currency`. Null: none was taken. */
   readonly feeAmount: Minor | null
-  /** Until when it may be approved. Null: it needed no approval. */
+  /** The end of the time for an approval. Null: it needed no approval. */
   readonly approvalExpiresAt: Date | null
   /** JSON: the counters of limits that have the amount (`readCounted`). Null: none has. */
   readonly countedIn: string | null
@@ -345,7 +345,7 @@ export type PayoutFilter = {
   readonly beneficiaryId: string | null
   readonly customerId: string | null
   readonly currency: string | null
-  /** With the end-to-end id of its transaction, by which payouts are indexed. */
+  /** The reference, with the end-to-end id of its transaction, by which payouts are indexed. */
   readonly reference: { readonly text: string; readonly endToEndId: string } | null
   readonly idempotencyKey: string | null
   readonly createdFrom: Date | null

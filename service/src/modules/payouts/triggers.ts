@@ -71,7 +71,7 @@ export function actorOf(trigger: PayoutTrigger): Actor {
   return trigger.kind === 'lapsed' ? 'time' : 'partner'
 }
 
-/** Under the lock: a lease is not lost, a report repeats none, and an approval comes before its time has ended. */
+/** Whether a trigger still holds under the lock: a lease is not lost, a report repeats none, and an approval comes before its time has ended. */
 export function holds(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date): boolean {
   const { leaseId, approvalExpiresAt } = payout
   if ('leaseId' in trigger) return leaseId === trigger.leaseId

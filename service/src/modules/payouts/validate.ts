@@ -19,7 +19,7 @@ export type ValidPayout = {
   readonly customerId: string | null
   /** When the beneficiary was created. Null: the payout has none. */
   readonly beneficiarySince: Date | null
-  /** Since when the beneficiary has its account and its name. Null: the payout has none. */
+  /** The time since which the beneficiary has its account and its name. Null: the payout has none. */
   readonly beneficiaryUnchangedSince: Date | null
   readonly beneficiary: { readonly id: string; readonly alias: string | null } | null
 }
@@ -27,7 +27,7 @@ export type ValidPayout = {
 /** A payout that the rules allow, with what the operator's rules ask of it. */
 export type ControlledPayout = ValidPayout & Controlled
 
-/** What a rule judges. `beneficiary`: undefined if there is none with the id, or the call names none. */
+/** A call with what the rules judge. `beneficiary`: undefined if there is none with the id, or the call names none. */
 type Account = Omit<Creditor, 'name'>
 type Judged = {
   readonly call: PayoutCall
@@ -35,7 +35,7 @@ type Judged = {
   readonly beneficiary: Payee | undefined
   /** Undefined: the beneficiary has none. */
   readonly account: Account | undefined
-  /** With the state of the balance that is debited. */
+  /** Accounts, with the state of the balance that is debited. */
   readonly accounts: AccountSnapshots
   /** Undefined: the payout is the partner's own, or its beneficiary is refused. */
   readonly customer: Payer | undefined
@@ -44,7 +44,7 @@ type Judged = {
 export type Judgement = Refusal | 'passed' | 'notApplicable'
 type Rule = { readonly name: string; readonly judge: (judged: Judged) => Judgement }
 
-/** In the order in which a request is refused. */
+/** The rules, in the order in which a request is refused. */
 export const payoutRules: readonly Rule[] = [
   {
     name: 'currency',

@@ -47,9 +47,9 @@ export type Recalls = {
   readonly answered: (answer: RecallAnswered) => Promise<boolean>
   /** Expires recalls whose answer is overdue. Returns how many. */
   readonly expireStep: () => Promise<number>
-  /** Since when the oldest recall waits for its bank. */
+  /** The time since which the oldest recall waits for its bank. */
   readonly oldestUnsent: (connector: string) => Promise<Date | null>
-  /** Since when the oldest overdue answer has not expired its recall. */
+  /** The due time of the oldest overdue answer whose recall has not expired. */
   readonly oldestOverdue: (now: Date) => Promise<Date | null>
 }
 

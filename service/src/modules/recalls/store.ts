@@ -42,7 +42,7 @@ export type RecallRow = {
   readonly answeredAt: Date | null
   readonly answerCode: string | null
   readonly expiredAt: Date | null
-  /** What is booked on the balance. */
+  /** The amount that is booked on the balance. */
   readonly settledAmount: Minor | null
   readonly returnReference: string | null
   readonly returnedAt: Date | null
@@ -202,7 +202,7 @@ export function overdueRecalls(
   )
 }
 
-/** Since when the oldest one waits for its bank, however often it was tried. */
+/** The time since which the oldest recall waits for its bank, over all attempts. */
 export async function oldestUnsentRecall(tx: Tx, connector: string): Promise<Date | null> {
   const row = await tx.row<{ readonly since: Date | null }>(
     acrossPartners(
@@ -214,7 +214,7 @@ export async function oldestUnsentRecall(tx: Tx, connector: string): Promise<Dat
   return row?.since ?? null
 }
 
-/** Since when the answer to the oldest one is overdue that has not expired. */
+/** The due time of the oldest overdue answer whose recall has not expired. */
 export async function oldestOverdueRecall(tx: Tx, now: Date): Promise<Date | null> {
   const row = await tx.row<{ readonly dueAt: Date }>(
     acrossPartners(

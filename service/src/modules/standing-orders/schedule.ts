@@ -12,7 +12,7 @@ export type Schedule = {
   readonly frequency: Frequency
   readonly startsOn: string
   readonly secondOfDay: number
-  /** Only of `Monthly`. */
+  /** Null unless `Monthly`. */
   readonly dayOfMonth: number | null
   /** The last date that it may have. */
   readonly endsOn: string | null

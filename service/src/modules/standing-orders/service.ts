@@ -45,7 +45,7 @@ export type StandingOrders = {
   readonly eraseOf: (tx: Tx, partnerId: string, beneficiaryIds: readonly string[], now: Date) => Promise<void>
   /** The next dates of an order. None if it has ended. */
   readonly datesAhead: (order: store.OrderRow) => readonly Occurrence[]
-  /** Since when the oldest order that is due waits for a worker. */
+  /** The time since which the oldest due order waits for a worker. */
   readonly oldestDue: (now: Date) => Promise<Date | null>
   /** Makes payouts of orders that are due. Returns how many orders it has moved on. */
   readonly step: () => Promise<number>

@@ -122,7 +122,7 @@ export function insertOrder(tx: Tx, row: OrderRow): Promise<number> {
     insert into payouts.standing_orders (${columns}) ${newOrders(tx, [row])}`)
 }
 
-/** Until the end of the transaction no other request makes an order of the partner active. */
+/** Keeps other requests from making an order of the partner active, until the end of the transaction. */
 export async function lockTurn(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`/* standing-orders.lockTurn */
     insert into payouts.standing_order_turns (partner_id) values (${partnerId}) on conflict (partner_id) do nothing`)

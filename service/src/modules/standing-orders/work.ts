@@ -20,7 +20,7 @@ const rowsPerLookMax = 200
 const putBackMs = minuteMs
 const start: store.DueGroup = { partnerId: nilId, dueAt: new Date(0) }
 
-/** What the orders of a batch ask for, and what accepting it needs. */
+/** The calls of the orders of a batch, and what accepting them needs. */
 type Asked = { readonly calls: ReadonlyMap<store.OrderRow, PayoutCall>; readonly found: LookedUp | undefined }
 
 /** Makes payouts of orders that are due, of many partners in turn. Returns how many orders it has moved on. */
