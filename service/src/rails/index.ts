@@ -6,7 +6,7 @@
  * of chain connectors; rails.iso_*, those of banks by files. Every connector guarantees: `instruct` is idempotent by the instruction's id, `find` reports whether an
  * instruction arrived, and the bank repeats a notification until it is acknowledged. A new connector: docs/guides/connectors.md.
  */
-export { balancesAlong, inOrder, isRepetition, type Versions } from './iso20022/statement-chain.ts'
+export { balancesAlong, inOrder, isRepetition, type Versions } from './statement-chain.ts'
 export {
   type Acknowledgement,
   type BankNotification,
@@ -29,7 +29,7 @@ export {
   type PayerOrigin,
   type RecallOutcome,
 } from './port.ts'
-export { addressProblem, checksummed } from './evm/address.ts'
+export { addressProblem, checksummed } from './address.ts'
 export {
   type ChainNetwork,
   type Chains,
@@ -40,24 +40,24 @@ export {
   deniedAddresses,
   isChainConnectorId,
   simulatedChainConnectorId,
-} from './evm/chains.ts'
-export type { ChainConnector } from './evm/connector.ts'
-export type { TravelParties } from './evm/deps.ts'
-export { type ChainKeys, createChainKeys, deriveWalletAddress } from './evm/keys.ts'
-export type { SimulatedChain } from './evm/simulated/chain.ts'
-export { receivedOn } from './evm/store-chain.ts'
-export { sealedChainKeys, sealedTravelRules } from './evm/store-sealed.ts'
-export { travelRuleOf } from './evm/travel-rule.ts'
-export { type BanksObserver, createIsoBanks, type IsoBanks } from './iso20022/banks.ts'
-export { bankProblem } from './iso20022/check.ts'
-export { isIsoConnectorId } from './iso20022/deps.ts'
+} from '../connectors/evm/chains.ts'
+export type { ChainConnector } from '../connectors/evm/connector.ts'
+export type { TravelParties } from '../connectors/evm/deps.ts'
+export { type ChainKeys, createChainKeys, deriveWalletAddress } from '../connectors/evm/keys.ts'
+export type { SimulatedChain } from '../connectors/evm/simulated/chain.ts'
+export { receivedOn } from '../connectors/evm/store-chain.ts'
+export { sealedChainKeys, sealedTravelRules } from '../connectors/evm/store-sealed.ts'
+export { travelRuleOf } from '../connectors/evm/travel-rule.ts'
+export { type BanksObserver, createIsoBanks, type IsoBanks } from '../connectors/iso20022/banks.ts'
+export { bankProblem } from '../connectors/iso20022/check.ts'
+export { isIsoConnectorId } from '../connectors/iso20022/deps.ts'
 export { ibanCountries, ibanProblem, isIban } from './ibans.ts'
-export { isTargetDay } from './iso20022/calendar.ts'
-export { recallReasons } from './iso20022/recalls.ts'
-export { type BankConfig } from './iso20022/settings.ts'
+export { isTargetDay } from './calendar.ts'
+export { recallReasons } from '../connectors/iso20022/recalls.ts'
+export { type BankConfig } from '../connectors/iso20022/settings.ts'
 export { eraseInstructions, eraseIsoEntries } from './store-erasure.ts'
 export { type ChooseConnector, createChooseConnector } from './rules.ts'
-export { type BankStep, debtorOf, payerSteps, sandboxBankCountries } from './sandbox/script.ts'
+export { type BankStep, debtorOf, payerSteps, sandboxBankCountries } from '../connectors/sandbox/script.ts'
 export {
   type BankEntry,
   type BankInstruction,
@@ -66,7 +66,7 @@ export {
   createIsoBooks,
   type IsoBooks,
   type PendingReport,
-} from './iso20022/books.ts'
-export { createSandboxBank, type SandboxBank, sandboxConnectorId } from './sandbox/service.ts'
+} from '../connectors/iso20022/books.ts'
+export { createSandboxBank, type SandboxBank, sandboxConnectorId } from '../connectors/sandbox/service.ts'
 export { railOf, territoriesWithIbansOf } from './sepa.ts'
 export { railsSettings } from './settings.ts'

@@ -1,9 +1,9 @@
 import { type Rail, transactions } from '@partner-payments/wire'
 import { type Currency, integer, isCurrency, type Mode, oneOf, refuseSetting, type Settings } from '../kernel/index.ts'
-import { isChainConnectorId } from './evm/chains.ts'
-import { evmSettings } from './evm/settings.ts'
-import { isIsoConnectorId } from './iso20022/deps.ts'
-import { isoSettings } from './iso20022/settings.ts'
+import { isChainConnectorId } from '../connectors/evm/chains.ts'
+import { evmSettings } from '../connectors/evm/settings.ts'
+import { isIsoConnectorId } from '../connectors/iso20022/deps.ts'
+import { isoSettings } from '../connectors/iso20022/settings.ts'
 import type { ConnectorRule } from './rules.ts'
 
 const connectorIds = ['sandbox', 'none'] as const
