@@ -1,8 +1,14 @@
 /** Pure: when a bank takes credit transfers, and on which day it executes them. */
 import { assert } from '../kernel/index.ts'
-import type { BankRules, Scheme } from '../connectors/iso20022/deps.ts'
 
-export type Calendar = Pick<BankRules, 'timeZone' | 'opensAt' | 'cutOffAt' | 'closedDays'>
+/** A bank takes credit transfers on days when TARGET is open, from `opensAt` to `cutOffAt` of its time zone: minutes after midnight. */
+export type Calendar = {
+  readonly timeZone: string
+  readonly opensAt: number
+  readonly cutOffAt: number
+  /** Days on which the bank is closed besides those of TARGET: `YYYY-MM-DD`. */
+  readonly closedDays: ReadonlySet<string>
+}
 
 /** Payments that the bank has before `cutOffAt` are executed on `date`, `YYYY-MM-DD`. */
 export type Window = { readonly opensAt: Date; readonly cutOffAt: Date; readonly date: string }
@@ -53,9 +59,8 @@ export function lastListedOn(day: string, { closedDays }: Pick<Calendar, 'closed
   return listed.toString()
 }
 
-/** When a payment may be in a file for the bank. */
-export function dueAtOf(scheme: Scheme, at: Date, calendar: Calendar): Date {
-  if (scheme === 'Instant') return at
+/** The earliest time, from `at` on, at which the bank takes a credit transfer. */
+export function openFrom(at: Date, calendar: Calendar): Date {
   const { opensAt } = nextWindow(at, calendar)
   return opensAt <= at ? at : opensAt
 }

@@ -12,7 +12,7 @@ import type {
   Instruction,
   InstructionKey,
   InstructionOutcome,
-} from '../../rails/port.ts'
+} from '../../rails/index.ts'
 import type { Behaviour, Harness, OpenConnector } from './harness.ts'
 
 /** More than a check leaves at the bank. */

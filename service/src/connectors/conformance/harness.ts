@@ -1,6 +1,6 @@
 /** What the author of a connector supplies, so that the checks can open the connector and order its bank about. */
 import type { Clock, Currency } from '../../kernel/index.ts'
-import type { Connector, Instruction } from '../../rails/port.ts'
+import type { Connector, Instruction } from '../../rails/index.ts'
 
 /** `close` ends what belongs to the connector in this process, as the end of the service does. */
 export type OpenConnector = { readonly connector: Connector; readonly close: () => Promise<void> }

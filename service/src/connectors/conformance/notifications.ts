@@ -1,7 +1,7 @@
 /** Checks of the notifications: content, repetition, acknowledgement, parts, disorder. */
 import assert from 'node:assert/strict'
 import { newId, systemClock } from '../../kernel/index.ts'
-import type { BankNotification, Instruction } from '../../rails/port.ts'
+import type { BankNotification, Instruction } from '../../rails/index.ts'
 import type { Check } from './check.ts'
 import { type Context, manyNotifications } from './context.ts'
 import type { Behaviour } from './harness.ts'

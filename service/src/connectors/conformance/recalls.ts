@@ -1,7 +1,7 @@
 /** Checks of `recall`. A connector without it passes: its bank takes no recalls. */
 import assert from 'node:assert/strict'
 import { newId } from '../../kernel/index.ts'
-import type { RecallOutcome, RecallRequest } from '../../rails/port.ts'
+import type { RecallOutcome, RecallRequest } from '../../rails/index.ts'
 import type { Check } from './check.ts'
 import { type Context, ended } from './context.ts'
 

@@ -1,7 +1,7 @@
 /** Checks of `instruct` while the bank answers: limits, duplicates, refusals, batches, exact amounts and texts. */
 import assert from 'node:assert/strict'
 import { amountMajorMax, currencies, type Currency, newId } from '../../kernel/index.ts'
-import { callTimeoutMsMax, type Instruction } from '../../rails/port.ts'
+import { callTimeoutMsMax, type Instruction } from '../../rails/index.ts'
 import type { Check } from './check.ts'
 import { checkExecuted, type Context, resolve } from './context.ts'
 import type { BankRecord } from './harness.ts'

@@ -1,7 +1,7 @@
 /** All chain connectors of an installation: one for each configured chain, and in a sandbox the one of the simulated chain. */
 import { type Clock, type Currency, type Log, type Loop, type Sealer, startLoop } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import { zeroAddress } from '../../rails/address.ts'
+import { chainConnectorId, type ChainNetwork, simulatedChainConnectorId, zeroAddress } from '../../rails/index.ts'
 import { type ChainConnector, createChainConnector } from './connector.ts'
 import type { ChainDeps, ChainRules, OwnersOf } from './deps.ts'
 import type { Signer } from './keys.ts'
@@ -11,18 +11,10 @@ import type { ChainConfig } from './settings.ts'
 import { createSimulatedChain, type SimulatedChain } from './simulated/chain.ts'
 import { simulatedChainId, simulatedTokens } from './simulated/reading.ts'
 
-export const simulatedChainConnectorId = 'sandbox-chain'
 const simulatedConfirmations = 3
 /** Shorter than the lease of a payout and than the pauses of the loops, so that a node that hangs costs one step. */
 const nodeTimeoutMs = 4000
 const gwei = 1_000_000_000n
-
-export const chainConnectorId = (chainId: number): string => `evm-${chainId}`
-const evmConnectorForm = /^evm-[1-9]\d{0,15}$/
-export const isChainConnectorId = (id: string): boolean => id === simulatedChainConnectorId || evmConnectorForm.test(id)
-
-/** A chain as the service shows it, without its nodes. */
-export type ChainNetwork = Pick<ChainRules, 'id' | 'chainId' | 'network' | 'tokens'>
 
 type Given = { readonly chains: readonly ChainConfig[]; readonly sandbox: boolean }
 

@@ -10,8 +10,8 @@ import {
   callTimeoutMsMax,
   type Connector,
   type InstructionKey,
-} from '../../rails/port.ts'
-import { untilAborted } from '../../rails/until-aborted.ts'
+  untilAborted,
+} from '../../rails/index.ts'
 import type { ChainDeps } from './deps.ts'
 import { createFollow } from './follow.ts'
 import { partnerKey } from '../../kernel/index.ts'

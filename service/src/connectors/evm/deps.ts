@@ -1,17 +1,11 @@
 /** What the parts of a chain connector share. */
 import type { Clock, Currency, Log, Minor, Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import type { Instruction } from '../../rails/port.ts'
+import type { ChainNetwork, Instruction } from '../../rails/index.ts'
 import type { Signer } from './keys.ts'
 import type { Chain } from './quorum.ts'
-import type { Tokens } from './rpc.ts'
 
-export type ChainRules = {
-  /** The id of the connector. */
-  readonly id: string
-  readonly chainId: number
-  readonly network: string
-  readonly tokens: Tokens
+export type ChainRules = ChainNetwork & {
   /** A block with as many blocks from itself to the head is taken for final. */
   readonly confirmations: number
   /** The most that a unit of gas may cost, in wei. */

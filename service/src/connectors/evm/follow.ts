@@ -3,7 +3,7 @@
  * them. A nonce is never used for anything else, so that no order of crashes pays twice.
  */
 import { after, type Minor, newId, secondMs } from '../../kernel/index.ts'
-import type { BankNotification, CallOptions } from '../../rails/port.ts'
+import type { BankNotification, CallOptions } from '../../rails/index.ts'
 import type { ChainDeps } from './deps.ts'
 import { loadEvm } from './load.ts'
 import {

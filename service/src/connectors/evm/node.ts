@@ -3,7 +3,7 @@
  * of the sandbox (`simulated/`). Everything else of the connector is the same for both.
  */
 import type { Currency, Minor } from '../../kernel/index.ts'
-import type { CallOptions } from '../../rails/port.ts'
+import type { CallOptions } from '../../rails/index.ts'
 
 export type Block = { readonly number: number; readonly hash: string; readonly parentHash: string }
 

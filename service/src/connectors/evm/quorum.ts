@@ -4,7 +4,7 @@
  */
 import { Unreachable } from '../../api/index.ts'
 import { type Currency, type Log, minuteMs, type Minor } from '../../kernel/index.ts'
-import type { CallOptions } from '../../rails/port.ts'
+import type { CallOptions } from '../../rails/index.ts'
 import type { Block, ChainNode, Fees, Preview, Receipt, TokenTransfer, TransferLog } from './node.ts'
 
 export type Chain = {

@@ -1,12 +1,9 @@
 /** A node over JSON-RPC. Whatever is not a complete answer of the right form is Unreachable: the next step asks again. */
 import { Unreachable } from '../../api/index.ts'
 import { type Currency, currencies } from '../../kernel/index.ts'
-import type { CallOptions } from '../../rails/port.ts'
+import type { CallOptions, Tokens } from '../../rails/index.ts'
 import { loadEvm } from './load.ts'
 import type { Block, ChainNode, Fees, Preview, Receipt, TransferLog } from './node.ts'
-
-/** Contracts in lower case, by token. */
-export type Tokens = Readonly<Partial<Record<Currency, string>>>
 
 type RpcOptions = {
   readonly name: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { addressProblem, checksummed } from '../../rails/address.ts'
+import { addressProblem, checksummed } from '../../rails/index.ts'
 import { feesOfFirst, feesOfNext, numbered, refusalOfRevert } from './rules.ts'
 import { evmSettings } from './settings.ts'
 import { accountKeys, addressOf, deriveAddress } from './viem.ts'

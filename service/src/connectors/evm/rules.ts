@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto'
 import { type Currency, derivedTimeId, firstIdOf } from '../../kernel/index.ts'
 import type { ErrorKey } from '@partner-payments/wire'
-import type { Instruction } from '../../rails/port.ts'
-import { addressProblem, zeroAddress } from '../../rails/address.ts'
+import { addressProblem, type Instruction, zeroAddress } from '../../rails/index.ts'
 import type { Fees, TransferLog } from './node.ts'
 
 /** Nodes take a replacement if both fees are an eighth higher. One wei more is against rounding. */

@@ -10,8 +10,7 @@ import {
   secondMs,
   type Settings,
 } from '../../kernel/index.ts'
-import { addressProblem, zeroAddress } from '../../rails/address.ts'
-import type { Tokens } from './rpc.ts'
+import { addressProblem, type Tokens, zeroAddress } from '../../rails/index.ts'
 
 export type ChainConfig = {
   readonly chainId: number

@@ -2,7 +2,7 @@
 import type { ErrorKey } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { dueWork, ofPartners, sql, type Tx } from '../../postgres/index.ts'
-import type { InstructionKey } from '../../rails/port.ts'
+import type { InstructionKey } from '../../rails/index.ts'
 
 export type TransferEnd = 'Settled' | 'Failed'
 export type Transfer = InstructionKey & {

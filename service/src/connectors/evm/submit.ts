@@ -2,7 +2,13 @@
 import { Unreachable } from '../../api/index.ts'
 import { type Currency, type Minor, partnerKey, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Acknowledgement, CallOptions, Instruction, InstructionKey, InstructionOutcome } from '../../rails/port.ts'
+import type {
+  Acknowledgement,
+  CallOptions,
+  Instruction,
+  InstructionKey,
+  InstructionOutcome,
+} from '../../rails/index.ts'
 import type { ChainDeps } from './deps.ts'
 import type { Signer } from './keys.ts'
 import { gasWithReserve, refusalOf, refusalOfRevert, type RefusedTransfer } from './rules.ts'

@@ -1,7 +1,7 @@
 /** The data of the travel rule: who pays and who is paid. It is stored with each transfer, sealed, because it has KYC data. */
 import { partnerKey, type Sealer } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Instruction } from '../../rails/port.ts'
+import type { Instruction } from '../../rails/index.ts'
 import type { ChainDeps } from './deps.ts'
 import { transferByHash } from './store-transfers.ts'
 import { travelRuleContext } from './store-sealed.ts'

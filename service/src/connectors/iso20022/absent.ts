@@ -1,6 +1,6 @@
 /** Announced entries that are not on the statement of their day: the money counts, and the bank does not have it. */
 import { amountText, type Currency } from '../../kernel/index.ts'
-import { lastListedOn } from '../../rails/calendar.ts'
+import { lastListedOn } from '../../rails/index.ts'
 import { gapDaysOf, statementsReadMax } from './continuity.ts'
 import type { BankDeps } from './deps.ts'
 import type { Lease } from './lease.ts'

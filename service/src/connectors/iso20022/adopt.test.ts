@@ -8,7 +8,7 @@ import { addPartner, createTestService, type Service } from '../../../../test/su
 import { createLog, newId, secondMs } from '../../kernel/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { sql } from '../../postgres/index.ts'
-import type { Instruction } from '../../rails/port.ts'
+import type { Instruction } from '../../rails/index.ts'
 import { createIsoBank } from './connector.ts'
 import type { BankRules } from './deps.ts'
 import { bankInstructionId } from './ids.ts'

@@ -1,7 +1,7 @@
 /** All banks by files of an installation: one connector for each configured bank. */
 import { type Clock, type Log, type Loop, secondMs, startLoop } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import type { Connector, InstructionKey } from '../../rails/port.ts'
+import type { Connector, InstructionKey } from '../../rails/index.ts'
 import { type BankObserver, createIsoBank, type IsoBank } from './connector.ts'
 import { type Scheme, schemes, type Transport } from './deps.ts'
 import { createRequestRecall, type RecallRequest } from './recalls.ts'

@@ -2,7 +2,7 @@
 import { newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankDeps } from './deps.ts'
-import type { Oddity } from '../../rails/port.ts'
+import type { Oddity } from '../../rails/index.ts'
 import { paymentName } from './ids.ts'
 import { known, type Fresh, type Known } from './known.ts'
 import { doubted, type Match, matchUnit, moneyOf } from './match.ts'

@@ -7,7 +7,7 @@ import { businessDay, createIsoWorld, type IsoWorld } from '../../../../test/sup
 import { Unreachable } from '../../api/index.ts'
 import { type Database, sql } from '../../postgres/index.ts'
 import { type BankRecord, checks, type Disorder, type Fault, type Harness, runChecks } from '../conformance/index.ts'
-import type { Connector, Instruction } from '../../rails/port.ts'
+import type { Connector, Instruction } from '../../rails/index.ts'
 import { createIsoBank } from './connector.ts'
 
 /** A call ends with the commit of its rows: it takes all of its instructions, and answers each of them. */

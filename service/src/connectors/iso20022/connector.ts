@@ -3,8 +3,7 @@
  * (docs/decisions/0044-a-bank-by-files.md).
  */
 import { partnerKey } from '../../kernel/index.ts'
-import { callTimeoutMsMax, type Connector } from '../../rails/port.ts'
-import { untilAborted } from '../../rails/until-aborted.ts'
+import { callTimeoutMsMax, type Connector, untilAborted } from '../../rails/index.ts'
 import { createAdopt } from './adopt.ts'
 import { createDeliverFiles } from './deliver.ts'
 import type { BankDeps } from './deps.ts'

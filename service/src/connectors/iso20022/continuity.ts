@@ -3,7 +3,7 @@ import { amountText, type Currency } from '../../kernel/index.ts'
 import type { BankDeps } from './deps.ts'
 import type { Lease } from './lease.ts'
 import { oddity, type Report, writeReports } from './reports.ts'
-import { balancesAlong, inOrder, pageNumberOf } from '../../rails/statement-chain.ts'
+import { balancesAlong, inOrder, pageNumberOf } from '../../rails/index.ts'
 import { latestStatements, type Statement } from './store-statements.ts'
 
 /** Of each account: what is older was looked at when it was new. */

@@ -1,6 +1,6 @@
 /** Pure: who is at the other end of a payment, as the bank says. */
 import type { AccountId, EntryDetail, PostalAddress } from '../../iso20022/index.ts'
-import type { IncomingDebtor } from '../../rails/port.ts'
+import type { IncomingDebtor } from '../../rails/index.ts'
 
 export type Counterparty = {
   readonly name: string | null

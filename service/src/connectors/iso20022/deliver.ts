@@ -4,7 +4,7 @@
  */
 import { after, newId, secondMs } from '../../kernel/index.ts'
 import { archiveFile, markPublished, unmarkPublished } from './archive.ts'
-import { dayOf } from '../../rails/calendar.ts'
+import { dayOf } from '../../rails/index.ts'
 import type { BankDeps } from './deps.ts'
 import { createContents } from './contents.ts'
 import type { RecentBytes } from './recent-bytes.ts'

@@ -2,15 +2,10 @@
 import type { PostalAddress } from '../../iso20022/index.ts'
 import type { Clock, Currency, Log, Minor } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
+import type { Calendar } from '../../rails/index.ts'
 
 export const schemes = ['Instant', 'CreditTransfer'] as const
 export type Scheme = (typeof schemes)[number]
-
-/** The connector of a bank: `iso20022`, or `iso20022-<name>`. */
-export const isoConnectorId = (name: string | undefined): string =>
-  name === undefined ? 'iso20022' : `iso20022-${name}`
-const isoConnectorForm = /^iso20022(?:-[a-z0-9][a-z0-9-]{0,39})?$/
-export const isIsoConnectorId = (id: string): boolean => isoConnectorForm.test(id)
 
 /** BICs of eight characters. */
 export type Reach = 'all' | 'none' | ReadonlySet<string>
@@ -25,7 +20,8 @@ export type BankAccount = {
   readonly ownerAddress: PostalAddress
 }
 
-export type BankRules = {
+/** Credit transfers go on days when TARGET and the bank are open (`Calendar`). */
+export type BankRules = Calendar & {
   /** The id of the connector: `iso20022`, or `iso20022-` and a name. */
   readonly id: string
   /** One for each currency that is paid. */
@@ -38,12 +34,6 @@ export type BankRules = {
   readonly reach: Readonly<Record<Scheme, Reach>>
   /** Whether a bank that is not named by its BIC counts as reachable, where `reach` is a list. */
   readonly unknownBankReachable: boolean
-  /** Credit transfers go on days when TARGET is open, from `opensAt` to `cutOffAt` of this time zone: minutes after midnight. */
-  readonly timeZone: string
-  readonly opensAt: number
-  readonly cutOffAt: number
-  /** Days on which the bank is closed besides those of TARGET: `YYYY-MM-DD`. */
-  readonly closedDays: ReadonlySet<string>
   /** A file is made when so many payments wait, or the oldest has waited so long. */
   readonly paymentsPerFileMax: number
   readonly fileWindowMs: number

@@ -1,7 +1,7 @@
 /** The forecast of a bank by files: it says what the connector then does. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ForecastPayment } from '../../rails/port.ts'
+import type { ForecastPayment } from '../../rails/index.ts'
 import type { BankRules } from './deps.ts'
 import { forecastOf } from './forecast.ts'
 

@@ -1,7 +1,6 @@
 /** Pure: how a payment would go that the bank's connector was given at a time. */
 import { after, secondMs } from '../../kernel/index.ts'
-import type { Forecast, ForecastPayment } from '../../rails/port.ts'
-import { dayOf, isTargetDay, nextWindow } from '../../rails/calendar.ts'
+import { dayOf, type Forecast, type ForecastPayment, isTargetDay, nextWindow } from '../../rails/index.ts'
 import type { BankRules } from './deps.ts'
 import { chooseScheme, isRefused, isSepa } from './schemes.ts'
 

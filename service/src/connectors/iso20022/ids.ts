@@ -1,5 +1,5 @@
 /** Ids of messages of ours. Banks take 35 characters, and take a message id once only. */
-import type { InstructionKey } from '../../rails/port.ts'
+import type { InstructionKey } from '../../rails/index.ts'
 
 const hexOf = (uuid: string): string => uuid.replaceAll('-', '')
 const idForm = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})(?:-([2-9]))?$/

@@ -1,7 +1,7 @@
 /** The first pass over a camt.052, camt.053 or camt.054: counts, sums and balances of each statement, before an entry is taken. */
 import type { BankEntry, ReportPart, StatementHead } from '../../iso20022/index.ts'
 import { type Minor, present } from '../../kernel/index.ts'
-import type { Oddity } from '../../rails/port.ts'
+import { type Oddity, pageIdOf } from '../../rails/index.ts'
 import {
   accountOf,
   accountText,
@@ -13,7 +13,6 @@ import {
   totalsProblem,
 } from './accounts.ts'
 import type { BankAccount, BankRules } from './deps.ts'
-import { pageIdOf } from '../../rails/statement-chain.ts'
 
 /** `minor` null: the page repeats a balance that belongs to another one. */
 type StatedBalance = { readonly minor: Minor | null; readonly on: string }

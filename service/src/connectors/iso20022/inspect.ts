@@ -9,7 +9,7 @@ import {
   recognise,
   type StatusReport,
 } from '../../iso20022/index.ts'
-import type { Oddity } from '../../rails/port.ts'
+import type { Oddity } from '../../rails/index.ts'
 import { inspectReport, type InspectedReport } from './inspect-report.ts'
 import type { BankRules } from './deps.ts'
 import { type Spooled, sourceOf } from './spool.ts'

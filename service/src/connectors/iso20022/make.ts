@@ -1,6 +1,6 @@
 /** Makes files of payments that wait: a row for the file, and payments that name it, in one transaction. */
 import { newId } from '../../kernel/index.ts'
-import { nextWindow } from '../../rails/calendar.ts'
+import { nextWindow } from '../../rails/index.ts'
 import { type BankDeps, type Scheme, schemes } from './deps.ts'
 import { fileNameOf, messageIdOf } from './ids.ts'
 import { paymentsMessage, withBatches } from './message.ts'

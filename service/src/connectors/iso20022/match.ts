@@ -1,7 +1,7 @@
 /** What a booking is: each has one meaning, how sure it is, and what is reported about it. */
 import { derivedTimeId, partnerKey } from '../../kernel/index.ts'
 import { reasonOf } from '../../iso20022/index.ts'
-import type { DebitReason, Money } from '../../rails/port.ts'
+import type { DebitReason, Money } from '../../rails/index.ts'
 import { debtorOf } from './counterparty.ts'
 import { isOwnEndToEndId, paymentName } from './ids.ts'
 import { oddity, type Report, settledId } from './reports.ts'

@@ -9,7 +9,7 @@ import {
   type Remittance,
 } from '../../iso20022/index.ts'
 import { amountText, assert, present } from '../../kernel/index.ts'
-import { dayOf, nextWindow } from '../../rails/calendar.ts'
+import { dayOf, nextWindow } from '../../rails/index.ts'
 import type { BankRules, Scheme } from './deps.ts'
 import { bankInstructionId, batchIdOf } from './ids.ts'
 import { isSepa } from './schemes.ts'

@@ -1,6 +1,5 @@
 /** What the connector reports to settlement: rows of this database, until they are acknowledged. */
-import type { BankNotification, Connector } from '../../rails/port.ts'
-import { untilAborted } from '../../rails/until-aborted.ts'
+import { type BankNotification, type Connector, untilAborted } from '../../rails/index.ts'
 import type { BankDeps } from './deps.ts'
 import { byShard } from './shards.ts'
 import { applyEntries } from './store-entries.ts'

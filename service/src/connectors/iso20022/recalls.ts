@@ -2,7 +2,7 @@
 import { Refusal } from '../../api/index.ts'
 import { after, type Clock, newId, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import type { InstructionKey, RecallOutcome, RecallRequest as PortRecall } from '../../rails/port.ts'
+import type { InstructionKey, RecallOutcome, RecallRequest as PortRecall } from '../../rails/index.ts'
 import type { BankDeps } from './deps.ts'
 import { filesByIds } from './store-files.ts'
 import * as store from './store-recalls.ts'

@@ -2,7 +2,7 @@
 import type { ErrorKey } from '@partner-payments/wire'
 import { derivedTimeId, nilId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Credit, Debit, InstructionKey, Money, Oddity } from '../../rails/port.ts'
+import type { Credit, Debit, InstructionKey, Money, Oddity } from '../../rails/index.ts'
 import { byShard } from './shards.ts'
 import { insertNotifications, type NewNotification } from './store-notifications.ts'
 

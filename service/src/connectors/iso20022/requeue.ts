@@ -1,8 +1,7 @@
 /** Sends instant payments again as credit transfers, where the bank's refusal says only that the instant way does not work. */
 import { partnerKey } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { InstructionKey } from '../../rails/port.ts'
-import { dueAtOf } from '../../rails/calendar.ts'
+import { type InstructionKey, openFrom } from '../../rails/index.ts'
 import type { BankDeps } from './deps.ts'
 import { whyNotReached } from './schemes.ts'
 import { byShard } from './shards.ts'
@@ -18,7 +17,7 @@ export type RefusedInstant = InstructionKey & { readonly reasonCode: string }
 export function createRequeue({ clock, rules }: Pick<BankDeps, 'clock' | 'rules'>) {
   return async (tx: Tx, refused: readonly RefusedInstant[]): Promise<readonly InstructionKey[]> => {
     const now = clock.now()
-    const times = { dueAt: dueAtOf('CreditTransfer', now, rules), now }
+    const times = { dueAt: openFrom(now, rules), now }
     const again: InstructionKey[] = []
     for (const group of byShard(tx, refused)) {
       const codes = new Map(group.map((each) => [partnerKey(each.partnerId, each.id), each.reasonCode]))

@@ -1,9 +1,7 @@
 /** Pure: by which scheme a payment goes, and whether it can go at all. */
 import type { ErrorKey } from '@partner-payments/wire'
 import { isValidBIC } from 'ibantools'
-import { isIban } from '../../rails/ibans.ts'
-import type { Instruction } from '../../rails/port.ts'
-import { railOf } from '../../rails/sepa.ts'
+import { type Instruction, isIban, railOf } from '../../rails/index.ts'
 import type { BankRules, Reach, Scheme } from './deps.ts'
 
 export type SchemeChoice = {

@@ -16,8 +16,8 @@ import {
   secondMs,
   type Settings,
 } from '../../kernel/index.ts'
-import { isIban } from '../../rails/ibans.ts'
-import { type BankAccount, type BankRules, isoConnectorId, type Reach, schemes } from './deps.ts'
+import { isIban, isoConnectorId } from '../../rails/index.ts'
+import { type BankAccount, type BankRules, type Reach, schemes } from './deps.ts'
 import {
   booleanOf,
   choiceOf,

@@ -1,45 +1,20 @@
 /** What reconciliation reads of a bank by files: statements, entries, instructions and what is being reported. */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { acrossPartners, sql, type Tx } from '../../postgres/index.ts'
-
-export type BooksAccount = { readonly connector: string; readonly account: string; readonly currency: Currency }
-
-export type StatementRow = {
-  readonly id: string
-  readonly statementId: string
-  readonly sequence: bigint | null
-  /** Null: the bank states none. */
-  readonly opening: Minor | null
-  readonly closing: Minor | null
-  readonly openingOn: string | null
-  readonly closingOn: string | null
-  readonly entries: bigint
-  readonly credits: Minor
-  readonly debits: Minor
-  /** How much more its balances moved than its entries, by the value dates of entries. */
-  readonly byValueDate: Minor | null
-  readonly createdAt: Date
-  /** All of its entries are written. */
-  readonly taken: boolean
-}
+import type { BankEntry, BankInstruction, BankStatement, BooksAccount, EntrySums, Sums } from '../../rails/index.ts'
 
 /** The statements (camt.053) of an account, in their order as far as dates and numbers say it. */
-export function statementsOf(tx: Tx, { connector, account, currency }: BooksAccount): Promise<readonly StatementRow[]> {
-  return tx.rows<StatementRow>(sql`/* rails.statementsOf */
+export function statementsOf(
+  tx: Tx,
+  { connector, account, currency }: BooksAccount,
+): Promise<readonly BankStatement[]> {
+  return tx.rows<BankStatement>(sql`/* rails.statementsOf */
     select statement.id, statement.statement_id, sequence, opening, closing, opening_on::text as opening_on,
       closing_on::text as closing_on, statement.entries, credits, debits, by_value_date,
       created_at, message.state = 'Taken' as taken
     from rails.iso_statements as statement join rails.iso_messages as message on message.id = statement.message_id
     where statement.connector = ${connector} and account = ${account} and currency = ${currency} and statement.kind = 'camt.053'
     order by closing_on nulls last, sequence nulls last, statement.id`)
-}
-
-export type EntrySums = {
-  readonly kind: string
-  readonly status: 'New' | 'Applied'
-  readonly count: bigint
-  readonly amount: Minor
-  readonly oldest: Date
 }
 
 /** Entries of no statement yet, by kind and status. */
@@ -67,7 +42,6 @@ export function sumsOfStatements(
     group by statement_id, kind, status`)
 }
 
-export type Sums = { readonly count: bigint; readonly amount: Minor; readonly oldest: Date | null }
 const nothing: Sums = { count: 0n, amount: 0n, oldest: null }
 
 /** Paid by the bank's word, and not booked yet. */
@@ -140,31 +114,11 @@ export function pendingOf(tx: Tx, connector: string, rowsMax: number): Promise<r
   )
 }
 
-export type EntryRow = {
-  readonly id: string
-  readonly account: string
-  readonly currency: Currency
-  readonly amount: Minor
-  readonly kind: string
-  readonly status: 'New' | 'Applied'
-  readonly statementId: string | null
-  readonly subjectId: string | null
-  readonly subjectPartnerId: string | null
-  readonly bookedOn: string
-  readonly valueOn: string | null
-  readonly refs: string
-  readonly counterparty: string
-  readonly remittance: string | null
-  readonly score: number
-  readonly matchedBy: string
-  readonly createdAt: Date
-}
-
 const entryColumns = sql`id, account, currency, amount, kind, status, statement_id, subject_id, subject_partner_id,
   booked_on::text as booked_on, value_on::text as value_on, refs, counterparty, remittance, score, matched_by, created_at`
 
-export function entriesByIds(tx: Tx, operatorId: string, ids: readonly string[]): Promise<readonly EntryRow[]> {
-  return tx.rows<EntryRow>(sql`/* rails.entriesByIds */
+export function entriesByIds(tx: Tx, operatorId: string, ids: readonly string[]): Promise<readonly BankEntry[]> {
+  return tx.rows<BankEntry>(sql`/* rails.entriesByIds */
     select ${entryColumns} from rails.iso_entries where partner_id = ${operatorId} and id = any(${ids}::uuid[])`)
 }
 
@@ -177,8 +131,8 @@ export function entriesNotOnStatement(
   operatorId: string,
   { connector, account, currency }: BooksAccount,
   { after = start, rowsMax }: Page,
-): Promise<readonly EntryRow[]> {
-  return tx.rows<EntryRow>(sql`/* rails.entriesNotOnStatement */
+): Promise<readonly BankEntry[]> {
+  return tx.rows<BankEntry>(sql`/* rails.entriesNotOnStatement */
     select ${entryColumns} from rails.iso_entries
     where partner_id = ${operatorId} and connector = ${connector} and account = ${account} and currency = ${currency}
       and statement_id is null and (created_at, id) > (${after.createdAt}, ${after.id}::uuid)
@@ -191,29 +145,12 @@ export function entriesNew(
   operatorId: string,
   { connector, account, currency }: BooksAccount,
   { after = start, rowsMax }: Page,
-): Promise<readonly EntryRow[]> {
-  return tx.rows<EntryRow>(sql`/* rails.entriesNew */
+): Promise<readonly BankEntry[]> {
+  return tx.rows<BankEntry>(sql`/* rails.entriesNew */
     select ${entryColumns} from rails.iso_entries
     where partner_id = ${operatorId} and connector = ${connector} and account = ${account} and currency = ${currency}
       and status = 'New' and (created_at, id) > (${after.createdAt}, ${after.id}::uuid)
     order by created_at, id limit ${rowsMax}`)
-}
-
-export type InstructionRow = {
-  readonly partnerId: string
-  readonly id: string
-  readonly endToEndId: string
-  readonly currency: Currency
-  readonly amount: Minor
-  readonly creditorName: string
-  readonly creditorAccount: string
-  readonly remittance: string | null
-  readonly status: string
-  readonly entryId: string | null
-  readonly createdAt: Date
-  readonly updatedAt: Date
-  readonly settledAt: Date | null
-  readonly missingSince: Date | null
 }
 
 const instructionColumns = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, remittance,
@@ -225,8 +162,8 @@ export function instructionsNotBooked(
   connector: string,
   currency: Currency,
   rowsMax: number,
-): Promise<readonly InstructionRow[]> {
-  return tx.rows<InstructionRow>(
+): Promise<readonly BankInstruction[]> {
+  return tx.rows<BankInstruction>(
     acrossPartners(
       'lists payments of all partners that a bank has paid and not booked, by indexes',
       sql`/* rails.instructionsNotBooked */ select ${instructionColumns} from rails.iso_instructions
@@ -242,8 +179,8 @@ export function instructionsMissing(
   connector: string,
   currency: Currency,
   rowsMax: number,
-): Promise<readonly InstructionRow[]> {
-  return tx.rows<InstructionRow>(
+): Promise<readonly BankInstruction[]> {
+  return tx.rows<BankInstruction>(
     acrossPartners(
       'lists payments of all partners about which a bank says nothing, by an index',
       sql`/* rails.instructionsMissing */ select ${instructionColumns} from rails.iso_instructions
@@ -254,8 +191,8 @@ export function instructionsMissing(
 }
 
 /** By their ids alone: a case of a bank does not always name the partner. */
-export function instructionsByIds(tx: Tx, ids: readonly string[]): Promise<readonly InstructionRow[]> {
-  return tx.rows<InstructionRow>(
+export function instructionsByIds(tx: Tx, ids: readonly string[]): Promise<readonly BankInstruction[]> {
+  return tx.rows<BankInstruction>(
     acrossPartners(
       'finds the payments that cases are about, whose partner they may not name, by an index',
       sql`/* rails.instructionsByIds */ select ${instructionColumns} from rails.iso_instructions
@@ -271,8 +208,8 @@ export function instructionsLike(
   currency: Currency,
   amount: Minor,
   rowsMax: number,
-): Promise<readonly InstructionRow[]> {
-  return tx.rows<InstructionRow>(
+): Promise<readonly BankInstruction[]> {
+  return tx.rows<BankInstruction>(
     acrossPartners(
       'finds payments of all partners that an entry of a bank might be about, by their amount',
       sql`/* rails.instructionsLike */ select ${instructionColumns} from rails.iso_instructions
@@ -282,8 +219,8 @@ export function instructionsLike(
 }
 
 /** By 32 hexadecimal digits. */
-export function instructionsByNames(tx: Tx, names: readonly string[]): Promise<readonly InstructionRow[]> {
-  return tx.rows<InstructionRow>(
+export function instructionsByNames(tx: Tx, names: readonly string[]): Promise<readonly BankInstruction[]> {
+  return tx.rows<BankInstruction>(
     acrossPartners(
       'finds payments of all partners that an entry of a bank names, by an index',
       sql`/* rails.instructionsByNames */ select ${instructionColumns} from rails.iso_instructions

@@ -1,7 +1,7 @@
 /** All SQL of the instructions that a bank by files gets, until they are in a file. */
 import type { ErrorKey } from '@partner-payments/wire'
 import { columnOf, insertBy, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
-import type { Instruction, InstructionKey } from '../../rails/port.ts'
+import type { Instruction, InstructionKey } from '../../rails/index.ts'
 import type { Scheme } from './deps.ts'
 
 export type StoredAnswer = InstructionKey & {

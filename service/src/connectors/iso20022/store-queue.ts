@@ -1,7 +1,7 @@
 /** All SQL of instructions on their way into a file. */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
-import type { InstructionKey } from '../../rails/port.ts'
+import type { InstructionKey } from '../../rails/index.ts'
 import type { Scheme } from './deps.ts'
 
 export type Payment = InstructionKey & {

@@ -1,6 +1,6 @@
 /** All SQL of requests to take payments back, until they are in a file. */
 import { columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
-import type { InstructionKey } from '../../rails/port.ts'
+import type { InstructionKey } from '../../rails/index.ts'
 import type { Payment } from './store-queue.ts'
 
 export type NewRecall = InstructionKey & {

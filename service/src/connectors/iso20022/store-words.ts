@@ -1,7 +1,7 @@
 /** All SQL of what a bank says about instructions, files and recalls of ours. */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { acrossPartners, columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
-import type { InstructionKey } from '../../rails/port.ts'
+import type { InstructionKey } from '../../rails/index.ts'
 
 export type InstructionStatus = 'Refused' | 'Queued' | 'Filed' | 'Accepted' | 'Settled' | 'Rejected' | 'Returned'
 export type Sent = InstructionKey & {

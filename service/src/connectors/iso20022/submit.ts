@@ -1,7 +1,12 @@
 /** Takes instructions: each becomes a row that says how it goes, or why it does not. */
 import { after, hourMs, partnerKey, secondMs } from '../../kernel/index.ts'
-import type { Acknowledgement, Instruction, InstructionKey, InstructionOutcome } from '../../rails/port.ts'
-import { dueAtOf } from '../../rails/calendar.ts'
+import {
+  type Acknowledgement,
+  type Instruction,
+  type InstructionKey,
+  type InstructionOutcome,
+  openFrom,
+} from '../../rails/index.ts'
 import type { BankDeps, BankRules } from './deps.ts'
 import { chooseScheme, isRefused } from './schemes.ts'
 import { byShard } from './shards.ts'
@@ -66,7 +71,7 @@ export function createSubmit(deps: Deps) {
 
 function rowsOf({ clock, rules }: Deps, instructions: readonly Instruction[]): readonly store.NewInstruction[] {
   const now = clock.now()
-  const transfersDueAt = dueAtOf('CreditTransfer', now, rules)
+  const transfersDueAt = openFrom(now, rules)
   return instructions.map((instruction) => {
     const { partnerId, id, endToEndId, currency, amount, creditorName, creditorAccount, creditorBic, remittance } =
       instruction

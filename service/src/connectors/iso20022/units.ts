@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { AccountId, BankEntry, EntryBatch, EntryDetail, Remittance } from '../../iso20022/index.ts'
 import { amountText, type Minor } from '../../kernel/index.ts'
-import type { Oddity } from '../../rails/port.ts'
+import type { Oddity } from '../../rails/index.ts'
 import { minorOf } from './accounts.ts'
 import { codesText, type EntryCodes, isFee, isReturn, textOf } from './codes.ts'
 import { type Counterparty, counterpartyOf } from './counterparty.ts'

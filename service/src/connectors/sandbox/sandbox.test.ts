@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { addPartner, createTestService, type Service, stepMsDefault } from '../../../../test/support/composition.ts'
 import { newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import type { Instruction } from '../../rails/port.ts'
+import type { Instruction } from '../../rails/index.ts'
 import { createSandboxBank } from './service.ts'
 import { behaviourOf, magicAmounts, notificationsOfDeposit, notificationsOfInstruction } from './script.ts'
 

@@ -4,7 +4,7 @@
  */
 import type { DepositOutcome, ErrorKey } from '@partner-payments/wire'
 import { amountText, dayMs, minuteMs } from '../../kernel/index.ts'
-import type { IncomingDebtor, Money, WaitingPayment } from '../../rails/port.ts'
+import type { BankStep, IncomingDebtor, Money, PayerFacts, WaitingPayment } from '../../rails/index.ts'
 
 /** `reasonCode`: ISO 20022, ExternalStatusReason1Code and ExternalReturnReason1Code. */
 type Reason = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
@@ -219,15 +219,6 @@ const sandboxAccounts: Readonly<Record<string, { readonly account: string; reado
 }
 /** The countries whose banks a payer can choose in the sandbox. */
 export const sandboxBankCountries: readonly string[] = Object.keys(sandboxAccounts)
-
-export type BankStep = 'initiate' | 'submit' | 'accept' | 'settle' | 'fail'
-export type PayerFacts = {
-  readonly name: string
-  readonly ipAddress: string
-  /** Of the bank. */
-  readonly countryCode: string
-  readonly money: Money
-}
 
 /** What the bank reports when a payer does these steps, one after another. The first one is due at once. */
 export function payerSteps(steps: readonly BankStep[], payer: PayerFacts): readonly PlannedNotification[] {

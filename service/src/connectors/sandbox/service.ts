@@ -2,62 +2,45 @@
  * The sandbox bank: accepts instructions, and settles, rejects or returns them asynchronously. Its records are durable,
  * so they survive a kill of the service. It counts how often it receives each instruction.
  */
-import type { DepositOutcome } from '@partner-payments/wire'
 import { after, type Clock, type Currency, newId, partnerKey, present } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import {
   type Acknowledgement,
   type BankNotification,
+  type BankSimulator,
   callTimeoutMsMax,
   type Connector,
-  type Credit,
   type Forecast,
   type ForecastPayment,
   type Instruction,
-  type InstructionKey,
   type InstructionOutcome,
-  type Money,
+  railOf,
   type RecallOutcome,
   type RecallRequest,
-} from '../../rails/port.ts'
-import { railOf } from '../../rails/sepa.ts'
+  sandboxConnectorId,
+  untilAborted,
+} from '../../rails/index.ts'
 import {
   type Behaviour,
   behaviourOf,
+  debtorOf,
   notificationsOfDeposit,
   notificationOf,
   notificationsOfInstruction,
   notificationsOfRecall,
+  payerSteps,
   type PlannedNotification,
+  sandboxBankCountries,
 } from './script.ts'
-import { untilAborted } from '../../rails/until-aborted.ts'
 import * as store from './store.ts'
 
-export type SandboxBank = Connector & {
-  /** Schedules the notifications of a simulated deposit, in the transaction that opens it. */
-  readonly scheduleDeposit: (
-    tx: Tx,
-    deposit: InstructionKey & { readonly money: Money; readonly outcome: DepositOutcome },
-  ) => Promise<void>
-  /** Schedules the notifications of a deposit that a payer drives, in the transaction that records what the payer does. */
-  readonly scheduleSteps: (tx: Tx, deposit: InstructionKey, planned: readonly PlannedNotification[]) => void
-  /** Money arrives on an account at this bank. `creditId`: the bank's id of it, a UUID. It reports the credit one step later. */
-  readonly sendCredit: (tx: Tx, partnerId: string, creditId: string, credit: Credit) => void
-  /** The bank takes a credit back. */
-  readonly reverseCredit: (tx: Tx, partnerId: string, creditId: string, reversed: Reversed) => void
-  /** The bank's delay between two steps. */
-  readonly stepMs: number
-}
-
-type Reversed = { readonly money: Money; readonly details: string }
+export type SandboxBank = Connector & BankSimulator
 
 type Subject = {
   readonly partnerId: string
   readonly subjectId: string
   readonly planned: readonly PlannedNotification[]
 }
-
-export const sandboxConnectorId = 'sandbox'
 
 /** Two calls keep the database busy: while one commits, the other one writes. */
 const limits = { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: callTimeoutMsMax } as const
@@ -94,6 +77,8 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
       return behaviour.kind === 'settle' ? (behaviour.waitMs ?? 0) : 0
     },
     stepMs,
+    countries: sandboxBankCountries,
+    debtorOf,
     instruct: async (instructions, options) => {
       const reachable = instructions.filter((instruction) => !isUnreachable(instruction))
       const received = await untilAborted(receive(reachable), options)
@@ -118,7 +103,8 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
     },
     scheduleDeposit: async (tx, { partnerId, id: subjectId, money, outcome }) =>
       schedule(tx, [{ partnerId, subjectId, planned: notificationsOfDeposit(outcome, money) }]),
-    scheduleSteps: (tx, { partnerId, id: subjectId }, planned) => schedule(tx, [{ partnerId, subjectId, planned }]),
+    scheduleSteps: (tx, { partnerId, id: subjectId }, steps, payer) =>
+      schedule(tx, [{ partnerId, subjectId, planned: payerSteps(steps, payer) }]),
     sendCredit: (tx, partnerId, subjectId, credit) =>
       schedule(tx, [{ partnerId, subjectId, planned: [notificationOf('credit.booked', credit)] }]),
     reverseCredit: (tx, partnerId, subjectId, reversed) =>

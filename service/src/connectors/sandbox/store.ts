@@ -2,7 +2,7 @@
 import type { ErrorKey } from '@partner-payments/wire'
 import { acrossPartners, dueWork, insertBy, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import { present } from '../../kernel/index.ts'
-import type { Instruction, InstructionKey, Money } from '../../rails/port.ts'
+import type { Instruction, InstructionKey, Money } from '../../rails/index.ts'
 
 export type InstructionRow = {
   readonly accepted: boolean

@@ -4,42 +4,20 @@
  * it: an unused sandbox does not grow.
  */
 import { refuseField } from '../../../api/index.ts'
-import { after, type Clock, type Currency, type Minor, newId } from '../../../kernel/index.ts'
-import { type Database, inTransaction, type Tx } from '../../../postgres/index.ts'
+import { after, type Clock, newId } from '../../../kernel/index.ts'
+import { type Database, inTransaction } from '../../../postgres/index.ts'
+import type { ChainSimulator } from '../../../rails/index.ts'
 import type { Chain } from '../quorum.ts'
 import { hashOf } from '../rules.ts'
 import { createBlocks } from './blocks.ts'
 import { createReading } from './reading.ts'
 import * as store from './store.ts'
 
-export type SimulatedTransferIn = {
-  /** Who simulates it. */
-  readonly partnerId: string
-  readonly currency: Currency
-  readonly amount: Minor
-  /** Undefined: an address of which only this transfer is known. */
-  readonly from: string | undefined
-  readonly to: string
-  /** How deep the transfer is at once. 0: it waits for the next block. */
-  readonly confirmations: number
-}
-
-export type SimulatedChain = {
+export type SimulatedChain = ChainSimulator & {
   readonly chain: Chain
   /** Makes the next block if it is due and something waits for it. Returns how many blocks it made. */
   readonly makeDueBlock: () => Promise<number>
-  /** Puts a transfer on the chain, and answers its hash. */
-  readonly sendTokens: (transfer: SimulatedTransferIn, tx?: Tx) => Promise<string>
-  /** Makes blocks at once, and answers the number of the head. */
-  readonly makeBlocks: (count: number) => Promise<number>
-  /**
-   * Replaces the newest blocks by others, one more than they were. Transfers that the partner simulated in them vanish; all
-   * others are in the new blocks. Refuses: validation_failed (deeper than the chain).
-   */
-  readonly reorganise: (partnerId: string, depth: number) => Promise<Reorganised>
 }
-
-export type Reorganised = { readonly head: number; readonly vanished: readonly string[] }
 
 const addressChars = 42
 

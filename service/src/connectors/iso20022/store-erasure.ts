@@ -1,7 +1,5 @@
-/** The SQL that erases what connectors have kept of persons, when its time is over. */
-import type { Sealer } from '../kernel/index.ts'
-import { sql, type Tx } from '../postgres/index.ts'
-import { travelRuleContext } from '../connectors/evm/store-sealed.ts'
+/** The SQL that erases the personal data of a bank's instructions and entries, when its time is over. */
+import { sql, type Tx } from '../../postgres/index.ts'
 
 type Page = Readonly<Record<'partnerId' | 'afterId' | 'beforeId', string>> & {
   readonly endedBefore: Date
@@ -9,13 +7,8 @@ type Page = Readonly<Record<'partnerId' | 'afterId' | 'beforeId', string>> & {
 }
 type Looked = readonly { readonly id: string; readonly isOver: boolean }[]
 
-/** What connectors have sent for payouts that have ended, and to ask them back, by their ids. The parties of the travel rule are sealed as none. */
-export async function eraseInstructions(
-  tx: Tx,
-  sealer: Sealer,
-  partnerId: string,
-  ids: readonly string[],
-): Promise<void> {
+/** Erases the parties and texts of ended payments, and of the requests to recall them. `ids`: those of the instructions. */
+export async function eraseInstructions(tx: Tx, partnerId: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await tx.run(sql`/* rails.eraseInstructions */
     update rails.iso_instructions set creditor_name = '', creditor_account = '', creditor_bic = null, remittance = null,
@@ -26,11 +19,6 @@ export async function eraseInstructions(
     update rails.iso_recalls set details = null, answer_details = null
     where partner_id = ${partnerId} and instruction_id = any(${ids}::uuid[])
       and (details is not null or answer_details is not null)`)
-  const sealed = ids.map((id) => sealer.seal('{}', travelRuleContext(partnerId, id)))
-  await tx.run(sql`/* rails.eraseInstructions */
-    update rails.chain_transfers set creditor_name = '', error_details = null, travel_rule_sealed = erased.sealed
-    from unnest(${ids}::uuid[], ${sealed}::bytea[]) as erased (id, sealed)
-    where chain_transfers.partner_id = ${partnerId} and chain_transfers.id = erased.id`)
 }
 
 const noParty = JSON.stringify({ name: null, account: null, bic: null, country: null, address: null })
