@@ -1,4 +1,4 @@
-/** The first pass over a camt.052, camt.053 or camt.054: counts, sums and balances of each statement, before an entry is taken. */
+/** Checks a camt.052, camt.053 or camt.054: counts, sums and balances of each statement, before an entry is booked. */
 import type { BankEntry, ReportPart, StatementHead } from '../../iso20022/index.ts'
 import { type Minor, present } from '../../kernel/index.ts'
 import { type Oddity, pageIdOf } from '../../rails/index.ts'

@@ -1,4 +1,4 @@
-/** The first pass over a file: it is read to its end, and nothing is done yet. What is wrong with it is said here. */
+/** Parses a file to its end, before anything of it is booked, and says what is wrong with it. */
 import {
   type MessageKind,
   MessageProblem,
@@ -12,6 +12,7 @@ import {
 import type { Oddity } from '../../rails/index.ts'
 import { inspectReport, type InspectedReport } from './inspect-report.ts'
 import type { BankRules } from './deps.ts'
+import { keepParsed } from './parsed.ts'
 import { type Spooled, sourceOf } from './spool.ts'
 
 export type Inspected = { readonly messageId: string } & (
@@ -48,7 +49,7 @@ export async function inspect(spooled: Spooled, rules: BankRules, keep: () => Pr
       case 'camt.052':
       case 'camt.053':
       case 'camt.054': {
-        const report = await inspectReport(readAccountReport(source(), limits), rules, keep)
+        const report = await inspectReport(keepParsed(spooled.path, readAccountReport(source(), limits)), rules, keep)
         const { messageId, problem } = report
         if (problem !== undefined) return refuse(problem.text, problem.what, messageId)
         return { message: { kind, messageId, report } }

@@ -5,6 +5,7 @@ import { createHash, hash } from 'node:crypto'
 import { join } from 'node:path'
 import { dayMs, newId, systemClock } from '../../kernel/index.ts'
 import type { RemoteFile, Transport } from './deps.ts'
+import { parsedPathOf } from './parsed.ts'
 
 export type Spooled = {
   readonly path: string
@@ -48,7 +49,10 @@ export function createSpool(archive: string) {
       if (bytes > file.bytes) await rm(path, { force: true })
       return undefined
     },
-    drop: ({ path }: Pick<Spooled, 'path'>) => rm(path, { force: true }),
+    drop: async ({ path }: Pick<Spooled, 'path'>): Promise<void> => {
+      await rm(path, { force: true })
+      await rm(parsedPathOf(path), { force: true })
+    },
     /** Whole under its name or not at all, also after a power cut: the bank's own copy is given up after this. */
     keep: async (spooled: Spooled, state: 'taken' | 'aside', receivedAt: Date, fileName: string): Promise<void> => {
       const to = join(archive, state, receivedAt.toISOString().slice(0, 10))
@@ -56,6 +60,7 @@ export function createSpool(archive: string) {
       await flush(spooled.path)
       await rename(spooled.path, join(to, archiveName(fileName, spooled.sha256)))
       await flush(to)
+      await rm(parsedPathOf(spooled.path), { force: true })
     },
     /** Removes what killed processes have left. */
     clean: async (): Promise<void> => {

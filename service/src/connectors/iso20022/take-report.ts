@@ -1,14 +1,14 @@
-/** The second pass over a camt.052, camt.053 or camt.054: its bookings are written in pages, and a restart goes on behind the last one. */
+/** Books a camt.052, camt.053 or camt.054 from its parsed parts, in pages. A restart continues behind the last one. */
 import { derivedTimeId } from '../../kernel/index.ts'
-import { type BankEntry, readAccountReport, type ReportPart } from '../../iso20022/index.ts'
+import type { BankEntry, ReportPart } from '../../iso20022/index.ts'
 import { bookPage, entryOddity } from './book.ts'
 import { createCounter } from './counter.ts'
 import type { BankDeps } from './deps.ts'
 import { isBooked, type InspectedReport, type StatementFacts } from './inspect-report.ts'
 import type { Lease } from './lease.ts'
 import { LeaseLost } from './lease.ts'
+import { readParsed } from './parsed.ts'
 import { oddity, type Report, writeReports } from './reports.ts'
-import { sourceOf } from './spool.ts'
 import { endMessage, moveMessage, positionOf } from './store-incoming.ts'
 import { insertStatements, type StatementRow } from './store-statements.ts'
 import { type Booking, undated, type Unit, unfold } from './units.ts'
@@ -22,6 +22,7 @@ export type TakenReport = {
   readonly kind: 'camt.052' | 'camt.053' | 'camt.054'
   readonly sha256: string
   readonly receivedAt: Date
+  /** The spooled message, beside which its parsed parts are. */
   readonly path: string
   readonly report: InspectedReport
 }
@@ -81,9 +82,8 @@ async function* pagesOf(deps: BankDeps, taken: TakenReport, begun: number): Asyn
   const place = createPlace(deps, taken)
   let bookings: Booking[] = []
   let reports: Report[] = []
-  const limits = { bytesMax: deps.rules.messageBytesMax }
   let to = begun
-  for await (const parts of readAccountReport(sourceOf(taken.path), limits)) {
+  for await (const parts of readParsed(taken.path)) {
     for (const part of parts) {
       const placed = place(part)
       if (placed === undefined || placed.position <= begun) continue
