@@ -5,6 +5,9 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { cellSettings, type Issuer, issuersOf } from './cells.ts'
+import { chainNetworks, evmSettings } from './connectors/evm/index.ts'
+import { bankProblem, isoSettings } from './connectors/iso20022/index.ts'
+import { sandboxSettings } from './connectors/sandbox/index.ts'
 import { deliverySettings } from './delivery/index.ts'
 import { gatewaySettings } from './gateway/index.ts'
 import {
@@ -24,14 +27,7 @@ import {
 import { mailSettings } from './mail/index.ts'
 import { observabilitySettings } from './observability/index.ts'
 import { databaseSettings } from './postgres/index.ts'
-import {
-  bankProblem,
-  chainNetworks,
-  isChainConnectorId,
-  isIsoConnectorId,
-  railsSettings,
-  simulatedChainConnectorId,
-} from './rails/index.ts'
+import { isChainConnectorId, isIsoConnectorId, railsSettings, simulatedChainConnectorId } from './rails/index.ts'
 import { ratesSettings } from './rates/index.ts'
 import { verificationSettings } from './verification/index.ts'
 
@@ -135,6 +131,9 @@ export const settings = {
   ...gatewaySettings,
   ...databaseSettings,
   ...railsSettings,
+  ...sandboxSettings,
+  ...evmSettings,
+  ...isoSettings,
   ...ratesSettings,
   ...verificationSettings,
   ...deliverySettings,

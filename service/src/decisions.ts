@@ -15,7 +15,8 @@ import type { Ledger } from './ledger/index.ts'
 import type { AccountOwner, Deposits } from './modules/deposits/index.ts'
 import { instructionOf, type PayoutLife, payoutsOfAmount, statusesOf } from './modules/payouts/index.ts'
 import type { Database, Tx } from './postgres/index.ts'
-import { type BooksAccount, createIsoBooks, type IsoBooks, type PendingReport } from './rails/index.ts'
+import { createIsoBooks } from './connectors/iso20022/index.ts'
+import type { BankBooks, BooksAccount, PendingReport } from './rails/index.ts'
 import {
   type Candidate,
   type CandidateSources,
@@ -62,7 +63,7 @@ export function composeDecisions(deps: Deps): Composed {
 
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
-function createEffects({ access, payoutLife, deposits }: Deps, books: IsoBooks): Omit<CaseEffects, 'sendBack'> {
+function createEffects({ access, payoutLife, deposits }: Deps, books: BankBooks): Omit<CaseEffects, 'sendBack'> {
   const requirePartner = async (tx: Tx, partnerId: string): Promise<void> => {
     if ((await access.partnerName(tx, partnerId)) === '') throw new Refusal('not_found', 'No such partner.')
   }
@@ -133,7 +134,7 @@ const unfit = (hasLeft: boolean) =>
 /** The entry of the case is that of the payment, if a bank by files has reported it. */
 async function matchEntry(
   tx: Tx,
-  books: IsoBooks,
+  books: BankBooks,
   { subject }: { readonly subject: string },
   payout: { readonly partnerId: string; readonly id: string },
   hasLeft: boolean,

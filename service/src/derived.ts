@@ -1,6 +1,6 @@
 /** What several parts are told of the configuration, and that no single setting says. */
 import type { Config } from './config.ts'
-import { type SandboxBank, sandboxConnectorId } from './rails/index.ts'
+import { type BankSimulator, sandboxConnectorId } from './rails/index.ts'
 
 /** What the signature debugger compares a described request with. */
 export const signing = (config: Config) => ({
@@ -11,7 +11,7 @@ export const signing = (config: Config) => ({
 export const publicUrlOf = ({ PUBLIC_URL, HOST, PORT }: Config): string => PUBLIC_URL ?? `http://${HOST}:${PORT}`
 
 /** The bank of the payer has pages in the sandbox only. */
-export const checkoutSettings = (config: Config, bank: SandboxBank) => ({
+export const checkoutSettings = (config: Config, bank: BankSimulator) => ({
   bank: config.SIMULATIONS && usesSandboxBank(config) ? bank : undefined,
   sandbox: config.MODE === 'sandbox',
   publicUrl: publicUrlOf(config),

@@ -22,14 +22,9 @@ import { type Observability } from './observability/index.ts'
 import { createScreener, createScreening } from './screening/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from './events/index.ts'
 import { type Database } from './postgres/index.ts'
-import {
-  type BooksAccount,
-  type ChooseConnector,
-  type Connector,
-  createIsoBanks,
-  createSandboxBank,
-  type SandboxBank,
-} from './rails/index.ts'
+import { createIsoBanks } from './connectors/iso20022/index.ts'
+import { createSandboxBank, type SandboxBank } from './connectors/sandbox/index.ts'
+import type { BooksAccount, ChooseConnector, Connector } from './rails/index.ts'
 import { createConfiguredRates } from './rates/index.ts'
 import { createVerification, type OwnNames, schemeOf } from './verification/index.ts'
 import { type Accounts, createAccounts, createCancellations, createMonitors } from './modules/accounts/index.ts'

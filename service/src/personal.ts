@@ -36,7 +36,8 @@ import { eraseOrders, type StandingOrders } from './modules/standing-orders/inde
 import { toTransaction, type Transactions } from './modules/transactions/index.ts'
 import { toWallet, type Wallets } from './modules/wallets/index.ts'
 import type { Database, Tx } from './postgres/index.ts'
-import { eraseInstructions, eraseIsoEntries } from './rails/index.ts'
+import { eraseTransfers } from './connectors/evm/index.ts'
+import { eraseInstructions, eraseIsoEntries } from './connectors/iso20022/index.ts'
 import type { Screening } from './screening/index.ts'
 
 type Deps = {
@@ -223,8 +224,9 @@ function heldByModules(deps: Deps): HeldByModules {
         erased.map(({ id }) => id),
       )
       // The id of an instruction is derived, or that of a payout of an early version.
-      const ids = erased.flatMap((payout) => [payout.id, instructionIdOf(payout)])
-      await eraseInstructions(tx, deps.sealer, page.partnerId, [...new Set(ids)])
+      const ids = [...new Set(erased.flatMap((payout) => [payout.id, instructionIdOf(payout)]))]
+      await eraseInstructions(tx, page.partnerId, ids)
+      await eraseTransfers(tx, deps.sealer, page.partnerId, ids)
       // Recalls that were requested after the erasure, and answers of before migration 0110.
       const asked = recalls.map(({ id, requestedAt: createdAt }) =>
         made('createPayoutRecall', { createdAt }, `the recall ${id}`),

@@ -14,7 +14,8 @@ import type { StandingOrders } from './modules/standing-orders/index.ts'
 import type { PersonalData } from './personal.ts'
 import type { QueueProbe } from './observability/index.ts'
 import type { Database } from './postgres/index.ts'
-import type { Connector, IsoBanks } from './rails/index.ts'
+import type { IsoBanks } from './connectors/iso20022/index.ts'
+import type { Connector } from './rails/index.ts'
 import type { Screening } from './screening/index.ts'
 
 type Probed = {

@@ -14,15 +14,15 @@ import {
   chainFallback,
   chainNetworks,
   type Chains,
-  type ChooseConnector,
   createChainKeys,
   createChains,
-  createChooseConnector,
   createRefusedAddress,
   deniedAddresses,
-  type Instruction,
+  deriveWalletAddress,
+  receivedOn,
   type TravelParties,
-} from './rails/index.ts'
+} from './connectors/evm/index.ts'
+import { type ChooseConnector, createChooseConnector, type Instruction } from './rails/index.ts'
 
 export type Tokens = {
   readonly chains: Chains
@@ -64,6 +64,8 @@ export function composeTokens(deps: Deps): Tokens {
     networks,
     chooseConnector,
     addressKey: chainKeys.addresses,
+    addressAt: deriveWalletAddress,
+    receivedOn,
   })
   const chains = createChains({
     ...given,

@@ -4,7 +4,7 @@
  * the same database.
  */
 import { sendDueRecalls } from '../../service/src/settlement/index.ts'
-import { createSandboxBank } from '../../service/src/rails/index.ts'
+import { createSandboxBank } from '../../service/src/connectors/sandbox/index.ts'
 import { createTestService, stepMsDefault } from '../support/composition.ts'
 import { createCrashPoints } from './crashing.ts'
 

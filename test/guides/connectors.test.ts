@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { callTimeoutMsMax } from '../../service/src/rails/index.ts'
-import { checks } from '../../service/src/rails/conformance/index.ts'
+import { checks } from '../../service/src/connectors/conformance/index.ts'
 
 const root = new URL('../../', import.meta.url)
 const guide = readFileSync(new URL('docs/guides/connectors.md', root), 'utf8')

@@ -13,7 +13,7 @@ import {
   magicAmounts,
   magicNamePrefix,
   notificationsOfInstruction,
-} from '../../service/src/rails/sandbox/script.ts'
+} from '../../service/src/connectors/sandbox/script.ts'
 
 const page = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
 

@@ -9,12 +9,8 @@ import { readConfig } from '../../service/src/config.ts'
 import type { Caller } from '../../service/src/api/index.ts'
 import { createLog, type Currency, newId } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
-import {
-  type BooksAccount,
-  type ChooseConnector,
-  type Connector,
-  createSandboxBank,
-} from '../../service/src/rails/index.ts'
+import { createSandboxBank } from '../../service/src/connectors/sandbox/index.ts'
+import type { BooksAccount, ChooseConnector, Connector } from '../../service/src/rails/index.ts'
 import { createManualClock } from './clock.ts'
 import { createTestDatabase } from './postgres.ts'
 import { checkSharding, testsSharded } from './sharded.ts'

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import ssh2 from 'ssh2'
 import type { Attributes, Connection, SFTPWrapper } from 'ssh2'
-import type { SftpConfig } from '../../service/src/rails/iso20022/transport/settings.ts'
+import type { SftpConfig } from '../../service/src/connectors/iso20022/transport/settings.ts'
 
 export const sftpOperations = [
   'connect',

@@ -8,7 +8,7 @@ import { sealedMailSecrets } from '../../service/src/mail/index.ts'
 import { sealedLinkTokens } from '../../service/src/modules/checkout/index.ts'
 import { sealedChanges, sealedKyc, sealedNameKeys } from '../../service/src/modules/customers/index.ts'
 import { type Sql, sql } from '../../service/src/postgres/index.ts'
-import { sealedChainKeys, sealedTravelRules } from '../../service/src/rails/index.ts'
+import { sealedChainKeys, sealedTravelRules } from '../../service/src/connectors/evm/index.ts'
 import { sealedEarlierNames, sealedHits } from '../../service/src/screening/index.ts'
 import type { Service } from './composition.ts'
 

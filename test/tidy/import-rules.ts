@@ -107,7 +107,7 @@ export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   'graphile-worker': [],
   'i18n-iso-countries': ['customers', 'beneficiaries', 'accounts', 'checkout'],
   'libphonenumber-js': ['customers'],
-  ibantools: ['accounts', 'beneficiaries', 'rails'],
+  ibantools: ['accounts', 'beneficiaries', 'rails', 'connectors/iso20022'],
   'ipaddr.js': ['delivery', 'gateway'],
   marked: ['gateway'],
   pdfkit: ['typesetting'],
@@ -119,11 +119,11 @@ export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   qrcode: ['pages'],
   sax: ['iso20022', 'rates'],
   'smtp-server': [],
-  'ssh2-sftp-client': ['rails'],
+  'ssh2-sftp-client': ['connectors/iso20022'],
   standardwebhooks: [],
   typebox: ['wire', 'gateway'],
-  undici: ['gateway', 'delivery', 'rails', 'rates'],
-  viem: ['rails'],
+  undici: ['gateway', 'delivery', 'connectors/evm', 'rates'],
+  viem: ['connectors/evm'],
 }
 /** Outside the service `pg` serves only what makes databases and what measures them. */
 const pgOutside = /^(?:test\/support|scripts|bench)\//

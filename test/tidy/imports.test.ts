@@ -38,7 +38,7 @@ suite('imports', () => {
       'storage: postgres',
       'core: ledger cases screening reconciliation lifecycle events access rails rates mail delivery idempotency iso20022 typesetting audit verification integrity',
       'modules: accounts audit-log beneficiaries bulk-payouts checkout customers deposits fx payout-controls payouts recalls reports simulations standing-orders transactions users wallets webhooks',
-      'edges: gateway observability pages settlement',
+      'edges: gateway observability pages settlement connectors/conformance connectors/evm connectors/iso20022 connectors/sandbox',
       'composition: cells config decisions derived personal probes tokens mails parts compose seed operator process processes child router main',
     ])
   })
@@ -73,6 +73,16 @@ suite('each import rule bites', () => {
     assert.deepEqual(layersOf('service/src/ledger/a.ts', "import { x } from '../gateway/index.ts'"), [
       'service/src/ledger/a.ts:1 ledger (core) imports gateway (edges)',
     ]))
+  test('a connector, from the core, a module and another connector', () => {
+    for (const [path, text] of [
+      ['service/src/rails/a.ts', "import { x } from '../connectors/evm/index.ts'"],
+      ['service/src/modules/wallets/a.ts', "import type { X } from '../../connectors/evm/index.ts'"],
+      ['service/src/settlement/a.ts', "import { x } from '../connectors/sandbox/index.ts'"],
+      ['service/src/connectors/sandbox/a.ts', "import { x } from '../iso20022/index.ts'"],
+    ] as const)
+      assert.equal(layersOf(path, text).length, 1, path)
+    assert.deepEqual(layersOf('service/src/parts.ts', "import { x } from './connectors/evm/index.ts'"), none)
+  })
   test('an undeclared module, by a type', () =>
     assert.deepEqual(layersOf(first, "\nimport type { X } from '../deposits/index.ts'"), [
       `${first}:2 payouts (modules) imports deposits (modules)`,

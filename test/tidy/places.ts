@@ -4,17 +4,22 @@ import { dirname, join } from 'node:path'
 import { root } from './source.ts'
 
 export type Place = {
-  /** `kernel`, `payouts`, `gateway`, `compose`, `wire`, `sdk`, ... */
+  /** `kernel`, `payouts`, `gateway`, `connectors/evm`, `compose`, `wire`, `sdk`, ... */
   readonly name: string
   /** The folder that other folders import by its `index.ts`; for a lone file, the file itself. */
   readonly home: string
   readonly isModule: boolean
 }
 
+/** The PostgreSQL schema of a place has its name; the tables of all connectors are in `rails`. */
+export const schemaOf = ({ name }: Place): string => (name.startsWith('connectors/') ? 'rails' : name)
+
 /** Undefined: outside the service (tests, scripts, examples). */
 export function placeOf(path: string): Place | undefined {
   const module = /^(service\/src\/modules\/([^/]+))\//.exec(path)
   if (module) return { name: module[2] ?? '', home: module[1] ?? '', isModule: true }
+  const connector = /^(service\/src\/(connectors\/[^/]+))\//.exec(path)
+  if (connector) return { name: connector[2] ?? '', home: connector[1] ?? '', isModule: false }
   const folder = /^(service\/src\/([^/]+))\//.exec(path)
   if (folder) return { name: folder[2] ?? '', home: folder[1] ?? '', isModule: false }
   const file = /^service\/src\/([^/]+)\.ts$/.exec(path)
@@ -65,7 +70,7 @@ export type Layers = {
   readonly edges: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-const namesIn = (cell = '') => [...cell.matchAll(/`([\w-]+)`/g)].map((match) => match[1] ?? '')
+const namesIn = (cell = '') => [...cell.matchAll(/`([\w/-]+)`/g)].map((match) => match[1] ?? '')
 
 /** The two tables below the heading "Layers": the layers, lowest first, and the imports within a layer. */
 export function readLayers(text = readFileSync(join(root, 'docs/architecture.md'), 'utf8')): Layers {

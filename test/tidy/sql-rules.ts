@@ -1,5 +1,5 @@
 /** Rules for statements and migrations. Source: docs/architecture.md, Tables and statements; docs/scale.md. */
-import { ownerOf, placeOf } from './places.ts'
+import { ownerOf, placeOf, schemaOf } from './places.ts'
 import { type File, finding, type Finding, isTest, type Source, type Template } from './source.ts'
 import { readStatements } from './statements.ts'
 
@@ -122,7 +122,10 @@ export function checkOwnership(sources: readonly Source[], schemas: ReadonlySet<
       return [
         ...(misplaced ? [finding(source, at, "a module's SQL belongs in its store.ts")] : []),
         ...tablesIn(text, schemas)
-          .filter(([schema, table]) => ![ownerOf(`${schema}.${table}`), readsAll].includes(place?.name ?? ''))
+          .filter(
+            ([schema, table]) =>
+              place && ownerOf(`${schema}.${table}`) !== schemaOf(place) && place.name !== readsAll,
+          )
           .map(([schema, table]) =>
             finding(source, at, `${place?.name} names ${schema}.${table}, which it does not own`),
           ),
@@ -228,7 +231,8 @@ export function checkStatementNames(sources: readonly Source[]): readonly Findin
   return sources.filter(isService).flatMap((source) =>
     readStatements(source).flatMap(({ at, name, text }) => {
       if (!/^\s*\(?\s*(?:select|insert|update|delete|with|lock|truncate)\b/i.test(withoutComments(text))) return []
-      const label = `/* ${placeOf(source.path)?.name}.${name} */`
+      const place = placeOf(source.path)
+      const label = `/* ${place && schemaOf(place)}.${name} */`
       return text.startsWith(label)
         ? []
         : [finding(source, at, `the statement in ${name} does not begin with ${label}`)]

@@ -1,6 +1,6 @@
 /** Commands for chain connectors: their keys, which are never printed, and the parties of their payments. */
 import { ConfigError } from '../config.ts'
-import { travelRuleOf } from '../rails/index.ts'
+import { travelRuleOf } from '../connectors/evm/index.ts'
 import { record } from './changes.ts'
 import type { Context } from './context.ts'
 import { type Options, required } from './options.ts'

@@ -1,7 +1,7 @@
 /** Pure: which connector carries a payment. */
 import type { Rail } from '@partner-payments/wire'
 import type { Currency } from '../kernel/index.ts'
-import { isChainConnectorId } from './evm/chains.ts'
+import { isChainConnectorId } from './connector-ids.ts'
 
 /** What a rule may ask of a payment; a part that is absent matches every payment. */
 export type ConnectorRule = {

@@ -1,9 +1,7 @@
+/** The settings that choose a payment's connector. */
 import { type Rail, transactions } from '@partner-payments/wire'
 import { type Currency, integer, isCurrency, type Mode, oneOf, refuseSetting, type Settings } from '../kernel/index.ts'
-import { isChainConnectorId } from './evm/chains.ts'
-import { evmSettings } from './evm/settings.ts'
-import { isIsoConnectorId } from './iso20022/deps.ts'
-import { isoSettings } from './iso20022/settings.ts'
+import { isChainConnectorId, isIsoConnectorId } from './connector-ids.ts'
 import type { ConnectorRule } from './rules.ts'
 
 const connectorIds = ['sandbox', 'none'] as const
@@ -59,11 +57,4 @@ export const railsSettings = {
     read: (value: string | undefined): readonly ConnectorRule[] =>
       value === undefined || value.trim() === '' ? [] : value.split(',').map((rule) => readRule(rule.trim())),
   },
-  SANDBOX_BANK_DELAY_MS: {
-    default: '500',
-    description: 'Milliseconds between two steps of the sandbox bank, and between two blocks of the simulated chain',
-    read: integer(0, 3_600_000, 500),
-  },
-  ...evmSettings,
-  ...isoSettings,
 } as const satisfies Settings

@@ -2,7 +2,7 @@
 import { type CaseReport, type CaseRow, reportOf } from '../cases/index.ts'
 import type { Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { BankInstruction, IsoBooks } from '../rails/index.ts'
+import type { BankInstruction, BankBooks } from '../rails/index.ts'
 import { type Candidate, type Money, type Scored, scored } from './score.ts'
 
 /** What modules know. */
@@ -16,7 +16,7 @@ export type CandidateSources = {
 const shownMax = 20
 
 export async function candidatesFor(
-  books: Pick<IsoBooks, 'instructionsLike'>,
+  books: Pick<BankBooks, 'instructionsLike'>,
   sources: CandidateSources,
   tx: Tx,
   found: CaseRow,

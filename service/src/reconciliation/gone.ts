@@ -1,13 +1,13 @@
 /** Cases about what was missing, which resolve themselves when it has come: a statement between two, a word about a payment. */
 import type { Cases, Decisions } from '../cases/index.ts'
 import type { Database } from '../postgres/index.ts'
-import { type IsoBooks, isRepetition } from '../rails/index.ts'
+import { type BankBooks, isRepetition } from '../rails/index.ts'
 import { isUuid } from '../kernel/index.ts'
 import type { Look } from './look.ts'
 
 type GoneDeps = {
   readonly db: Database
-  readonly books: Pick<IsoBooks, 'instructions' | 'listed'>
+  readonly books: Pick<BankBooks, 'instructions' | 'listed'>
   readonly cases: Pick<Cases, 'openOfKind'>
   readonly decisions: Pick<Decisions, 'resolveGone'>
 }

@@ -9,7 +9,7 @@ import type { Cases } from '../cases/index.ts'
 import type { Currency, Minor } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { BankStatement, BooksAccount, IsoBooks, PendingReport } from '../rails/index.ts'
+import type { BankStatement, BooksAccount, BankBooks, PendingReport } from '../rails/index.ts'
 import { type Chain, chainOf, type Item, type Looked, sum, unexplainedOf } from './rules.ts'
 
 /**
@@ -19,7 +19,7 @@ import { type Chain, chainOf, type Item, type Looked, sum, unexplainedOf } from 
 export type InLedger = ReadonlyMap<string, 'settled' | 'returned' | 'applied'>
 
 export type LookDeps = {
-  readonly books: IsoBooks
+  readonly books: BankBooks
   readonly ledger: Pick<Ledger, 'connectorTotals'>
   readonly cases: Pick<Cases, 'openSums' | 'reversedSums'>
   /** By the id of the report. */

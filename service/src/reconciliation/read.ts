@@ -2,7 +2,7 @@
 import type { Cases, CaseRow } from '../cases/index.ts'
 import { amountText, type Clock, type Currency, type Minor, secondMs } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { BankEntry, BankInstruction, BankStatement, BooksAccount, IsoBooks } from '../rails/index.ts'
+import type { BankEntry, BankInstruction, BankStatement, BooksAccount, BankBooks } from '../rails/index.ts'
 import { candidatesFor, type CandidateSources } from './candidates.ts'
 import { type Look, lookAt, type LookDeps, readShared, suspenseLook } from './look.ts'
 import { differenceKinds, type Item, type Looked, memoKinds } from './rules.ts'
@@ -26,7 +26,7 @@ export type Reader = {
 
 type ReaderDeps = {
   readonly clock: Clock
-  readonly books: IsoBooks
+  readonly books: BankBooks
   readonly cases: Cases
   readonly accounts: readonly BooksAccount[]
   readonly candidates: CandidateSources

@@ -6,7 +6,7 @@ import { type Cases, type Decisions, operatorPartnerId } from '../cases/index.ts
 import { amountText, type Clock, type Currency, dayMs, type Log, minuteMs, newId, present } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import { type Database, readAtOneMoment, type Tx } from '../postgres/index.ts'
-import type { BooksAccount, IsoBooks } from '../rails/index.ts'
+import type { BooksAccount, BankBooks } from '../rails/index.ts'
 import type { CandidateSources } from './candidates.ts'
 import { createGone } from './gone.ts'
 import { type Look, lookAt, type LookDeps, readShared, suspenseLook } from './look.ts'
@@ -37,7 +37,7 @@ type ReconciliationDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log
-  readonly books: IsoBooks
+  readonly books: BankBooks
   readonly ledger: Ledger
   readonly cases: Cases
   readonly decisions: Pick<Decisions, 'resolveGone' | 'expire'>

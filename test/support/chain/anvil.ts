@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import type { Tokens } from '../../../service/src/rails/evm/rpc.ts'
+import type { Tokens } from '../../../service/src/rails/index.ts'
 import { until } from '../until.ts'
 import { callData, tokenCode } from './token.ts'
 

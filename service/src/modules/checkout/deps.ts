@@ -3,7 +3,7 @@ import type { Access } from '../../access/index.ts'
 import type { Cursors } from '../../api/index.ts'
 import type { Clock, Sealer } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import type { SandboxBank } from '../../rails/index.ts'
+import type { BankSimulator } from '../../rails/index.ts'
 import type { Accounts } from '../accounts/index.ts'
 import type { Customers } from '../customers/index.ts'
 import type { Deposits } from '../deposits/index.ts'
@@ -18,7 +18,7 @@ export type CheckoutDeps = {
   readonly customers: Pick<Customers, 'accountNamesOf' | 'byEmail' | 'create' | 'hold' | 'idOf'>
   readonly deposits: Deposits
   /** The bank of the payer. Undefined: not in the sandbox. */
-  readonly bank: Pick<SandboxBank, 'scheduleSteps' | 'sendCredit' | 'reverseCredit'> | undefined
+  readonly bank: Omit<BankSimulator, 'scheduleDeposit' | 'stepMs'> | undefined
   /** Permits http to localhost as a return URL. */
   readonly sandbox: boolean
   /** Under which payers reach the service. */

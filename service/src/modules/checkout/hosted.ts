@@ -4,7 +4,7 @@ import { linkTokenPartner } from '../../access/index.ts'
 import { notFound, type Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, partnerKey, present } from '../../kernel/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../../postgres/index.ts'
-import { type BankStep, payerSteps, sandboxBankCountries } from '../../rails/index.ts'
+import type { BankStep } from '../../rails/index.ts'
 import type { Deposit, DepositStatus } from '../deposits/index.ts'
 import type { CheckoutDeps } from './deps.ts'
 import { statusOf, tokenHash } from './rules.ts'
@@ -110,11 +110,7 @@ function schedule(
   steps: readonly BankStep[],
 ): void {
   const payer = { name: payerName ?? '', ipAddress, countryCode: bankCountry, money: { currency, amount } }
-  present(bank, 'only the sandbox has a bank page').scheduleSteps(
-    tx,
-    { partnerId, id: depositId },
-    payerSteps(steps, payer),
-  )
+  present(bank, 'only the sandbox has a bank page').scheduleSteps(tx, { partnerId, id: depositId }, steps, payer)
 }
 
 /** Refuses: not_found, for each read alone. */
@@ -147,7 +143,7 @@ async function readMany(
     const deposit = present(depositOf.get(partnerKey(partnerId, session.depositId)), 'a session has a deposit')
     const visit = visitOf.get(partnerKey(partnerId, session.id))
     const accountHolder = names.get(partnerKey(partnerId, session.customerId))?.[0] ?? session.payee
-    const bankCountries = bank === undefined ? [] : sandboxBankCountries
+    const bankCountries = bank?.countries ?? []
     const given = { now, bankCountries, accountHolder, isStopped: isStopped.get(deposit) === true }
     return toPayment(session, deposit, visit, given)
   })

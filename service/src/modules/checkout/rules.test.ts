@@ -6,7 +6,7 @@ import { isValidBIC, isValidIBAN } from 'ibantools'
 import { Refusal } from '../../api/index.ts'
 import { defaultIssuers } from '../accounts/index.ts'
 import { creditorReferenceOf } from '../deposits/index.ts'
-import { payerSteps, sandboxBankCountries } from '../../rails/index.ts'
+import { payerSteps, sandboxBankCountries } from '../../connectors/sandbox/script.ts'
 import { epcText, fingerprintOf, readSession, type SessionCreate } from './rules.ts'
 
 /** As JSON: an undefined field is absent. */

@@ -3,7 +3,7 @@ import type { BodyOf, CheckoutOutcome, CheckoutStatus } from '@partner-payments/
 import { notFound, readAmount, readCurrency, refuseField, Refusal } from '../../api/index.ts'
 import { isFiat, newId, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
-import { type BankStep, debtorOf, payerSteps } from '../../rails/index.ts'
+import type { BankStep } from '../../rails/index.ts'
 import type { Deposit } from '../deposits/index.ts'
 import type { CheckoutDeps } from './deps.ts'
 import type { Session, ToSession } from './session.ts'
@@ -50,7 +50,7 @@ export function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: 
       }
       if (step === 'credit') {
         const { iban: account, creditorReference: remittance } = row
-        const credit = { account, money: payer.money, debtor: debtorOf(payer), remittance, endToEndId: null }
+        const credit = { account, money: payer.money, debtor: bank.debtorOf(payer), remittance, endToEndId: null }
         bank.sendCredit(tx, partnerId, newId(), credit)
       } else if (step === 'reverse') {
         const money = { currency: deposit.currency, amount: deposit.amount }
@@ -58,7 +58,7 @@ export function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: 
         bank.reverseCredit(tx, partnerId, creditOf(deposit), reversed)
       } else {
         const steps = outcome === undefined ? [present(step, 'one of both is given')] : stepsOf[outcome]
-        bank.scheduleSteps(tx, { partnerId, id: row.depositId }, payerSteps(steps, payer))
+        bank.scheduleSteps(tx, { partnerId, id: row.depositId }, steps, payer)
       }
       return session
     })

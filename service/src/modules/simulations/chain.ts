@@ -2,7 +2,7 @@
 import type { BodyOf, ResponseOf } from '@partner-payments/wire'
 import { notFound, readAmount, refuseField } from '../../api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { addressProblem, type SimulatedChain, simulatedChainConnectorId } from '../../rails/index.ts'
+import { addressProblem, type ChainSimulator, simulatedChainConnectorId } from '../../rails/index.ts'
 import type { Wallets } from '../wallets/index.ts'
 
 export type ChainSimulations = {
@@ -20,11 +20,11 @@ export type ChainSimulations = {
 
 export function createChainSimulations(deps: {
   /** Undefined outside a sandbox. */
-  readonly simulatedChain: SimulatedChain | undefined
+  readonly simulatedChain: ChainSimulator | undefined
   readonly wallets: Pick<Wallets, 'get'>
 }): ChainSimulations {
   const { wallets } = deps
-  const chainOf = (): SimulatedChain => {
+  const chainOf = (): ChainSimulator => {
     if (deps.simulatedChain === undefined) throw notFound('simulated chain')
     return deps.simulatedChain
   }

@@ -3,6 +3,7 @@ import type { BodyOf, ResponseOf } from '@partner-payments/wire'
 import { type Caller, notFound, readAmount, readCurrency } from '../../api/index.ts'
 import { newId, writeAmount } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
+import { sandboxConnectorId } from '../../rails/index.ts'
 import { requireSandboxCurrency, type SimulationsDeps } from './deps.ts'
 
 export type CreditSimulations = {
@@ -35,7 +36,7 @@ export function createCredits({ db, bank, accounts, deposits }: SimulationsDeps)
     },
     reverseCredit: ({ partnerId }, creditId) =>
       db.transaction(async (tx) => {
-        const money = await deposits.moneyOfCredit(tx, partnerId, bank.id, creditId.toLowerCase())
+        const money = await deposits.moneyOfCredit(tx, partnerId, sandboxConnectorId, creditId.toLowerCase())
         if (money === undefined) throw notFound('credit')
         const details = 'The bank cancelled the booking.'
         bank.reverseCredit(tx, partnerId, creditId.toLowerCase(), { money, details })

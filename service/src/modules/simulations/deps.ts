@@ -4,7 +4,7 @@ import { Refusal } from '../../api/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import { type Clock, type Currency, isFiat } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import type { SandboxBank, SimulatedChain } from '../../rails/index.ts'
+import type { BankSimulator, ChainSimulator } from '../../rails/index.ts'
 import type { Rates } from '../../rates/index.ts'
 import type { Accounts } from '../accounts/index.ts'
 import type { Checkout } from '../checkout/index.ts'
@@ -13,10 +13,10 @@ import type { Payouts } from '../payouts/index.ts'
 import type { Wallets } from '../wallets/index.ts'
 
 export type SimulationsDeps = {
-  readonly bank: SandboxBank
+  readonly bank: BankSimulator
   readonly checkout: Pick<Checkout, 'simulate'>
   /** Undefined outside a sandbox. */
-  readonly simulatedChain: SimulatedChain | undefined
+  readonly simulatedChain: ChainSimulator | undefined
   readonly wallets: Pick<Wallets, 'get'>
   readonly deposits: Deposits
   readonly payouts: Payouts

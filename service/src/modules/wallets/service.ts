@@ -3,13 +3,7 @@ import type { BodyOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readCurrency, Refusal } from '../../api/index.ts'
 import { type Clock, type Minor, newId, partnerKey, present } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
-import {
-  type ChainNetwork,
-  checksummed,
-  type ChooseConnector,
-  deriveWalletAddress,
-  receivedOn,
-} from '../../rails/index.ts'
+import { type ChainNetwork, checksummed, type ChooseConnector, type Received as Sum } from '../../rails/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { networkFor } from './rules.ts'
 import * as store from './store.ts'
@@ -58,6 +52,9 @@ type WalletsDeps = {
   readonly chooseConnector: ChooseConnector
   /** The extended public key of the addresses. Undefined: the operator has made none. */
   readonly addressKey: (tx: Tx) => Promise<string | undefined>
+  /** The address with this index below the extended public key, in lower case. */
+  readonly addressAt: (publicKey: string, index: number) => Promise<string>
+  readonly receivedOn: (tx: Tx, partnerId: string, addresses: readonly string[]) => Promise<readonly Sum[]>
 }
 
 export function createWallets(deps: WalletsDeps): Wallets {
@@ -77,7 +74,7 @@ export function createWallets(deps: WalletsDeps): Wallets {
         const existing = await store.byOwner(tx, partnerId, ownerId, currency)
         return existing ?? make(tx, partnerId, { ownerId, customerId, currency, network })
       })
-      const [made] = await withReceived(db, partnerId, [wallet])
+      const [made] = await withReceived(deps, partnerId, [wallet])
       return present(made, 'each wallet has its sum')
     },
     list: async (partnerId, { customerId: ref, ...query }) => {
@@ -86,12 +83,12 @@ export function createWallets(deps: WalletsDeps): Wallets {
       if (ref !== undefined && customerId === undefined) return { data: [], nextCursor: null, hasMore: false }
       const filter = customerId === undefined ? query : { ...query, customerId }
       const rows = await store.list(db, partnerId, filter, request)
-      return cursors.page(listName(partnerId), request, await withReceived(db, partnerId, rows))
+      return cursors.page(listName(partnerId), request, await withReceived(deps, partnerId, rows))
     },
     get: async (partnerId, id) => {
       const wallet = await store.byId(db, partnerId, id)
       if (wallet === undefined) throw notFound('wallet')
-      const [found] = await withReceived(db, partnerId, [wallet])
+      const [found] = await withReceived(deps, partnerId, [wallet])
       return present(found, 'each wallet has its sum')
     },
     close: store.closeWallets,
@@ -108,7 +105,7 @@ type NewWallet = Pick<Wallet, 'ownerId' | 'customerId' | 'currency'> & { readonl
  * Derives the next address and stores the wallet. Of two calls for one owner the second one waits at the index, and then
  * finds the wallet of the first.
  */
-function createMake({ clock, addressKey }: WalletsDeps) {
+function createMake({ clock, addressAt, addressKey }: WalletsDeps) {
   return async (tx: Tx, partnerId: string, { ownerId, customerId, currency, network }: NewWallet): Promise<Wallet> => {
     const publicKey = await addressKey(tx)
     if (publicKey === undefined)
@@ -124,7 +121,7 @@ function createMake({ clock, addressKey }: WalletsDeps) {
       connector: network.id,
       chainId: BigInt(network.chainId),
       network: network.network,
-      address: await deriveWalletAddress(publicKey, addressIndex),
+      address: await addressAt(publicKey, addressIndex),
       publicKey,
       addressIndex,
       createdAt: clock.now(),
@@ -135,10 +132,14 @@ function createMake({ clock, addressKey }: WalletsDeps) {
   }
 }
 
-async function withReceived(tx: Tx, partnerId: string, wallets: readonly Wallet[]): Promise<readonly Received[]> {
+async function withReceived(
+  { db, receivedOn }: Pick<WalletsDeps, 'db' | 'receivedOn'>,
+  partnerId: string,
+  wallets: readonly Wallet[],
+): Promise<readonly Received[]> {
   if (wallets.length === 0) return []
   const sums = await receivedOn(
-    tx,
+    db,
     partnerId,
     wallets.map(({ address }) => address),
   )

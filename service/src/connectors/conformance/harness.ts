@@ -1,0 +1,73 @@
+/** What the author of a connector supplies, so that the checks can open the connector and order its bank about. */
+import type { Clock, Currency } from '../../kernel/index.ts'
+import type { Connector, Instruction } from '../../rails/index.ts'
+
+/** `close` ends what belongs to the connector in this process, as the end of the service does. */
+export type OpenConnector = { readonly connector: Connector; readonly close: () => Promise<void> }
+
+/**
+ * What the bank does with one instruction. `answer later`: it answers the other instructions of the call, and this one only
+ * when it was submitted a few times.
+ */
+export type Behaviour = 'settle' | 'refuse' | 'reject' | 'return' | 'answer later'
+
+/**
+ * What happens to the next call, of whichever method. `lose half`: the bank takes the first half of the instructions, and the
+ * answer is lost. `error before` and `error after`: it answers that it failed, such as with the HTTP status 500, before or after
+ * it did what the call asks. `hang`: no call is answered until `mend`, and the bank forgets it.
+ */
+export type Fault = 'lose call' | 'lose answer' | 'lose half' | 'error before' | 'error after' | 'hang'
+
+/**
+ * How the bank sends notifications until `mend`: each one twice in a reading, the newest first, or, for the instructions of the
+ * next call, not before `mend`.
+ */
+export type Disorder = 'repeat' | 'reverse' | 'delay'
+
+export type Ability = Behaviour | Fault | Disorder
+
+/** What the bank knows about an instruction. What it does not keep is absent. */
+export type BankRecord = Pick<
+  Instruction,
+  'endToEndId' | 'amount' | 'currency' | 'creditorName' | 'creditorAccount'
+> & {
+  readonly creditorBic?: string | null
+  readonly remittance?: string | null
+  readonly timesReceived: number
+  /**
+   * How many payments with this end-to-end id it made or will make, under whichever reference: 0 if it refused it.
+   */
+  readonly timesExecuted: number
+}
+
+export type Harness = {
+  /**
+   * Opens the connector as a start of the service does. Opened again after `close`, nothing in memory has survived. Opened
+   * twice, the two share no memory, as in two processes of the service.
+   */
+  readonly open: () => Promise<OpenConnector>
+  /** Two partners that the connector may pay for. */
+  readonly partnerIds: readonly [string, string]
+  /** What the bank pays. The checks use the first one, and amounts of each. */
+  readonly currencies: readonly [Currency, ...Currency[]]
+  /** Names that have to arrive exactly. Default: names in several scripts. For a bank that takes Latin letters, other names. */
+  readonly creditorNames?: readonly string[]
+  /** The clock of the connector. Default: the clock of the machine. */
+  readonly clock?: Clock
+  /** How long the bank takes to send a notification. Default: five seconds. */
+  readonly notificationMsMax?: number
+  /** What this bank cannot be made to do. Checks that need it are not run, and the result says so. */
+  readonly cannot?: readonly Ability[]
+  /** The instruction, changed so far that the bank will treat it as `behaviour` says. */
+  readonly prepare: (instruction: Instruction, behaviour: Behaviour) => Instruction
+  readonly breakNext: (fault: Fault) => void
+  readonly disturb: (disorder: Disorder) => void
+  /** Ends every fault and disorder. */
+  readonly mend: () => void
+  /** Lets the bank send the notifications of all that it has accepted. */
+  readonly letTimePass: () => Promise<void>
+  /** Undefined: the bank does not have the instruction. */
+  readonly recordOf: (instruction: Instruction) => Promise<BankRecord | undefined>
+  /** Calls without an answer whose connection is open at the bank. Absent: the connector opens no connections. */
+  readonly openCalls?: () => number
+}

@@ -1,0 +1,165 @@
+/** Checks of the notifications: content, repetition, acknowledgement, parts, disorder. */
+import assert from 'node:assert/strict'
+import { newId, systemClock } from '../../kernel/index.ts'
+import type { BankNotification, Instruction } from '../../rails/index.ts'
+import type { Check } from './check.ts'
+import { type Context, manyNotifications } from './context.ts'
+import type { Behaviour } from './harness.ts'
+
+const kindsOf = (notifications: readonly BankNotification[], { id }: Instruction): readonly string[] =>
+  notifications.filter(({ subjectId }) => subjectId === id).map(({ kind }) => kind)
+
+const content: Check = {
+  title: 'payments that end differently have their notifications, settled before returned',
+  needs: ['settle', 'reject', 'return'],
+  run: async (context) => {
+    const settled = context.instruction()
+    const rejected = context.instruction('reject')
+    const returned = context.instruction('return')
+    const all = [rejected, returned, settled]
+    assert.deepEqual(
+      await context.instruct(all),
+      all.map(() => ({ accepted: true })),
+    )
+    const notifications = await context.notificationsOf(all, 4)
+    assert.deepEqual(kindsOf(notifications, settled), ['payout.settled'])
+    assert.deepEqual(kindsOf(notifications, rejected), ['payout.rejected'])
+    assert.deepEqual(kindsOf(notifications, returned), ['payout.settled', 'payout.returned'])
+    for (const { kind, partnerId, ...rest } of notifications) {
+      assert.equal(partnerId, settled.partnerId)
+      if (kind !== 'payout.settled') assert.ok('errorKey' in rest, `${kind} has its reason`)
+    }
+  },
+}
+
+const repeated: Check = {
+  title: 'notifications are repeated with the same ids until they are acknowledged, also after a restart',
+  needs: ['settle'],
+  run: async (context) => {
+    const notifications = await someNotifications(context)
+    assert.deepEqual(await context.read(), notifications, 'a second reading is the same')
+    await context.restart()
+    assert.deepEqual(await context.read(), notifications, 'a reading after a restart is the same')
+    await context.acknowledge(notifications)
+    assert.deepEqual(await context.read(), [], 'acknowledged notifications do not come again')
+    await context.restart()
+    await context.harness.letTimePass()
+    assert.deepEqual(await context.read(), [], 'acknowledged notifications do not come again after a restart')
+  },
+}
+
+const partly: Check = {
+  title: 'acknowledging some leaves the others, and acknowledging twice or something unknown does nothing',
+  needs: ['settle'],
+  run: async (context) => {
+    const notifications = await someNotifications(context)
+    const [first, second, third, ...others] = notifications
+    assert.ok(first && second && third)
+    await context.acknowledge([second])
+    assert.deepEqual(await context.read(), [first, third, ...others])
+    await context.acknowledge([second])
+    await context.acknowledge([{ ...second, id: newId(), subjectId: newId() }])
+    assert.deepEqual(await context.read(), [first, third, ...others])
+    await context.acknowledge([second, third, third])
+    assert.deepEqual(await context.read(), [first, ...others])
+  },
+}
+
+const parts: Check = {
+  title: 'a reading has as many notifications as were asked for if there are more, and the oldest first',
+  needs: ['settle'],
+  run: async (context) => {
+    const all = await someNotifications(context)
+    const most = all.length - 2
+    assert.deepEqual(await context.read(most), all.slice(0, most))
+    assert.deepEqual(await context.read(1), all.slice(0, 1))
+    await context.acknowledge(all.slice(0, 3))
+    assert.deepEqual(await context.read(most), all.slice(3, 3 + most))
+    await context.acknowledge(all.slice(3))
+    const { instructionsPerCallMax } = context.connector().limits
+    const full = Array.from({ length: instructionsPerCallMax }, () => context.instruction())
+    await context.instruct(full)
+    await context.notificationsOf(full, full.length)
+  },
+}
+
+const duplicated: Check = {
+  title: 'a bank that sends each notification twice is read once, and acknowledged for good',
+  needs: ['settle', 'repeat'],
+  run: async (context) => {
+    context.harness.disturb('repeat')
+    const notifications = await someNotifications(context)
+    await context.acknowledge(notifications)
+    assert.deepEqual(await context.read(), [])
+    context.harness.mend()
+    assert.deepEqual(await context.read(), [])
+  },
+}
+
+const reversed: Check = {
+  title: 'a bank that sends the newest notification first is read from the oldest',
+  needs: ['settle', 'reverse'],
+  run: async (context) => {
+    const notifications = await someNotifications(context)
+    context.harness.disturb('reverse')
+    assert.deepEqual(await context.read(), notifications)
+    assert.deepEqual(await context.read(3), notifications.slice(0, 3))
+  },
+}
+
+const delayed: Check = {
+  title: 'a notification that comes late is read, although later ones were acknowledged before',
+  needs: ['settle', 'delay'],
+  run: async (context) => {
+    const late = context.instruction()
+    const other = context.instruction()
+    context.harness.disturb('delay')
+    await context.instruct([late])
+    await context.instruct([other])
+    const [first] = await context.notificationsOf([late, other], 1)
+    assert.equal(first?.subjectId, other.id)
+    await context.acknowledge([first])
+    context.harness.mend()
+    await context.notificationsOf([late], 1)
+  },
+}
+
+const oldest: Check = {
+  title: 'the time of the oldest notification is known while one is unacknowledged, and null afterwards',
+  needs: ['settle'],
+  run: async (context) => {
+    const { clock = systemClock } = context.harness
+    const oldestNotification = () => context.connector().oldestNotification(clock.now())
+    assert.equal(await oldestNotification(), null)
+    const notifications = await someNotifications(context)
+    const since = await oldestNotification()
+    assert.ok(since instanceof Date && since <= clock.now(), `a time that has passed: ${since?.toISOString()}`)
+    await context.acknowledge(notifications)
+    assert.equal(await oldestNotification(), null)
+  },
+}
+
+/** Six notifications, and everything that the bank has sent. A blockchain returns nothing that it has settled. */
+async function someNotifications(context: Context): Promise<readonly BankNotification[]> {
+  const returns = context.harness.cannot?.includes('return') !== true
+  const behaviours: readonly Behaviour[] = returns
+    ? ['settle', 'return', 'settle', 'return']
+    : ['settle', 'settle', 'settle', 'settle', 'settle', 'settle']
+  const instructions = behaviours.map((behaviour) => context.instruction(behaviour))
+  await context.instruct(instructions)
+  await context.notificationsOf(instructions, 6)
+  const all = await context.read(manyNotifications)
+  assert.equal(all.length, 6, 'a reading has the notifications of these instructions and no others')
+  return all
+}
+
+export const notificationChecks: readonly Check[] = [
+  content,
+  repeated,
+  partly,
+  parts,
+  duplicated,
+  reversed,
+  delayed,
+  oldest,
+]

@@ -1,0 +1,158 @@
+/** Checks of a bank that is away: lost calls, lost answers, half of an answer, calls that hang. */
+import assert from 'node:assert/strict'
+import type { CallOptions, Connector } from '../../rails/index.ts'
+import type { Check } from './check.ts'
+import {
+  afterTimeoutMs,
+  checkExecuted,
+  type Context,
+  ended,
+  eventually,
+  resolve,
+  unlessUnreachable,
+} from './context.ts'
+import type { Fault, Harness } from './harness.ts'
+
+/** Until a call that hangs has reached the bank. */
+const reachedMs = 200
+
+/** One broken call with several instructions, then the way of the settlement worker. */
+const broken = (fault: Fault, title: string): Check => ({
+  title,
+  needs: ['settle', 'refuse', fault],
+  run: async (context) => {
+    const instructions = (['settle', 'refuse', 'settle', 'refuse'] as const).map((behaviour) =>
+      context.instruction(behaviour),
+    )
+    context.harness.breakNext(fault)
+    const outcomes = await context.instruct(instructions)
+    const acknowledgements = await resolve(context, instructions, outcomes)
+    assert.deepEqual(
+      acknowledgements.map((acknowledgement) => acknowledgement.accepted),
+      [true, false, true, false],
+    )
+    await context.notificationsOf(instructions, 2)
+  },
+})
+
+const lostCall = broken(
+  'lose call',
+  'after a lost call the outcome is unknown, and the next submission is executed once',
+)
+const lostAnswer = broken(
+  'lose answer',
+  'after a lost answer an enquiry tells the outcome, and nothing is executed twice',
+)
+const lostHalf = broken(
+  'lose half',
+  'after half of a call an enquiry tells which half, and each instruction is executed once',
+)
+const errorBefore = broken(
+  'error before',
+  'after an error of the bank the outcome is unknown, and the next submission is executed once',
+)
+const errorAfter = broken(
+  'error after',
+  'after an error of a bank that took the call an enquiry tells the outcome, and nothing is executed twice',
+)
+
+/** The faults of one call that this bank can be made to have. */
+const faultsOf = ({ cannot = [] }: Harness): readonly Fault[] =>
+  (['lose call', 'lose answer', 'error before', 'error after'] as const).filter((fault) => !cannot.includes(fault))
+
+const lostEnquiry: Check = {
+  title: 'an enquiry that gets no answer throws, and never says that the bank has nothing',
+  needs: ['settle', 'lose call', 'lose answer'],
+  run: async (context) => {
+    const one = context.instruction()
+    await context.instruct([one])
+    for (const fault of faultsOf(context.harness)) {
+      context.harness.breakNext(fault)
+      const answer = await unlessUnreachable(context.find([one]))
+      // A connector may ask again by itself.
+      if (answer !== 'unreachable')
+        assert.deepEqual(answer, [{ accepted: true }], 'an enquiry without an answer throws')
+      context.harness.mend()
+    }
+    assert.deepEqual(await context.find([one]), [{ accepted: true }])
+  },
+}
+
+const lostReading: Check = {
+  title: 'a reading or acknowledgement that gets no answer throws, and the notifications are repeated',
+  needs: ['settle', 'lose call', 'lose answer'],
+  run: async (context) => {
+    const one = context.instruction()
+    await context.instruct([one])
+    const notifications = await context.notificationsOf([one], 1)
+    for (const fault of faultsOf(context.harness)) {
+      context.harness.breakNext(fault)
+      const answer = await unlessUnreachable(context.read())
+      if (answer !== 'unreachable') assert.deepEqual(answer, notifications, 'a reading without an answer throws')
+      context.harness.mend()
+    }
+    context.harness.breakNext('lose call')
+    const answer = await unlessUnreachable(context.acknowledge(notifications))
+    context.harness.mend()
+    const left = await context.read()
+    if (answer === 'unreachable') assert.deepEqual(left, notifications, 'the notifications are repeated')
+    else assert.deepEqual(left, [], 'an acknowledgement without an answer throws')
+  },
+}
+
+type Call = readonly [name: string, call: (connector: Connector, options: CallOptions) => Promise<unknown>]
+
+const hangs: Check = {
+  title: 'a call to a bank that hangs ends when its signal aborts, and leaves nothing open',
+  needs: ['settle', 'hang'],
+  run: async (context) => {
+    const one = context.instruction()
+    await context.instruct([one])
+    const notifications = await context.notificationsOf([one], 1)
+    const calls: readonly Call[] = [
+      ['instruct', (connector, options) => connector.instruct([context.instruction()], options)],
+      ['find', (connector, options) => connector.find([one], options)],
+      ['notifications', (connector, options) => connector.notifications(1, options)],
+      ['acknowledge', (connector, options) => connector.acknowledge(notifications, options)],
+    ]
+    for (const call of calls) for (const isLate of [false, true]) await checkHang(context, call, isLate)
+    assert.deepEqual(await context.find([one]), [{ accepted: true }], 'it answers again')
+    assert.deepEqual(await context.read(), notifications, 'nothing was acknowledged')
+    const next = context.instruction()
+    assert.deepEqual(await context.instruct([next]), [{ accepted: true }])
+    await checkExecuted(context, next)
+  },
+}
+
+/** `isLate`: the signal was aborted before the call began. */
+async function checkHang({ harness, connector }: Context, [name, call]: Call, isLate: boolean): Promise<void> {
+  const openCalls = harness.openCalls ?? (() => 0)
+  harness.breakNext('hang')
+  try {
+    const controller = new AbortController()
+    if (isLate) controller.abort()
+    const answer = unlessUnreachable(call(connector(), { signal: controller.signal }))
+    // It is awaited below; a rejection before that is no unhandled one.
+    answer.catch(() => undefined)
+    if (!isLate) await eventually(reachedMs, () => openCalls() > 0)
+    controller.abort()
+    const ending = await ended(`${name}, after its signal aborted,`, answer, afterTimeoutMs)
+    const isUnknown = name === 'instruct' && Array.isArray(ending) && ending[0] === 'unknown'
+    assert.ok(isUnknown || ending === 'unreachable', `${name} throws Unreachable when its signal aborts`)
+    const isClosed = await eventually(afterTimeoutMs, () => openCalls() === 0)
+    assert.ok(isClosed, `${name} leaves ${openCalls()} connections open after its signal aborted`)
+  } finally {
+    harness.mend()
+  }
+}
+
+export const outageChecks: readonly Check[] = [
+  lostCall,
+  lostAnswer,
+  lostHalf,
+  errorBefore,
+  errorAfter,
+  lostEnquiry,
+  lostReading,
+  hangs,
+]

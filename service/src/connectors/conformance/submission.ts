@@ -1,0 +1,225 @@
+/** Checks of `instruct` while the bank answers: limits, duplicates, refusals, batches, exact amounts and texts. */
+import assert from 'node:assert/strict'
+import { amountMajorMax, currencies, type Currency, newId } from '../../kernel/index.ts'
+import { callTimeoutMsMax, type Instruction } from '../../rails/index.ts'
+import type { Check } from './check.ts'
+import { checkExecuted, type Context, resolve } from './context.ts'
+import type { BankRecord } from './harness.ts'
+
+const accepted = { accepted: true } as const
+const concurrentCalls = 10
+
+const limits: Check = {
+  title: 'the id and the limits have a valid form',
+  needs: [],
+  run: async ({ connector }) => {
+    const { id, limits: own } = connector()
+    assert.match(id, /^[a-z][a-z0-9-]*$/, 'the id has lower-case letters, digits and hyphens')
+    for (const [name, value] of Object.entries(own))
+      assert.ok(Number.isSafeInteger(value) && value >= 1, `${name} is a whole number of at least 1: ${value}`)
+    assert.ok(
+      own.callTimeoutMs <= callTimeoutMsMax,
+      `callTimeoutMs is at most ${callTimeoutMsMax}: ${own.callTimeoutMs}`,
+    )
+  },
+}
+
+const acceptedOnce: Check = {
+  title: 'an instruction is accepted, executed once and settled by one notification',
+  needs: ['settle'],
+  run: async (context) => {
+    const one = context.instruction()
+    assert.deepEqual(await context.instruct([one]), [accepted])
+    await checkExecuted(context, one)
+    const [settled] = await context.notificationsOf([one], 1)
+    assert.equal(settled?.kind, 'payout.settled')
+  },
+}
+
+const duplicates: Check = {
+  title: 'duplicates in one call are executed once, with one outcome',
+  needs: ['settle', 'refuse'],
+  run: async (context) => {
+    const one = context.instruction()
+    const refused = context.instruction('refuse')
+    const outcomes = await context.instruct([one, refused, one, refused])
+    assert.deepEqual(outcomes[0], accepted)
+    assert.deepEqual(outcomes.slice(2), outcomes.slice(0, 2), 'a duplicate has the outcome of the first one')
+    await checkExecuted(context, one)
+    await checkExecuted(context, refused, 0)
+    await context.notificationsOf([one, refused], 1)
+  },
+}
+
+const concurrent: Check = {
+  title: `${concurrentCalls} concurrent calls of two processes with one instruction execute it once, with one outcome`,
+  needs: ['settle', 'refuse'],
+  run: async (context) => {
+    const pair = [context.instruction(), context.instruction('refuse')]
+    const other = await context.harness.open()
+    try {
+      const connectors = [context.connector(), other.connector]
+      const answers = await Promise.all(
+        Array.from({ length: concurrentCalls }, (_none, index) => context.instruct(pair, connectors[index % 2])),
+      )
+      const known = answers.filter((answer) => !answer.includes('unknown'))
+      for (const answer of known) assert.deepEqual(answer, known[0], 'each call has the same outcomes')
+      const [first, second] = await resolve(context, pair, known[0] ?? [])
+      assert.deepEqual([first?.accepted, second?.accepted], [true, false])
+      await context.notificationsOf(pair, 1)
+    } finally {
+      await other.close()
+    }
+  },
+}
+
+const afterRestart: Check = {
+  title: 'an instruction that is repeated after a restart is executed once, with the same outcome',
+  needs: ['settle', 'refuse'],
+  run: async (context) => {
+    const pair = [context.instruction(), context.instruction('refuse')]
+    const before = await context.instruct(pair)
+    await context.restart()
+    assert.deepEqual(await context.instruct(pair), before, 'the outcomes are the same')
+    await resolve(context, pair, before)
+    await context.notificationsOf(pair, 1)
+  },
+}
+
+const refusal: Check = {
+  title: 'a refusal has an error key, a sentence and a code, and is not executed',
+  needs: ['refuse'],
+  run: async (context) => {
+    const refused = context.instruction('refuse')
+    const [outcome] = await context.instruct([refused])
+    assert.ok(outcome && outcome !== 'unknown' && !outcome.accepted, 'the instruction is refused')
+    await checkExecuted(context, refused, 0)
+    assert.deepEqual(await context.find([refused]), [outcome], 'find answers the same refusal')
+  },
+}
+
+const batch: Check = {
+  title: 'a batch that the bank takes in part has one outcome for each instruction, in order',
+  needs: ['settle', 'refuse', 'answer later'],
+  run: async (context) => {
+    const behaviours = ['settle', 'refuse', 'answer later', 'settle', 'answer later', 'refuse', 'settle'] as const
+    const instructions = behaviours.map((behaviour) => context.instruction(behaviour))
+    const outcomes = await context.instruct(instructions)
+    assert.deepEqual(
+      outcomes.map((outcome) => (outcome === 'unknown' ? 'answer later' : outcome.accepted ? 'settle' : 'refuse')),
+      behaviours,
+      'the outcomes stand in the order of the instructions',
+    )
+    const acknowledgements = await resolve(context, instructions, outcomes)
+    assert.deepEqual(
+      acknowledgements.map((acknowledgement) => acknowledgement.accepted),
+      behaviours.map((behaviour) => behaviour !== 'refuse'),
+    )
+  },
+}
+
+const fullCalls: Check = {
+  title: 'as many full calls at once as the limits permit are answered in order',
+  needs: ['settle', 'refuse'],
+  run: async (context) => {
+    const { instructionsPerCallMax, callsMax } = context.connector().limits
+    // A pattern whose period divides no usual limit, so that a shifted answer differs.
+    const isRefused = (index: number) => index % 7 === 3
+    const calls = Array.from({ length: callsMax }, () =>
+      Array.from({ length: instructionsPerCallMax }, (_none, index) =>
+        context.instruction(isRefused(index) ? 'refuse' : 'settle'),
+      ),
+    )
+    const answers = await Promise.all(calls.map((call) => context.instruct(call)))
+    for (const [at, call] of calls.entries()) {
+      const outcomes = (answers[at] ?? []).map((outcome) => outcome !== 'unknown' && outcome.accepted)
+      assert.deepEqual(
+        outcomes,
+        call.map((_each, index) => !isRefused(index)),
+        'the outcomes are in order',
+      )
+      for (const [index, each] of call.entries()) await checkExecuted(context, each, isRefused(index) ? 0 : 1)
+    }
+  },
+}
+
+/** The first two become another amount in floating point: 4.35 * 100 is below 435, and 1.15 * 100 below 115. */
+const amountsOf = (currency: Currency): readonly bigint[] => {
+  const max = amountMajorMax * 10n ** BigInt(currencies[currency].digits)
+  return [435n, 115n, 1n, 10n, max, max - 1n]
+}
+
+const amounts: Check = {
+  title: 'amounts arrive exactly, from the smallest to the largest, in each currency',
+  needs: ['settle'],
+  run: async (context) => {
+    const instructions = context.harness.currencies.flatMap((currency) =>
+      amountsOf(currency).map((amount) => context.instruction('settle', { amount, currency })),
+    )
+    await instructAll(context, instructions)
+    for (const instruction of instructions) {
+      const { amount, currency } = await recordOf(context, instruction)
+      assert.deepEqual([amount, currency], [instruction.amount, instruction.currency])
+    }
+  },
+}
+
+const namesDefault = [
+  'Zoë Łukasiewicz',
+  "Søren O'Neill & Söhne",
+  'Ελένη Παπαδοπούλου',
+  '李小龍',
+  '"A" <b> \\ / ; 100 % + ?',
+]
+
+const texts: Check = {
+  title: 'names, accounts and references arrive exactly',
+  needs: ['settle'],
+  run: async (context) => {
+    const instructions = (context.harness.creditorNames ?? namesDefault).map((creditorName, index) =>
+      context.instruction('settle', {
+        creditorName,
+        endToEndId: `E2E${newId().replaceAll('-', '')}`,
+        remittance: index === 0 ? null : `Invoice ${index}: ${creditorName}`,
+        creditorBic: index === 0 ? null : 'COBADEFFXXX',
+        creditorAccount: index % 2 === 0 ? 'DE89370400440532013000' : 'NL91ABNA0417164300',
+      }),
+    )
+    await instructAll(context, instructions)
+    for (const instruction of instructions) {
+      const record = await recordOf(context, instruction)
+      for (const name of ['creditorName', 'creditorAccount', 'endToEndId', 'creditorBic', 'remittance'] as const)
+        if (name in record) assert.equal(record[name], instruction[name], `${name} arrives exactly`)
+    }
+  },
+}
+
+async function instructAll(context: Context, instructions: readonly Instruction[]): Promise<void> {
+  const { instructionsPerCallMax } = context.connector().limits
+  for (let at = 0; at < instructions.length; at += instructionsPerCallMax) {
+    const call = instructions.slice(at, at + instructionsPerCallMax)
+    assert.deepEqual(
+      await context.instruct(call),
+      call.map(() => accepted),
+    )
+  }
+}
+
+async function recordOf({ harness }: Context, instruction: Instruction): Promise<BankRecord> {
+  const record = await harness.recordOf(instruction)
+  assert.ok(record, 'the bank has the instruction')
+  return record
+}
+
+export const submissionChecks: readonly Check[] = [
+  limits,
+  acceptedOnce,
+  duplicates,
+  concurrent,
+  afterRestart,
+  refusal,
+  batch,
+  fullCalls,
+  amounts,
+  texts,
+]

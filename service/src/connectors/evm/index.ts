@@ -1,0 +1,16 @@
+/** Connectors to EVM chains, and the simulated chain of the sandbox (README.md). */
+export {
+  chainFallback,
+  chainNetworks,
+  type Chains,
+  createChains,
+  createRefusedAddress,
+  deniedAddresses,
+} from './chains.ts'
+export type { TravelParties } from './deps.ts'
+export { type ChainKeys, createChainKeys, deriveWalletAddress } from './keys.ts'
+export { evmSettings } from './settings.ts'
+export { receivedOn } from './store-chain.ts'
+export { eraseTransfers } from './store-erasure.ts'
+export { sealedChainKeys, sealedTravelRules } from './store-sealed.ts'
+export { travelRuleOf } from './travel-rule.ts'

@@ -1,0 +1,171 @@
+/** The settings of chain connectors. */
+import { readFileSync } from 'node:fs'
+import {
+  type Currency,
+  currencies,
+  isCurrency,
+  isFiat,
+  type Minor,
+  refuseSetting,
+  secondMs,
+  type Settings,
+} from '../../kernel/index.ts'
+import { addressProblem, type Tokens, zeroAddress } from '../../rails/index.ts'
+
+export type ChainConfig = {
+  readonly chainId: number
+  readonly network: string
+  readonly rpcUrls: readonly string[]
+  readonly tokens: Tokens
+  readonly confirmations: number
+  readonly pollMs: number
+  readonly feeMax: bigint
+  readonly stuckAfterMs: number
+  readonly depositMin: Readonly<Partial<Record<Currency, Minor>>>
+}
+
+const chainKeys = [
+  'chainId',
+  'network',
+  'rpcUrls',
+  'tokens',
+  'confirmations',
+  'pollMs',
+  'maxFeeGwei',
+  'stuckAfterMs',
+  'minimumDeposit',
+] as const
+const confirmationsMax = 1000
+const pollMsMax = 60 * secondMs
+const stuckAfterMsDefault = 60 * secondMs
+const weiOfGwei = 1_000_000_000n
+
+type Given = Readonly<Record<string, unknown>>
+const isObject = (value: unknown): value is Given =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function integerOf(given: Given, name: string, [min, max]: readonly [number, number], missing?: number): number {
+  const value = given[name] ?? missing
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max
+    ? value
+    : refuseSetting(`must give each chain ${name}, a whole number from ${min} to ${max}`)
+}
+
+/** Fields with a token as their name. */
+function byToken<T>(
+  given: unknown,
+  name: string,
+  read: (value: unknown, currency: Currency) => T,
+): Readonly<Partial<Record<Currency, T>>> {
+  if (!isObject(given)) return refuseSetting(`must give each chain ${name}, such as {"USDC": ...}`)
+  const entries = Object.entries(given).map(([currency, value]) => {
+    if (!isCurrency(currency) || isFiat(currency))
+      return refuseSetting(`must name tokens in ${name}: ${currency} is none`)
+    return [currency, read(value, currency)] as const
+  })
+  return Object.fromEntries(entries) as Partial<Record<Currency, T>>
+}
+
+function contractOf(value: unknown, currency: Currency): string {
+  if (typeof value !== 'string' || addressProblem(value) !== undefined || value.toLowerCase() === zeroAddress)
+    return refuseSetting(`must give the address of the contract of ${currency}, with its check sum (EIP-55)`)
+  return value.toLowerCase()
+}
+
+function minorOf(value: unknown, currency: Currency): Minor {
+  const { digits } = currencies[currency]
+  const [, whole, part = ''] = (typeof value === 'string' ? /^(\d{1,9})(?:\.(\d+))?$/.exec(value) : null) ?? []
+  if (whole === undefined || part.length > digits)
+    return refuseSetting(`must give minimumDeposit as text with at most ${digits} decimal digits, such as "0.50"`)
+  return BigInt(whole + part.padEnd(digits, '0'))
+}
+
+function chainOf(given: unknown): ChainConfig {
+  if (!isObject(given)) return refuseSetting('must be a list of chains, each an object')
+  const unknown = Object.keys(given).find((key) => !(chainKeys as readonly string[]).includes(key))
+  if (unknown !== undefined)
+    return refuseSetting(`must have no field ${unknown}: the fields are ${chainKeys.join(', ')}`)
+  const { rpcUrls, network, tokens, minimumDeposit = {} } = given
+  if (typeof network !== 'string' || !/^[a-z][a-z0-9-]{0,39}$/.test(network))
+    return refuseSetting('must give each chain a network, such as base: lower-case letters, digits and hyphens')
+  const isUrl = (text: unknown) => typeof text === 'string' && URL.canParse(text) && /^https?:/.test(text)
+  if (
+    !Array.isArray(rpcUrls) ||
+    rpcUrls.length === 0 ||
+    !rpcUrls.every(isUrl) ||
+    new Set(rpcUrls).size < rpcUrls.length
+  )
+    return refuseSetting('must give each chain rpcUrls, a list of different URLs of its nodes')
+  const contracts = byToken(tokens, 'tokens', contractOf)
+  const different = new Set(Object.values(contracts)).size
+  if (different === 0 || different < Object.keys(contracts).length)
+    return refuseSetting('must give each chain tokens, each with a contract of its own')
+  return {
+    chainId: integerOf(given, 'chainId', [1, Number.MAX_SAFE_INTEGER]),
+    network,
+    rpcUrls: rpcUrls as readonly string[],
+    tokens: contracts,
+    confirmations: integerOf(given, 'confirmations', [1, confirmationsMax]),
+    pollMs: integerOf(given, 'pollMs', [100, pollMsMax], 2 * secondMs),
+    feeMax: BigInt(integerOf(given, 'maxFeeGwei', [1, 1_000_000])) * weiOfGwei,
+    stuckAfterMs: integerOf(given, 'stuckAfterMs', [1000, 3_600_000], stuckAfterMsDefault),
+    depositMin: byToken(minimumDeposit, 'minimumDeposit', minorOf),
+  }
+}
+
+function readChains(value: string | undefined): readonly ChainConfig[] {
+  const trimmed = value?.trim() ?? ''
+  if (trimmed === '') return []
+  const chains = parse(trimmed.startsWith('[') ? trimmed : readFile(trimmed))
+  if (!Array.isArray(chains)) return refuseSetting('must be a list of chains')
+  const read = chains.map(chainOf)
+  if (new Set(read.map(({ chainId }) => chainId)).size < read.length)
+    return refuseSetting('must name each chain id once')
+  return read
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return refuseSetting('must be JSON, or the path of a file with JSON')
+  }
+}
+
+function readFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    return refuseSetting(`must name a file that can be read: ${(error as Error).message}`)
+  }
+}
+
+/** One address a line; what follows it, and lines that begin with #, are for people. */
+function readDenied(path: string | undefined): ReadonlySet<string> {
+  if (path === undefined) return new Set()
+  const lines = readFile(path)
+    .split('\n')
+    .map((line) => line.trim())
+  const addresses = lines
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.split(/\s/, 1)[0] ?? '')
+  const wrong = addresses.find((address) => addressProblem(address) !== undefined)
+  if (wrong !== undefined) return refuseSetting(`must name a file with one address a line: ${wrong} is none`)
+  return new Set(addresses.map((address) => address.toLowerCase()))
+}
+
+export const evmSettings = {
+  EVM_CHAINS: {
+    default: '',
+    description:
+      'The EVM chains that carry tokens: JSON, or the path of a file with JSON: a list of objects with `chainId`, `network`, `rpcUrls`, `tokens` (contracts by token), `confirmations`, `maxFeeGwei` and, if wanted, `pollMs`, `stuckAfterMs` and `minimumDeposit`. Each is a connector `evm-<chainId>` (docs/guides/wallets.md)',
+    // The URLs of nodes contain keys.
+    secret: true,
+    read: readChains,
+  },
+  WALLET_DENY_LIST: {
+    default: 'none',
+    description: 'File with addresses, one a line, to which no token is sent. It is read at the start',
+    read: readDenied,
+  },
+} as const satisfies Settings

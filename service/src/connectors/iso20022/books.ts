@@ -1,0 +1,80 @@
+/** Reads the statements and entries of banks by files for reconciliation: one interface over their rows, in the caller's snapshot. */
+import type { Minor } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { BankBooks, BankNotification, PendingReport } from '../../rails/index.ts'
+import type { BankDeps } from './deps.ts'
+import * as store from './store-books.ts'
+
+/** Settlement reads so many at once, in this order; those that wait after a failure are among them. */
+const pendingMax = 20_000
+
+export function createIsoBooks({ operatorId, clock }: Pick<BankDeps, 'operatorId' | 'clock'>): BankBooks {
+  return {
+    statements: store.statementsOf,
+    notOnStatement: (tx, account) => store.sumsNotOnStatement(tx, operatorId, account),
+    ofStatements: async (tx, statementIds) =>
+      statementIds.length === 0 ? [] : store.sumsOfStatements(tx, operatorId, statementIds),
+    settledNotBooked: store.sumSettledNotBooked,
+    returnedNotBooked: store.sumReturnedNotBooked,
+    underWay: store.sumsUnderWay,
+    pending: async (tx, connector) => {
+      const rows = await store.pendingOf(tx, connector, pendingMax)
+      const payouts = rows.filter(({ kind }) => kind.startsWith('payout.')).map(({ subjectId }) => subjectId)
+      const found = payouts.length === 0 ? [] : await store.instructionsByIds(tx, [...new Set(payouts)])
+      const instructions = new Map(found.map((instruction) => [instruction.id, instruction]))
+      const reports = rows.map(({ kind, payload, ...row }): PendingReport => {
+        const known = kind as BankNotification['kind']
+        return { ...row, kind: known, amount: amountIn(known, payload), instruction: instructions.get(row.subjectId) }
+      })
+      const ids = reports.flatMap(({ entryId, instruction }) => [entryId ?? [], instruction?.entryId ?? []].flat())
+      const entries = ids.length === 0 ? [] : await store.entriesByIds(tx, operatorId, [...new Set(ids)])
+      return { reports, entries: new Map(entries.map((entry) => [entry.id, entry])) }
+    },
+    entriesNotOnStatement: (tx, account, after, rowsMax) =>
+      store.entriesNotOnStatement(tx, operatorId, account, { after, rowsMax }),
+    entriesNew: (tx, account, after, rowsMax) => store.entriesNew(tx, operatorId, account, { after, rowsMax }),
+    instructionsNotBooked: store.instructionsNotBooked,
+    instructionsMissing: store.instructionsMissing,
+    instructions: async (tx, ids) => (ids.length === 0 ? [] : store.instructionsByIds(tx, ids)),
+    instructionsLike: async (tx, { connector, currency }, amount, names) => {
+      const named = names.length === 0 ? [] : await store.instructionsByNames(tx, names)
+      const alike = await store.instructionsLike(tx, connector, currency, amount, likeMax)
+      return [...new Map([...named, ...alike].map((row) => [row.id, row])).values()]
+    },
+    entryOf: async (tx, subject) => {
+      const [entry] = await store.entriesByIds(tx, operatorId, [subject])
+      return entry
+    },
+    listed: async (tx, ids) => {
+      const rows = ids.length === 0 ? [] : await store.entriesByIds(tx, operatorId, ids)
+      return new Set(rows.flatMap(({ id, statementId }) => (statementId === null ? [] : [id])))
+    },
+    merge: (tx, entryId) => merge(tx, operatorId, entryId),
+    match: async (tx, entryId, instruction, hasLeft) => {
+      const given = { subjectId: instruction.id, subjectPartnerId: instruction.partnerId }
+      const kind = hasLeft ? 'payout' : 'return'
+      await store.assignEntry(tx, operatorId, entryId, { ...given, kind, matchedBy: matchedByPerson })
+      if (hasLeft) await store.bookInstruction(tx, instruction, entryId, clock.now())
+      else await store.returnInstruction(tx, instruction, clock.now())
+    },
+  }
+}
+
+async function merge(tx: Tx, operatorId: string, entryId: string): Promise<boolean> {
+  if ((await store.mergeEntry(tx, operatorId, entryId)) === 0) return false
+  await store.aliasMerged(tx, operatorId, entryId)
+  await store.deleteMerged(tx, operatorId, entryId)
+  return true
+}
+
+const likeMax = 500
+const matchedByPerson = JSON.stringify({ rule: 'two persons', agreed: ['decision'] })
+
+const outward: readonly BankNotification['kind'][] = ['payout.settled', 'debit.booked', 'credit.reversed']
+
+function amountIn(kind: BankNotification['kind'], payload: string): Minor | null {
+  const { money } = JSON.parse(payload) as { readonly money?: { readonly amount: string } }
+  if (money === undefined) return null
+  const amount = BigInt(money.amount)
+  return outward.includes(kind) ? -amount : amount
+}

@@ -1,0 +1,79 @@
+/**
+ * The connector of a bank by files. Its port reads and writes rows of this database; `steps` exchange the files
+ * (docs/decisions/0044-a-bank-by-files.md).
+ */
+import { partnerKey } from '../../kernel/index.ts'
+import { callTimeoutMsMax, type Connector, untilAborted } from '../../rails/index.ts'
+import { createAdopt } from './adopt.ts'
+import { createDeliverFiles } from './deliver.ts'
+import type { BankDeps } from './deps.ts'
+import type { FileKind } from './ids.ts'
+import { forecastOf } from './forecast.ts'
+import { createIncoming } from './incoming.ts'
+import { createMakeFiles } from './make.ts'
+import { createMakeRecalls } from './make-recalls.ts'
+import { createNotificationsOf } from './notifications.ts'
+import { createTakeRecall } from './recalls.ts'
+import { createRecentBytes } from './recent-bytes.ts'
+import { createSubmit, storedAnswers } from './submit.ts'
+
+export type IsoBank = {
+  readonly connector: Connector
+  /** One round of work each. They return how much was done; 0 rests. Each runs beside the others, and beside those of other processes. */
+  readonly steps: {
+    /** Makes files of waiting payments and recalls. */
+    readonly make: () => Promise<number>
+    /** Delivers files that are made. */
+    readonly deliver: () => Promise<number>
+    /** Takes the files of the bank. */
+    readonly take: () => Promise<number>
+  }
+}
+
+export type BankObserver = {
+  /** `payments`: or recalls. */
+  readonly fileMade: (connector: string, kind: FileKind, payments: number) => void
+  readonly fileDelivered: (connector: string, kind: FileKind) => void
+}
+
+/** As of the sandbox bank: while one call commits, the others write. */
+const limits = { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: callTimeoutMsMax } as const
+
+export function createIsoBank(deps: BankDeps, observe?: BankObserver): IsoBank {
+  const { id } = deps.rules
+  const submit = createSubmit(deps)
+  const takeRecall = createTakeRecall(deps)
+  const recent = createRecentBytes()
+  const makePayments = createMakeFiles(deps, recent, (payments) => observe?.fileMade(id, 'pain.001', payments))
+  const makeRecalls = createMakeRecalls(deps, (payments) => observe?.fileMade(id, 'camt.055', payments))
+  const deliver = createDeliverFiles(deps, recent, ({ kind }) => observe?.fileDelivered(id, kind))
+  const adopt = createAdopt(deps)
+  const incoming = createIncoming(deps)
+  return {
+    connector: {
+      id,
+      limits,
+      forecast: (payment, at) => forecastOf(payment, at, deps.rules),
+      instruct: async (instructions, options) =>
+        instructions.length === 0 ? [] : untilAborted(submit(instructions), options),
+      find: async (keys, options) => {
+        if (keys.length === 0) return []
+        const found = await untilAborted(storedAnswers(deps, keys), options)
+        return keys.map((key) => found.get(partnerKey(key.partnerId, key.id)))
+      },
+      recall: async (request, options) => untilAborted(takeRecall(request), options),
+      ...createNotificationsOf(deps),
+    },
+    steps: {
+      make: async () => {
+        await adopt()
+        return (await makePayments()) + (await makeRecalls())
+      },
+      deliver: async () => {
+        await adopt()
+        return deliver()
+      },
+      take: incoming.step,
+    },
+  }
+}

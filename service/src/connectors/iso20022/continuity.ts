@@ -1,0 +1,99 @@
+/** Whether the statements of an account join: each begins with what the one before ended with. */
+import { amountText, type Currency } from '../../kernel/index.ts'
+import type { BankDeps } from './deps.ts'
+import type { Lease } from './lease.ts'
+import { oddity, type Report, writeReports } from './reports.ts'
+import { balancesAlong, inOrder, pageNumberOf } from '../../rails/index.ts'
+import { latestStatements, type Statement } from './store-statements.ts'
+
+/** Of each account: what is older was looked at when it was new. */
+export const statementsReadMax = 100
+
+export function createContinuity(deps: BankDeps) {
+  const { db, rules, operatorId, clock } = deps
+  const of = { operatorId, connector: rules.id }
+  const told = new Set<string>()
+  /** Tells each finding once in the life of a process: it has one case, however often it is told. */
+  return async (lease: Lease): Promise<void> => {
+    const found: Report[] = []
+    for (const { iban, currency } of rules.accounts) {
+      const newestFirst = await latestStatements(db, rules.id, iban, currency, statementsReadMax)
+      const findings = findingsOf(newestFirst.toReversed(), currency)
+      for (const { what, text, statement } of findings)
+        found.push(oddity(of, what, `Account ${iban}: ${text}`, [iban, currency, statement.id], statement.id))
+    }
+    const fresh = found.filter(({ id }) => !told.has(id))
+    if (fresh.length === 0) return
+    await lease.transaction((tx) => {
+      writeReports(tx, rules.id, fresh, clock.now())
+      return Promise.resolve()
+    })
+    for (const { id } of fresh) told.add(id)
+  }
+}
+
+type Finding = {
+  readonly what: 'statement_gap' | 'statement_overlap'
+  readonly text: string
+  /** The one behind the gap, or the one that came second. */
+  readonly statement: Statement
+  /** The one before the gap. */
+  readonly before?: Statement
+}
+
+export type Days = { readonly first: string; readonly last: string }
+
+/** Days that a missing statement may be about. `statements`: oldest first. */
+export const gapDaysOf = (statements: readonly Statement[], currency: Currency): readonly Days[] =>
+  findingsOf(statements, currency).flatMap(({ statement: { closingOn: last }, before }) => {
+    const first = before?.closingOn
+    return typeof first === 'string' && last !== null ? [{ first, last }] : []
+  })
+
+/** `statements`: oldest first. */
+function findingsOf(statements: readonly Statement[], currency: Currency): readonly Finding[] {
+  const versions = inOrder(statements)
+  const again = [...versions].flatMap(([statement, { length }]): readonly Finding[] =>
+    length === 1 ? [] : [cameAgain(statement)],
+  )
+  let before: Statement | undefined
+  const joints: Finding[] = []
+  for (const { statement, opening, before: balance } of balancesAlong(versions.keys())) {
+    if (before !== undefined)
+      joints.push(...between({ ...before, closing: balance }, { ...statement, opening }, currency))
+    before = statement
+  }
+  return [...again, ...joints]
+}
+
+const cameAgain = (statement: Statement): Finding => ({
+  what: 'statement_overlap',
+  text: `the statement ${nameOf(statement)} came again with another message.`,
+  statement,
+})
+
+function between(before: Statement, statement: Statement, currency: Currency): readonly Finding[] {
+  const step = stepOf(before, statement)
+  const isJoined = before.closing !== null && before.closing === statement.opening
+  if (step === 0 && !isJoined && pageNumberOf(before) === 0)
+    return [cameAgain(before.createdAt > statement.createdAt ? before : statement)]
+  if (step !== undefined && step > 1) {
+    const text = `${step - 1} statements are missing between ${nameOf(before)} and ${nameOf(statement)}.`
+    return [{ what: 'statement_gap', text, statement, before }]
+  }
+  if (isJoined || before.closing === null || statement.opening === null) return []
+  const [closing, opening] = [before.closing, statement.opening].map((minor) => amountText(minor, currency))
+  const text = `the statement ${nameOf(before)} ends with ${closing}, and ${nameOf(statement)} begins with ${opening}.`
+  return [{ what: 'statement_gap', text, statement, before }]
+}
+
+const nameOf = ({ sequence, statementId }: Statement) =>
+  sequence === null ? statementId : `${sequence} (${statementId})`
+
+/** Numbers begin again with a year. */
+function stepOf(before: Statement, statement: Statement): number | undefined {
+  if (before.sequence === null || statement.sequence === null) return undefined
+  const isNewYear = (before.closingOn ?? '').slice(0, 4) < (statement.closingOn ?? '').slice(0, 4)
+  const step = Number(statement.sequence - before.sequence)
+  return isNewYear && step <= 0 ? Number(statement.sequence) : step
+}

@@ -1,0 +1,55 @@
+/** Pure: who is at the other end of a payment, as the bank says. */
+import type { AccountId, EntryDetail, PostalAddress } from '../../iso20022/index.ts'
+import type { IncomingDebtor } from '../../rails/index.ts'
+
+export type Counterparty = {
+  readonly name: string | null
+  readonly account: string | null
+  readonly bic: string | null
+  readonly country: string | null
+  readonly address: string | null
+}
+
+const ibanForm = /^[A-Z]{2}\d{2}/
+
+export function counterpartyOf(detail: EntryDetail | undefined, isCredit: boolean): Counterparty {
+  const party = isCredit ? (detail?.debtor ?? detail?.ultimateDebtor) : (detail?.creditor ?? detail?.ultimateCreditor)
+  const account = textOfAccount(isCredit ? detail?.debtorAccount : detail?.creditorAccount)
+  const agent = isCredit ? detail?.debtorAgent : detail?.creditorAgent
+  const ofIban = account !== null && ibanForm.test(account) ? account.slice(0, 2) : null
+  return {
+    name: party?.name ?? null,
+    account,
+    bic: agent?.bic ?? null,
+    country: ofIban ?? party?.address?.country ?? null,
+    address: party?.address === undefined ? null : addressLine(party.address),
+  }
+}
+
+const textOfAccount = (account: AccountId | undefined): string | null =>
+  account === undefined ? null : 'iban' in account ? account.iban.replaceAll(' ', '').toUpperCase() : account.other
+
+function addressLine(address: PostalAddress): string | null {
+  const { street, buildingNumber, buildingName, postBox, postCode, town, country, lines = [] } = address
+  const parts = [
+    [street, buildingNumber],
+    [buildingName],
+    [postBox],
+    ...lines.map((line) => [line]),
+    [postCode, town],
+    [country],
+  ]
+  const text = parts
+    .map((words) => words.filter((word) => word !== undefined && word !== '').join(' '))
+    .filter((part) => part !== '')
+    .join(', ')
+  return text === '' ? null : text
+}
+
+export const debtorOf = ({ name, account, bic, country, address }: Counterparty): IncomingDebtor => ({
+  account: account ?? '',
+  bic: bic ?? '',
+  name: name ?? '',
+  countryCode: country ?? '',
+  address,
+})

@@ -1,0 +1,104 @@
+/**
+ * Delivers files: each step is committed before the next one begins, so that the process that goes on after a kill knows what the bank has
+ * (docs/decisions/0044-a-bank-by-files.md).
+ */
+import { after, newId, secondMs } from '../../kernel/index.ts'
+import { archiveFile, markPublished, unmarkPublished } from './archive.ts'
+import { dayOf } from '../../rails/index.ts'
+import type { BankDeps } from './deps.ts'
+import { createContents } from './contents.ts'
+import type { RecentBytes } from './recent-bytes.ts'
+import * as store from './store-files.ts'
+
+/** Each one waits for the disk of the bank and of this process most of its time. */
+const filesAtOnceMax = 4
+/** Longer than an attempt, which ends by itself. */
+const leaseMs = 60 * secondMs
+const attemptMsMax = 40 * secondMs
+const retryMs = 5 * secondMs
+const problemCharsMax = 500
+
+type Held = store.OutgoingFile & { readonly leaseId: string }
+
+/** Returns how many files it delivered. A file that cannot be delivered now is tried again later. */
+export function createDeliverFiles(
+  deps: BankDeps,
+  recent: RecentBytes,
+  onDelivered: (file: store.OutgoingFile) => void,
+) {
+  const { db, clock, log, rules } = deps
+  const deliver = createDelivery(deps, recent)
+  let isFailing = false
+
+  const attempt = async ({ id, leaseId: earlierLease }: store.OutgoingFile): Promise<number> => {
+    const leaseId = newId()
+    const now = clock.now()
+    const file = await store.claimFile(db, id, { leaseId, leasedUntil: after(now, leaseMs), now })
+    if (file === undefined) return 0
+    const held = { ...file, leaseId }
+    try {
+      const delivered = await deliver(held, earlierLease)
+      if (delivered > 0) onDelivered(file)
+      if (isFailing && delivered > 0) log.info({ connector: rules.id }, 'bank takes files again')
+      if (delivered > 0) isFailing = false
+      return delivered
+    } catch (error) {
+      const facts = { err: error, connector: rules.id, file: file.name }
+      if (!isFailing) log.error(facts, 'file not delivered: it is tried again')
+      isFailing = true
+      const problem = error instanceof Error ? error.message : String(error)
+      await store.postpone(db, held, after(clock.now(), retryMs), problem.slice(0, problemCharsMax))
+      return 0
+    }
+  }
+
+  return async (): Promise<number> => {
+    const due = await store.undelivered(db, rules.id, clock.now(), filesAtOnceMax)
+    const delivered = await Promise.all(due.map(attempt))
+    return delivered.reduce((sum, count) => sum + count, 0)
+  }
+}
+
+type Staged = { readonly temporary: string; readonly day: string }
+
+const earlierStage = ({ stagedName, madeAt }: Held, rules: BankDeps['rules']): Staged | undefined =>
+  stagedName === null ? undefined : { temporary: stagedName, day: dayOf(madeAt, rules) }
+
+/** Returns 1, or 0 if another process has the file now. Throws what keeps the file from the bank. */
+function createDelivery(deps: BankDeps, recent: RecentBytes) {
+  const { db, clock, log, rules, transport } = deps
+  const contentsOf = createContents(deps, recent)
+
+  /** Puts the bytes under the temporary name of this attempt. Undefined: the lease was lost. */
+  const stage = async (file: Held, signal: AbortSignal): Promise<Staged | undefined> => {
+    const made = await contentsOf(file)
+    if (made === undefined) return undefined
+    const temporary = `.${file.name}.${file.leaseId}.tmp`
+    // Before the bank has it, so that there is no file at the bank that is not in the archive.
+    const day = dayOf(made.madeAt, rules)
+    await archiveFile(rules.archive, day, file.name, file.leaseId, made.bytes)
+    await transport.stage(temporary, made.bytes, signal)
+    if ((await store.markStaged(db, file, temporary)) === 1) return { temporary, day }
+    await transport.discard(temporary, signal)
+    return undefined
+  }
+
+  return async (file: Held, earlierLease: string | null): Promise<number> => {
+    const signal = AbortSignal.timeout(attemptMsMax)
+    const isStaging = file.state === 'Made'
+    // What an attempt left that ended before its name was committed. Nothing has published it, and nothing will.
+    if (isStaging && earlierLease !== null) await transport.discard(`.${file.name}.${earlierLease}.tmp`, signal)
+    const staged = isStaging ? await stage(file, signal) : earlierStage(file, rules)
+    if (staged === undefined) return 0
+    const { temporary, day } = staged
+    await markPublished(rules.archive, day, file.name)
+    const outcome = await transport.publish(temporary, file.name, signal)
+    if (isStaging && outcome === 'absent' && (await store.unmarkStaged(db, file, temporary)) === 1) {
+      await unmarkPublished(rules.archive, day, file.name)
+      // This attempt has made the name and asked for no renaming before, and no other process had the lease.
+      log.error({ connector: rules.id, file: file.name }, 'something at the bank removed a file before it had its name')
+      return 0
+    }
+    return store.markDelivered(db, file.id, temporary, clock.now())
+  }
+}

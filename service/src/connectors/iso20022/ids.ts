@@ -1,0 +1,44 @@
+/** Ids of messages of ours. Banks take 35 characters, and take a message id once only. */
+import type { InstructionKey } from '../../rails/index.ts'
+
+const hexOf = (uuid: string): string => uuid.replaceAll('-', '')
+const idForm = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})(?:-([2-9]))?$/
+
+/** InstrId of a payment: a second attempt, which goes by another scheme, is another instruction for the bank. */
+export const bankInstructionId = ({ id, attempt }: { readonly id: string; readonly attempt: number }): string =>
+  attempt === 1 ? hexOf(id) : `${hexOf(id)}-${attempt}`
+
+/** The end-to-end id is one that we made, which no one else can know. A partner's is any text, and may repeat. */
+export const isOwnEndToEndId = ({ id, endToEndId }: { readonly id: string; readonly endToEndId: string }): boolean =>
+  endToEndId === hexOf(id)
+
+/** How a text for persons names a payment: by its end-to-end id, and by its InstrId if the partner gave the former. */
+export const paymentName = (payment: { readonly id: string; readonly endToEndId: string }): string =>
+  isOwnEndToEndId(payment) ? payment.endToEndId : `${payment.endToEndId} (InstrId ${hexOf(payment.id)})`
+
+/** Undefined: the text is no InstrId of ours. */
+export function readInstructionId(
+  text: string,
+): (Pick<InstructionKey, 'id'> & { readonly attempt: number }) | undefined {
+  const [, a, b, c, d, e, attempt = '1'] = idForm.exec(text.trim().toLowerCase()) ?? []
+  return a === undefined ? undefined : { id: [a, b, c, d, e].join('-'), attempt: Number(attempt) }
+}
+
+const messagePrefixes = { 'pain.001': 'P', 'camt.055': 'R' } as const
+export type FileKind = keyof typeof messagePrefixes
+
+export const messageIdOf = (kind: FileKind, fileId: string): string => `${messagePrefixes[kind]}${hexOf(fileId)}`
+/** PmtInfId: a file has a batch for each account that pays, and an account is of one currency of banks. */
+export const batchIdOf = (fileId: string, number: number): string => `${hexOf(fileId)}-${number}`
+const batchesMax = 9
+export const batchIdsOf = (fileId: string): readonly string[] =>
+  Array.from({ length: batchesMax }, (_none, index) => batchIdOf(fileId, index + 1))
+export const fileNameOf = (kind: FileKind, messageId: string): string => `${kind}-${messageId}.xml`
+const fileNameForm = /^(pain\.001-P|camt\.055-R)([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})\.xml$/
+
+/** Undefined: the name is none of a file of ours. */
+export function readFileName(name: string): { readonly kind: FileKind; readonly id: string } | undefined {
+  const [, start, ...parts] = fileNameForm.exec(name) ?? []
+  if (start === undefined) return undefined
+  return { kind: start.startsWith('pain.001') ? 'pain.001' : 'camt.055', id: parts.join('-') }
+}

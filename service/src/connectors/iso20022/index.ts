@@ -1,0 +1,7 @@
+/** Connectors to banks by files of ISO 20022, over SFTP or folders (README.md). */
+export { type BanksObserver, createIsoBanks, type IsoBanks } from './banks.ts'
+export { createIsoBooks } from './books.ts'
+export { bankProblem } from './check.ts'
+export { recallReasons } from './recalls.ts'
+export { isoSettings } from './settings.ts'
+export { eraseInstructions, eraseIsoEntries } from './store-erasure.ts'

@@ -1,0 +1,70 @@
+/** Makes files of payments that wait: a row for the file, and payments that name it, in one transaction. */
+import { newId } from '../../kernel/index.ts'
+import { nextWindow } from '../../rails/index.ts'
+import { type BankDeps, type Scheme, schemes } from './deps.ts'
+import { fileNameOf, messageIdOf } from './ids.ts'
+import { paymentsMessage, withBatches } from './message.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { RecentBytes } from './recent-bytes.ts'
+import { byShard } from './shards.ts'
+import { adoptedOf } from './store-adopted.ts'
+import { insertFile } from './store-files.ts'
+import * as store from './store-queue.ts'
+
+/** Returns how many payments are in files that it made. */
+export function createMakeFiles(deps: BankDeps, recent: RecentBytes, onMade: (payments: number) => void) {
+  return async (): Promise<number> => {
+    const made = await Promise.all(schemes.map((scheme) => makeFile(deps, recent, scheme)))
+    for (const payments of made) if (payments > 0) onMade(payments)
+    return made.reduce((sum, count) => sum + count, 0)
+  }
+}
+
+async function makeFile(deps: BankDeps, recent: RecentBytes, scheme: Scheme): Promise<number> {
+  const { db, clock, rules } = deps
+  const now = clock.now()
+  // A payment whose window has closed before it was in a file waits for the next one.
+  if (scheme === 'CreditTransfer' && nextWindow(now, rules).opensAt > now) return 0
+  const queued = await store.queuedPayments(db, rules.id, scheme, now, rules.paymentsPerFileMax)
+  const [oldest] = queued
+  const windowMs = scheme === 'Instant' ? rules.instantWindowMs : rules.fileWindowMs
+  const isDue =
+    queued.length >= rules.paymentsPerFileMax || (oldest && oldest.dueAt.getTime() + windowMs <= now.getTime())
+  if (!isDue) return 0
+  const id = newId()
+  const { payments, bytes } = await db.transaction(async (tx) => {
+    const groups = byShard(tx, queued)
+    const locked = await Promise.all(groups.map((group) => store.lockQueued(tx, rules.id, scheme, group)))
+    const found = await withoutAdopted(deps, tx, locked.flat(), now)
+    if (found.length === 0) return { payments: 0, bytes: undefined }
+    const filed = withBatches(id, found)
+    const messageId = messageIdOf('pain.001', id)
+    const file = { id, kind: 'pain.001' as const, messageId, name: fileNameOf('pain.001', messageId), madeAt: now }
+    const message = paymentsMessage(file, filed, rules)
+    insertFile(tx, rules.id, { ...file, ...message.contents, state: 'Made', stagedName: null, leaseId: null })
+    for (const group of byShard(tx, filed)) store.fileInstructions(tx, group, id, now)
+    return { payments: found.length, bytes: message.bytes }
+  })
+  if (bytes) recent.keep(id, bytes)
+  return payments
+}
+
+/** Those that the bank does not have. The others belong to a file that the database did not know: adopt.ts. */
+async function withoutAdopted(
+  { rules }: BankDeps,
+  tx: Tx,
+  payments: readonly store.Payment[],
+  now: Date,
+): Promise<readonly store.Payment[]> {
+  const ids = payments.map(({ id }) => id)
+  const found = ids.length === 0 ? [] : await adoptedOf(tx, rules.id, ids)
+  if (found.length === 0) return payments
+  const adopted = new Map(found.map((one) => [`${one.id} ${one.attempt}`, one]))
+  const fileOf = ({ id, attempt }: store.Payment) => adopted.get(`${id} ${attempt}`)
+  for (const [fileId, ofFile] of Map.groupBy(payments, (payment) => fileOf(payment)?.fileId)) {
+    if (fileId === undefined) continue
+    const rows = ofFile.map((payment) => ({ ...payment, batchId: fileOf(payment)?.batchId ?? '' }))
+    for (const group of byShard(tx, rows)) store.fileInstructions(tx, group, fileId, now)
+  }
+  return payments.filter((payment) => fileOf(payment) === undefined)
+}

@@ -1,0 +1,304 @@
+/** What a booking is: each has one meaning, how sure it is, and what is reported about it. */
+import { derivedTimeId, partnerKey } from '../../kernel/index.ts'
+import { reasonOf } from '../../iso20022/index.ts'
+import type { DebitReason, Money } from '../../rails/index.ts'
+import { debtorOf } from './counterparty.ts'
+import { isOwnEndToEndId, paymentName } from './ids.ts'
+import { oddity, type Report, settledId } from './reports.ts'
+import { absolute, amountDiffers, matchText, type Scored, sureFrom, surest } from './scores.ts'
+import { takeBack } from './reversals.ts'
+import type { EntryKind } from './store-entries.ts'
+import type { Unit } from './units.ts'
+import type { Payment, World } from './world.ts'
+
+export type Placed = { readonly unit: Unit; readonly entryId: string }
+export type Match = {
+  readonly kind: EntryKind
+  readonly subject: { readonly partnerId: string; readonly id: string } | null
+  readonly score: number
+  readonly matchedBy: string
+  readonly reports: readonly Report[]
+  /** Reports that were made before, and which this entry confirms. */
+  readonly ties?: readonly { readonly partnerId: string; readonly id: string }[]
+  /** A person decides, and is told which open payments it may be. */
+  readonly isUnexplained?: true
+}
+export type MatchContext = {
+  readonly world: World
+  readonly connector: string
+  readonly operatorId: string
+  readonly now: Date
+}
+
+export const moneyOf = ({ account: { currency }, amount }: Unit): Money => ({ currency, amount: absolute(amount) })
+
+const said = (text: string, { information, remittance }: Pick<Unit, 'information' | 'remittance'>): string =>
+  [text, information, remittance].filter((part) => part !== null && part !== '').join(' ')
+
+export function matchUnit(context: MatchContext, placed: Placed): Match {
+  const { unit } = placed
+  const best = surest(unit, context.world.named(unit))
+  return unit.amount < 0n ? matchDebit(context, placed, best) : matchCredit(context, placed, best)
+}
+
+function matchDebit(context: MatchContext, placed: Placed, best: Scored | undefined): Match {
+  const { unit } = placed
+  if (unit.isReversal) return matchReversal(context, placed)
+  const isCharged = unit.isFee && best?.sent.amount !== -unit.amount
+  if (isCharged) return debit(context, placed, 'bank_fee', said('Charges of the bank.', unit))
+  if (best !== undefined && best.score >= sureFrom) return matchPayment(context, placed, best)
+  if (unit.isSum) return matchBatch(context, placed)
+  return {
+    ...debit(context, placed, 'unknown_debit', said('No payment of ours is known to be this debit.', unit)),
+    isUnexplained: true,
+  }
+}
+
+function debit(
+  { operatorId }: MatchContext,
+  { unit, entryId }: Placed,
+  why: DebitReason,
+  details: string,
+  of: { readonly partnerId: string; readonly id: string } | null = null,
+): Match {
+  const facts = { why, account: unit.account.iban, money: moneyOf(unit), details }
+  const partnerId = of?.partnerId ?? operatorId
+  return {
+    kind: why === 'bank_fee' ? 'fee' : 'unknown',
+    subject: of,
+    score: why === 'bank_fee' ? 90 : 0,
+    matchedBy: matchText(why === 'bank_fee' ? ['codes'] : []),
+    reports: [{ partnerId, id: entryId, subjectId: entryId, entryId, kind: 'debit.booked', facts }],
+  }
+}
+
+function matchPayment(context: MatchContext, placed: Placed, { sent, score, agreed }: Scored): Match {
+  const { unit, entryId } = placed
+  const payment = sent as Payment
+  const subject = { partnerId: payment.partnerId, id: payment.id }
+  if (payment.entryId !== null) {
+    const details = said(`The bank has booked the payment ${paymentName(payment)} again.`, unit)
+    return { ...debit(context, placed, 'doubled', details, subject), score, matchedBy: matchText(agreed) }
+  }
+  const differs = amountDiffers(-unit.amount, payment.amount, payment.currency)
+  const elsewhere = wentElsewhere(unit, payment)
+  const match = { kind: 'payout' as const, subject, score, matchedBy: matchText(agreed, [...differs, ...elsewhere]) }
+  const settled = settle(context, payment, { entryId, reportId: entryId, unit })
+  if (elsewhere.length === 0) return { ...match, ...settled }
+  const text = `The bank says that the payment ${paymentName(payment)} went to another account than it was to (${elsewhere.join()}).`
+  return {
+    ...match,
+    ...settled,
+    reports: [...settled.reports, oddity(context, 'entry_unclear', text, ['account', entryId])],
+  }
+}
+
+const ibanForm = /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/
+
+/** The other account, if the bank names one by its IBAN. */
+function wentElsewhere({ counterparty: { account } }: Unit, { creditorAccount }: Payment): readonly string[] {
+  return account === null || !ibanForm.test(account) || account === creditorAccount
+    ? []
+    : [`account: ${account} instead of ${creditorAccount}`]
+}
+
+/** The payment is booked. What was reported before is not reported again; only a difference in its amount is. */
+function settle(
+  context: MatchContext,
+  payment: Payment,
+  { entryId, reportId, unit }: { readonly entryId: string; readonly reportId: string; readonly unit: Unit | null },
+): Pick<Match, 'reports' | 'ties'> {
+  const { world, connector, now } = context
+  const { partnerId, id: subjectId, amount, currency } = payment
+  const isTold = payment.settledAt !== null || payment.status === 'Returned'
+  const paid = unit === null ? amount : -unit.amount
+  payment.entryId = entryId
+  if (!isTold) payment.settledAt = now
+  if (payment.status !== 'Returned' && payment.status !== 'Rejected' && payment.status !== 'Refused')
+    payment.status = 'Settled'
+  world.changed.set(partnerKey(partnerId, subjectId), payment)
+  if (!isTold) {
+    const facts = { money: { currency, amount: paid } }
+    return { reports: [{ partnerId, id: reportId, subjectId, entryId, kind: 'payout.settled', facts }] }
+  }
+  if (paid === amount) return { reports: [], ties: [{ partnerId, id: settledId(connector, payment) }] }
+  return { reports: [difference(context, { entryId, unit, more: paid - amount, payment })] }
+}
+
+/** The payment has ended with its amount before the bank booked another one. */
+function difference(
+  { operatorId }: MatchContext,
+  {
+    entryId,
+    unit,
+    more,
+    payment,
+  }: { readonly entryId: string; readonly unit: Unit | null; readonly more: bigint; readonly payment: Payment },
+): Report {
+  const id = derivedTimeId(entryId, 'difference')
+  const { currency } = payment
+  const details = `The bank has booked the payment ${paymentName(payment)} with another amount than it was paid with.`
+  const account = unit?.account.iban ?? ''
+  const origin = { id, subjectId: entryId, entryId }
+  const money = { currency, amount: absolute(more) }
+  if (more > 0n)
+    return {
+      ...origin,
+      partnerId: payment.partnerId,
+      kind: 'debit.booked',
+      facts: { why: 'unknown_debit', account, money, details },
+    }
+  const debtor = { account: '', bic: '', name: '', countryCode: '', address: null }
+  const credit = { account, money, debtor, remittance: details, endToEndId: null }
+  return { ...origin, partnerId: operatorId, kind: 'credit.booked', facts: credit }
+}
+
+/** A sum for many payments: all of the batch that are not booked yet and were not rejected. */
+function matchBatch(context: MatchContext, placed: Placed): Match {
+  const { unit, entryId } = placed
+  const open = context.world
+    .batched(unit)
+    .filter(
+      ({ entryId: booked, status, currency }) =>
+        booked === null && status !== 'Rejected' && status !== 'Refused' && currency === unit.account.currency,
+    )
+  const sum = open.reduce((before, { amount }) => before + amount, 0n)
+  if (open.length === 0 || sum !== -unit.amount) return waitingForPayments(unit)
+  const settled = open.map((payment) =>
+    settle(context, payment, { entryId, reportId: derivedTimeId(entryId, payment.id), unit: null }),
+  )
+  return {
+    kind: 'payout',
+    subject: null,
+    score: 90,
+    matchedBy: matchText(['batch', 'sum']),
+    reports: settled.flatMap(({ reports }) => reports),
+    ties: settled.flatMap(({ ties = [] }) => ties),
+  }
+}
+
+const waiting = (differs: readonly string[]): Match => ({
+  kind: 'waiting',
+  subject: null,
+  score: 0,
+  matchedBy: matchText([], differs),
+  reports: [],
+})
+
+const waitingForPayments = ({ payments }: Unit): Match =>
+  waiting([`the message does not name the ${payments === 1 ? 'payment' : `${payments} payments`}`])
+
+/** A credit is taken back. Its own message may come later. */
+function matchReversal(context: MatchContext, placed: Placed): Match {
+  const { world, operatorId } = context
+  const { unit, entryId } = placed
+  const { account, references, amount, remittance, information } = unit
+  const reversal = { entryId, currency: account.currency, amount, names: references, remittance, information }
+  const match = takeBack(reversal, world, operatorId)
+  if (match !== undefined) return match
+  if (references.bank !== null || references.endToEnd !== null)
+    return waiting(['no credit is known that it takes back'])
+  return debit(context, placed, 'unknown_debit', said('The bank has taken a credit back and does not say which.', unit))
+}
+
+function matchCredit(context: MatchContext, placed: Placed, best: Scored | undefined): Match {
+  const { unit } = placed
+  if (best !== undefined && best.score >= sureFrom && isReturnOf(unit, best)) return matchReturn(context, placed, best)
+  if (unit.isSum) return waitingForPayments(unit)
+  return credit(context, placed, unit.isReturn || unit.isReversal)
+}
+
+/** A payer may write any end-to-end id: without the bank's word that it is a return, it has to be ours, and all else has to fit. */
+function isReturnOf({ isReturn, isReversal, amount, counterparty }: Unit, { sent, agreed }: Scored): boolean {
+  if (isReturn || isReversal || agreed.includes('instruction')) return true
+  return isOwnEndToEndId(sent) && amount === sent.amount && counterparty.account === sent.creditorAccount
+}
+
+function matchReturn(context: MatchContext, placed: Placed, { sent, score, agreed }: Scored): Match {
+  const { unit, entryId } = placed
+  const { world } = context
+  const payment = sent as Payment
+  const { partnerId, id: subjectId } = payment
+  const doubled = unit.isReversal
+    ? world.doubled(payment).find(({ id, isReversed }) => !isReversed && !world.takenBack.has(id))
+    : undefined
+  if (doubled !== undefined) {
+    world.takenBack.add(doubled.id)
+    const subject = { partnerId: context.operatorId, id: doubled.id }
+    return { ...credit(context, placed, true), kind: 'reversal', subject, score, matchedBy: matchText(agreed) }
+  }
+  // A payment comes back once. What comes again has no owner that is known.
+  if (payment.status === 'Returned') return credit(context, placed, true)
+  if (payment.status !== 'Rejected' && payment.status !== 'Refused') payment.status = 'Returned'
+  world.changed.set(partnerKey(partnerId, subjectId), payment)
+  const facts = { ...failureOf(unit), money: moneyOf(unit) }
+  return {
+    kind: 'return',
+    subject: { partnerId, id: subjectId },
+    score,
+    matchedBy: matchText(agreed, amountDiffers(unit.amount, payment.amount, payment.currency)),
+    reports: [{ partnerId, id: entryId, subjectId, entryId, kind: 'payout.returned', facts }],
+  }
+}
+
+function failureOf({ returned, isReversal }: Unit) {
+  const reasonCode = returned?.code ?? null
+  if (reasonCode === null) {
+    const details = isReversal ? 'The bank cancelled the payment.' : 'The bank returned the payment.'
+    return { errorKey: 'BankRejection', details, reasonCode } as const
+  }
+  const { errorKey, details } = reasonOf(reasonCode)
+  return { errorKey, details, reasonCode }
+}
+
+/** `isForPeople`: nothing that it says may choose whose money it is. */
+function credit({ operatorId }: MatchContext, { unit, entryId }: Placed, isForPeople: boolean): Match {
+  const { account, creditedAccount, counterparty, references, remittance } = unit
+  const isNamed = creditedAccount !== account.iban
+  const facts = {
+    account: isForPeople ? account.iban : creditedAccount,
+    money: moneyOf(unit),
+    debtor: debtorOf(counterparty),
+    remittance: isForPeople ? null : remittance,
+    endToEndId: references.endToEnd,
+  }
+  return {
+    kind: isForPeople ? 'unknown' : 'credit',
+    subject: null,
+    score: isForPeople ? 0 : isNamed ? 100 : 50,
+    matchedBy: matchText(isForPeople ? [] : [isNamed ? 'creditorAccount' : 'account']),
+    reports: [{ partnerId: operatorId, id: entryId, subjectId: entryId, entryId, kind: 'credit.booked', facts }],
+  }
+}
+
+/**
+ * The booking may be an entry that another message has reported: its money stands in suspense until persons decide. What names a payment
+ * of ours, or the credit that it takes back, is known by that.
+ */
+export function doubted(
+  { operatorId }: MatchContext,
+  { unit, entryId }: Placed,
+  match: Match,
+  doubt: { readonly id: string; readonly bookedOn: string } | undefined,
+): Match {
+  const isUnnamed = match.subject === null && ['credit', 'unknown', 'fee'].includes(match.kind)
+  if (doubt === undefined || !isUnnamed) return match
+  const account = unit.account.iban
+  const details = said(
+    `It may be the entry ${doubt.id} of ${doubt.bookedOn}, which another message has reported and which counts already.`,
+    { information: unit.information, remittance: null },
+  )
+  const facts = {
+    account,
+    money: moneyOf(unit),
+    debtor: debtorOf(unit.counterparty),
+    endToEndId: unit.references.endToEnd,
+  }
+  const named = { partnerId: operatorId, id: entryId, subjectId: entryId, entryId }
+  const report: Report =
+    unit.amount < 0n
+      ? { ...named, kind: 'debit.booked', facts: { why: 'unknown_debit', account, money: facts.money, details } }
+      : { ...named, kind: 'credit.booked', facts: { ...facts, remittance: details } }
+  const subject = { partnerId: operatorId, id: doubt.id }
+  return { kind: 'unknown', subject, score: 0, matchedBy: matchText(['amount'], ['announced']), reports: [report] }
+}

@@ -1,0 +1,70 @@
+/** What is reported to settlement, as rows. The id of a report says what it reports, so that a repetition is none. */
+import type { ErrorKey } from '@partner-payments/wire'
+import { derivedTimeId, nilId } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { Credit, Debit, InstructionKey, Money, Oddity } from '../../rails/index.ts'
+import { byShard } from './shards.ts'
+import { insertNotifications, type NewNotification } from './store-notifications.ts'
+
+type Failure = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string | null }
+export type Report = {
+  readonly partnerId: string
+  readonly id: string
+  readonly subjectId: string
+  /** Of rails.iso_entries. */
+  readonly entryId?: string
+} & (
+  | { readonly kind: 'payout.settled'; readonly facts: { readonly money?: Money } }
+  | { readonly kind: 'payout.rejected' | 'payout.returned'; readonly facts: Failure & { readonly money?: Money } }
+  | { readonly kind: 'credit.booked'; readonly facts: Credit }
+  | { readonly kind: 'credit.reversed'; readonly facts: { readonly money: Money; readonly details: string } }
+  | { readonly kind: 'debit.booked'; readonly facts: Debit }
+  | {
+      readonly kind: 'recall.answered'
+      readonly facts: { readonly instructionId: string; readonly accepted: boolean; readonly reasonCode: string | null }
+    }
+  | { readonly kind: 'oddity'; readonly facts: { readonly what: Oddity; readonly details: string } }
+)
+
+const exact = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value)
+
+export function writeReports(tx: Tx, connector: string, reports: readonly Report[], now: Date): void {
+  const rows = reports.map(({ facts, entryId = null, ...report }): NewNotification => ({
+    ...report,
+    connector,
+    payload: JSON.stringify(facts, exact),
+    entryId,
+    dueAt: now,
+  }))
+  for (const group of byShard(tx, rows)) insertNotifications(tx, group)
+}
+
+/** Before all others of its time, because the settlement of a payment comes before its return. */
+export const settledId = (connector: string, { partnerId, id }: InstructionKey): string =>
+  derivedTimeId(nilId, 'settled', connector, partnerId, id)
+
+export const rejectedId = (connector: string, { partnerId, id }: InstructionKey, attempt: number): string =>
+  derivedTimeId(nilId, 'rejected', connector, partnerId, id, String(attempt))
+
+/** A bank may change its answer: each one is reported once. */
+export function recallAnswer(
+  connector: string,
+  { partnerId, id: subjectId, instructionId }: InstructionKey & { readonly instructionId: string },
+  accepted: boolean,
+  reasonCode: string | null,
+): Report {
+  const id = derivedTimeId(nilId, 'recall', connector, partnerId, subjectId, String(accepted), reasonCode ?? '')
+  return { partnerId, id, subjectId, kind: 'recall.answered', facts: { instructionId, accepted, reasonCode } }
+}
+
+/** `names`: what the oddity is about. The same ones are the same case. `subjectId`: what it is about, where that has an id. */
+export function oddity(
+  { operatorId, connector }: { readonly operatorId: string; readonly connector: string },
+  what: Oddity,
+  details: string,
+  names: readonly string[],
+  subjectId?: string,
+): Report {
+  const id = derivedTimeId(nilId, 'oddity', connector, what, ...names)
+  return { partnerId: operatorId, id, subjectId: subjectId ?? id, kind: 'oddity', facts: { what, details } }
+}

@@ -1,0 +1,96 @@
+/** Pure: by which scheme a payment goes, and whether it can go at all. */
+import type { ErrorKey } from '@partner-payments/wire'
+import { isValidBIC } from 'ibantools'
+import { type Instruction, isIban, railOf } from '../../rails/index.ts'
+import type { BankRules, Reach, Scheme } from './deps.ts'
+
+export type SchemeChoice = {
+  readonly requested: Scheme
+  readonly applied: Scheme
+  /** Why it does not go as it was asked to; null: it does. */
+  readonly reason: string | null
+}
+export type SchemeRefusal = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
+
+type Payment = Pick<Instruction, 'amount' | 'currency' | 'creditorAccount' | 'creditorBic'>
+type Rules = Pick<BankRules, 'accounts' | 'preferred' | 'instantMax' | 'reach' | 'unknownBankReachable'>
+
+export const isRefused = (choice: SchemeChoice | SchemeRefusal): choice is SchemeRefusal => 'errorKey' in choice
+
+/** Whether a payment goes by SEPA. Every other one goes by SWIFT. */
+export const isSepa = ({ currency, creditorAccount: account, creditorBic: bic }: Omit<Payment, 'amount'>): boolean =>
+  railOf(currency, { account, bic }) === 'Sepa'
+
+export function chooseScheme(payment: Payment, rules: Rules): SchemeChoice | SchemeRefusal {
+  const refusal = refusalOf(payment, rules)
+  if (refusal !== undefined) return refusal
+  const requested = rules.preferred
+  // The lists of reach are those of the schemes of SEPA. Other currencies have been configured by them as well.
+  if (payment.currency === 'EUR' && !isSepa(payment))
+    return payment.creditorBic === null
+      ? bankUnknown
+      : { requested, applied: 'CreditTransfer', reason: requested === 'Instant' ? 'the account is outside SEPA' : null }
+  const notInstant = whyNotInstant(payment, rules)
+  const notTransfer = whyNotReached('CreditTransfer', payment, rules)
+  if (requested === 'Instant' && notInstant === null) return { requested, applied: 'Instant', reason: null }
+  if (notTransfer === null)
+    return { requested, applied: 'CreditTransfer', reason: requested === 'Instant' ? notInstant : null }
+  if (notInstant === null) return { requested, applied: 'Instant', reason: notTransfer }
+  return payment.creditorBic === null
+    ? bankUnknown
+    : {
+        errorKey: 'BankRejection',
+        details: 'No payment scheme reaches the bank of the recipient.',
+        reasonCode: 'CNOR',
+      }
+}
+
+const bankUnknown: SchemeRefusal = {
+  errorKey: 'InvalidAccountDetails',
+  details: 'The bank of the recipient is not known: give its BIC with the beneficiary.',
+  reasonCode: 'RC07',
+}
+
+function refusalOf(
+  { currency, creditorAccount, creditorBic }: Payment,
+  { accounts }: Rules,
+): SchemeRefusal | undefined {
+  if (!accounts.some((account) => account.currency === currency))
+    return {
+      errorKey: 'CurrencyNotAccepted',
+      details: 'Payments in this currency are not possible from here.',
+      reasonCode: 'AM03',
+    }
+  if (!isIban(creditorAccount))
+    return { errorKey: 'InvalidAccountDetails', details: 'The account number is not a valid IBAN.', reasonCode: 'AC01' }
+  if (creditorBic !== null && !isValidBIC(creditorBic))
+    return {
+      errorKey: 'InvalidAccountDetails',
+      details: 'The BIC of the bank of the recipient is not valid.',
+      reasonCode: 'RC07',
+    }
+  return undefined
+}
+
+function whyNotInstant(payment: Payment, rules: Rules): string | null {
+  if (payment.currency !== 'EUR') return 'instant payments are in EUR'
+  if (payment.amount > rules.instantMax) return 'the amount is above the limit of instant payments'
+  return whyNotReached('Instant', payment, rules)
+}
+
+const schemeWords = { Instant: 'instant payments', CreditTransfer: 'credit transfers' } as const satisfies Record<
+  Scheme,
+  string
+>
+
+export function whyNotReached(
+  scheme: Scheme,
+  { creditorBic }: Pick<Payment, 'creditorBic'>,
+  { reach, unknownBankReachable }: Pick<Rules, 'reach' | 'unknownBankReachable'>,
+): string | null {
+  const within: Reach = reach[scheme]
+  if (within === 'all') return null
+  if (within === 'none') return `${schemeWords[scheme]} are not offered`
+  if (creditorBic === null) return unknownBankReachable ? null : 'the bank of the recipient is not known'
+  return within.has(creditorBic.slice(0, 8)) ? null : `the bank of the recipient does not take ${schemeWords[scheme]}`
+}

@@ -1,0 +1,257 @@
+/** The settings of banks by files. */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { isValidBIC } from 'ibantools'
+import type { PostalAddress } from '../../iso20022/index.ts'
+import {
+  type Currency,
+  currencies,
+  dayMs,
+  hourMs,
+  isCurrency,
+  isFiat,
+  type Minor,
+  minuteMs,
+  refuseSetting,
+  secondMs,
+  type Settings,
+} from '../../kernel/index.ts'
+import { isIban, isoConnectorId } from '../../rails/index.ts'
+import { type BankAccount, type BankRules, type Reach, schemes } from './deps.ts'
+import {
+  booleanOf,
+  choiceOf,
+  type Fields,
+  fieldsOf,
+  integerOf,
+  listOf,
+  nested,
+  optionalText,
+  refuseField,
+  textOf,
+  timeOfDay,
+} from './fields.ts'
+import { readTransport, type TransportConfig } from './transport/settings.ts'
+
+/** A bank and how its files travel. */
+export type BankConfig = BankRules & { readonly transport: TransportConfig }
+
+const bankFields = [
+  'name',
+  'initiator',
+  'accounts',
+  'preferredScheme',
+  'instantMax',
+  'reach',
+  'unknownBankReachable',
+  'timeZone',
+  'opensAt',
+  'cutOffAt',
+  'closedDays',
+  'paymentsPerFileMax',
+  'fileWindowMs',
+  'instantWindowMs',
+  'batchBooking',
+  'messageBytesMax',
+  'unfinishedAfterMs',
+  'missingAfterMs',
+  'detailsWithinMs',
+  'archive',
+  'pollMs',
+  'transport',
+] as const
+const addressFields = [
+  'department',
+  'street',
+  'buildingNumber',
+  'buildingName',
+  'floor',
+  'postBox',
+  'room',
+  'postCode',
+  'town',
+  'district',
+  'countrySubdivision',
+  'country',
+  'lines',
+] as const
+
+const nameForm = /^[a-z0-9][a-z0-9-]{0,39}$/
+const dayForm = /^\d{4}-\d\d-\d\d$/
+/** A file is made in one transaction, whose time it bounds; banks take fewer than 100,000 payments in a file. */
+const paymentsPerFileMaxMax = 20_000
+const instantMaxDefault = '100000.00'
+const gigabyte = 1024 ** 3
+
+function accountOf(value: unknown, path: string): BankAccount {
+  const fields = fieldsOf(value, path, ['iban', 'bic', 'currency', 'ownerName', 'ownerAddress'])
+  const iban = textOf(fields, 'iban').replaceAll(' ', '')
+  const bic = textOf(fields, 'bic')
+  const currency = fields.given['currency'] ?? 'EUR'
+  if (!isIban(iban)) return refuseField(fields, 'iban', 'an IBAN with right check digits')
+  if (!isValidBIC(bic)) return refuseField(fields, 'bic', 'a BIC of 8 or 11 capital letters and digits')
+  if (typeof currency !== 'string' || !isCurrency(currency) || !isFiat(currency))
+    return refuseField(fields, 'currency', 'a currency of banks, such as EUR')
+  return { iban, bic, currency, ownerName: textOf(fields, 'ownerName', 70), ownerAddress: addressOf(fields) }
+}
+
+/** Structured, or hybrid: banks take no address without its town and country since 15 November 2026. */
+function addressOf(account: Fields): PostalAddress {
+  const fields = nested(account, 'ownerAddress', addressFields)
+  const country = textOf(fields, 'country', 2)
+  if (!/^[A-Z]{2}$/.test(country)) return refuseField(fields, 'country', 'a code of two capital letters, such as DE')
+  const lines = listOf(fields, 'lines', []).map(([line]) =>
+    typeof line === 'string' && line.trim() !== '' && line.length <= 70
+      ? line
+      : refuseField(fields, 'lines', 'texts of at most 70 characters'),
+  )
+  if (lines.length > 2) return refuseField(fields, 'lines', 'at most two lines beside the town and the country')
+  const parts = addressFields
+    .filter((key) => key !== 'lines' && key !== 'town' && key !== 'country')
+    .flatMap((key) => {
+      const text = optionalText(
+        fields,
+        key,
+        key === 'postCode' || key === 'postBox' || key === 'buildingNumber' ? 16 : 35,
+      )
+      return text === undefined ? [] : [[key, text] as const]
+    })
+  const address = { ...Object.fromEntries(parts), town: textOf(fields, 'town', 35), country }
+  return lines.length === 0 ? address : { ...address, lines }
+}
+
+function accountsOf(fields: Fields): readonly BankAccount[] {
+  const accounts = listOf(fields, 'accounts').map(([value, path]) => accountOf(value, path))
+  const paid = new Set<Currency>(accounts.map(({ currency }) => currency))
+  if (accounts.length === 0) return refuseField(fields, 'accounts', 'at least one account of yours at the bank')
+  if (paid.size < accounts.length) return refuseField(fields, 'accounts', 'one account for each currency')
+  return accounts
+}
+
+function initiatorOf(fields: Fields): BankRules['initiator'] {
+  const initiator = nested(fields, 'initiator', ['name', 'id'])
+  const id = optionalText(initiator, 'id', 35)
+  return { name: textOf(initiator, 'name', 70), ...(id === undefined ? {} : { id }) }
+}
+
+function minorOf(fields: Fields, key: string, missing: string): Minor {
+  const value = fields.given[key] ?? missing
+  const { digits } = currencies.EUR
+  const [, whole, part = ''] = (typeof value === 'string' ? /^(\d{1,11})(?:\.(\d+))?$/.exec(value) : null) ?? []
+  if (whole === undefined || part.length > digits)
+    return refuseField(fields, key, `euros as text, such as "${missing}"`)
+  return BigInt(whole + part.padEnd(digits, '0'))
+}
+
+/** `all`, `none`, or the path of a file with one BIC a line; what follows it, and lines that begin with #, are for people. */
+function reachOf(fields: Fields, key: string, missing: 'all' | 'none'): Reach {
+  const value = fields.given[key] ?? missing
+  if (value === 'all' || value === 'none') return value
+  if (typeof value !== 'string')
+    return refuseField(fields, key, '"all", "none", or the path of a file with one BIC a line')
+  const lines = readFile(value, (reason) => refuseField(fields, key, `a file that can be read: ${reason}`)).split('\n')
+  const bics = lines
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.split(/\s/, 1)[0] ?? '')
+  const wrong = bics.find((bic) => !isValidBIC(bic))
+  if (wrong !== undefined) return refuseField(fields, key, `a file with one BIC a line: ${wrong} is none`)
+  return new Set(bics.map((bic) => bic.slice(0, 8)))
+}
+
+function readFile(path: string, refuse: (reason: string) => never): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    return refuse((error as Error).message)
+  }
+}
+
+function calendarOf(fields: Fields) {
+  const timeZone = optionalText(fields, 'timeZone') ?? 'Europe/Berlin'
+  if (!isTimeZone(timeZone)) return refuseField(fields, 'timeZone', 'the name of a time zone, such as Europe/Berlin')
+  const opensAt = timeOfDay(fields, 'opensAt', '00:00')
+  const cutOffAt = timeOfDay(fields, 'cutOffAt', '16:00')
+  if (cutOffAt <= opensAt) return refuseField(fields, 'cutOffAt', 'a time after opensAt')
+  const closedDays = listOf(fields, 'closedDays', []).map(([day]) =>
+    typeof day === 'string' && dayForm.test(day) && !Number.isNaN(Date.parse(day))
+      ? day
+      : refuseField(fields, 'closedDays', 'days such as "2026-12-24"'),
+  )
+  return { timeZone, opensAt, cutOffAt, closedDays: new Set(closedDays) }
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
+}
+
+const limitsOf = (fields: Fields) => ({
+  paymentsPerFileMax: integerOf(fields, 'paymentsPerFileMax', [1, paymentsPerFileMaxMax], 5_000),
+  fileWindowMs: integerOf(fields, 'fileWindowMs', [0, dayMs], minuteMs),
+  instantWindowMs: integerOf(fields, 'instantWindowMs', [0, minuteMs], 200),
+  messageBytesMax: integerOf(fields, 'messageBytesMax', [1024, 64 * gigabyte], 4 * gigabyte),
+  unfinishedAfterMs: integerOf(fields, 'unfinishedAfterMs', [100, 7 * dayMs], 10 * minuteMs),
+  missingAfterMs: integerOf(fields, 'missingAfterMs', [100, 60 * dayMs], 2 * dayMs),
+  detailsWithinMs: integerOf(fields, 'detailsWithinMs', [0, 60 * dayMs], 4 * hourMs),
+  pollMs: integerOf(fields, 'pollMs', [10, hourMs], 2 * secondMs),
+})
+
+function bankOf(value: unknown, path: string): BankConfig {
+  const fields = fieldsOf(value, path, bankFields)
+  const name = optionalText(fields, 'name')
+  if (name !== undefined && !nameForm.test(name))
+    return refuseField(fields, 'name', 'lower-case letters, digits and hyphens, at most 40')
+  const reach = nested({ ...fields, given: { reach: fields.given['reach'] ?? {} } }, 'reach', schemes)
+  return {
+    id: isoConnectorId(name),
+    initiator: initiatorOf(fields),
+    accounts: accountsOf(fields),
+    preferred: choiceOf(fields, 'preferredScheme', schemes, 'CreditTransfer'),
+    instantMax: minorOf(fields, 'instantMax', instantMaxDefault),
+    reach: { Instant: reachOf(reach, 'Instant', 'none'), CreditTransfer: reachOf(reach, 'CreditTransfer', 'all') },
+    unknownBankReachable: booleanOf(fields, 'unknownBankReachable', true),
+    ...calendarOf(fields),
+    ...limitsOf(fields),
+    batchBooking: booleanOf(fields, 'batchBooking', false),
+    archive: resolve(textOf(fields, 'archive', 1000)),
+    transport: readTransport(fields),
+  }
+}
+
+function readBanks(value: string | undefined): readonly BankConfig[] {
+  const trimmed = value?.trim() ?? ''
+  if (trimmed === '') return []
+  const refuse = (reason: string) => refuseSetting(`must be JSON, or name a file that can be read: ${reason}`)
+  const banks = parse(trimmed.startsWith('[') ? trimmed : readFile(trimmed, refuse))
+  if (!Array.isArray(banks)) return refuseSetting('must be a list of banks')
+  const read = banks.map((bank, index) => bankOf(bank, `[${index}]`))
+  const twice = (values: readonly string[]) => values.find((each, index) => values.indexOf(each) < index)
+  const name = twice(read.map(({ id }) => id))
+  if (name !== undefined) return refuseSetting(`must name each bank once: two are ${name}`)
+  const folder = twice(read.map(({ archive }) => archive))
+  if (folder !== undefined) return refuseSetting(`must give each bank an archive of its own: two have ${folder}`)
+  return read
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return refuseSetting('must be JSON, or the path of a file with JSON')
+  }
+}
+
+export const isoSettings = {
+  ISO20022_BANKS: {
+    default: '',
+    description:
+      'The banks that take and give files of ISO 20022: JSON, or the path of a file with JSON: a list of objects with `initiator`, `accounts`, `archive`, `transport` and, if wanted, the other fields of docs/guides/connect-a-bank.md. Each is a connector `iso20022`, or `iso20022-<name>` if it has a `name`. The files that it names are read at the start',
+    // It may hold the passphrase of a key.
+    secret: true,
+    read: readBanks,
+  },
+} as const satisfies Settings

@@ -1,0 +1,122 @@
+/** Files of the bank on our own disk: copied whole before they are read, and kept in the archive once they are decided. */
+import { createReadStream } from 'node:fs'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { createHash, hash } from 'node:crypto'
+import { join } from 'node:path'
+import { dayMs, newId, systemClock } from '../../kernel/index.ts'
+import type { RemoteFile, Transport } from './deps.ts'
+import { parsedPathOf } from './parsed.ts'
+
+export type Spooled = {
+  readonly path: string
+  readonly bytes: number
+  readonly sha256: string
+}
+
+/** What a killed process has left. A copy of this process is younger, or goes on with a new modification time. */
+const leftAfterMs = dayMs
+const nameCharsMax = 100
+
+export const sourceOf = (path: string): AsyncIterable<Uint8Array> => createReadStream(path, { highWaterMark: 1 << 18 })
+
+/** Whatever a bank calls a file: letters, digits and a few marks, told apart by the hash of its bytes. */
+const archiveName = (fileName: string, sha256: string): string =>
+  `${sha256.slice(0, 16)}-${fileName.replace(/[^\w.-]/g, '_').slice(-nameCharsMax)}`
+
+export function createSpool(archive: string) {
+  const folder = join(archive, 'incoming')
+  /** Two processes may share the folder. */
+  const own = newId()
+  const pathOf = ({ name, bytes, modifiedAt }: RemoteFile) =>
+    join(folder, `${own}-${hash('sha1', `${name}\n${bytes}\n${modifiedAt.getTime()}`)}.part`)
+
+  return {
+    /**
+     * Copies a file as it was listed, behind what an earlier call has copied of it. Undefined: it has another length by now, so that
+     * a writer is still at it.
+     */
+    copy: async (
+      transport: Transport,
+      file: RemoteFile,
+      signal: AbortSignal,
+      keep: () => Promise<void>,
+    ): Promise<Spooled | undefined> => {
+      await mkdir(folder, { recursive: true })
+      const path = pathOf(file)
+      const bytes = await append(path, transport, file, signal, keep)
+      if (bytes === file.bytes) return describe(path, bytes)
+      // What was cut off is fetched by the next call; what has grown begins again, because its name in the spool differs.
+      if (bytes > file.bytes) await rm(path, { force: true })
+      return undefined
+    },
+    drop: async ({ path }: Pick<Spooled, 'path'>): Promise<void> => {
+      await rm(path, { force: true })
+      await rm(parsedPathOf(path), { force: true })
+    },
+    /** Whole under its name or not at all, also after a power cut: the bank's own copy is given up after this. */
+    keep: async (spooled: Spooled, state: 'taken' | 'aside', receivedAt: Date, fileName: string): Promise<void> => {
+      const to = join(archive, state, receivedAt.toISOString().slice(0, 10))
+      await mkdir(to, { recursive: true })
+      await flush(spooled.path)
+      await rename(spooled.path, join(to, archiveName(fileName, spooled.sha256)))
+      await flush(to)
+      await rm(parsedPathOf(spooled.path), { force: true })
+    },
+    /** Removes what killed processes have left. */
+    clean: async (): Promise<void> => {
+      // Modification times are those of the machine, whatever clock the process has.
+      const now = systemClock.now()
+      for (const name of await readdir(folder).catch(() => []))
+        if (!name.startsWith(own) && (await isOld(join(folder, name), now)))
+          await rm(join(folder, name), { force: true })
+    },
+  }
+}
+export type Spool = ReturnType<typeof createSpool>
+
+async function append(
+  path: string,
+  transport: Transport,
+  file: RemoteFile,
+  signal: AbortSignal,
+  keep: () => Promise<void>,
+): Promise<number> {
+  const handle = await open(path, 'a')
+  try {
+    let { size } = await handle.stat()
+    if (size >= file.bytes && file.bytes > 0) return size
+    for await (const chunk of transport.read(file.name, size, signal)) {
+      await handle.appendFile(chunk)
+      await keep()
+      size += chunk.length
+      // It grows while it is read: how far is the matter of the next listing.
+      if (size > file.bytes) break
+    }
+    return size
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') await handle.truncate(0)
+    throw error
+  } finally {
+    await handle.close()
+  }
+}
+
+async function describe(path: string, bytes: number): Promise<Spooled> {
+  const digest = createHash('sha256')
+  for await (const chunk of sourceOf(path)) digest.update(chunk)
+  return { path, bytes, sha256: digest.digest('hex') }
+}
+
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function isOld(path: string, now: Date): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined)
+  return found !== undefined && now.getTime() - found.mtimeMs > leftAfterMs
+}

@@ -1,0 +1,296 @@
+/** What reconciliation reads of a bank by files: statements, entries, instructions and what is being reported. */
+import type { Currency, Minor } from '../../kernel/index.ts'
+import { acrossPartners, sql, type Tx } from '../../postgres/index.ts'
+import type { BankEntry, BankInstruction, BankStatement, BooksAccount, EntrySums, Sums } from '../../rails/index.ts'
+
+/** The statements (camt.053) of an account, in their order as far as dates and numbers say it. */
+export function statementsOf(
+  tx: Tx,
+  { connector, account, currency }: BooksAccount,
+): Promise<readonly BankStatement[]> {
+  return tx.rows<BankStatement>(sql`/* rails.statementsOf */
+    select statement.id, statement.statement_id, sequence, opening, closing, opening_on::text as opening_on,
+      closing_on::text as closing_on, statement.entries, credits, debits, by_value_date,
+      created_at, message.state = 'Taken' as taken
+    from rails.iso_statements as statement join rails.iso_messages as message on message.id = statement.message_id
+    where statement.connector = ${connector} and account = ${account} and currency = ${currency} and statement.kind = 'camt.053'
+    order by closing_on nulls last, sequence nulls last, statement.id`)
+}
+
+/** Entries of no statement yet, by kind and status. */
+export function sumsNotOnStatement(
+  tx: Tx,
+  operatorId: string,
+  { connector, account, currency }: BooksAccount,
+): Promise<readonly EntrySums[]> {
+  return tx.rows<EntrySums>(sql`/* rails.sumsNotOnStatement */
+    select kind, status, count(*) as count, sum(amount)::bigint as amount, min(created_at) as oldest from rails.iso_entries
+    where partner_id = ${operatorId} and connector = ${connector} and account = ${account} and currency = ${currency}
+      and statement_id is null
+    group by kind, status`)
+}
+
+/** Entries of statements, by kind and status. */
+export function sumsOfStatements(
+  tx: Tx,
+  operatorId: string,
+  statementIds: readonly string[],
+): Promise<readonly (EntrySums & { readonly statementId: string })[]> {
+  return tx.rows(sql`/* rails.sumsOfStatements */
+    select statement_id, kind, status, count(*) as count, sum(amount)::bigint as amount, min(created_at) as oldest
+    from rails.iso_entries where partner_id = ${operatorId} and statement_id = any(${statementIds}::uuid[])
+    group by statement_id, kind, status`)
+}
+
+const nothing: Sums = { count: 0n, amount: 0n, oldest: null }
+
+/** Paid by the bank's word, and not booked yet. */
+export async function sumSettledNotBooked(tx: Tx, connector: string, currency: Currency): Promise<Sums> {
+  const row = await tx.row<Sums>(
+    acrossPartners(
+      'adds up payments of all partners that a bank has paid and not booked, by an index',
+      sql`/* rails.sumSettledNotBooked */
+        select count(*) as count, coalesce(sum(amount), 0)::bigint as amount, min(settled_at) as oldest
+        from rails.iso_instructions
+        where connector = ${connector} and status = 'Settled' and entry_id is null and currency = ${currency}`,
+    ),
+  )
+  return row ?? nothing
+}
+
+/** Whose return is booked, and whose payment is not. */
+export async function sumReturnedNotBooked(tx: Tx, connector: string, currency: Currency): Promise<Sums> {
+  const row = await tx.row<Sums>(
+    acrossPartners(
+      'adds up payments of all partners that came back before they were booked, by an index',
+      sql`/* rails.sumReturnedNotBooked */
+        select count(*) as count, coalesce(sum(amount), 0)::bigint as amount, min(updated_at) as oldest
+        from rails.iso_instructions
+        where connector = ${connector} and status = 'Returned' and entry_id is null and currency = ${currency}`,
+    ),
+  )
+  return row ?? nothing
+}
+
+/** Payments on their way: in no file yet, or at the bank; and those about which it says nothing for too long. */
+export async function sumsUnderWay(
+  tx: Tx,
+  connector: string,
+  currency: Currency,
+): Promise<readonly (Sums & { readonly status: 'queued' | 'at_bank' | 'missing' })[]> {
+  return tx.rows(
+    acrossPartners(
+      'adds up payments of all partners that are on their way to a bank, by indexes',
+      sql`/* rails.sumsUnderWay */
+        select 'queued' as status, count(*) as count, coalesce(sum(amount), 0)::bigint as amount, min(created_at) as oldest
+        from rails.iso_instructions where connector = ${connector} and status = 'Queued' and currency = ${currency}
+        union all
+        select case when missing_since is null then 'at_bank' else 'missing' end, count(*),
+          coalesce(sum(amount), 0)::bigint, min(updated_at)
+        from rails.iso_instructions
+        where connector = ${connector} and status in ('Filed', 'Accepted') and currency = ${currency} group by 1`,
+    ),
+  )
+}
+
+export type PendingRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly subjectId: string
+  readonly kind: string
+  readonly payload: string
+  readonly entryId: string | null
+}
+
+/** What is being reported to settlement, oldest first: as settlement reads it. */
+export function pendingOf(tx: Tx, connector: string, rowsMax: number): Promise<readonly PendingRow[]> {
+  return tx.rows<PendingRow>(
+    acrossPartners(
+      'reads what a bank reports and what may be in the ledger already, by an index',
+      sql`/* rails.pendingOf */
+        select partner_id, id, subject_id, kind, payload, entry_id from rails.iso_notifications
+        where connector = ${connector} order by due_at, id limit ${rowsMax}`,
+    ),
+  )
+}
+
+const entryColumns = sql`id, account, currency, amount, kind, status, statement_id, subject_id, subject_partner_id,
+  booked_on::text as booked_on, value_on::text as value_on, refs, counterparty, remittance, score, matched_by, created_at`
+
+export function entriesByIds(tx: Tx, operatorId: string, ids: readonly string[]): Promise<readonly BankEntry[]> {
+  return tx.rows<BankEntry>(sql`/* rails.entriesByIds */
+    select ${entryColumns} from rails.iso_entries where partner_id = ${operatorId} and id = any(${ids}::uuid[])`)
+}
+
+type Page = { readonly after: { readonly createdAt: Date; readonly id: string } | undefined; readonly rowsMax: number }
+const start = { createdAt: new Date(0), id: '00000000-0000-0000-0000-000000000000' }
+
+/** Entries of no statement yet, oldest first. */
+export function entriesNotOnStatement(
+  tx: Tx,
+  operatorId: string,
+  { connector, account, currency }: BooksAccount,
+  { after = start, rowsMax }: Page,
+): Promise<readonly BankEntry[]> {
+  return tx.rows<BankEntry>(sql`/* rails.entriesNotOnStatement */
+    select ${entryColumns} from rails.iso_entries
+    where partner_id = ${operatorId} and connector = ${connector} and account = ${account} and currency = ${currency}
+      and statement_id is null and (created_at, id) > (${after.createdAt}, ${after.id}::uuid)
+    order by created_at, id limit ${rowsMax}`)
+}
+
+/** Entries that the ledger does not have yet, oldest first. */
+export function entriesNew(
+  tx: Tx,
+  operatorId: string,
+  { connector, account, currency }: BooksAccount,
+  { after = start, rowsMax }: Page,
+): Promise<readonly BankEntry[]> {
+  return tx.rows<BankEntry>(sql`/* rails.entriesNew */
+    select ${entryColumns} from rails.iso_entries
+    where partner_id = ${operatorId} and connector = ${connector} and account = ${account} and currency = ${currency}
+      and status = 'New' and (created_at, id) > (${after.createdAt}, ${after.id}::uuid)
+    order by created_at, id limit ${rowsMax}`)
+}
+
+const instructionColumns = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, remittance,
+  status, entry_id, created_at, updated_at, settled_at, missing_since`
+
+/** Of all partners: paid by the bank's word and not booked; or come back, and not booked. */
+export function instructionsNotBooked(
+  tx: Tx,
+  connector: string,
+  currency: Currency,
+  rowsMax: number,
+): Promise<readonly BankInstruction[]> {
+  return tx.rows<BankInstruction>(
+    acrossPartners(
+      'lists payments of all partners that a bank has paid and not booked, by indexes',
+      sql`/* rails.instructionsNotBooked */ select ${instructionColumns} from rails.iso_instructions
+        where connector = ${connector} and currency = ${currency} and entry_id is null and status in ('Settled', 'Returned')
+        order by coalesce(settled_at, updated_at), id limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** Of all partners: payments about which the bank says nothing for too long. */
+export function instructionsMissing(
+  tx: Tx,
+  connector: string,
+  currency: Currency,
+  rowsMax: number,
+): Promise<readonly BankInstruction[]> {
+  return tx.rows<BankInstruction>(
+    acrossPartners(
+      'lists payments of all partners about which a bank says nothing, by an index',
+      sql`/* rails.instructionsMissing */ select ${instructionColumns} from rails.iso_instructions
+        where connector = ${connector} and currency = ${currency} and status in ('Filed', 'Accepted')
+          and missing_since is not null order by updated_at, id limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** By their ids alone: a case of a bank does not always name the partner. */
+export function instructionsByIds(tx: Tx, ids: readonly string[]): Promise<readonly BankInstruction[]> {
+  return tx.rows<BankInstruction>(
+    acrossPartners(
+      'finds the payments that cases are about, whose partner they may not name, by an index',
+      sql`/* rails.instructionsByIds */ select ${instructionColumns} from rails.iso_instructions
+        where id = any(${ids}::uuid[])`,
+    ),
+  )
+}
+
+/** Payments of this amount, or with one of these references: what an entry might be about. */
+export function instructionsLike(
+  tx: Tx,
+  connector: string,
+  currency: Currency,
+  amount: Minor,
+  rowsMax: number,
+): Promise<readonly BankInstruction[]> {
+  return tx.rows<BankInstruction>(
+    acrossPartners(
+      'finds payments of all partners that an entry of a bank might be about, by their amount',
+      sql`/* rails.instructionsLike */ select ${instructionColumns} from rails.iso_instructions
+        where connector = ${connector} and currency = ${currency} and amount = ${amount} limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** By 32 hexadecimal digits. */
+export function instructionsByNames(tx: Tx, names: readonly string[]): Promise<readonly BankInstruction[]> {
+  return tx.rows<BankInstruction>(
+    acrossPartners(
+      'finds payments of all partners that an entry of a bank names, by an index',
+      sql`/* rails.instructionsByNames */ select ${instructionColumns} from rails.iso_instructions
+        where id = any(${names}::uuid[]) or end_to_end_id = any(${names}::text[]) limit 100`,
+    ),
+  )
+}
+
+/** An operator has found out which payment an entry is: the connector counts it as booked. Answers 0 if it has an entry. */
+export function bookInstruction(
+  tx: Tx,
+  { partnerId, id }: { readonly partnerId: string; readonly id: string },
+  entryId: string,
+  now: Date,
+): Promise<number> {
+  return tx.run(sql`/* rails.bookInstruction */
+    update rails.iso_instructions set entry_id = ${entryId}, missing_since = null, updated_at = ${now},
+      status = case when status = 'Returned' then status else 'Settled' end, settled_at = coalesce(settled_at, ${now})
+    where partner_id = ${partnerId} and id = ${id} and entry_id is null`)
+}
+
+/** Its money has come back. */
+export async function returnInstruction(
+  tx: Tx,
+  { partnerId, id }: { readonly partnerId: string; readonly id: string },
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`/* rails.returnInstruction */
+    update rails.iso_instructions set status = 'Returned', missing_since = null, updated_at = ${now}
+    where partner_id = ${partnerId} and id = ${id}`)
+}
+
+export async function assignEntry(
+  tx: Tx,
+  operatorId: string,
+  entryId: string,
+  given: {
+    readonly kind: string
+    readonly subjectId: string
+    readonly subjectPartnerId: string
+    readonly matchedBy: string
+  },
+): Promise<void> {
+  await tx.run(sql`/* rails.assignEntry */
+    update rails.iso_entries set kind = ${given.kind}, subject_id = ${given.subjectId},
+      subject_partner_id = ${given.subjectPartnerId}, score = 100, matched_by = ${given.matchedBy}
+    where partner_id = ${operatorId} and id = ${entryId}`)
+}
+
+/** The entry is the one that it names as its subject. Answers 0 if they cannot be one: each has a statement. */
+export function mergeEntry(tx: Tx, operatorId: string, entryId: string): Promise<number> {
+  return tx.run(sql`/* rails.mergeEntry */
+    update rails.iso_entries known set statement_id = coalesce(known.statement_id, doubted.statement_id),
+      announced = known.announced | doubted.announced
+    from rails.iso_entries doubted
+    where doubted.partner_id = ${operatorId} and doubted.id = ${entryId} and doubted.kind = 'unknown'
+      and known.partner_id = ${operatorId} and known.id = doubted.subject_id and known.amount = doubted.amount
+      and (known.statement_id is null or doubted.statement_id is null)`)
+}
+
+/** The key of an entry names the one that it was merged into. */
+export async function aliasMerged(tx: Tx, operatorId: string, entryId: string): Promise<void> {
+  await tx.run(sql`/* rails.aliasMerged */
+    insert into rails.iso_entry_aliases (partner_id, connector, account, currency, entry_key, entry_id)
+    select partner_id, connector, account, currency, entry_key, subject_id from rails.iso_entries
+    where partner_id = ${operatorId} and id = ${entryId}
+    on conflict (partner_id, connector, account, currency, entry_key) do nothing`)
+}
+
+export async function deleteMerged(tx: Tx, operatorId: string, entryId: string): Promise<void> {
+  await tx.run(sql`/* rails.deleteMerged */
+    delete from rails.iso_entries where partner_id = ${operatorId} and id = ${entryId}`)
+}

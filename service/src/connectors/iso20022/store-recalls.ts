@@ -1,0 +1,146 @@
+/** All SQL of requests to take payments back, until they are in a file. */
+import { columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import type { InstructionKey } from '../../rails/index.ts'
+import type { Payment } from './store-queue.ts'
+
+export type NewRecall = InstructionKey & {
+  readonly connector: string
+  readonly instructionId: string
+  readonly reason: string
+  /** For the other bank. */
+  readonly details: string | null
+  readonly requestedBy: string
+  readonly now: Date
+}
+
+/** Returns 1, or 0 if the payment has a recall that is open or was agreed to. */
+export function insertRecall(tx: Tx, row: NewRecall): Promise<number> {
+  return tx.run(sql`/* rails.insertRecall */
+    insert into rails.iso_recalls (partner_id, id, connector, instruction_id, reason, details, requested_by, status,
+      created_at, updated_at)
+    select ${row.partnerId}::uuid, ${row.id}::uuid, ${row.connector}, ${row.instructionId}::uuid, ${row.reason}, ${row.details},
+      ${row.requestedBy}, 'Queued', ${row.now}::timestamptz, ${row.now}::timestamptz
+    where not exists (select from rails.iso_recalls
+      where partner_id = ${row.partnerId} and instruction_id = ${row.instructionId} and status in ('Accepted', 'Returned'))
+    on conflict do nothing`)
+}
+
+/** A recall with its payment. `fileId` and `batchId`: of the payment. */
+export type RecalledPayment = Pick<
+  Payment,
+  'partnerId' | 'id' | 'endToEndId' | 'currency' | 'amount' | 'schemeApplied' | 'attempt'
+> & {
+  readonly recallId: string
+  readonly reason: string
+  readonly details: string | null
+  readonly fileId: string
+  readonly batchId: string
+}
+
+const facts = sql`recall.partner_id, instruction.id, recall.id as recall_id, recall.reason, recall.details, instruction.end_to_end_id,
+  instruction.currency, instruction.amount, instruction.scheme_applied, instruction.attempt, instruction.file_id,
+  instruction.batch_id`
+
+/** Recalls that wait for a file, oldest first: a due-work scan, which names no partner by design. */
+export function queuedRecalls(tx: Tx, connector: string, recallsMax: number): Promise<readonly RecalledPayment[]> {
+  return tx.rows<RecalledPayment>(
+    dueWork('finds recalls that wait for a file of a bank, without a lock', (whose) =>
+      unprepared(sql`/* rails.queuedRecalls */
+        select ${facts} from rails.iso_recalls recall
+          join rails.iso_instructions instruction
+            on instruction.partner_id = recall.partner_id and instruction.id = recall.instruction_id
+        where recall.connector = ${connector} and recall.status = 'Queued' and instruction.file_id is not null
+          and ${whose(sql`recall.partner_id`)}
+        order by recall.created_at, recall.id limit ${recallsMax}`),
+    ),
+  )
+}
+
+/** Those that still wait, locked. */
+export function lockRecalls(tx: Tx, keys: readonly InstructionKey[]): Promise<readonly InstructionKey[]> {
+  const column = columnOf(keys)
+  return tx.rows<InstructionKey>(
+    unprepared(sql`/* rails.lockRecalls */
+    select partner_id, id from rails.iso_recalls
+    where ${ofPartners(column('partnerId'))} and id = any(${column('id')}::uuid[]) and status = 'Queued'
+    order by id for update skip locked`),
+  )
+}
+
+export function fileRecalls(tx: Tx, keys: readonly InstructionKey[], fileId: string, now: Date): void {
+  const column = columnOf(keys)
+  tx.later(
+    unprepared(sql`/* rails.fileRecalls */
+    update rails.iso_recalls set status = 'Sent', file_id = ${fileId}, updated_at = ${now}
+    where ${ofPartners(column('partnerId'))} and id = any(${column('id')}::uuid[]) and status = 'Queued'`),
+    keys.length,
+  )
+}
+
+export function recallsOfFile(tx: Tx, fileId: string): Promise<readonly RecalledPayment[]> {
+  return tx.rows<RecalledPayment>(
+    dueWork('reads the recalls of a file of a bank, by the index of its id', (whose) =>
+      unprepared(sql`/* rails.recallsOfFile */
+        select ${facts} from rails.iso_recalls recall
+          join rails.iso_instructions instruction
+            on instruction.partner_id = recall.partner_id and instruction.id = recall.instruction_id
+        where recall.file_id = ${fileId} and ${whose(sql`recall.partner_id`)}`),
+    ),
+  )
+}
+
+/** A payment as an operator sees it, with the file that it is in and the request to take it back. */
+export type PaymentView = {
+  readonly connector: string
+  readonly endToEndId: string
+  readonly currency: Payment['currency']
+  readonly amount: Payment['amount']
+  readonly schemeRequested: Payment['schemeApplied']
+  readonly schemeApplied: Payment['schemeApplied']
+  readonly schemeReason: string | null
+  readonly status: string
+  readonly attempt: number
+  readonly dueAt: Date
+  readonly fileId: string | null
+  readonly batchId: string | null
+  readonly errorKey: string | null
+  readonly errorDetails: string | null
+  readonly reasonCode: string | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly settledAt: Date | null
+  readonly missingSince: Date | null
+}
+
+export function paymentById(tx: Tx, { partnerId, id }: InstructionKey): Promise<PaymentView | undefined> {
+  return tx.row<PaymentView>(sql`/* rails.paymentById */
+    select connector, end_to_end_id, currency, amount, scheme_requested, scheme_applied, scheme_reason, status, attempt, due_at,
+      file_id, batch_id, error_key, error_details, reason_code, created_at, updated_at, settled_at, missing_since
+    from rails.iso_instructions where partner_id = ${partnerId} and id = ${id}`)
+}
+
+export type RecallView = {
+  readonly id: string
+  readonly reason: string
+  readonly requestedBy: string
+  readonly status: string
+  readonly fileId: string | null
+  readonly answerCode: string | null
+  readonly answerDetails: string | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+const viewed = sql`id, reason, requested_by, status, file_id, answer_code, answer_details, created_at, updated_at`
+
+/** The newest one of a payment. */
+export function recallOf(tx: Tx, { partnerId, id }: InstructionKey): Promise<RecallView | undefined> {
+  return tx.row<RecallView>(sql`/* rails.recallOf */
+    select ${viewed} from rails.iso_recalls where partner_id = ${partnerId} and instruction_id = ${id}
+    order by created_at desc, id desc limit 1`)
+}
+
+export function recallById(tx: Tx, { partnerId, id }: InstructionKey): Promise<RecallView | undefined> {
+  return tx.row<RecallView>(sql`/* rails.recallById */
+    select ${viewed} from rails.iso_recalls where partner_id = ${partnerId} and id = ${id}`)
+}

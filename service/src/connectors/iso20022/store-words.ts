@@ -1,0 +1,273 @@
+/** All SQL of what a bank says about instructions, files and recalls of ours. */
+import type { Currency, Minor } from '../../kernel/index.ts'
+import { acrossPartners, columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import type { InstructionKey } from '../../rails/index.ts'
+
+export type InstructionStatus = 'Refused' | 'Queued' | 'Filed' | 'Accepted' | 'Settled' | 'Rejected' | 'Returned'
+export type Sent = InstructionKey & {
+  readonly endToEndId: string
+  readonly currency: Currency
+  readonly amount: Minor
+  readonly creditorName: string
+  readonly creditorAccount: string
+  readonly schemeApplied: string
+  readonly status: InstructionStatus
+  readonly attempt: number
+  readonly batchId: string | null
+  readonly fileId: string | null
+  readonly entryId: string | null
+  readonly createdAt: Date
+  readonly settledAt: Date | null
+  readonly missingSince: Date | null
+}
+
+const columns = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, scheme_applied, status,
+  attempt, batch_id, file_id, entry_id, created_at, settled_at, missing_since`
+
+/** How a message names a payment. `id`: of the instruction, if the InstrId has the form of ours. */
+export type Named = { readonly id: string | undefined; readonly endToEndId: string | null | undefined }
+
+/** The payments that a message names by their InstrIds, and of those without a known one all that have the end-to-end id. */
+export async function sentByReferences(tx: Tx, connector: string, names: readonly Named[]): Promise<readonly Sent[]> {
+  const byId = await sentWith(tx, connector, 'id', new Set(names.flatMap(({ id }) => id ?? [])))
+  const known = new Set(byId.map(({ id }) => id))
+  const others = names.filter(({ id = '' }) => !known.has(id)).flatMap(({ endToEndId }) => endToEndId ?? [])
+  const byEndToEnd = await sentWith(tx, connector, 'endToEndId', new Set(others))
+  return [...byId, ...byEndToEnd.filter(({ id }) => !known.has(id))]
+}
+
+async function sentWith(
+  tx: Tx,
+  connector: string,
+  name: 'id' | 'endToEndId',
+  texts: ReadonlySet<string>,
+): Promise<readonly Sent[]> {
+  if (texts.size === 0) return []
+  const list = [...texts]
+  return tx.rows(
+    acrossPartners(
+      'a bank names payments of ours by their references, and not by partner',
+      unprepared(sql`/* rails.sentWith */
+      select ${columns} from rails.iso_instructions
+      where ${name === 'id' ? sql`id = any(${list}::uuid[])` : sql`end_to_end_id = any(${list}::text[])`}
+        and connector = ${connector}`),
+    ),
+  )
+}
+
+export function sentByBatches(tx: Tx, connector: string, batchIds: readonly string[]): Promise<readonly Sent[]> {
+  return tx.rows(
+    acrossPartners(
+      'a bank books the payments of a batch as one sum, and a batch has payments of many partners',
+      unprepared(sql`/* rails.sentByBatches */
+      select ${columns} from rails.iso_instructions where connector = ${connector} and batch_id = any(${[...batchIds]}::text[])`),
+    ),
+  )
+}
+
+export function sentByFiles(tx: Tx, connector: string, fileIds: readonly string[]): Promise<readonly Sent[]> {
+  return tx.rows(
+    acrossPartners(
+      'a bank books the payments of a message as one sum, and a message has payments of many partners',
+      unprepared(sql`/* rails.sentByFiles */
+      select ${columns} from rails.iso_instructions where connector = ${connector} and file_id = any(${[...fileIds]}::uuid[])`),
+    ),
+  )
+}
+
+/** A page of the payments of a file, behind one of them. */
+export function sentOfFile(
+  tx: Tx,
+  connector: string,
+  fileId: string,
+  batchId: string | null,
+  after: string,
+  rowsMax: number,
+): Promise<readonly Sent[]> {
+  return tx.rows(
+    acrossPartners(
+      'a bank answers a whole file, which has payments of many partners',
+      unprepared(sql`/* rails.sentOfFile */
+      select ${columns} from rails.iso_instructions
+      where connector = ${connector} and file_id = ${fileId} and (${batchId}::text is null or batch_id = ${batchId})
+        and id > ${after} order by id limit ${rowsMax}`),
+    ),
+  )
+}
+
+/** As they are now, under their locks, which are taken in the order of their ids. */
+export function lockSent(tx: Tx, connector: string, keys: readonly InstructionKey[]): Promise<readonly Sent[]> {
+  return tx.rows(
+    unprepared(sql`/* rails.lockSent */
+    select ${columns} from rails.iso_instructions
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
+      and connector = ${connector} order by partner_id, id for update`),
+  )
+}
+
+export type SentChange = InstructionKey & {
+  readonly status: InstructionStatus
+  readonly entryId: string | null
+  readonly settledAt: Date | null
+  readonly errorKey: string | null
+  readonly errorDetails: string | null
+  readonly reasonCode: string | null
+}
+
+/** A word of the bank: it is missing no longer. */
+export function updateSent(tx: Tx, rows: readonly SentChange[], now: Date): void {
+  const column = columnOf(rows)
+  tx.later(
+    unprepared(sql`/* rails.updateSent */
+    update rails.iso_instructions instruction set status = given.status, entry_id = given.entry_id,
+      settled_at = given.settled_at, error_key = coalesce(given.error_key, instruction.error_key),
+      error_details = coalesce(given.error_details, instruction.error_details),
+      reason_code = coalesce(given.reason_code, instruction.reason_code), missing_since = null, updated_at = ${now}
+    from unnest(${column('id')}::uuid[], ${column('status')}::text[], ${column('entryId')}::uuid[],
+        ${column('settledAt')}::timestamptz[], ${column('errorKey')}::text[], ${column('errorDetails')}::text[],
+        ${column('reasonCode')}::text[])
+      as given (id, status, entry_id, settled_at, error_key, error_details, reason_code)
+    where ${ofPartners(column('partnerId'), sql`instruction.partner_id`)} and instruction.id = given.id`),
+    rows.length,
+  )
+}
+
+export type OurFile = {
+  readonly id: string
+  readonly kind: string
+  readonly messageId: string
+  readonly bankStatus: string | null
+}
+export function filesByMessageIds(tx: Tx, connector: string, ids: readonly string[]): Promise<readonly OurFile[]> {
+  return tx.rows(
+    unprepared(sql`/* rails.filesByMessageIds */
+    select id, kind, message_id, bank_status from rails.iso_files
+    where connector = ${connector} and message_id = any(${[...ids]}::text[])`),
+  )
+}
+
+export function setBankStatus(tx: Tx, fileId: string, status: string): void {
+  tx.later(sql`/* rails.setBankStatus */ update rails.iso_files set bank_status = ${status} where id = ${fileId}`)
+}
+
+/** Open instructions of these amounts, in which an entry without references may be one. */
+export function openByAmounts(
+  tx: Tx,
+  connector: string,
+  amounts: readonly Minor[],
+  rowsMax: number,
+): Promise<readonly Sent[]> {
+  return tx.rows(
+    acrossPartners(
+      'a debit without references may be a payment of any partner that has no end',
+      unprepared(sql`/* rails.openByAmounts */
+      select ${columns} from rails.iso_instructions
+      where connector = ${connector} and status in ('Filed', 'Accepted') and amount = any(${[...amounts]}::bigint[])
+      order by updated_at limit ${rowsMax}`),
+    ),
+  )
+}
+
+/** About which the bank has said nothing since `before`. */
+export function silentSince(tx: Tx, connector: string, before: Date, rowsMax: number): Promise<readonly Sent[]> {
+  return tx.rows(
+    dueWork(
+      'finds payments about which a bank keeps silent, by the index of those without an end',
+      (whose) => sql`/* rails.silentSince */
+        select ${columns} from rails.iso_instructions
+        where connector = ${connector} and status in ('Filed', 'Accepted') and updated_at <= ${before}
+          and missing_since is null and ${whose()} order by updated_at limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** Answers those that are still silent. */
+export function markMissing(
+  tx: Tx,
+  connector: string,
+  keys: readonly InstructionKey[],
+  before: Date,
+  now: Date,
+): Promise<readonly InstructionKey[]> {
+  return tx.rows(
+    unprepared(sql`/* rails.markMissing */
+    update rails.iso_instructions set missing_since = ${now}
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
+      and connector = ${connector} and status in ('Filed', 'Accepted') and updated_at <= ${before} and missing_since is null
+    returning partner_id, id`),
+  )
+}
+
+export type RecallRow = InstructionKey & { readonly instructionId: string; readonly fileId: string | null }
+
+/** By their own ids, those of their instructions, or the file of the request. Newest first. */
+export function recallsByIds(
+  tx: Tx,
+  connector: string,
+  named: {
+    readonly ids: readonly string[]
+    readonly instructionIds: readonly string[]
+    readonly fileIds: readonly string[]
+  },
+): Promise<readonly RecallRow[]> {
+  const { ids, instructionIds, fileIds } = named
+  return tx.rows(
+    acrossPartners(
+      'a bank answers recalls, and does not know whose they are',
+      unprepared(sql`/* rails.recallsByIds */
+      select partner_id, id, instruction_id, file_id from rails.iso_recalls
+      where connector = ${connector} and (id = any(${[...ids]}::uuid[]) or instruction_id = any(${[...instructionIds]}::uuid[])
+        or file_id = any(${[...fileIds]}::uuid[]))
+      order by created_at desc, id desc`),
+    ),
+  )
+}
+
+export type RecallAnswered = InstructionKey & {
+  readonly status: 'Pending' | 'Accepted' | 'Refused'
+  readonly answerCode: string | null
+  readonly answerDetails: string | null
+}
+
+/** An answer that comes late changes nothing about a payment that has come back. Answers those that it changes. */
+export function answerRecalls(
+  tx: Tx,
+  rows: readonly RecallAnswered[],
+  now: Date,
+): Promise<readonly (InstructionKey & Pick<RecallRow, 'instructionId'>)[]> {
+  const column = columnOf(rows)
+  return tx.rows(
+    unprepared(sql`/* rails.answerRecalls */
+    update rails.iso_recalls recall set status = given.status, answer_code = given.answer_code,
+      answer_details = given.answer_details, updated_at = ${now}
+    from unnest(${column('id')}::uuid[], ${column('status')}::text[], ${column('answerCode')}::text[],
+        ${column('answerDetails')}::text[]) as given (id, status, answer_code, answer_details)
+    where ${ofPartners(column('partnerId'), sql`recall.partner_id`)} and recall.id = given.id
+      and (recall.status in ('Queued', 'Sent', 'Pending') or recall.status <> 'Returned' and given.status <> 'Pending')
+    returning recall.partner_id, recall.id, recall.instruction_id`),
+  )
+}
+
+/** The money of a recalled payment has come back. */
+export function endRecalls(tx: Tx, keys: readonly InstructionKey[], now: Date): void {
+  tx.later(
+    unprepared(sql`/* rails.endRecalls */
+    update rails.iso_recalls set status = 'Returned', updated_at = ${now}
+    where ${ofPartners(keys.map((key) => key.partnerId))} and instruction_id = any(${keys.map((key) => key.id)}::uuid[])`),
+  )
+}
+
+/** Reports of a settlement that are not acknowledged yet get the entry that confirms them. Answers their ids. */
+export function tieNotifications(
+  tx: Tx,
+  rows: readonly { readonly partnerId: string; readonly id: string; readonly entryId: string }[],
+): Promise<readonly { readonly id: string }[]> {
+  const column = columnOf(rows)
+  return tx.rows(
+    unprepared(sql`/* rails.tieNotifications */
+    update rails.iso_notifications notification set entry_id = given.entry_id
+    from unnest(${column('id')}::uuid[], ${column('entryId')}::uuid[]) as given (id, entry_id)
+    where ${ofPartners(column('partnerId'), sql`notification.partner_id`)} and notification.id = given.id
+    returning notification.id`),
+  )
+}

@@ -1,0 +1,115 @@
+/** Takes instructions: each becomes a row that says how it goes, or why it does not. */
+import { after, hourMs, partnerKey, secondMs } from '../../kernel/index.ts'
+import {
+  type Acknowledgement,
+  type Instruction,
+  type InstructionKey,
+  type InstructionOutcome,
+  openFrom,
+} from '../../rails/index.ts'
+import type { BankDeps, BankRules } from './deps.ts'
+import { chooseScheme, isRefused } from './schemes.ts'
+import { byShard } from './shards.ts'
+import * as store from './store-instructions.ts'
+
+type Answers = ReadonlyMap<string, Acknowledgement>
+type Deps = Pick<BankDeps, 'db' | 'clock' | 'rules'>
+
+const keyOf = ({ partnerId, id }: InstructionKey): string => partnerKey(partnerId, id)
+
+/**
+ * How long a file usually is on its way, and how often a payment is asked about that is still kept: more seldom with its age. Most
+ * banks that pay at once have said so by then, which saves a second claim of the payout.
+ */
+const deliveryMs = 10 * secondMs
+const askAgainMs = { min: 5 * secondMs, max: hourMs } as const
+
+function toAcknowledgement({ clock, rules }: Deps, row: store.StoredAnswer): Acknowledgement {
+  const { status, errorKey, errorDetails, reasonCode } = row
+  if (status === 'Refused')
+    return { accepted: false, errorKey: errorKey ?? 'Failed', details: errorDetails ?? '', reasonCode }
+  const isKept = status === 'Queued' || (status === 'Filed' && !row.isDelivered)
+  return isKept ? { accepted: true, notBefore: askAgainAt(row, rules, clock.now()) } : { accepted: true }
+}
+
+function askAgainAt({ schemeApplied, dueAt, createdAt }: store.StoredAnswer, rules: BankRules, now: Date): Date {
+  const windowMs = schemeApplied === 'Instant' ? rules.instantWindowMs : rules.fileWindowMs
+  const expected = after(dueAt, windowMs + deliveryMs)
+  if (expected > now) return expected
+  const ageMs = now.getTime() - createdAt.getTime()
+  return after(now, Math.min(Math.max(ageMs, askAgainMs.min), askAgainMs.max))
+}
+
+const answersBy = (deps: Deps, rows: readonly store.StoredAnswer[]): Answers =>
+  new Map(rows.map((row) => [keyOf(row), toAcknowledgement(deps, row)]))
+
+/** What was answered to instructions that have come before. */
+export async function storedAnswers(deps: Deps, keys: readonly InstructionKey[]): Promise<Answers> {
+  const { db, rules } = deps
+  const found = await Promise.all(byShard(db, keys).map((group) => store.answersOf(db, rules.id, group)))
+  return answersBy(deps, found.flat())
+}
+
+/** An instruction whose id is known is not taken again: it gets the answer of the first time. */
+export function createSubmit(deps: Deps) {
+  const { db } = deps
+  return async (instructions: readonly Instruction[]): Promise<readonly InstructionOutcome[]> => {
+    // In one order, so that two calls with the same instructions do not wait for each other.
+    const unique = [...new Map(instructions.map((instruction) => [keyOf(instruction), instruction])).entries()]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, instruction]) => instruction)
+    const groups = byShard(db, unique).map((group) => rowsOf(deps, group))
+    const inserted = await Promise.all(
+      groups.map((rows) => db.transaction((tx) => store.insertInstructions(tx, rows), { byIndex: true })),
+    )
+    const fresh = answersBy(deps, inserted.flat())
+    const earlier = unique.filter((instruction) => !fresh.has(keyOf(instruction)))
+    const answers = new Map([...fresh, ...(earlier.length === 0 ? [] : await storedAnswers(deps, earlier))])
+    return instructions.map((instruction) => answers.get(keyOf(instruction)) ?? 'unknown')
+  }
+}
+
+function rowsOf({ clock, rules }: Deps, instructions: readonly Instruction[]): readonly store.NewInstruction[] {
+  const now = clock.now()
+  const transfersDueAt = openFrom(now, rules)
+  return instructions.map((instruction) => {
+    const { partnerId, id, endToEndId, currency, amount, creditorName, creditorAccount, creditorBic, remittance } =
+      instruction
+    const choice = chooseScheme(instruction, rules)
+    const common = {
+      partnerId,
+      id,
+      endToEndId,
+      currency,
+      amount,
+      creditorName,
+      creditorAccount,
+      creditorBic,
+      remittance,
+    }
+    const row = { ...common, connector: rules.id, attempt: 1, createdAt: now, updatedAt: now }
+    if (isRefused(choice))
+      return {
+        ...row,
+        schemeRequested: rules.preferred,
+        schemeApplied: rules.preferred,
+        schemeReason: null,
+        status: 'Refused',
+        dueAt: now,
+        errorKey: choice.errorKey,
+        errorDetails: choice.details,
+        reasonCode: choice.reasonCode,
+      }
+    return {
+      ...row,
+      schemeRequested: choice.requested,
+      schemeApplied: choice.applied,
+      schemeReason: choice.reason,
+      status: 'Queued',
+      dueAt: choice.applied === 'Instant' ? now : transfersDueAt,
+      errorKey: null,
+      errorDetails: null,
+      reasonCode: null,
+    }
+  })
+}

@@ -1,0 +1,167 @@
+/** Books a camt.052, camt.053 or camt.054 from its parsed parts, in pages. A restart continues behind the last one. */
+import { derivedTimeId } from '../../kernel/index.ts'
+import type { BankEntry, ReportPart } from '../../iso20022/index.ts'
+import { bookPage, entryOddity } from './book.ts'
+import { createCounter } from './counter.ts'
+import type { BankDeps } from './deps.ts'
+import { isBooked, type InspectedReport, type StatementFacts } from './inspect-report.ts'
+import type { Lease } from './lease.ts'
+import { LeaseLost } from './lease.ts'
+import { readParsed } from './parsed.ts'
+import { oddity, type Report, writeReports } from './reports.ts'
+import { endMessage, moveMessage, positionOf } from './store-incoming.ts'
+import { insertStatements, type StatementRow } from './store-statements.ts'
+import { type Booking, undated, type Unit, unfold } from './units.ts'
+
+/** Entries that are written together: larger pages hold their locks longer and gain little. */
+const bookingsPerPage = 1000
+
+export type TakenReport = {
+  /** Of rails.iso_messages. */
+  readonly id: string
+  readonly kind: 'camt.052' | 'camt.053' | 'camt.054'
+  readonly sha256: string
+  readonly receivedAt: Date
+  /** The spooled message, beside which its parsed parts are. */
+  readonly path: string
+  readonly report: InspectedReport
+}
+
+/** The same at each reading, so that what was written before a restart names it. */
+const statementIdOf = ({ id }: Pick<TakenReport, 'id'>, index: number): string =>
+  derivedTimeId(id, 'statement', String(index))
+
+type Page = { readonly bookings: readonly Booking[]; readonly reports: readonly Report[]; readonly to: number }
+
+/** Kinds of announcements, as rails.iso_entries adds them up. */
+const announcing = { 'camt.052': 1, 'camt.053': 0, 'camt.054': 2 } as const
+
+/** Places of the second reading: no message has so many entries. */
+const secondReading = 2 ** 40
+
+/**
+ * Reads the message a second time if entries of the first one may be announced ones: by then those that are announced for certain
+ * are known, on whichever page they stand.
+ */
+export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenReport): Promise<void> {
+  const { db, rules, clock } = deps
+  const begun = await positionOf(db, taken.id)
+  if (begun === undefined) return
+  const reading = { ...taken, announced: announcing[taken.kind], messageId: taken.report.messageId }
+  let position = begun
+  // What was left before a restart is not known.
+  let deferred = begun > 0 ? 1 : 0
+  const read = async (isSure: boolean, offset: number) => {
+    for await (const page of pagesOf(deps, taken, position - offset)) {
+      const from = position
+      await lease.transaction(async (tx) => {
+        if ((await positionOf(tx, taken.id)) !== from) throw new LeaseLost('another process has taken this message on')
+        deferred += await bookPage(deps, tx, { reading, isSure, bookings: page.bookings })
+        if (page.reports.length > 0) writeReports(tx, rules.id, page.reports, clock.now())
+        moveMessage(tx, taken.id, offset + page.to)
+      })
+      position = offset + page.to
+    }
+  }
+  if (begun < secondReading) await read(true, 0)
+  if (deferred > 0) await read(false, secondReading)
+  await lease.transaction(async (tx) => {
+    const now = clock.now()
+    const rows = statementRows(deps, taken)
+    if (rows.length > 0) insertStatements(tx, rows)
+    const skipped = skippedOf(deps, taken)
+    if (skipped.length > 0) writeReports(tx, rules.id, skipped, now)
+    moveMessage(tx, taken.id, position % secondReading)
+    endMessage(tx, taken.id, now)
+    return Promise.resolve()
+  })
+}
+
+/** Pages end where an entry does: its payments are written together. */
+async function* pagesOf(deps: BankDeps, taken: TakenReport, begun: number): AsyncGenerator<Page> {
+  const place = createPlace(deps, taken)
+  let bookings: Booking[] = []
+  let reports: Report[] = []
+  let to = begun
+  for await (const parts of readParsed(taken.path)) {
+    for (const part of parts) {
+      const placed = place(part)
+      if (placed === undefined || placed.position <= begun) continue
+      bookings.push(...placed.bookings)
+      reports.push(...placed.reports)
+      to = placed.position
+      if (bookings.length + reports.length < bookingsPerPage) continue
+      yield { bookings, reports, to }
+      bookings = []
+      reports = []
+    }
+  }
+  if (to > begun && bookings.length + reports.length > 0) yield { bookings, reports, to }
+}
+
+/** Gives each entry its place in the message: the number of entries up to it. */
+function createPlace(deps: BankDeps, taken: TakenReport) {
+  const numberOf = createCounter()
+  const today = taken.receivedAt.toISOString().slice(0, 10)
+  let statement = -1
+  let position = 0
+  const placeEntry = (entry: BankEntry, { account }: StatementFacts) => {
+    position += 1
+    if (account === undefined || !isBooked(entry)) return { position, bookings: [], reports: [] }
+    const { units, oddity: odd } = unfold(entry, account, today)
+    const statementId = taken.kind === 'camt.053' ? statementIdOf(taken, statement) : null
+    const [first] = units
+    const numbered = (key: string) => `${key}|${numberOf(`${account.iban}\n${key}`)}`
+    /** With the key without a day, which the version before wrote. */
+    const both = (key: string, { bookedOn }: Pick<Unit, 'bookedOn'>) =>
+      [...new Set([key, undated(key, bookedOn)])].map(numbered)
+    const wholes = first === undefined || first.whole === null ? [] : both(first.whole, first)
+    const bookings = units.map((unit): Booking => {
+      const keys = both(unit.key, unit)
+      return { unit, key: keys[0] ?? unit.key, whole: wholes[0] ?? null, keys, wholes, position, statementId }
+    })
+    const reports = odd === undefined ? [] : [entryOddity(deps, odd, [taken.sha256, String(position)])]
+    return { position, bookings, reports }
+  }
+  return (part: ReportPart) => {
+    if (part.kind === 'statement') statement += 1
+    const facts = taken.report.statements[statement]
+    return part.kind === 'entry' && facts !== undefined ? placeEntry(part.entry, facts) : undefined
+  }
+}
+
+function statementRows({ rules, clock }: BankDeps, taken: TakenReport): readonly StatementRow[] {
+  const createdAt = clock.now()
+  return taken.report.statements.flatMap((facts, index) => {
+    const { account, statementId, sequence, opening, closing, entries, credits, debits, difference } = facts
+    if (account === undefined) return []
+    return [
+      {
+        id: statementIdOf(taken, index),
+        connector: rules.id,
+        messageId: taken.id,
+        kind: taken.kind,
+        account: account.iban,
+        currency: account.currency,
+        statementId,
+        sequence,
+        opening: opening?.minor ?? null,
+        closing: closing?.minor ?? null,
+        openingOn: opening?.on ?? null,
+        closingOn: closing?.on ?? null,
+        entries,
+        credits,
+        debits,
+        byValueDate: difference === 0n ? null : difference,
+        createdAt,
+      },
+    ]
+  })
+}
+
+const skippedOf = ({ rules, operatorId }: BankDeps, taken: TakenReport): readonly Report[] =>
+  taken.report.statements.flatMap(({ skipped }, index) =>
+    skipped === undefined
+      ? []
+      : [oddity({ operatorId, connector: rules.id }, skipped.what, skipped.text, [taken.sha256, String(index)])],
+  )

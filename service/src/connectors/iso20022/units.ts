@@ -1,0 +1,309 @@
+/** Pure: an entry of the bank as the payments that count, each with a key by which it is known again in another message. */
+import { hash } from 'node:crypto'
+import type { AccountId, BankEntry, EntryBatch, EntryDetail, Remittance } from '../../iso20022/index.ts'
+import { amountText, type Minor } from '../../kernel/index.ts'
+import type { Oddity } from '../../rails/index.ts'
+import { minorOf } from './accounts.ts'
+import { codesText, type EntryCodes, isFee, isReturn, textOf } from './codes.ts'
+import { type Counterparty, counterpartyOf } from './counterparty.ts'
+import type { BankAccount } from './deps.ts'
+
+export type References = {
+  readonly bank: string | null
+  readonly instruction: string | null
+  readonly endToEnd: string | null
+  readonly transaction: string | null
+  readonly uetr: string | null
+  /** The structured reference of the creditor. */
+  readonly creditor: string | null
+  /** The message that has the details of the entry, by the bank's word. */
+  readonly detailsIn: string | null
+  readonly batches: readonly string[]
+  readonly messages: readonly string[]
+}
+
+export type Unit = {
+  /** Without its number among equal ones of the same message. */
+  readonly key: string
+  /** Of the whole booking, where this is one payment of several: the key that it has where its payments are not named. */
+  readonly whole: string | null
+  readonly booking: string | null
+  /** The entry names none of its payments. */
+  readonly isSum: boolean
+  readonly account: BankAccount
+  /** Below zero: money that left. */
+  readonly amount: Minor
+  readonly bookedOn: string
+  readonly valueOn: string | null
+  readonly isReversal: boolean
+  readonly isFee: boolean
+  readonly isReturn: boolean
+  readonly payments: number
+  readonly codes: string
+  readonly references: References
+  readonly counterparty: Counterparty
+  /** Of a credit: the account that was credited. */
+  readonly creditedAccount: string
+  readonly remittance: string | null
+  readonly returned: { readonly code: string | null; readonly text: string } | null
+  /** What the bank kept of it, and what it says besides. */
+  readonly information: string | null
+}
+
+/** A booking with its place in the message. */
+export type Booking = {
+  readonly unit: Unit
+  /** With its number among equal ones. */
+  readonly key: string
+  readonly whole: string | null
+  /** The own one, then that of the version before. */
+  readonly keys: readonly string[]
+  readonly wholes: readonly string[]
+  readonly position: number
+  /** Of a camt.053. */
+  readonly statementId: string | null
+}
+
+export type Unfolded = {
+  readonly units: readonly Unit[]
+  readonly oddity?: { readonly what: Oddity; readonly text: string }
+}
+
+type OfEntry = {
+  readonly entry: BankEntry
+  readonly account: BankAccount
+  readonly minor: Minor
+  readonly bookedOn: string
+}
+
+/** `today`: for an entry without a date. An entry that is not booked yet has no payments that count. */
+export function unfold(entry: BankEntry, account: BankAccount, today: string): Unfolded {
+  const minor = minorOf(entry.amount, account.currency)
+  if (minor === undefined) {
+    const { currency } = entry.amount
+    const text = `An entry of ${account.iban} is in ${currency}, and the account in ${account.currency}.`
+    return { units: [], oddity: { what: 'foreign_currency', text } }
+  }
+  if (minor === 0n) return { units: [] }
+  const bookedOn = (entry.bookingDate ?? entry.valueDate ?? today).slice(0, 10)
+  const whole = { entry, account, minor, bookedOn }
+  const { details } = entry
+  if (details.length === 0 || isSummary(entry)) return { units: [sumOf(whole)] }
+  const parts = partsOf(whole)
+  if (parts !== undefined) return { units: parts }
+  if (details.length === 1) return { units: [single(whole, details[0] as EntryDetail)] }
+  const told = amountText(minor, account.currency)
+  const text = `The ${details.length} payments of an entry of ${told} ${account.currency} on ${account.iban} do not add up to it.`
+  return { units: [{ ...sumOf(whole), information: text }], oddity: { what: 'entry_unclear', text } }
+}
+
+/** Some banks state the batch in the only detail of an entry, and none of its payments. */
+const isSummary = ({ details: [only, ...others], batches }: BankEntry): boolean =>
+  others.length === 0 &&
+  batches.some(({ count = 1 }) => count > 1) &&
+  given(only?.references.endToEndId) === null &&
+  given(only?.references.instructionId) === null
+
+const noReference = /^(?:NOT ?PROVIDED|NO(?:N|T)REF|NOREF|NONE|UNKNOWN|[0-]*)$/i
+/** What a bank writes where there is no reference. */
+export const given = (reference: string | undefined): string | null =>
+  reference === undefined || noReference.test(reference.trim()) ? null : reference.trim()
+
+const digest = (...facts: readonly unknown[]): string => hash('sha256', facts.map(String).join('\u001f')).slice(0, 40)
+
+const signed = (minor: Minor, isCredit: boolean): Minor => (isCredit ? minor : -minor)
+
+/** The bank's reference, with what tells apart bookings for which banks use one reference: a payment, its reversal, its charges. */
+function baseOf({ entry }: OfEntry, detail: EntryDetail | undefined, reference: string | null): string | null {
+  if (reference === null) return null
+  const fee = isFee(codesOf(entry, detail)) ? 'f' : ''
+  return `r:${reference}|${entry.isCredit ? '+' : '-'}${entry.isReversal ? 'r' : ''}${fee}`
+}
+
+/** A bank that counts by the day gives the same reference on the next one. */
+const dated = (key: string, { bookedOn }: OfEntry): string => `${key}@${bookedOn}`
+
+/** The key that the version before wrote: it had no day. */
+export const undated = (key: string, bookedOn: string): string =>
+  key.endsWith(`@${bookedOn}`) ? key.slice(0, -bookedOn.length - 1) : key
+
+const codesOf = (entry: BankEntry, detail: EntryDetail | undefined): EntryCodes => ({
+  ...entry.codes,
+  ...detail?.codes,
+})
+
+const referenceOf = (entry: BankEntry, detail?: EntryDetail): string | null =>
+  given(entry.bankReference) ?? given(detail?.references.bankReference)
+
+/** What a booking without a reference of the bank says. */
+const bookingOf = ({ entry: { isCredit, isReversal }, minor, bookedOn }: OfEntry): string =>
+  `d:${digest(isCredit, isReversal, minor, bookedOn)}`
+
+/** Messages word names differently, so that few facts count. */
+function factsOf(isCredit: boolean, detail: EntryDetail | undefined): readonly unknown[] {
+  const { endToEndId, instructionId, transactionId } = detail?.references ?? {}
+  const other = accountText(isCredit ? detail?.debtorAccount : detail?.creditorAccount)
+  const words =
+    remittanceText(detail?.remittance)
+      ?.toUpperCase()
+      .replace(/[^A-Z0-9]/g, '') ?? ''
+  return [given(endToEndId), given(instructionId), given(transactionId), other, words]
+}
+
+const accountText = (account: AccountId | undefined): string | null =>
+  account === undefined ? null : 'iban' in account ? account.iban.replaceAll(' ', '').toUpperCase() : account.other
+
+function sumOf(whole: OfEntry): Unit {
+  const { entry, minor } = whole
+  const [detail] = entry.details.length === 1 ? entry.details : []
+  const base = baseOf(whole, detail, referenceOf(entry, detail))
+  const key = base === null ? bookingOf(whole) : dated(`${base}|${minor}`, whole)
+  const count = entry.batches.reduce((sum, batch) => sum + (batch.count ?? 0), 0)
+  return {
+    ...unitOf(whole, detail, signed(minor, entry.isCredit)),
+    key,
+    whole: null,
+    booking: base ?? bookingOf(whole),
+    isSum: true,
+    payments: Math.max(1, count),
+  }
+}
+
+/** Without a reference of the bank it is kept like one of several payments: a later message may name only their sum. */
+function single(whole: OfEntry, detail: EntryDetail): Unit {
+  const { entry, minor } = whole
+  const base = baseOf(whole, detail, referenceOf(entry, detail))
+  const amount = signed(minor, entry.isCredit)
+  const sum = bookingOf(whole)
+  const keys =
+    base === null
+      ? { key: `${sum}#${partKey(entry, detail)}|${amount}`, whole: sum, booking: sum }
+      : { key: dated(`${base}|${minor}`, whole), whole: null, booking: base }
+  return { ...unitOf(whole, detail, amount), ...keys, information: kept(whole, detail) ?? informationOf(entry, detail) }
+}
+
+/** Several payments, or one with charges beside it; undefined if they do not add up to the entry. */
+function partsOf(whole: OfEntry): readonly Unit[] | undefined {
+  const { entry, account, minor } = whole
+  const total = signed(minor, entry.isCredit)
+  const amounts = entry.details.map((detail) => partAmount(whole, detail))
+  if (amounts.some((amount) => amount === undefined)) return undefined
+  const sum = amounts.reduce<Minor>((before, amount) => before + (amount ?? 0n), 0n)
+  const charged = chargesOf(whole)
+  const rest = total - sum
+  if (entry.details.length === 1 && (rest === 0n || entry.isCredit)) return undefined
+  if (rest !== 0n && rest !== charged) return undefined
+  const base = baseOf(whole, undefined, referenceOf(entry, entry.details.length === 1 ? entry.details[0] : undefined))
+  const booking = base ?? bookingOf(whole)
+  const wholeKey = base === null ? bookingOf(whole) : dated(`${base}|${minor}`, whole)
+  const partOf = (part: string) => (base === null ? `${booking}#${part}` : dated(`${booking}#${part}`, whole))
+  const units = entry.details.map((detail, index): Unit => {
+    const amount = amounts[index] ?? 0n
+    return {
+      ...unitOf(whole, detail, amount),
+      key: partOf(`${partKey(entry, detail)}|${amount}`),
+      whole: wholeKey,
+      booking,
+    }
+  })
+  if (rest === 0n) return units
+  const fee: Unit = {
+    ...unitOf(whole, undefined, rest),
+    key: partOf(`charges|${rest}`),
+    whole: wholeKey,
+    booking,
+    isFee: true,
+    information: `Charges of a booking of ${amountText(minor, account.currency)} ${account.currency}.`,
+  }
+  return [...units, fee]
+}
+
+function partAmount({ entry, account, minor }: OfEntry, detail: EntryDetail): Minor | undefined {
+  const own = detail.amount && minorOf(detail.amount, account.currency)
+  if (detail.amount === undefined && entry.details.length === 1) return signed(minor, entry.isCredit)
+  return own === undefined || own === 0n ? undefined : signed(own, detail.isCredit ?? entry.isCredit)
+}
+
+/** What was charged within the amount of the entry: below zero. */
+function chargesOf({ entry, account }: OfEntry): Minor {
+  const charges = [...entry.charges, ...entry.details.flatMap((detail) => detail.charges)]
+  return charges.reduce((sum, { amount, isCredit = false, isIncluded = true }) => {
+    const minor = isIncluded ? (minorOf(amount, account.currency) ?? 0n) : 0n
+    return sum + signed(minor, isCredit)
+  }, 0n)
+}
+
+function kept(whole: OfEntry, detail: EntryDetail): string | null {
+  const charged = chargesOf(whole)
+  const { currency } = whole.account
+  if (charged === 0n || !whole.entry.isCredit) return null
+  const gross = detail.amount && minorOf(detail.amount, currency)
+  const of = gross === undefined ? '' : ` of ${amountText(gross, currency)} ${currency}`
+  return `The bank kept ${amountText(-charged, currency)} ${currency}${of} as charges.`
+}
+
+function partKey(entry: BankEntry, detail: EntryDetail): string {
+  const own = given(detail.references.bankReference)
+  return own !== null && own !== entry.bankReference
+    ? `r:${own}`
+    : digest(...factsOf(entry.isCredit, detail)).slice(0, 24)
+}
+
+const informationOf = (entry: BankEntry, detail: EntryDetail | undefined): string | null =>
+  detail?.information ?? entry.information ?? null
+
+/** Unstructured lines in one, and the reference of the creditor before them. */
+function remittanceText(remittance: Remittance | undefined): string | null {
+  const { structured = [], unstructured = [] } = remittance ?? {}
+  const text = [...structured.flatMap(({ creditorReference }) => creditorReference ?? []), ...unstructured].join(' ')
+  return text.trim() === '' ? null : text.trim()
+}
+
+const collected = (...ids: readonly (string | undefined)[]): readonly string[] => [
+  ...new Set(ids.flatMap((id) => given(id) ?? [])),
+]
+const idsOf = (batches: readonly EntryBatch[], name: 'batchId' | 'messageId') => batches.map((batch) => batch[name])
+
+function unitOf(
+  { entry, account, bookedOn }: OfEntry,
+  detail: EntryDetail | undefined,
+  amount: Minor,
+): Omit<Unit, 'key' | 'whole' | 'booking'> {
+  const { batches } = entry
+  const references = detail?.references ?? {}
+  const codes = codesOf(entry, detail)
+  const returned = detail?.returned
+  const isCredit = amount > 0n
+  return {
+    isSum: false,
+    account,
+    amount,
+    bookedOn,
+    valueOn: entry.valueDate?.slice(0, 10) ?? null,
+    isReversal: entry.isReversal,
+    isFee: isFee(codes),
+    isReturn: returned !== undefined || isReturn(codes),
+    payments: 1,
+    codes: codesText(codes),
+    references: {
+      bank: referenceOf(entry, detail),
+      instruction: given(references.instructionId),
+      endToEnd: given(references.endToEndId),
+      transaction: given(references.transactionId),
+      uetr: given(references.uetr),
+      creditor:
+        detail?.remittance?.structured?.find(({ creditorReference }) => creditorReference)?.creditorReference ?? null,
+      detailsIn: given(entry.detailsIn?.messageId),
+      batches: collected(references.batchId, ...idsOf(batches, 'batchId')),
+      messages: collected(references.messageId, ...idsOf(batches, 'messageId')),
+    },
+    counterparty: counterpartyOf(detail, isCredit),
+    creditedAccount: (isCredit ? accountText(detail?.creditorAccount) : null) ?? account.iban,
+    remittance: remittanceText(detail?.remittance),
+    returned:
+      returned === undefined
+        ? null
+        : { code: returned.code ?? returned.proprietary ?? null, text: textOf(returned.texts) },
+    information: informationOf(entry, detail),
+  }
+}

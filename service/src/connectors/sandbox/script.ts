@@ -1,0 +1,280 @@
+/**
+ * Pure: how the sandbox bank chooses an outcome. Documented for partners in `docs/sandbox.md`: an exact amount or a
+ * creditor name selects the outcome; every other instruction settles.
+ */
+import type { DepositOutcome, ErrorKey } from '@partner-payments/wire'
+import { amountText, dayMs, minuteMs } from '../../kernel/index.ts'
+import type { BankStep, IncomingDebtor, Money, PayerFacts, WaitingPayment } from '../../rails/index.ts'
+
+/** `reasonCode`: ISO 20022, ExternalStatusReason1Code and ExternalReturnReason1Code. */
+type Reason = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
+
+export type Behaviour =
+  /** `waitMs`: the payout waits so long for its first attempt. */
+  | { readonly kind: 'settle'; readonly waitMs?: number }
+  /** Accepted; no notification follows. */
+  | { readonly kind: 'stay-sent' }
+  /** Refused in the acknowledgement. */
+  | ({ readonly kind: 'refuse' } & Reason)
+  /** Accepted, then rejected instead of settled. */
+  | ({ readonly kind: 'reject' } & Reason)
+  /** Settled, then returned by the beneficiary's bank. */
+  | ({ readonly kind: 'return' } & Reason)
+  /** Settled for less than was instructed: the bank kept a charge. */
+  | { readonly kind: 'settle-short' }
+  /** Settled, then reported as rejected: the bank contradicts itself. */
+  | ({ readonly kind: 'contradict' } & Reason)
+  /** Unreachable for the first attempts, then settles. */
+  | { readonly kind: 'unreachable'; readonly attempts: number }
+  /** Never reachable. The payout fails once its attempts are used up. */
+  | { readonly kind: 'silent'; readonly errorKey: 'BankUnreachable' }
+
+const behaviours = {
+  settled: { kind: 'settle' },
+  waiting: { kind: 'settle', waitMs: minuteMs },
+  sent: { kind: 'stay-sent' },
+  rejected: {
+    kind: 'reject',
+    errorKey: 'BankRejection',
+    details: 'The bank rejected the payment.',
+    reasonCode: 'MS03',
+  },
+  'invalid account': {
+    kind: 'refuse',
+    errorKey: 'InvalidAccountDetails',
+    details: 'The account does not exist.',
+    reasonCode: 'AC01',
+  },
+  blocked: {
+    kind: 'refuse',
+    errorKey: 'RecipientBlocked',
+    details: 'The recipient cannot be paid.',
+    reasonCode: 'AC06',
+  },
+  'currency refused': {
+    kind: 'refuse',
+    errorKey: 'CurrencyNotAccepted',
+    details: 'The account takes another currency.',
+    reasonCode: 'AM03',
+  },
+  returned: {
+    kind: 'return',
+    errorKey: 'BankRejection',
+    details: "The beneficiary's bank sent the payment back.",
+    reasonCode: 'AC04',
+  },
+  unreachable: { kind: 'unreachable', attempts: 2 },
+  silent: { kind: 'silent', errorKey: 'BankUnreachable' },
+  short: { kind: 'settle-short' },
+  contradicted: {
+    kind: 'contradict',
+    errorKey: 'BankRejection',
+    details: 'The bank rejected the payment.',
+    reasonCode: 'MS03',
+  },
+} as const satisfies Record<string, Behaviour>
+
+/** Exact amounts, in any currency. */
+export const magicAmounts: Readonly<Record<string, keyof typeof behaviours>> = {
+  '4001.01': 'rejected',
+  '4001.02': 'invalid account',
+  '4001.03': 'blocked',
+  '4001.04': 'currency refused',
+  '4001.05': 'returned',
+  '4001.06': 'unreachable',
+  '4001.07': 'sent',
+  '4001.08': 'short',
+  '4001.09': 'contradicted',
+  '4001.10': 'silent',
+  '4001.15': 'waiting',
+}
+/** Creditor names such as `Sandbox Rejected`, case-insensitive. */
+export const magicNamePrefix = 'sandbox '
+
+const simulated: Readonly<Record<string, keyof typeof behaviours>> = {
+  sent: 'sent',
+  completed: 'settled',
+  failed: 'rejected',
+}
+
+/** How the bank of the recipient answers a recall. */
+type RecallBehaviour =
+  /** It agrees, and sends the money back, without `keptMinor`. */
+  | { readonly kind: 'return'; readonly keptMinor: bigint; readonly afterMs: number }
+  | { readonly kind: 'refuse'; readonly reasonCode: string }
+  | { readonly kind: 'silent' }
+
+/** By the exact amount of the payment, in any currency. Every other recall is agreed to, and the whole amount comes back. */
+const recallAmounts: Readonly<Record<string, RecallBehaviour>> = {
+  '4001.11': { kind: 'refuse', reasonCode: 'NOAS' },
+  '4001.12': { kind: 'silent' },
+  '4001.13': { kind: 'return', keptMinor: 1000n, afterMs: 0 },
+  // Behind the 15 business days in which an answer is due.
+  '4001.14': { kind: 'return', keptMinor: 0n, afterMs: 30 * dayMs },
+}
+
+const recallBehaviourOf = ({ amount, currency }: Money): RecallBehaviour =>
+  recallAmounts[amountText(amount, currency)] ?? { kind: 'return', keptMinor: 0n, afterMs: 0 }
+
+export function behaviourOf(instruction: WaitingPayment): Behaviour {
+  const requested = instruction.simulatedOutcome === null ? undefined : simulated[instruction.simulatedOutcome]
+  if (requested) return behaviours[requested]
+  const byAmount = magicAmounts[amountText(instruction.amount, instruction.currency)]
+  if (byAmount) return behaviours[byAmount]
+  const name = instruction.creditorName.trim().toLowerCase()
+  const key = name.startsWith(magicNamePrefix) ? name.slice(magicNamePrefix.length) : ''
+  return Object.hasOwn(behaviours, key) ? behaviours[key as keyof typeof behaviours] : { kind: 'settle' }
+}
+
+export type PlannedNotification = {
+  readonly kind: string
+  readonly afterSteps: number
+  readonly payload: Readonly<Record<string, unknown>>
+  /** Besides the steps. */
+  readonly afterMs?: number
+}
+
+/** What the bank keeps of a payment that it settles short, in minor units. */
+const chargeMinor = 100n
+
+/** As JSON: the amount in minor units as text. */
+const moneyOf = ({ currency, amount }: Money) => ({ money: { currency, amount: String(amount) } })
+
+/** The notifications that follow an accepted instruction. `afterSteps` counts steps of the bank's delay. */
+export function notificationsOfInstruction(behaviour: Behaviour, money: Money): readonly PlannedNotification[] {
+  const settled = { kind: 'payout.settled', afterSteps: 1, payload: moneyOf(money) }
+  switch (behaviour.kind) {
+    case 'settle':
+    case 'unreachable':
+      return [settled]
+    case 'settle-short':
+      return [
+        {
+          ...settled,
+          payload: moneyOf({ ...money, amount: money.amount > chargeMinor ? money.amount - chargeMinor : 1n }),
+        },
+      ]
+    case 'reject':
+      return [{ kind: 'payout.rejected', afterSteps: 1, payload: failure(behaviour) }]
+    case 'contradict':
+      return [
+        settled,
+        { kind: 'payout.rejected', afterSteps: 2, payload: { ...failure(behaviour), ...moneyOf(money) } },
+      ]
+    case 'return': {
+      const payload = { ...failure(behaviour), ...moneyOf(money) }
+      return [settled, { kind: 'payout.returned', afterSteps: 2, payload }]
+    }
+    case 'stay-sent':
+    case 'silent':
+    case 'refuse':
+      return []
+  }
+}
+
+/** `of`: its subject. */
+type PlannedRecallNotification = PlannedNotification & { readonly of: 'recall' | 'payment' }
+
+/** The answer, and the money that comes with it; nothing from a bank that is silent. */
+export function notificationsOfRecall(instructionId: string, money: Money): readonly PlannedRecallNotification[] {
+  const behaviour = recallBehaviourOf(money)
+  if (behaviour.kind === 'silent') return []
+  const answer = { kind: 'recall.answered', afterSteps: 1, of: 'recall' } as const
+  if (behaviour.kind === 'refuse') {
+    const { reasonCode } = behaviour
+    return [{ ...answer, payload: { instructionId, accepted: false, reasonCode } }]
+  }
+  const { keptMinor, afterMs } = behaviour
+  const returned = {
+    errorKey: 'BankRejection',
+    details: 'The payment came back because it was recalled.',
+    reasonCode: 'FOCR',
+    ...moneyOf({ ...money, amount: money.amount - keptMinor }),
+  }
+  return [
+    { ...answer, afterMs, payload: { instructionId, accepted: true, reasonCode: null } },
+    { kind: 'payout.returned', afterSteps: 2, afterMs, of: 'payment', payload: returned },
+  ]
+}
+
+const failure = ({ errorKey, details, reasonCode }: Reason) => ({ errorKey, details, reasonCode })
+
+/** The payer of every simulated deposit: a valid IBAN and BIC, and no real person. */
+const sandboxDebtor = {
+  account: 'DE89370400440532013000',
+  bic: 'COBADEFFXXX',
+  name: 'Sandbox Payer',
+  countryCode: 'DE',
+  address: 'Sandbox Street 1, 10115 Berlin',
+}
+
+/** An account of the sandbox in each country whose banks a payer can choose: the example of the IBAN registry. */
+const sandboxAccounts: Readonly<Record<string, { readonly account: string; readonly bic: string }>> = {
+  DE: { account: 'DE89370400440532013000', bic: 'COBADEFFXXX' },
+  ES: { account: 'ES9121000418450200051332', bic: 'CAIXESBBXXX' },
+  FR: { account: 'FR1420041010050500013M02606', bic: 'PSSTFRPPXXX' },
+  IE: { account: 'IE29AIBK93115212345678', bic: 'AIBKIE2DXXX' },
+  LT: { account: 'LT121000011101001000', bic: 'HABALT22XXX' },
+  NL: { account: 'NL91ABNA0417164300', bic: 'ABNANL2AXXX' },
+}
+/** The countries whose banks a payer can choose in the sandbox. */
+export const sandboxBankCountries: readonly string[] = Object.keys(sandboxAccounts)
+
+/** What the bank reports when a payer does these steps, one after another. The first one is due at once. */
+export function payerSteps(steps: readonly BankStep[], payer: PayerFacts): readonly PlannedNotification[] {
+  return steps.map((step, afterSteps) => ({ ...reportOf(step, payer), afterSteps }))
+}
+
+/** An account under the payer's name, at the bank of the country. */
+export function debtorOf({ name, countryCode }: Pick<PayerFacts, 'name' | 'countryCode'>): IncomingDebtor {
+  const { account, bic } = sandboxAccounts[countryCode] ?? sandboxDebtor
+  return { account, bic, name, countryCode: account.slice(0, 2), address: null }
+}
+
+function reportOf(
+  step: BankStep,
+  { name, ipAddress, countryCode, money }: PayerFacts,
+): Pick<PlannedNotification, 'kind' | 'payload'> {
+  switch (step) {
+    case 'initiate':
+      return { kind: 'deposit.initiated', payload: { payer: { ipAddress, countryCode } } }
+    case 'submit':
+      return { kind: 'deposit.submitted', payload: {} }
+    case 'accept':
+      return { kind: 'deposit.accepted', payload: { debtor: debtorOf({ name, countryCode }) } }
+    case 'settle':
+      return { kind: 'deposit.settled', payload: moneyOf(money) }
+    case 'fail':
+      return {
+        kind: 'deposit.failed',
+        payload: { details: 'The payer has rejected the payment.', reasonCode: 'NARR' },
+      }
+  }
+}
+
+export function notificationsOfDeposit(outcome: DepositOutcome, money: Money): readonly PlannedNotification[] {
+  if (outcome === 'expired') return [] // no payment arrives, so the deposit expires
+  const started = [
+    { kind: 'deposit.initiated', afterSteps: 1, payload: {} },
+    { kind: 'deposit.submitted', afterSteps: 2, payload: {} },
+  ]
+  return outcome === 'failed'
+    ? [
+        ...started,
+        {
+          kind: 'deposit.failed',
+          afterSteps: 3,
+          payload: { details: 'The payer has not enough money.', reasonCode: 'AM04' },
+        },
+      ]
+    : [
+        ...started,
+        { kind: 'deposit.accepted', afterSteps: 3, payload: { debtor: sandboxDebtor } },
+        { kind: 'deposit.settled', afterSteps: 4, payload: moneyOf(money) },
+      ]
+}
+
+export const notificationOf = (
+  kind: 'credit.booked' | 'credit.reversed',
+  { money, ...facts }: { readonly money: Money },
+): PlannedNotification => ({ kind, afterSteps: 1, payload: { ...facts, ...moneyOf(money) } })

@@ -1,0 +1,231 @@
+/**
+ * The sandbox bank: accepts instructions, and settles, rejects or returns them asynchronously. Its records are durable,
+ * so they survive a kill of the service. It counts how often it receives each instruction.
+ */
+import { after, type Clock, type Currency, newId, partnerKey, present } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import {
+  type Acknowledgement,
+  type BankNotification,
+  type BankSimulator,
+  callTimeoutMsMax,
+  type Connector,
+  type Forecast,
+  type ForecastPayment,
+  type Instruction,
+  type InstructionOutcome,
+  railOf,
+  type RecallOutcome,
+  type RecallRequest,
+  sandboxConnectorId,
+  untilAborted,
+} from '../../rails/index.ts'
+import {
+  type Behaviour,
+  behaviourOf,
+  debtorOf,
+  notificationsOfDeposit,
+  notificationOf,
+  notificationsOfInstruction,
+  notificationsOfRecall,
+  payerSteps,
+  type PlannedNotification,
+  sandboxBankCountries,
+} from './script.ts'
+import * as store from './store.ts'
+
+export type SandboxBank = Connector & BankSimulator
+
+type Subject = {
+  readonly partnerId: string
+  readonly subjectId: string
+  readonly planned: readonly PlannedNotification[]
+}
+
+/** Two calls keep the database busy: while one commits, the other one writes. */
+const limits = { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: callTimeoutMsMax } as const
+/** Bounds the counts of failed attempts for the `unreachable` behaviour. A restart clears them. */
+const countedInstructionsMax = 10_000
+
+type SandboxBankDeps = { readonly db: Database; readonly clock: Clock; readonly stepMs: number }
+
+export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
+  const { db, clock, stepMs } = deps
+  const attemptsOf = new Map<string, number>()
+
+  const schedule = createSchedule(deps)
+  const receive = createReceive(deps, schedule)
+  const receiveRecall = createReceiveRecall(deps, schedule)
+
+  /** Whether the bank cannot be reached for this attempt, as the behaviour of the instruction says. */
+  const isUnreachable = (instruction: Instruction): boolean => {
+    const behaviour = behaviourOf(instruction)
+    if (behaviour.kind === 'silent') return true
+    if (behaviour.kind !== 'unreachable') return false
+    const attempts = (attemptsOf.get(instruction.id) ?? 0) + 1
+    if (attemptsOf.size >= countedInstructionsMax) attemptsOf.clear()
+    attemptsOf.set(instruction.id, attempts)
+    return attempts <= behaviour.attempts
+  }
+
+  return {
+    id: sandboxConnectorId,
+    limits,
+    forecast: forecastOf,
+    waitMsOf: (payment) => {
+      const behaviour = behaviourOf(payment)
+      return behaviour.kind === 'settle' ? (behaviour.waitMs ?? 0) : 0
+    },
+    stepMs,
+    countries: sandboxBankCountries,
+    debtorOf,
+    instruct: async (instructions, options) => {
+      const reachable = instructions.filter((instruction) => !isUnreachable(instruction))
+      const received = await untilAborted(receive(reachable), options)
+      return instructions.map((instruction): InstructionOutcome => received.get(keyOf(instruction)) ?? 'unknown')
+    },
+    find: async (keys, options) => {
+      if (keys.length === 0) return []
+      const read = Promise.all(byShard(db, keys).map((group) => store.instructionsByIds(db, group)))
+      const rows = await untilAborted(read, options)
+      const found = new Map(rows.flat().map((row) => [keyOf(row), toAcknowledgement(row)]))
+      return keys.map((key) => found.get(keyOf(key)))
+    },
+    recall: async (request, options) => untilAborted(receiveRecall(request), options),
+    notifications: async (notificationsMax, options) => {
+      const due = store.dueNotifications(db, clock.now(), notificationsMax)
+      return (await untilAborted(due, options)).map(toNotification)
+    },
+    oldestNotification: (now) => store.oldestDue(db, now),
+    acknowledge: async (notifications, options) => {
+      const deletions = byShard(db, notifications).map((group) => store.deleteNotifications(db, group))
+      await untilAborted(Promise.all(deletions), options)
+    },
+    scheduleDeposit: async (tx, { partnerId, id: subjectId, money, outcome }) =>
+      schedule(tx, [{ partnerId, subjectId, planned: notificationsOfDeposit(outcome, money) }]),
+    scheduleSteps: (tx, { partnerId, id: subjectId }, steps, payer) =>
+      schedule(tx, [{ partnerId, subjectId, planned: payerSteps(steps, payer) }]),
+    sendCredit: (tx, partnerId, subjectId, credit) =>
+      schedule(tx, [{ partnerId, subjectId, planned: [notificationOf('credit.booked', credit)] }]),
+    reverseCredit: (tx, partnerId, subjectId, reversed) =>
+      schedule(tx, [{ partnerId, subjectId, planned: [notificationOf('credit.reversed', reversed)] }]),
+  }
+}
+
+/** The bank is always open, and pays at once. */
+function forecastOf({ currency, creditorAccount, creditorBic }: ForecastPayment, at: Date): Forecast {
+  const day = at.toISOString().slice(0, 10)
+  const rail = railOf(currency, { account: creditorAccount, bic: creditorBic })
+  const method = rail === 'Sepa' ? 'SepaCreditTransfer' : 'Swift'
+  return { possible: true, method, cutOffAt: null, submitsAt: at, valueDate: day, arrivesOn: day }
+}
+
+type Schedule = (tx: Tx, subjects: readonly Subject[]) => void
+
+const createSchedule =
+  ({ clock, stepMs }: SandboxBankDeps): Schedule =>
+  (tx, subjects) => {
+    const now = clock.now()
+    const rows = subjects.flatMap(({ partnerId, subjectId, planned }) =>
+      planned.map(({ kind, afterSteps, payload, afterMs = 0 }) => ({
+        partnerId,
+        id: newId(),
+        subjectId,
+        kind,
+        payload: JSON.stringify(payload),
+        dueAt: after(now, afterSteps * stepMs + afterMs),
+      })),
+    )
+    if (rows.length > 0) store.insertNotifications(tx, rows)
+  }
+
+/** On a sharded database a statement names one partner. */
+function byShard<T extends { readonly partnerId: string }>(
+  { sharded }: Pick<Database, 'sharded'>,
+  rows: readonly T[],
+): readonly (readonly T[])[] {
+  if (rows.length === 0) return []
+  return sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
+}
+
+type Received = readonly (readonly [key: string, acknowledgement: Acknowledgement])[]
+
+/** Records instructions and schedules the notifications of those that are new, in one transaction. */
+function createReceive({ db, clock }: SandboxBankDeps, schedule: Schedule) {
+  /** An instruction may occur more than once: each time counts, and the first one decides. */
+  const receiveAll = async (tx: Tx, instructions: readonly Instruction[]): Promise<Received> => {
+    const now = clock.now()
+    const received = [...Map.groupBy(instructions, keyOf).values()].flatMap(([instruction, ...repeated]) => {
+      if (instruction === undefined) return []
+      const behaviour = behaviourOf(instruction)
+      const row = { ...instruction, ...answerOf(behaviour), timesReceived: 1 + repeated.length, receivedAt: now }
+      return [{ row, planned: notificationsOfInstruction(behaviour, instruction) }]
+    })
+    const rows = await store.receiveInstructions(
+      tx,
+      received.map(({ row }) => row),
+    )
+    const stored = new Map(rows.map((row) => [keyOf(row), row]))
+    const storedOf = (key: string) => present(stored.get(key), 'a received instruction is stored')
+    const fresh = received.filter(({ row }) => storedOf(keyOf(row)).timesReceived === row.timesReceived)
+    schedule(
+      tx,
+      fresh.map(({ row: { partnerId, id: subjectId }, planned }) => ({ partnerId, subjectId, planned })),
+    )
+    return rows.map((row) => [keyOf(row), toAcknowledgement(row)] as const)
+  }
+  return async (instructions: readonly Instruction[]): Promise<ReadonlyMap<string, Acknowledgement>> => {
+    const groups = byShard(db, instructions)
+    const received = await Promise.all(
+      groups.map((group) => db.transaction((tx) => receiveAll(tx, group), { byIndex: true })),
+    )
+    return new Map(received.flat())
+  }
+}
+
+/** Records a request, and schedules what follows one that is new, in one transaction. */
+const createReceiveRecall =
+  ({ db, clock }: SandboxBankDeps, schedule: Schedule) =>
+  (request: RecallRequest): Promise<RecallOutcome> =>
+    db.transaction(async (tx) => {
+      const { partnerId, id, instructionId, reason } = request
+      const payment = await store.paymentOf(tx, partnerId, instructionId)
+      if (payment === undefined)
+        return { taken: false, details: 'The bank does not have the payment.', reasonCode: 'NOOR' }
+      const row = { partnerId, id, instructionId, reason, receivedAt: clock.now() }
+      if ((await store.receiveRecall(tx, row)) > 1) return { taken: true }
+      const planned = notificationsOfRecall(instructionId, payment)
+      const about = (of: 'recall' | 'payment') => planned.filter((each) => each.of === of)
+      schedule(tx, [
+        { partnerId, subjectId: id, planned: about('recall') },
+        { partnerId, subjectId: instructionId, planned: about('payment') },
+      ])
+      return { taken: true }
+    })
+
+const keyOf = ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) => partnerKey(partnerId, id)
+
+const answerOf = (
+  behaviour: Behaviour,
+): Pick<store.InstructionRow, 'accepted' | 'errorKey' | 'errorDetails' | 'reasonCode'> =>
+  behaviour.kind === 'refuse'
+    ? {
+        accepted: false,
+        errorKey: behaviour.errorKey,
+        errorDetails: behaviour.details,
+        reasonCode: behaviour.reasonCode,
+      }
+    : { accepted: true, errorKey: null, errorDetails: null, reasonCode: null }
+
+type StoredMoney = { readonly money?: { readonly currency: Currency; readonly amount: string } }
+
+/** Notifications of earlier versions have no reason code and no money. */
+function toNotification({ payload, ...row }: store.NotificationRow): BankNotification {
+  const { money, ...facts } = JSON.parse(payload) as StoredMoney
+  const reported = money === undefined ? {} : { money: { ...money, amount: BigInt(money.amount) } }
+  return { reasonCode: null, ...row, ...facts, ...reported } as BankNotification
+}
+
+function toAcknowledgement({ accepted, errorKey, errorDetails, reasonCode }: store.InstructionRow): Acknowledgement {
+  return accepted ? { accepted } : { accepted, errorKey: errorKey ?? 'Failed', details: errorDetails ?? '', reasonCode }
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { dayMs, hourMs, minuteMs } from '../kernel/index.ts'
+import { type Calendar, dayOf, easterOf, isTargetDay, nextWindow, openFrom } from './calendar.ts'
+
+const berlin: Calendar = { timeZone: 'Europe/Berlin', opensAt: 7 * 60, cutOffAt: 16 * 60, closedDays: new Set() }
+const at = (text: string) => new Date(text)
+const windowAt = (text: string, calendar = berlin) => {
+  const { opensAt, cutOffAt, date } = nextWindow(at(text), calendar)
+  return [date, opensAt.toISOString(), cutOffAt.toISOString()]
+}
+
+/** Published dates: western Easter of these years. */
+const easters = {
+  1999: '04-04',
+  2000: '04-23',
+  2008: '03-23',
+  2011: '04-24',
+  2024: '03-31',
+  2025: '04-20',
+  2026: '04-05',
+  2027: '03-28',
+  2038: '04-25',
+  2285: '03-22',
+} as const
+
+test('Easter falls on its published days', () => {
+  for (const [year, day] of Object.entries(easters)) assert.equal(easterOf(Number(year)).toString(), `${year}-${day}`)
+})
+
+test('TARGET is closed on weekends and on its six days, in every year', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1999, max: 2999 }), (year) => {
+      const easter = easterOf(year)
+      assert.equal(easter.dayOfWeek, 7)
+      const closed = [
+        new Temporal.PlainDate(year, 1, 1),
+        easter.subtract({ days: 2 }),
+        easter.add({ days: 1 }),
+        new Temporal.PlainDate(year, 5, 1),
+        new Temporal.PlainDate(year, 12, 25),
+        new Temporal.PlainDate(year, 12, 26),
+      ]
+      for (const day of closed) assert.equal(isTargetDay(day), false, day.toString())
+      const isClosed = (day: Temporal.PlainDate) => closed.some((each) => each.equals(day)) || day.dayOfWeek > 5
+      let open = 0
+      for (let day = new Temporal.PlainDate(year, 1, 1); day.year === year; day = day.add({ days: 1 })) {
+        assert.equal(isTargetDay(day), !isClosed(day), day.toString())
+        open += isTargetDay(day) ? 1 : 0
+      }
+      assert.ok(open >= 251 && open <= 260, `${year} has ${open} days`)
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('a window is open from its opening to before its cut-off, by the clocks of the bank', () => {
+  const monday = ['2026-11-23', '2026-11-23T06:00:00.000Z', '2026-11-23T15:00:00.000Z']
+  const tuesday = ['2026-11-24', '2026-11-24T06:00:00.000Z', '2026-11-24T15:00:00.000Z']
+  assert.deepEqual(windowAt('2026-11-23T05:59:59.999Z'), monday)
+  assert.deepEqual(windowAt('2026-11-23T14:59:59.999Z'), monday)
+  assert.deepEqual(windowAt('2026-11-23T15:00:00.000Z'), tuesday)
+  // In summer the same times of the bank are an hour earlier.
+  assert.deepEqual(windowAt('2026-07-01T13:59:59.999Z')[0], '2026-07-01')
+  assert.deepEqual(windowAt('2026-07-01T14:00:00.000Z')[0], '2026-07-02')
+})
+
+test('a payment of a long closing waits for the first day behind it', () => {
+  // Christmas of 2026 is a Friday: 24 December after the cut-off leads to Monday, 28 December.
+  assert.equal(windowAt('2026-12-24T15:30:00Z')[0], '2026-12-28')
+  assert.equal(windowAt('2026-12-24T12:00:00Z', { ...berlin, closedDays: new Set(['2026-12-24']) })[0], '2026-12-28')
+  // Maundy Thursday of 2026 to the Tuesday after Easter.
+  assert.equal(windowAt('2026-04-02T14:00:00Z')[0], '2026-04-07')
+})
+
+test('the clocks change: midnight to midnight is 23 or 25 hours, and a time that is left out is an hour later', () => {
+  const hours = (text: string, calendar: Calendar) => {
+    const { opensAt, cutOffAt } = nextWindow(at(text), calendar)
+    return (cutOffAt.getTime() - opensAt.getTime()) / hourMs
+  }
+  // Sydney changes on Sundays as well, so that a zone is taken whose clocks changed on a Friday: Amman, 2021-03-26 and 2021-10-29.
+  const amman: Calendar = { timeZone: 'Asia/Amman', opensAt: 0, cutOffAt: 24 * 60, closedDays: new Set() }
+  assert.equal(hours('2021-03-26T10:00:00Z', amman), 23)
+  assert.equal(hours('2021-10-29T10:00:00Z', amman), 25)
+  const early = nextWindow(at('2021-03-25T23:30:00Z'), { ...amman, opensAt: 30 })
+  assert.equal(early.opensAt.toISOString(), '2021-03-25T22:30:00.000Z')
+})
+
+test('at any time: the window ends later, opens on an open day, and no open day between is left out', () => {
+  const zones = ['Europe/Berlin', 'Europe/London', 'UTC', 'Asia/Amman', 'America/New_York', 'Pacific/Auckland']
+  const calendars = fc.record({
+    timeZone: fc.constantFrom(...zones),
+    opensAt: fc.integer({ min: 0, max: 23 * 60 }),
+    minutes: fc.integer({ min: 1, max: 24 * 60 }),
+    closed: fc.integer({ min: 0, max: 3 }),
+  })
+  const moments = fc.date({ min: at('2020-01-01T00:00:00Z'), max: at('2040-01-01T00:00:00Z'), noInvalidDate: true })
+  fc.assert(
+    fc.property(calendars, moments, ({ timeZone, opensAt, minutes, closed }, moment) => {
+      const tomorrow = Temporal.PlainDate.from(dayOf(moment, { timeZone })).add({ days: 1 })
+      const closedDays = new Set(Array.from({ length: closed }, (_none, days) => tomorrow.add({ days }).toString()))
+      const calendar = { timeZone, opensAt, cutOffAt: Math.min(24 * 60, opensAt + minutes), closedDays }
+      const window = nextWindow(moment, calendar)
+      assert.ok(moment < window.cutOffAt)
+      assert.ok(isTargetDay(Temporal.PlainDate.from(window.date)) && !closedDays.has(window.date))
+      assert.equal(dayOf(window.opensAt, calendar), window.date)
+      // The same window until its cut-off, and a later one from then on.
+      assert.deepEqual(nextWindow(new Date(window.cutOffAt.getTime() - 1), calendar), window)
+      assert.ok(nextWindow(window.cutOffAt, calendar).date > window.date)
+      assert.ok(window.opensAt.getTime() - moment.getTime() < 9 * dayMs)
+      const due = openFrom(moment, calendar)
+      assert.ok(due >= moment && due >= window.opensAt && due < window.cutOffAt)
+    }),
+    { numRuns: 400 },
+  )
+})
+
+test('exactly at the cut-off, in every minute of a day, the window is that of the next day', () => {
+  for (let minute = 1; minute < 24 * 60; minute += 1) {
+    const calendar = { ...berlin, opensAt: 0, cutOffAt: minute }
+    const cutOff = new Date(at('2026-11-23T23:00:00Z').getTime() + minute * minuteMs)
+    assert.equal(nextWindow(new Date(cutOff.getTime() - 1), calendar).date, '2026-11-24')
+    assert.equal(nextWindow(cutOff, calendar).date, '2026-11-25')
+  }
+})

@@ -1,0 +1,45 @@
+/** The interface of chains: what wallets show of one, and what simulations do with the simulated one. */
+import type { Currency, Minor } from '../kernel/index.ts'
+import type { Tx } from '../postgres/index.ts'
+
+/** The contract of each token, in lower case. */
+export type Tokens = Readonly<Partial<Record<Currency, string>>>
+
+/** A chain as the service shows it, without its nodes. */
+export type ChainNetwork = {
+  /** The id of the connector. */
+  readonly id: string
+  readonly chainId: number
+  readonly network: string
+  readonly tokens: Tokens
+}
+
+/** What was booked on an address and not taken back, by token. */
+export type Received = { readonly account: string; readonly currency: Currency; readonly amount: Minor }
+
+export type SimulatedTransferIn = {
+  /** Who simulates it. */
+  readonly partnerId: string
+  readonly currency: Currency
+  readonly amount: Minor
+  /** Undefined: an address of which only this transfer is known. */
+  readonly from: string | undefined
+  readonly to: string
+  /** How deep the transfer is at once. 0: it waits for the next block. */
+  readonly confirmations: number
+}
+
+/** The simulated chain, as simulations drive it. */
+export type ChainSimulator = {
+  /** Puts a transfer on the chain, and answers its hash. */
+  readonly sendTokens: (transfer: SimulatedTransferIn, tx?: Tx) => Promise<string>
+  /** Makes blocks at once, and answers the number of the head. */
+  readonly makeBlocks: (count: number) => Promise<number>
+  /**
+   * Replaces the newest blocks by others, one more than they were. Transfers that the partner simulated in them vanish; all
+   * others are in the new blocks. Refuses: validation_failed (deeper than the chain).
+   */
+  readonly reorganise: (partnerId: string, depth: number) => Promise<Reorganised>
+}
+
+type Reorganised = { readonly head: number; readonly vanished: readonly string[] }

@@ -1,0 +1,83 @@
+/** Pure: the statements of an account in their order, each once, though a bank sends some again, corrects some, and cuts some in pages. */
+import type { Minor } from '../kernel/index.ts'
+
+type Statement = {
+  readonly id: string
+  readonly statementId: string
+  readonly sequence: bigint | null
+  readonly opening: Minor | null
+  readonly closing: Minor | null
+  readonly closingOn: string | null
+  readonly credits: Minor
+  readonly debits: Minor
+  readonly createdAt: Date
+}
+
+/** One statement, and all messages that have brought it: the last one counts. */
+export type Versions<S> = ReadonlyMap<S, readonly S[]>
+
+const pageForm = / page (\d+)$/
+/** The id that this service gives to a page of a statement. */
+export const pageIdOf = (id: string, page: string): string => `${id} page ${page}`
+export const pageNumberOf = ({ statementId }: Pick<Statement, 'statementId'>): number =>
+  Number(pageForm.exec(statementId)?.[1] ?? 0)
+
+/**
+ * The same for all messages of a statement. A correction has the number, the day and the opening balance of what it corrects; other parts
+ * of a day begin with another balance. Without a balance only a repetition is known.
+ */
+function keyOf(statement: Statement): string {
+  const { statementId, sequence, opening, closing, closingOn, credits, debits } = statement
+  const isDated = opening !== null && closingOn !== null
+  const what = isDated
+    ? [sequence === null ? statementId : [sequence, pageNumberOf(statement)].join(' page '), opening, closingOn]
+    : [statementId, sequence, opening, closing, closingOn, credits, debits]
+  return what.map(String).join('\n')
+}
+
+export const isRepetition = (one: Statement, other: Statement): boolean =>
+  one.closing === other.closing && one.credits === other.credits && one.debits === other.debits
+
+const isNewer = (one: Statement, other: Statement): boolean =>
+  one.createdAt > other.createdAt || (one.createdAt.getTime() === other.createdAt.getTime() && one.id > other.id)
+
+/** `statements`: by day and number. The parts of one day stand in the order of their pages, else of their balances. */
+export function inOrder<S extends Statement>(statements: readonly S[]): Versions<S> {
+  const versions = Map.groupBy(statements, keyOf)
+  const left = [...versions.values()].map((all) => all.reduce((last, one) => (isNewer(one, last) ? one : last)))
+  const ordered = new Map<S, readonly S[]>()
+  let before: S | undefined
+  while (left.length > 0) {
+    const first = left[0] as S
+    const alike = left.filter((one) => one.closingOn === first.closingOn && one.sequence === first.sequence)
+    const next = nextOf(alike, before) ?? first
+    left.splice(left.indexOf(next), 1)
+    ordered.set(next, versions.get(keyOf(next)) ?? [next])
+    before = next
+  }
+  return ordered
+}
+
+function nextOf<S extends Statement>(alike: readonly S[], before: S | undefined): S | undefined {
+  const paged = alike.filter((one) => pageNumberOf(one) > 0).toSorted((a, b) => pageNumberOf(a) - pageNumberOf(b))
+  if (paged.length > 0) return paged[0]
+  return alike.find((one) => one.opening !== null && one.opening === before?.closing) ?? beginning(alike)
+}
+
+/** Of parts that belong together: the one that begins where no other ends. */
+const beginning = <S extends Statement>(parts: readonly S[]): S | undefined =>
+  parts.find(
+    (part) => !parts.some((other) => other !== part && other.closing !== null && other.closing === part.opening),
+  )
+
+/** The balance behind each statement: a page in the middle may state none, and then it follows from the one before and the entries. */
+export function* balancesAlong<S extends Statement>(
+  statements: Iterable<S>,
+): Generator<{ readonly statement: S; readonly opening: Minor | null; readonly before: Minor | null }> {
+  let before: Minor | null = null
+  for (const statement of statements) {
+    const opening: Minor | null = statement.opening ?? before
+    yield { statement, opening, before }
+    before = statement.closing ?? (opening === null ? null : opening + statement.credits - statement.debits)
+  }
+}
