@@ -1,5 +1,5 @@
 /** The problem responses of an operation, by status: its own codes and the codes that all operations share. */
-import { type Operation, type ProblemCode, problemPath, problems } from '@partner-payments/wire'
+import { keyPlaceOf, type Operation, type ProblemCode, problemPath, problems } from '@partner-payments/wire'
 import { recorded } from './examples.ts'
 import { ref } from './schema.ts'
 
@@ -64,8 +64,10 @@ function byStatus(codes: readonly ProblemCode[]): ReadonlyMap<number, readonly P
 }
 
 /** The codes of one operation, beyond those that all operations share. */
-export const ownCodesOf = ({ idempotency, refusals }: Operation): readonly ProblemCode[] =>
-  idempotency === undefined ? refusals : [...refusals, 'request_in_progress', 'idempotency_key_reused']
+export const ownCodesOf = (operation: Operation): readonly ProblemCode[] => {
+  const { refusals } = operation
+  return keyPlaceOf(operation) === undefined ? refusals : [...refusals, 'request_in_progress', 'idempotency_key_reused']
+}
 
 export function codesOf(operation: Operation): ReadonlyMap<number, readonly ProblemCode[]> {
   const { body, bodyOptional } = operation

@@ -17,7 +17,10 @@ import { recallRoutes } from './recalls/routes.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
 
-export function payoutsRoutes(payouts: Payouts, idempotency: Idempotency): Handlers<'payouts'> {
+export function payoutsRoutes(
+  payouts: Payouts,
+  idempotency: Idempotency,
+): Handlers<'payouts' | 'bulkPayouts' | 'standingOrders' | 'recalls'> {
   const toRecords = async (partnerId: string, rows: readonly PayoutRow[]) => {
     const decisions = await payouts.decisionsOf(partnerId, rows)
     return rows.map((row) => toPayoutRecord(row, decisions.get(row.id)))

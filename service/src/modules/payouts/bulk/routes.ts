@@ -5,12 +5,7 @@ import { writeAmount } from '../../../kernel/index.ts'
 import type { Bulk, BulkPayouts } from './service.ts'
 import type { ItemRow } from './store.ts'
 
-type BulkHandlers = Pick<
-  Handlers<'payouts'>,
-  'createBulkPayout' | 'createBulkPayoutFromFile' | 'listBulkPayouts' | 'getBulkPayout' | 'listBulkPayoutItems'
->
-
-export function bulkRoutes(payouts: BulkPayouts): BulkHandlers {
+export function bulkRoutes(payouts: BulkPayouts): Handlers<'bulkPayouts'> {
   return {
     createBulkPayout: async ({ caller, body, ip }) => toAnswer(await payouts.createBulk(caller, body, ip)),
     createBulkPayoutFromFile: async ({ caller, body, ip }) =>

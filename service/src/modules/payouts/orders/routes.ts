@@ -7,18 +7,7 @@ import { timeText } from './schedule.ts'
 import type { StandingOrders } from './service.ts'
 import type { ExecutionRow, OrderRow } from './store.ts'
 
-type OrderHandlers = Pick<
-  Handlers<'payouts'>,
-  | 'createStandingOrder'
-  | 'listStandingOrders'
-  | 'getStandingOrder'
-  | 'pauseStandingOrder'
-  | 'resumeStandingOrder'
-  | 'cancelStandingOrder'
-  | 'listStandingOrderExecutions'
->
-
-export function orderRoutes(orders: StandingOrders, idempotency: Idempotency): OrderHandlers {
+export function orderRoutes(orders: StandingOrders, idempotency: Idempotency): Handlers<'standingOrders'> {
   const withDates = (order: OrderRow): ResponseOf<'getStandingOrder'> => ({
     ...toWire(order),
     nextDates: orders.datesAhead(order).map(({ date, executesAt }) => ({ date, executesAt: executesAt.toISOString() })),

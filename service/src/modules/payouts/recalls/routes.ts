@@ -7,9 +7,7 @@ import { writeAmount } from '../../../kernel/index.ts'
 import type { Recalls } from './service.ts'
 import type { RecallRow } from './store.ts'
 
-type RecallHandlers = Pick<Handlers<'payouts'>, 'createPayoutRecall' | 'listPayoutRecalls' | 'getPayoutRecall'>
-
-export const recallRoutes = (recalls: Recalls, idempotency: Idempotency): RecallHandlers => ({
+export const recallRoutes = (recalls: Recalls, idempotency: Idempotency): Handlers<'recalls'> => ({
   createPayoutRecall: idempotency.handler('createPayoutRecall', async ({ caller, params, body }, tx) => {
     const recall = await recalls.createRecall(caller, params.id, body, tx)
     return { body: toWire(recall), created: `the recall ${recall.id}`, customerId: recall.customerId }
