@@ -11,11 +11,12 @@ import {
   listLimitMax,
   operationIds,
   operations,
+  ownCodesOf,
   tags,
 } from '@partner-payments/wire'
 import { pathExamples, recorded } from './examples.ts'
 import { description, idempotencyKeyDescription, summary, tagDescriptions, webhookDescription } from './prose.ts'
-import { codesOf, examples, ownCodesOf, responseOf, sharedResponses } from './refusals.ts'
+import { codesOf, examples, responseOf, sharedResponses } from './refusals.ts'
 import { amountSchema, define, place, ref } from './schema.ts'
 import { type Schema, pascalCase, shapes } from './shapes.ts'
 
