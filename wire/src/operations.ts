@@ -19,6 +19,7 @@ import { transactionsOperations } from './operations/transactions.ts'
 import { usersOperations } from './operations/users.ts'
 import { walletsOperations } from './operations/wallets.ts'
 import { webhooksOperations } from './operations/webhooks.ts'
+import type { ExampleValue } from './operations/example.ts'
 import { type Permission, tags } from './operations/operation.ts'
 import { closed, type Static, type TSchema } from './shapes.ts'
 
@@ -57,8 +58,16 @@ export type OperationGroups = {
 }
 export type OperationGroup = keyof OperationGroups
 
+type WithEveryParameter<T> = {
+  readonly [K in keyof T]: T[K] extends { readonly params: infer P }
+    ? { readonly example: { readonly params: Readonly<Record<keyof P, ExampleValue>> } }
+    : unknown
+}
+/** A table does not compile if an example leaves out a path parameter. */
+const complete = <const T>(table: T & WithEveryParameter<T>): T => table
+
 /** In the order of the OpenAPI document. */
-export const operations = {
+export const operations = complete({
   ...accountsOperations,
   ...monitorsOperations,
   ...beneficiariesOperations,
@@ -75,7 +84,7 @@ export const operations = {
   ...usersOperations,
   ...walletsOperations,
   ...webhooksOperations,
-} as const
+})
 
 export type Operations = typeof operations
 export type OperationId = keyof Operations

@@ -145,7 +145,7 @@ export const simulationsOperations = {
       'is too small, the operator bears it until a person decides. A repetition changes nothing.',
     refusals: ['not_found'],
     sandboxOnly: true,
-    example: { params: { id: resource('credit') } },
+    example: { params: { creditId: resource('credit') } },
   },
   simulateEvent: {
     tag: 'simulations',
