@@ -1,6 +1,6 @@
 /** The operations of the group `checkout`. */
 import * as checkout from '../checkout.ts'
-import { amount, email, resource, unique } from './example.ts'
+import { amount, resource, unique } from './example.ts'
 import type { Operation } from './operation.ts'
 import { sessionId } from './params.ts'
 
