@@ -1,6 +1,7 @@
 /**
- * `npm run generate` writes the files that are derived from the contract, the migrations, the tables of transitions and the
- * benchmark results. With `--check` it writes nothing, lists the stale files and exits with status 1 if there are any. With
+ * `npm run generate` writes the derived files that are committed: the OpenAPI document and the SDK's, which others read from
+ * the repository, and the parts of two pages and their plots that come from benchmark results. `npm run docs` makes the pages
+ * that are not committed. With `--check` it writes nothing, lists the stale files and exits with status 1 if there are any. With
  * `--examples` it first records the examples of the reference from a running service, which takes about a minute.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
@@ -8,12 +9,6 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { comparison, fillPage, type Growth, parts, plots } from '../bench/growth-report.ts'
-import { bankReasonsPage } from './generate/bank-reasons.ts'
-import { configurationPage } from './generate/configuration.ts'
-import { lifecyclesPage } from './generate/lifecycles.ts'
-import { liveSchema } from './generate/live-schema.ts'
-import { permissionsPage } from './generate/permissions.ts'
-import { problemsPage } from './generate/problems.ts'
 import { sdkOperations } from './generate/routes.ts'
 import { scalePage } from './generate/scans.ts'
 import { sdkTypes } from './generate/types.ts'
@@ -44,14 +39,8 @@ const outputs: Readonly<Record<string, () => string | Promise<string>>> = {
   'wire/openapi.json': openapi,
   'sdk/src/generated/types.ts': sdkTypes,
   'sdk/src/generated/operations.ts': sdkOperations,
-  'docs/bank-reasons.md': bankReasonsPage,
-  'docs/configuration.md': configurationPage,
-  'docs/lifecycles.md': lifecyclesPage,
   'docs/performance.md': performancePage,
-  'docs/permissions.md': permissionsPage,
-  'docs/problems.md': problemsPage,
   'docs/scale.md': async () => scalePage((await readCurrent('docs/scale.md')) ?? ''),
-  'service/schema.md': liveSchema,
   ...Object.fromEntries(plotFiles),
 }
 

@@ -1,4 +1,4 @@
-/** docs/bank-reasons.md: what each reason code of a bank means for a partner, from the table of the service. */
+/** The page of reason codes of banks: what each code of a bank means for a partner, from the table of the service. */
 import { reasonOf, reasons } from '../../service/src/iso20022/index.ts'
 
 const duplicates = Object.keys(reasons).filter((code) => reasonOf(code).isDuplicate)

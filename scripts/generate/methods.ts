@@ -21,44 +21,16 @@ const nouns: Readonly<Record<Tag, string>> = {
   webhooks: 'Subscriptions?',
 }
 
-/** Names that the rule would make unclear. */
-const names: Partial<Readonly<Record<OperationId, string>>> = {
-  createBulkPayout: 'createBulk',
-  createBulkPayoutFromFile: 'createBulkFromFile',
-  getBulkPayout: 'getBulk',
-  listBulkPayouts: 'listBulks',
-  listBulkPayoutItems: 'listBulkItems',
-  createCustomerAccount: 'createForCustomer',
-  createFxPayout: 'createFx',
-  previewFiatPayout: 'preview',
-  previewFxPayout: 'previewFx',
-  createTokenPayout: 'createToken',
-  getCustomerAccount: 'getForCustomer',
-  simulateFxRates: 'setFxRates',
-  testSubscription: 'sendTest',
-  simulateChainBlocks: 'createChainBlocks',
-  simulateChainReorganisation: 'createChainReorganisation',
-  simulateDeposit: 'createDeposit',
-  simulateWalletDeposit: 'createWalletDeposit',
-  simulateWithdrawal: 'createWithdrawal',
-  simulateCheckoutSession: 'runCheckoutSession',
-  simulateCredit: 'createCredit',
-  reverseSimulatedCredit: 'reverseCredit',
-  simulateEvent: 'sendEvent',
-  listRelatedTransactions: 'listRelated',
-}
-
 function nameOf(id: OperationId, tag: Tag): string {
-  return names[id] ?? id.replace(new RegExp(`^([a-z]+)${nouns[tag]}(?=[A-Z]|$)`), '$1')
+  const { sdkMethod }: Operation = operations[id]
+  return sdkMethod ?? id.replace(new RegExp(`^([a-z]+)${nouns[tag]}(?=[A-Z]|$)`), '$1')
 }
 
 function namespaceOf(tag: Tag): Namespace {
   const ids = operationIds.filter((id) => operations[id].tag === tag)
   const methods = ids.map((id) => ({ id, name: nameOf(id, tag) }))
   if (new Set(methods.map(({ name }) => name)).size < methods.length)
-    throw new Error(
-      `two operations of ${tag} have the same method name; add one to names in scripts/generate/methods.ts`,
-    )
+    throw new Error(`two operations of ${tag} have the same method name; declare sdkMethod for one`)
   return { tag, methods }
 }
 

@@ -6,15 +6,17 @@ import {
   eventNames,
   events,
   idempotencyKeyCharsMax,
+  keyPlaceOf,
   listLimitDefault,
   listLimitMax,
   operationIds,
   operations,
+  ownCodesOf,
   tags,
 } from '@partner-payments/wire'
 import { pathExamples, recorded } from './examples.ts'
 import { description, idempotencyKeyDescription, summary, tagDescriptions, webhookDescription } from './prose.ts'
-import { codesOf, examples, ownCodesOf, responseOf, sharedResponses } from './refusals.ts'
+import { codesOf, examples, responseOf, sharedResponses } from './refusals.ts'
 import { amountSchema, define, place, ref } from './schema.ts'
 import { type Schema, pascalCase, shapes } from './shapes.ts'
 
@@ -40,7 +42,8 @@ function parameter({ where, example }: Place, name: string, schema: Schema) {
   }
 }
 
-function parametersOf(id: OperationId, { params = {}, query, path, idempotency, content, streamed }: Operation) {
+function parametersOf(id: OperationId, operation: Operation) {
+  const { params = {}, query, path, content, streamed } = operation
   const target = recorded.operations[id]?.request.target
   const examples = target === undefined ? {} : pathExamples(path, target)
   const range = { name: 'Range', in: 'header', required: false, schema: { type: 'string' }, example: 'bytes=0-65535' }
@@ -53,15 +56,15 @@ function parametersOf(id: OperationId, { params = {}, query, path, idempotency, 
     ...(content === undefined || streamed
       ? []
       : [{ ...range, description: 'One range of bytes (RFC 9110, section 14).' }]),
-    ...(idempotency === undefined ? [] : [ref('parameters', 'IdempotencyKey')]),
+    ...(keyPlaceOf(operation) === undefined ? [] : [ref('parameters', 'IdempotencyKey')]),
   ]
 }
 
 function successOf(id: OperationId, operation: Operation) {
   const headers = {
     'X-Request-Id': ref('headers', 'RequestId'),
-    ...(operation.idempotency !== undefined && { 'Idempotent-Replayed': ref('headers', 'IdempotentReplayed') }),
-    ...(id === 'createFiatPayout' && { Location: ref('headers', 'Location') }),
+    ...(keyPlaceOf(operation) !== undefined && { 'Idempotent-Replayed': ref('headers', 'IdempotentReplayed') }),
+    ...(operation.location === true && { Location: ref('headers', 'Location') }),
   }
   if (operation.content !== undefined) return contentOf(operation, operation.content, headers)
   if (operation.response === undefined) return { 204: { description: 'Success, without a body.', headers } }

@@ -1,9 +1,9 @@
 /** The introduction, the tag descriptions and the webhook description of the OpenAPI document. */
 import { type Tag, payouts, tags, transactions } from '@partner-payments/wire'
-import { table } from './markdown.ts'
+import { markdownTable } from '../../service/src/kernel/index.ts'
 
 const statusTable = (meanings: Readonly<Record<string, string>>) =>
-  table(
+  markdownTable(
     ['status', 'meaning'],
     Object.entries(meanings).map(([status, meaning]) => [`\`${status}\``, `${meaning}.`]),
   )

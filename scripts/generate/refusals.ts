@@ -1,36 +1,15 @@
 /** The problem responses of an operation, by status: its own codes and the codes that all operations share. */
-import { type Operation, type ProblemCode, problemPath, problems } from '@partner-payments/wire'
+import {
+  bodyCodesOf,
+  type Operation,
+  ownCodesOf,
+  type ProblemCode,
+  problemPath,
+  problems,
+  sharedCodes,
+} from '@partner-payments/wire'
 import { recorded } from './examples.ts'
 import { ref } from './schema.ts'
-
-/** Codes that the gateway or the infrastructure can return for every operation. */
-export const sharedCodes = [
-  'malformed_request',
-  'unknown_field',
-  'validation_failed',
-  'signature_required',
-  'jwt_not_accepted',
-  'timestamp_out_of_window',
-  'nonce_invalid',
-  'nonce_replayed',
-  'signature_invalid',
-  'permission_denied',
-  'impersonation_write_blocked',
-  'not_found',
-  'request_timeout',
-  'body_too_large',
-  'unsupported_media_type',
-  'rate_limited',
-  'headers_too_large',
-  'internal_error',
-  'downstream_unreachable',
-  'overloaded',
-  'storage_unavailable',
-  'downstream_timeout',
-] as const satisfies readonly ProblemCode[]
-
-/** Codes of every operation that accepts a body. */
-const bodyCodes = ['malformed_json', 'duplicate_key', 'nesting_too_deep'] as const satisfies readonly ProblemCode[]
 
 const statusNames: Readonly<Record<number, string>> = {
   400: 'BadRequest',
@@ -63,18 +42,8 @@ function byStatus(codes: readonly ProblemCode[]): ReadonlyMap<number, readonly P
   return result
 }
 
-/** The codes of one operation, beyond those that all operations share. */
-export const ownCodesOf = ({ idempotency, refusals }: Operation): readonly ProblemCode[] =>
-  idempotency === undefined ? refusals : [...refusals, 'request_in_progress', 'idempotency_key_reused']
-
 export function codesOf(operation: Operation): ReadonlyMap<number, readonly ProblemCode[]> {
-  const { body, bodyOptional } = operation
-  const required: readonly ProblemCode[] = body !== undefined && bodyOptional !== true ? ['body_required'] : []
-  return byStatus([
-    ...sharedCodes,
-    ...(body === undefined ? [] : [...bodyCodes, ...required]),
-    ...ownCodesOf(operation),
-  ])
+  return byStatus([...sharedCodes, ...bodyCodesOf(operation), ...ownCodesOf(operation)])
 }
 
 function responseObject(status: number, codes: readonly ProblemCode[]) {

@@ -1,16 +1,20 @@
 /** Generates `sdk/src/generated/operations.ts`: the routes of the operations for the SDK. */
-import { type Operation, type OperationId, eventNames, operationIds, operations } from '@partner-payments/wire'
+import {
+  type Operation,
+  type OperationId,
+  eventNames,
+  keyPlaceOf,
+  operationIds,
+  operations,
+} from '@partner-payments/wire'
 import type { Route } from '../../sdk/src/call.ts'
 import { cursorOf, namespaces } from './methods.ts'
 import { type Schema, amountPaths, eventShape } from './shapes.ts'
 
-/** POST operations that are idempotent without a key, as their descriptions state. */
-const idempotentPosts: ReadonlySet<OperationId> = new Set(['createCustomerAccount', 'enableSubscription'])
-
 /** GET, PUT and DELETE are idempotent by RFC 9110. PATCH sets the given values and is idempotent too. */
-function retryOf(id: OperationId, operation: Operation): Route['retry'] {
-  if (operation.method !== 'POST' || idempotentPosts.has(id)) return 'always'
-  return operation.idempotency === undefined ? 'never' : 'withIdempotencyKey'
+function retryOf(operation: Operation): Route['retry'] {
+  if (operation.method !== 'POST' || operation.repeatable === true) return 'always'
+  return keyPlaceOf(operation) === undefined ? 'never' : 'withIdempotencyKey'
 }
 
 const list = (values: readonly string[]) => `[${values.map((value) => `'${value}'`).join(', ')}]`
@@ -19,14 +23,15 @@ function route(id: OperationId): string {
   const operation: Operation = operations[id]
   const { method, path, params = {}, body, query, response, content } = operation
   const cursor = cursorOf(operation)
+  const place = keyPlaceOf(operation)
   const input = body !== undefined ? 'body' : query !== undefined ? 'query' : 'none'
   const fields = [
     `method: '${method}'`,
     `path: '${path}'`,
     `params: ${list(Object.keys(params))}`,
     `input: '${input}'`,
-    `retry: '${retryOf(id, operation)}'`,
-    `idempotencyKey: ${operation.idempotency === undefined ? 'undefined' : `'${operation.idempotency}'`}`,
+    `retry: '${retryOf(operation)}'`,
+    `idempotencyKey: ${place === undefined ? 'undefined' : `'${place}'`}`,
     `cursor: ${cursor === undefined ? 'undefined' : `'${cursor}'`}`,
     `requestAmounts: ${list(amountPaths(body as Schema | undefined))}`,
     ...(content === undefined ? [] : ['content: true']),

@@ -1,6 +1,13 @@
 /** Generates `sdk/src/generated/types.ts`: the TypeScript types of the schemas and of the client methods. */
-import { type Operation, type OperationId, eventNames, events, operationIds, operations } from '@partner-payments/wire'
-import { ownCodesOf } from './refusals.ts'
+import {
+  type Operation,
+  type OperationId,
+  eventNames,
+  events,
+  operationIds,
+  operations,
+  ownCodesOf,
+} from '@partner-payments/wire'
 import {
   type Schema,
   amountPaths,

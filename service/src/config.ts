@@ -1,6 +1,6 @@
 /**
  * The configuration: the settings that each folder declares, merged, read once at start and printed redacted. The only
- * reader of `process.env`. `docs/configuration.md` is generated from the same declarations.
+ * reader of `process.env`. `npm run docs` makes the page of the configuration from the same declarations.
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -239,7 +239,7 @@ function refuseMisspelt(names: readonly string[]): void {
     const meant = own.find((known) => isNear(known, name))
     if (meant !== undefined) throw new ConfigError(`${name} is not a variable of this service: did you mean ${meant}?`)
     if (ownPrefixes.test(name))
-      throw new ConfigError(`${name} is not a variable of this service: see docs/configuration.md`)
+      throw new ConfigError(`${name} is not a variable of this service: see docs/generated.md#configuration`)
   }
 }
 

@@ -105,7 +105,9 @@ function readArguments(role: Role, args: readonly string[]): NonNullable<ReadOpt
     return processes === undefined ? {} : { PROCESSES: processes }
   } catch {
     const accepted = answersRequests(role) ? 'only the argument --processes N' : 'no arguments'
-    throw new ConfigError(`the role ${role} takes ${accepted}; other settings are variables: docs/configuration.md`)
+    throw new ConfigError(
+      `the role ${role} takes ${accepted}; other settings are variables: docs/generated.md#configuration`,
+    )
   }
 }
 

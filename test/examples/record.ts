@@ -3,12 +3,12 @@
  * every problem, from a running service. `npm run generate -- --examples` writes them to `wire/examples.json`.
  */
 import assert from 'node:assert/strict'
-import { type EventName, eventNames, type OperationId, parseJsonExactly } from '@partner-payments/wire'
+import { type EventName, eventNames, type Operation, type OperationId, parseJsonExactly } from '@partner-payments/wire'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase } from '../../service/src/postgres/index.ts'
-import { type Answer, type Client, type JsonObject, success, textAt } from '../support/client.ts'
+import { type Answer, type Client, success, textAt } from '../support/client.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { type Subject, subjects, type ValidRequest } from '../support/requests.ts'
+import { requestOf, type Subject, subjects } from '../support/requests.ts'
 import { startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import {
@@ -25,54 +25,9 @@ import {
 import { normalise } from './normalise.ts'
 import { provocations, type Stage } from './provoke.ts'
 
-const json = (body: JsonObject) => JSON.stringify(body)
-
-/** Requests with values that a reader recognises, where the tests use random ones. */
-const readable: Partial<Record<OperationId, (world: World) => ValidRequest>> = {
-  createFiatPayout: ({ beneficiary }) => ({
-    target: '/v1/payouts/fiat',
-    body: `{"amount":12.50,"currency":"EUR","beneficiaryId":"${beneficiary}","idempotencyKey":"payout-2026-0042","reference":"INV-2026-0042"}`,
-  }),
-  createCustomer: () => ({
-    target: '/v1/customers',
-    body: json({
-      email: 'ada@example.com',
-      partnerCustomerIdentifier: 'customer-42',
-      customerType: 'Individual',
-      kyc: { fullName: 'Ada Lovelace', dateOfBirth: '1990-12-10', citizenshipCountryCode: 'GB', city: 'London' },
-    }),
-  }),
-  createReport: () => ({
-    target: '/v1/reports',
-    body: json({
-      kind: 'statement',
-      format: 'pdf',
-      from: '2026-01-01T00:00:00Z',
-      to: '2026-02-01T00:00:00Z',
-      currency: 'EUR',
-      idempotencyKey: 'statement-2026-01',
-    }),
-  }),
-  updateCustomer: ({ customer }) => ({
-    target: `/v1/customers/${customer}`,
-    body: json({ kyc: { addressLine1: '12 St James Square', city: 'London', mobilePhone: null } }),
-  }),
-  simulateDeposit: ({ customer }) => ({
-    target: '/v1/simulations/deposits',
-    body: `{"customerId":"${customer}","amount":100.00,"currency":"EUR","outcome":"completed","websiteReference":"order-1001","idempotencyKey":"deposit-1001","customFields":{"order":"A-1"}}`,
-  }),
-  simulateWithdrawal: ({ customer }) => ({
-    target: '/v1/simulations/withdrawals',
-    body: `{"customerId":"${customer}","amount":25.00,"currency":"EUR","outcome":"completed","idempotencyKey":"withdrawal-1001"}`,
-  }),
-}
-
-/** Reads first. A changed subscription no longer reaches the receiver, and a deleted resource has no further example. */
-function phaseOf({ id, operation }: Subject): number {
-  if (operation.method === 'GET') return 0
-  if (operation.method === 'DELETE') return 3
-  return id === 'updateSubscription' ? 2 : 1
-}
+/** The order of recording: a changed subscription no longer reaches the receiver, a deleted resource has no more examples. */
+const phases: Readonly<Record<Operation['method'], number>> = { GET: 0, POST: 1, PUT: 1, PATCH: 2, DELETE: 3 }
+const phaseOf = ({ operation }: Subject): number => phases[operation.method]
 
 const exampleOf = ({ status, text, headers }: Answer) => ({
   status,
@@ -84,8 +39,8 @@ const exampleOf = ({ status, text, headers }: Answer) => ({
 async function recordOperations(client: Client, world: World): Promise<Record<string, unknown>> {
   const recorded = new Map<OperationId, unknown>()
   for (const subject of subjects.toSorted((a, b) => phaseOf(a) - phaseOf(b))) {
-    const { id, operation, request } = subject
-    const { target, body } = readable[id]?.(world) ?? request(world)
+    const { id, operation } = subject
+    const { target, body } = requestOf(operation, world, 'readable')
     const answer = await client.send({ method: operation.method, target, ...(body !== undefined && { body }) })
     assert.ok(answer.status < 300, `${id}: ${answer.status} ${answer.text}`)
     const sent = { target, ...(body !== undefined && { body: parseJsonExactly(body) }) }

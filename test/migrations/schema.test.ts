@@ -1,18 +1,19 @@
 /** The schema is the same on the oldest PostgreSQL, and where an earlier text of a migration was applied. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { generateSchema } from '../../scripts/generate/database.ts'
+import { liveSchema } from '../../scripts/generate/live-schema.ts'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database, migrate, readMigrations } from '../../service/src/postgres/index.ts'
 import { createEmptyDatabase } from '../support/empty.ts'
 import { createTestDatabase, oldestMissing, startOldestServer, type TestDatabase } from '../support/postgres.ts'
 
-const page = await readFile(new URL('../../service/schema.md', import.meta.url), 'utf8')
+const page = await liveSchema()
 
 async function withDatabase<T>({ url, drop }: TestDatabase, work: (db: Database) => Promise<T>): Promise<T> {
   const db = createDatabase({ url, connectionsMax: 1, log: createLog('silent') })
@@ -24,7 +25,7 @@ async function withDatabase<T>({ url, drop }: TestDatabase, work: (db: Database)
   }
 }
 
-test('PostgreSQL 15 gets the schema of the page from the migrations', { skip: oldestMissing }, async () => {
+test('PostgreSQL 15 gets the same schema from the migrations as the newest', { skip: oldestMissing }, async () => {
   const server = await startOldestServer()
   try {
     await withDatabase(await createTestDatabase(server.templateUrl), async ({ pool }) => {

@@ -99,7 +99,7 @@ const values: readonly Refused[] = [
   {
     variable: 'WEBHOOK_RETRY_COUNT',
     value: '5',
-    line: 'WEBHOOK_RETRY_COUNT is not a variable of this service: see docs/configuration.md',
+    line: 'WEBHOOK_RETRY_COUNT is not a variable of this service: see docs/generated.md#configuration',
   },
 ]
 const cells = 'DE:37040044:1-1000@a,DE:37040044:1001-2000@b'

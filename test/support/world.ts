@@ -1,5 +1,6 @@
 /** Creates what most tests need, through the API, as a partner does. */
 import { randomUUID } from 'node:crypto'
+import type { Resource } from '@partner-payments/wire'
 import { type Client, type Json, type JsonObject, listAt, success, textAt } from './client.ts'
 import { until } from './until.ts'
 
@@ -86,59 +87,8 @@ export async function simulateTokens(client: Client, wallet: string): Promise<vo
   })
 }
 
-export type World = {
-  /** In euros. */
-  readonly balance: string
-  readonly customer: string
-  readonly serviceId: string
-  /** A customer without payments. */
-  readonly erasable: string
-  readonly beneficiary: string
-  readonly payout: string
-  /** A bulk whose payouts are made. */
-  readonly bulk: string
-  /** A standing order, one that was cancelled, and one whose only payout is made. */
-  readonly standingOrder: string
-  readonly endedOrder: string
-  readonly madeOrder: string
-  /** A payout that was cancelled. */
-  readonly cancelled: string
-  readonly reference: string
-  readonly invitation: string
-  /** The address of that invitation. */
-  readonly member: string
-  /** In USDC, and a monitor of it that has triggered. */
-  readonly tokenBalance: string
-  readonly monitor: string
-  readonly subscription: string
-  readonly delivery: string
-  /** Of the customer. */
-  readonly iban: string
-  /** A transfer to that IBAN. */
-  readonly credit: string
-  readonly recovery: string
-  readonly report: string
-  readonly schedule: string
-  readonly session: string
-  /** Held, and open for 30 minutes. */
-  readonly quote: string
-  /** Another one, in the currency of `foreignBeneficiary`. */
-  readonly payoutQuote: string
-  readonly foreignBeneficiary: string
-  readonly wallet: string
-  readonly verification: string
-  /** Of the name and IBAN of the verification, with a payout behind it. */
-  readonly verifiedBeneficiary: string
-  readonly verifiedPayout: string
-  readonly tokenBeneficiary: string
-  /** A payout that is settled, one whose recall brought its money back, and that recall. */
-  readonly recallable: string
-  readonly recalled: string
-  readonly recall: string
-  /** Payouts of another service account that wait for an approval. */
-  readonly held: string
-  readonly heldToReject: string
-}
+/** One resource of each kind that the example of an operation may name. */
+export type World = Readonly<Record<Resource, string>>
 
 /** A report that is ready, and a schedule. */
 async function createReports(client: Client, member: string): Promise<Pick<World, 'report' | 'schedule'>> {

@@ -1,4 +1,4 @@
-/** Only the engine of lifecycles changes the status of a payment. Source: docs/lifecycles.md. */
+/** Only the engine of lifecycles changes the status of a payment. Source: docs/architecture.md, How a payment moves. */
 import { placeOf, resolve } from './places.ts'
 import { finding, type Finding, isTest, type Source } from './source.ts'
 import { readStatements } from './statements.ts'

@@ -123,8 +123,7 @@ export function checkOwnership(sources: readonly Source[], schemas: ReadonlySet<
         ...(misplaced ? [finding(source, at, "a module's SQL belongs in its store.ts")] : []),
         ...tablesIn(text, schemas)
           .filter(
-            ([schema, table]) =>
-              place && ownerOf(`${schema}.${table}`) !== schemaOf(place) && place.name !== readsAll,
+            ([schema, table]) => place && ownerOf(`${schema}.${table}`) !== schemaOf(place) && place.name !== readsAll,
           )
           .map(([schema, table]) =>
             finding(source, at, `${place?.name} names ${schema}.${table}, which it does not own`),

@@ -1,38 +1,16 @@
 /** Rules for the texts that partners read in the OpenAPI document and in error responses. */
+import { operationIds } from '@partner-payments/wire'
 import type { Finding } from './source.ts'
 
 export const summaryWordsMax = 8
 export const titleWordsMax = 10
 export const sentenceWordsMax = 25
 
-/** A new operation that needs another verb adds the verb here. */
-const summaryVerbs: readonly string[] = [
-  'Approve',
-  'Cancel',
-  'Preview',
-  'Reject',
-  'Create',
-  'Delete',
-  'Invite',
-  'List',
-  'Re-enable',
-  'Pause',
-  'Redeliver',
-  'Resume',
-  'Resend',
-  'Retrieve',
-  'Erase',
-  'Expire',
-  'Reverse',
-  'Revoke',
-  'Rotate',
-  'Send',
-  'Request',
-  'Simulate',
-  'Diagnose',
-  'Start',
-  'Update',
-]
+/** Verbs that say more to a caller than the verb of an operation's id. */
+const otherVerbs = ['Invite', 'Re-enable', 'Request', 'Retrieve', 'Send']
+const verbOf = (id: string): string => id.replace(/[A-Z].*$/, '').replace(/^./, (first) => first.toUpperCase())
+/** The verbs that a summary may begin with: those of all ids, and the other ones. */
+const summaryVerbs: ReadonlySet<string> = new Set([...operationIds.map(verbOf), ...otherVerbs])
 
 const wordsOf = (text: string): readonly string[] => text.split(/\s+/).filter(Boolean)
 
@@ -60,7 +38,7 @@ function phraseProblem(text: string, wordsMax: number): string | undefined {
 
 function summaryProblem(summary: string): string | undefined {
   const [verb = ''] = wordsOf(summary)
-  if (!summaryVerbs.includes(verb)) return `begins with "${verb}", which is not in the list of verbs`
+  if (!summaryVerbs.has(verb)) return `begins with "${verb}", which is not the verb of an operation`
   return phraseProblem(summary, summaryWordsMax)
 }
 

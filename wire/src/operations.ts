@@ -1,7 +1,7 @@
 /**
- * The operations table: every operation of the API, one file for each group in `operations/`. Validation, permissions, handler
- * types, the OpenAPI document, the SDK and the contract tests derive from it. The handler is in `routes.ts` of the module that
- * has the name of the group.
+ * The operations table: every operation of the API, one file for each group in `operations/`. Routes, validation, permissions,
+ * handler types, the audit of requests, the OpenAPI document, the SDK and the contract tests derive from it. The handler has
+ * the same id, in `routes.ts` of the module that handles the group.
  */
 import { accountsOperations } from './operations/accounts.ts'
 import { beneficiariesOperations } from './operations/beneficiaries.ts'
@@ -19,12 +19,55 @@ import { transactionsOperations } from './operations/transactions.ts'
 import { usersOperations } from './operations/users.ts'
 import { walletsOperations } from './operations/wallets.ts'
 import { webhooksOperations } from './operations/webhooks.ts'
-import { type Permission, type Tag, tags } from './operations/operation.ts'
+import type { ExampleValue } from './operations/example.ts'
+import { type Permission, tags } from './operations/operation.ts'
 import { closed, type Static, type TSchema } from './shapes.ts'
 
-export { type Operation, type Permission, type Tag, tags } from './operations/operation.ts'
+export {
+  type Audience,
+  audienceOf,
+  isWrite,
+  keyPlaceOf,
+  type Operation,
+  type Permission,
+  type RequestAudit,
+  requestAuditOf,
+  type Tag,
+  tags,
+} from './operations/operation.ts'
+export type { ExampleValue, Placeholder, Resource } from './operations/example.ts'
 
-export const operations = {
+/** The operations by group: one file of `operations/` each. `routes.ts` of a module handles whole groups. */
+export type OperationGroups = {
+  readonly accounts: typeof accountsOperations
+  readonly monitors: typeof monitorsOperations
+  readonly beneficiaries: typeof beneficiariesOperations
+  readonly checkout: typeof checkoutOperations
+  readonly customers: typeof customersOperations
+  readonly fx: typeof fxOperations
+  readonly payouts: typeof payoutsOperations
+  readonly bulkPayouts: typeof bulkPayoutsOperations
+  readonly standingOrders: typeof standingOrdersOperations
+  readonly recalls: typeof recallsOperations
+  readonly reports: typeof reportsOperations
+  readonly simulations: typeof simulationsOperations
+  readonly transactions: typeof transactionsOperations
+  readonly users: typeof usersOperations
+  readonly wallets: typeof walletsOperations
+  readonly webhooks: typeof webhooksOperations
+}
+export type OperationGroup = keyof OperationGroups
+
+type WithEveryParameter<T> = {
+  readonly [K in keyof T]: T[K] extends { readonly params: infer P }
+    ? { readonly example: { readonly params: Readonly<Record<keyof P, ExampleValue>> } }
+    : unknown
+}
+/** A table does not compile if an example leaves out a path parameter. */
+const complete = <const T>(table: T & WithEveryParameter<T>): T => table
+
+/** In the order of the OpenAPI document. */
+export const operations = complete({
   ...accountsOperations,
   ...monitorsOperations,
   ...beneficiariesOperations,
@@ -41,14 +84,16 @@ export const operations = {
   ...usersOperations,
   ...walletsOperations,
   ...webhooksOperations,
-} as const
+})
 
 export type Operations = typeof operations
 export type OperationId = keyof Operations
 export const operationIds = Object.keys(operations) as readonly OperationId[]
 
-/** The ids of the operations with a tag. */
-export type OperationOf<T extends Tag> = { [K in OperationId]: Operations[K]['tag'] extends T ? K : never }[OperationId]
+/** The ids of the operations of some groups. */
+export type OperationOf<G extends OperationGroup> = G extends OperationGroup
+  ? Extract<keyof OperationGroups[G], OperationId>
+  : never
 
 type Shape<O, K extends string> = O extends Record<K, infer S> ? (S extends TSchema ? Static<S> : undefined) : undefined
 type Params<O> = O extends { params: infer P } ? { readonly [K in keyof P]: string } : Record<never, never>

@@ -1,5 +1,13 @@
 /** The type of each operation's handler, derived from the operations table: a missing or misspelt one does not compile. */
-import type { BodyOf, OperationId, OperationOf, ParamsOf, QueryOf, ResponseOf, Tag } from '@partner-payments/wire'
+import type {
+  BodyOf,
+  OperationGroup,
+  OperationId,
+  OperationOf,
+  ParamsOf,
+  QueryOf,
+  ResponseOf,
+} from '@partner-payments/wire'
 import type { Caller } from './caller.ts'
 import type { OpenNonce } from './nonce.ts'
 
@@ -11,18 +19,18 @@ export type Call<K extends OperationId> = {
   readonly requestId: string
   /** The client's IP address. */
   readonly ip: string
-  /** Of the header or the body. Undefined: none is given, or the operation accepts none. */
+  /** The key of the header or the body. Undefined: none is given, or the operation accepts none. */
   readonly idempotencyKey?: string | undefined
-  /** Open only in `nonceConsumingOperations`. Absent in an api process: its gateway has consumed the nonce. */
+  /** Open only if the operation declares `nonce: 'handler'`. Absent in an api process: its gateway has consumed the nonce. */
   readonly nonce?: OpenNonce
 }
 
 export type Answer<T> = {
   readonly body: T
   readonly headers?: Readonly<Record<string, string>>
-  /** Of an operation with `content`. */
+  /** The file of an operation with `content`. */
   readonly content?: Content
-  /** Of an operation with `content` that is `streamed`. */
+  /** The content of an operation that is `streamed`. */
   readonly stream?: Stream
 }
 
@@ -49,17 +57,7 @@ export type Content = {
 
 export type Handler<K extends OperationId> = (call: Call<K>) => Promise<Answer<ResponseOf<K>>>
 
-/** All handlers of one operation group. */
-export type Handlers<T extends Tag> = { readonly [K in OperationOf<T>]: Handler<K> }
+/** All handlers of one operation group, or of several: `Handlers<'accounts' | 'monitors'>`. */
+export type Handlers<G extends OperationGroup> = { readonly [K in OperationOf<G>]: Handler<K> }
 /** All handlers of the API. */
 export type AllHandlers = { readonly [K in OperationId]: Handler<K> }
-
-/**
- * Operations whose handler consumes the nonce of its call in the transaction that carries out the call, which saves one
- * transaction per request. For every other operation the gateway consumes the nonce before the handler runs.
- */
-export const nonceConsumingOperations: ReadonlySet<OperationId> = new Set([
-  'createFiatPayout',
-  'createFxQuote',
-  'createFxConversion',
-])

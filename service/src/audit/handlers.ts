@@ -1,43 +1,32 @@
 /**
- * Records the requests that change something, and the reads of sensitive data, before their handlers run: no such request
- * takes effect without a record. The record says what was requested, and not whether it was refused.
+ * Records requests as their operations declare it (`audit` in the operations table): by default the requests that change
+ * something and the reads of sensitive data, committed before their handlers run, so that no such request takes effect without
+ * a record. The record says what was requested, and not whether it was refused.
  */
-import { type OperationId, operationIds, operations, type Operation } from '@partner-payments/wire'
-import { type AllHandlers, type Answer, type Call, nonceConsumingOperations } from '../api/index.ts'
+import {
+  CustomerRef,
+  type OperationId,
+  operationIds,
+  operations,
+  type Operation,
+  requestAuditOf,
+} from '@partner-payments/wire'
+import type { AllHandlers, Answer, Call } from '../api/index.ts'
 import type { Audit } from './service.ts'
 
-/** Identity data, credentials, and what leaves the service as a whole. */
-const sensitiveReads: ReadonlySet<OperationId> = new Set([
-  'getCustomer',
-  'listCustomers',
-  'getCustomerVerification',
-  'listCustomerChanges',
-  'exportCustomer',
-  'getReportContent',
-  'exportTransactions',
-])
-
-/**
- * What they do has a record in its own transaction as well. That of the request says who sent it, and is written meanwhile: a
- * payout is cancelled before a worker begins it, or not at all.
- */
-const withOwnSteps: ReadonlySet<OperationId> = new Set(['cancelPayout', 'createTokenPayout', 'createFxPayout'])
-
-/** Those that consume their nonce have a record in their own transaction, and no second one on the way of a payment. */
-const isRecorded = (id: OperationId): boolean => {
-  const { permission }: Operation = operations[id]
-  return sensitiveReads.has(id) || (permission.endsWith(':write') && !nonceConsumingOperations.has(id))
-}
-
-/** What was done with the data of a customer is part of what is held about it. */
-const namesCustomer = (id: OperationId): boolean => operations[id].path.startsWith('/v1/customers/{id}')
+/** The path parameter that names a customer: what was done with the data of a customer is part of what is held about it. */
+const customerParameterOf = ({ params = {} }: Operation): string | undefined =>
+  Object.keys(params).find((name) => params[name] === CustomerRef)
 
 type AnyHandler = (call: Call<OperationId>) => Promise<Answer<unknown>>
 
 export function auditedHandlers(handlers: AllHandlers, { record }: Pick<Audit, 'record'>): AllHandlers {
   const audited = operationIds.map((id): readonly [OperationId, AnyHandler] => {
+    const operation: Operation = operations[id]
     const handler = handlers[id] as unknown as AnyHandler
-    if (!isRecorded(id)) return [id, handler]
+    const audit = requestAuditOf(operation)
+    if (audit === 'none' || audit === 'handler') return [id, handler]
+    const customerParameter = customerParameterOf(operation)
     return [
       id,
       async (call) => {
@@ -46,9 +35,9 @@ export function auditedHandlers(handlers: AllHandlers, { record }: Pick<Audit, '
         const impersonation = impersonatedBy === undefined ? {} : { impersonatedBy }
         const actor = { kind: 'partner', id: serviceAccountId, name, ...impersonation, ip } as const
         const subject = params as Record<string, string>
-        const customerRef = namesCustomer(id) ? subject.id : undefined
+        const customerRef = customerParameter === undefined ? undefined : subject[customerParameter]
         const recorded = record({ partnerId, actor, action: id, subject, requestId }, customerRef)
-        if (withOwnSteps.has(id)) return (await Promise.all([handler(call), recorded]))[0]
+        if (audit === 'meanwhile') return (await Promise.all([handler(call), recorded]))[0]
         await recorded
         return handler(call)
       },

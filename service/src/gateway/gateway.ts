@@ -35,7 +35,7 @@ export type GatewayOptions = {
   readonly log: Log
   readonly clock: Clock
   readonly sandbox: boolean
-  /** Of what one request asks for many times, of a partner. */
+  /** The rate of items that the requests of a partner ask for. */
   readonly itemRate: ItemRate['itemRate']
   readonly handlers: AllHandlers
   readonly downloads?: Downloads
@@ -50,7 +50,7 @@ type Signed = {
   readonly access: Access
   readonly windowSeconds: number
   readonly rate: AuthenticationOptions['rate']
-  /** Of one client address, on public pages. */
+  /** The rate of one client address on public pages. */
   readonly pageRate: { readonly perSecond: number; readonly burst: number }
 }
 /** Authenticates requests and runs the handlers. */
@@ -136,7 +136,7 @@ function standalone(options: GatewayOptions & Standalone, admission: AdmissionCo
     return reply && { ...reply, headers: { ...rateLimitHeaders, ...reply.headers } }
   }
   const pages = servePublic(options, { admission, incoming })
-  return { run: answer, authenticateOnly: (request) => answer(undefined, request), pages }
+  return { audiences: { signed: answer }, authenticateOnly: (request) => answer(undefined, request), pages }
 }
 
 function forwarding(
@@ -160,18 +160,20 @@ function forwarding(
       )
       return undefined
     },
-    run: async (id, request, reply) => {
-      const { caller, nonce, body, rateLimitHeaders: headers, deadline, release } = await authenticate(request)
-      try {
-        await deadline(checkNonce({ ...request, caller, nonce }).consume())
-        operations[id].authorize(caller, request.params)
-        requireUnencoded(request.headers['content-encoding'])
-        const { content = [] }: Operation = table[id]
-        const problem = await forwarder.forward(request, { caller, body, headers, content }, reply)
-        return problem && { ...problem, headers: { ...headers, ...problem.headers } }
-      } finally {
-        release()
-      }
+    audiences: {
+      signed: async (id, request, reply) => {
+        const { caller, nonce, body, rateLimitHeaders: headers, deadline, release } = await authenticate(request)
+        try {
+          await deadline(checkNonce({ ...request, caller, nonce }).consume())
+          operations[id].authorize(caller, request.params)
+          requireUnencoded(request.headers['content-encoding'])
+          const { content = [] }: Operation = table[id]
+          const problem = await forwarder.forward(request, { caller, body, headers, content }, reply)
+          return problem && { ...problem, headers: { ...headers, ...problem.headers } }
+        } finally {
+          release()
+        }
+      },
     },
   }
 }
@@ -197,11 +199,13 @@ function internal(
   return {
     pages: internalPublic(options, tokens, { admission, incoming }),
     authenticateOnly: (request) => verified(request, () => undefined),
-    run: (id, request) =>
-      verified(request, ({ caller, ip, body }): Promise<Reply> => {
-        operations[id].authorize(caller, request.params)
-        requireUnencoded(request.headers['content-encoding'])
-        return operations[id].run({ ...request, caller, ip, body })
-      }),
+    audiences: {
+      signed: (id, request) =>
+        verified(request, ({ caller, ip, body }): Promise<Reply> => {
+          operations[id].authorize(caller, request.params)
+          requireUnencoded(request.headers['content-encoding'])
+          return operations[id].run({ ...request, caller, ip, body })
+        }),
+    },
   }
 }

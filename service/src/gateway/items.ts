@@ -1,5 +1,5 @@
-/** What one request asks for many times. The items count against a rate of the partner, beside that of its requests. */
-import type { BodyOf, OperationId } from '@partner-payments/wire'
+/** Counts what one request asks for many times, against a rate of the partner beside that of its requests. */
+import type { Operation } from '@partner-payments/wire'
 import type { Caller } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import { createRateLimiter } from './rate.ts'
@@ -9,18 +9,24 @@ export type ItemRate = {
   readonly itemRate: { readonly perSecond: number; readonly burst: number }
 }
 
-const counts: { readonly [K in OperationId]?: (body: BodyOf<K>) => number } = {
-  createBulkPayout: ({ payouts }) => payouts.length,
-  // The start tags, with or without a prefix; the file is read later.
-  createBulkPayoutFromFile: ({ document }) => document.match(/<(?:[\w.-]+:)?CdtTrfTxInf[\s/>]/g)?.length ?? 0,
-  createInvitations: ({ invitations }) => invitations.length,
+/** Takes items of the partner's rate. Refuses: rate_limited (429) with Retry-After. */
+export type ItemLimiter = (caller: Pick<Caller, 'partnerId'>, count: number) => void
+
+export function createItemLimiter({ clock, itemRate }: ItemRate): ItemLimiter {
+  const limiter = createRateLimiter({ clock, ...itemRate, unit: 'items of requests' })
+  return ({ partnerId }, count) => {
+    if (count > 0) limiter.take(partnerId, count)
+  }
 }
 
-/** Takes the items of a valid body. Refuses: rate_limited (429) with Retry-After. */
-export function createItemCount({ clock, itemRate }: ItemRate) {
-  const limiter = createRateLimiter({ clock, ...itemRate, unit: 'items of requests' })
-  return (id: OperationId, { partnerId }: Pick<Caller, 'partnerId'>, body: unknown): void => {
-    const count = counts[id] as ((body: unknown) => number) | undefined
-    if (count !== undefined) limiter.take(partnerId, count(body))
+/** The start tags of payments in a pain.001, with or without a prefix. The file is read later. */
+const paymentTag = /<(?:[\w.-]+:)?CdtTrfTxInf[\s/>]/g
+
+/** Counts the items of a valid body: the entries of a list, or the payments in the text of a pain.001. */
+export function compileItemCount({ items: field }: Pick<Operation, 'items'>): (body: unknown) => number {
+  if (field === undefined) return () => 0
+  return (body) => {
+    const items = (body as Readonly<Record<string, string | readonly unknown[]>> | undefined)?.[field]
+    return typeof items === 'string' ? (items.match(paymentTag)?.length ?? 0) : (items?.length ?? 0)
   }
 }

@@ -3,13 +3,20 @@
  * filter. The contract defines this order.
  */
 import type { Readable } from 'node:stream'
-import { closed, NoFields, type Operation, type OperationId, operationIds, operations } from '@partner-payments/wire'
+import {
+  closed,
+  isWrite,
+  NoFields,
+  type Operation,
+  type OperationId,
+  operationIds,
+  operations,
+} from '@partner-payments/wire'
 import {
   type AllHandlers,
   type Answer,
   type Call,
   type Caller,
-  nonceConsumingOperations,
   type OpenNonce,
   refuseField,
   Refusal,
@@ -18,7 +25,7 @@ import { present } from '../kernel/index.ts'
 import { requireJson } from './body.ts'
 import { contentReply } from './content.ts'
 import { compileIdempotencyKey } from './idempotency-key.ts'
-import { createItemCount, type ItemRate } from './items.ts'
+import { compileItemCount, createItemLimiter, type ItemLimiter, type ItemRate } from './items.ts'
 import { readJson } from './json.ts'
 import { compileNormalizer } from './normal-form.ts'
 import { compilePeriods } from './periods.ts'
@@ -58,17 +65,14 @@ type CompiledOperation = {
 type Options = { readonly handlers: AllHandlers; readonly sandbox: boolean } & ItemRate
 
 export function compileOperations(options: Options): Readonly<Record<OperationId, CompiledOperation>> {
-  const countItems = createItemCount(options)
-  return Object.fromEntries(
-    operationIds.map((id) => [id, compileOperation(id, options, (caller, body) => countItems(id, caller, body))]),
-  ) as Record<OperationId, CompiledOperation>
+  const limitItems = createItemLimiter(options)
+  return Object.fromEntries(operationIds.map((id) => [id, compileOperation(id, options, limitItems)])) as Record<
+    OperationId,
+    CompiledOperation
+  >
 }
 
-function compileOperation(
-  id: OperationId,
-  { handlers, sandbox }: Options,
-  countItems: (caller: Caller, body: unknown) => void,
-): CompiledOperation {
+function compileOperation(id: OperationId, { handlers, sandbox }: Options, limitItems: ItemLimiter): CompiledOperation {
   const operation: Operation = operations[id]
   const paramChecks = Object.entries(operation.params ?? {}).map(
     ([name, schema]) => [name, compileCheck(schema)] as const,
@@ -80,7 +84,8 @@ function compileOperation(
   const readIdempotencyKey = compileIdempotencyKey(operation)
   const project = operation.response ? compileProjector(operation.response) : undefined
   const handler = handlers[id] as unknown as (call: Call<OperationId>) => Promise<Answer<unknown>>
-  const isWrite = operation.permission.endsWith(':write')
+  const countItems = compileItemCount(operation)
+  const changes = isWrite(operation)
 
   const readBody = ({ body, contentType }: OperationRequest): unknown => {
     if (body.length === 0) {
@@ -94,12 +99,12 @@ function compileOperation(
   }
 
   return {
-    consumesNonce: nonceConsumingOperations.has(id),
+    consumesNonce: operation.nonce === 'handler',
     authorize: (caller, params) => {
       if (operation.sandboxOnly && !sandbox) throw new Refusal('not_found')
       if (!caller.permissions.includes(operation.permission))
         throw new Refusal('permission_denied', `The operation requires the permission ${operation.permission}.`)
-      if (isWrite && caller.impersonatedBy !== undefined) throw new Refusal('impersonation_write_blocked')
+      if (changes && caller.impersonatedBy !== undefined) throw new Refusal('impersonation_write_blocked')
       for (const [name, check] of paramChecks) if (!check(params[name])) throw new Refusal('not_found')
     },
     run: async (request, nonce) => {
@@ -108,7 +113,7 @@ function compileOperation(
       const query = readQuery(request.query)
       const body = readBody(request)
       const idempotencyKey = readIdempotencyKey(given, body)
-      countItems(caller, body)
+      limitItems(caller, countItems(body))
       const call = { caller: { ...caller, requestId }, params, query, body, requestId, ip, nonce, idempotencyKey }
       const answer = await handler(call as unknown as Call<OperationId>)
       const headers = answer.headers ?? {}

@@ -2,6 +2,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import {
+  audienceOf,
+  type Operation,
   type OperationId,
   operationIds,
   operations,
@@ -12,6 +14,7 @@ import {
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Caller, type PublicRoute, Refusal } from '../api/index.ts'
 import { type Log, type Tracing } from '../kernel/index.ts'
+import { type Audiences, servingOf } from './audiences.ts'
 import type { Headers } from './signature.ts'
 import type { Incoming } from './incoming.ts'
 import { type AdmissionControl, retryHeaders } from './admission.ts'
@@ -66,7 +69,9 @@ export type PublicPipeline = {
 
 type Authenticating = {
   /** Authenticates the request and runs the operation. Returns undefined if the response was sent on `reply`. */
-  readonly run: (id: OperationId, request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
+  readonly audiences: Audiences<
+    (id: OperationId, request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
+  >
   /**
    * For the routes without an operation (404, 405): authenticates the request and consumes its nonce, so that a caller
    * without credentials cannot find out which paths exist. Throws or returns a refusal.
@@ -237,18 +242,11 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
   const { pipeline } = options
   const allowed = new Map<string, string[]>()
   for (const id of operationIds) {
-    const { method, path } = operations[id]
+    const operation: Operation = operations[id]
+    const { method, path } = operation
     const url = toUrl(path)
     allowed.set(url, [...(allowed.get(url) ?? []), method])
-    app.route({
-      method,
-      url,
-      handler: answering(
-        options,
-        id,
-        'pass' in pipeline ? pipeline.pass : (request, reply) => pipeline.run(id, request, reply),
-      ),
-    })
+    app.route({ method, url, handler: answering(options, id, handleOf(pipeline, id, operation)) })
   }
   if ('pass' in pipeline) return
   for (const [url, known] of allowed)
@@ -267,12 +265,18 @@ function mountOperations(app: FastifyInstance, options: ServerOptions): void {
     })
 }
 
+function handleOf(pipeline: Pipeline, id: OperationId, operation: Operation): Handle {
+  if ('pass' in pipeline) return pipeline.pass
+  const run = servingOf(pipeline.audiences, id, audienceOf(operation))
+  return (request, reply) => run(id, request, reply)
+}
+
 type Answered = {
   readonly requestId: string
   readonly operation: Answering
   readonly status: number
   readonly durationMs: number
-  /** Of the client; see TRUSTED_PROXIES. */
+  /** The address of the client; see TRUSTED_PROXIES. */
   readonly ip?: string | undefined
   readonly trace?: RequestTrace
 }

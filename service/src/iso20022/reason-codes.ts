@@ -1,7 +1,7 @@
 /**
  * The reason codes of the external code lists of ISO 20022 that banks of SEPA use: in status reports (ExternalStatusReason1Code),
  * returns (ExternalReturnReason1Code), recalls (ExternalCancellationReason1Code) and the answers to them
- * (ExternalPaymentCancellationRejection1Code). docs/bank-reasons.md is this table for people.
+ * (ExternalPaymentCancellationRejection1Code). `npm run docs` makes a page of this table.
  */
 import type { ErrorKey } from '@partner-payments/wire'
 

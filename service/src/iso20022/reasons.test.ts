@@ -1,4 +1,4 @@
-/** The table of reason codes. docs/bank-reasons.md is generated from it. */
+/** The table of reason codes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { transactions } from '@partner-payments/wire'

@@ -1,6 +1,6 @@
 /**
  * How a folder declares its settings: environment variables with a default, a description and a reader. `config.ts` merges
- * all of them and is the only reader of `process.env`; `docs/configuration.md` is generated from the same declarations.
+ * all of them and is the only reader of `process.env`; `npm run docs` makes the page of the configuration from the same declarations.
  */
 export type Mode = 'sandbox' | 'production'
 

@@ -16,7 +16,7 @@ export type Transition<Status extends string = string, Event extends EventName =
   /** Empty: the payment begins with this transition. */
   readonly from: readonly Status[]
   readonly to: Status
-  /** In plain words, for docs/lifecycles.md. */
+  /** The cause in plain words, for the page of lifecycles. */
   readonly cause: string
   readonly by: readonly Actor[]
   /** The triggers that make the transition. */

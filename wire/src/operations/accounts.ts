@@ -1,5 +1,6 @@
 /** The operations of the group `accounts`. */
 import * as accounts from '../accounts.ts'
+import { resource } from './example.ts'
 import type { Operation } from './operation.ts'
 import { accountId, customerCurrency, customerId } from './params.ts'
 
@@ -12,6 +13,8 @@ export const accountsOperations = {
     response: accounts.CustomerAccount,
     idempotency: 'header',
     permission: 'accounts:write',
+    repeatable: true,
+    sdkMethod: 'createForCustomer',
     source: 'documented',
     summary: 'Create a customer account',
     description:
@@ -19,6 +22,7 @@ export const accountsOperations = {
       'an IBAN pool is exhausted, the request is refused with 503 and no IBAN is issued. A service without issuing ' +
       'country refuses the request with 422.',
     refusals: ['not_found', 'iban_issuer_not_configured', 'iban_pool_exhausted'],
+    example: { params: { id: resource('customer') } },
   },
   getCustomerAccount: {
     tag: 'accounts',
@@ -27,10 +31,12 @@ export const accountsOperations = {
     params: customerId,
     response: accounts.CustomerAccount,
     permission: 'accounts:read',
+    sdkMethod: 'getForCustomer',
     source: 'extension',
     summary: 'Retrieve a customer account',
     description: 'Returns the IBANs of a customer. A customer without an account is 404.',
     refusals: ['not_found'],
+    example: { params: { id: resource('customer') } },
   },
   listAccounts: {
     tag: 'accounts',
@@ -45,6 +51,7 @@ export const accountsOperations = {
       "Returns the partner's balances, one per currency, all read at the instant `asOf`. `available` is `posted` " +
       'minus `reserved`. `at` reads the balances of a past time: what had moved before it.',
     refusals: [],
+    example: {},
   },
   listAccountEntries: {
     tag: 'accounts',
@@ -61,6 +68,7 @@ export const accountsOperations = {
       'not entries, because they move no money. An entry of the last half minute can still appear between others. ' +
       'Set a `to` that is older for a statement that stays. A cursor is valid for the same `from` and `to`.',
     refusals: ['not_found'],
+    example: { params: { id: resource('balance') } },
   },
   listAccountStateChanges: {
     tag: 'accounts',
@@ -77,6 +85,7 @@ export const accountsOperations = {
       'blocked for what goes out refuses payouts and conversions with 422 `account_blocked`. What comes in for a blocked ' +
       'account is not credited: the deposit fails, and the operator returns or credits the money.',
     refusals: [],
+    example: {},
   },
   listCustomerBalances: {
     tag: 'accounts',
@@ -92,6 +101,7 @@ export const accountsOperations = {
       "Returns what the customer's payments add up to, one item per currency in which money moved or is reserved. The " +
       'money is part of your balance of that currency. The customer needs no IBAN. `at` reads the sums of a past time.',
     refusals: ['not_found'],
+    example: { params: { id: resource('customer') } },
   },
   listCustomerAccountEntries: {
     tag: 'accounts',
@@ -108,5 +118,6 @@ export const accountsOperations = {
       "customer's entries up to it. An entry of the last half minute can still appear between others. A cursor is " +
       'valid for the same `from` and `to`.',
     refusals: ['not_found'],
+    example: { params: { id: resource('customer'), currency: 'EUR' } },
   },
 } as const satisfies Record<string, Operation>

@@ -1,5 +1,6 @@
 /** The operations of the group `beneficiaries`. */
 import * as beneficiaries from '../beneficiaries.ts'
+import { resource } from './example.ts'
 import type { Operation } from './operation.ts'
 import { beneficiaryId, verificationId } from './params.ts'
 
@@ -27,6 +28,17 @@ export const beneficiariesOperations = {
       'wallet_address_not_payable',
       'recipient_blocked',
     ],
+    example: {
+      body: {
+        customerId: resource('customer'),
+        alias: 'grace',
+        name: 'Grace Hopper',
+        iban: 'NL91ABNA0417164300',
+        bic: 'ABNANL2A',
+        country: 'NL',
+        currency: 'EUR',
+      },
+    },
   },
   listBeneficiaries: {
     tag: 'beneficiaries',
@@ -39,6 +51,7 @@ export const beneficiariesOperations = {
     summary: 'List beneficiaries',
     description: "Returns the partner's beneficiaries, newest first. Filter by `customerId` or `currency`.",
     refusals: [],
+    example: {},
   },
   updateBeneficiary: {
     tag: 'beneficiaries',
@@ -53,6 +66,7 @@ export const beneficiariesOperations = {
       'Sets `alias`, `name` or both; at least one is required. Payouts already accepted keep the earlier name. The ' +
       'destination of the money cannot be changed: create another beneficiary instead.',
     refusals: ['validation_failed', 'not_found'],
+    example: { body: { id: resource('beneficiary'), alias: 'rear', name: 'Grace B. Hopper' } },
   },
   getBeneficiary: {
     tag: 'beneficiaries',
@@ -65,6 +79,7 @@ export const beneficiariesOperations = {
     summary: 'Retrieve a beneficiary',
     description: 'Returns a beneficiary by its `id`. A deleted beneficiary is 404.',
     refusals: ['not_found'],
+    example: { params: { id: resource('beneficiary') } },
   },
   deleteBeneficiary: {
     tag: 'beneficiaries',
@@ -76,6 +91,7 @@ export const beneficiariesOperations = {
     summary: 'Delete a beneficiary',
     description: 'Deletes the beneficiary for all later requests. Payouts already accepted are still executed.',
     refusals: ['not_found'],
+    example: { params: { id: resource('beneficiary') } },
   },
   createBeneficiaryVerification: {
     tag: 'beneficiaries',
@@ -83,6 +99,7 @@ export const beneficiariesOperations = {
     path: '/v1/beneficiaries/verifications',
     body: beneficiaries.VerificationCreate,
     response: beneficiaries.Verification,
+    idempotency: 'none',
     permission: 'beneficiaries:write',
     source: 'extension',
     summary: 'Request a verification of a payee',
@@ -91,6 +108,7 @@ export const beneficiariesOperations = {
       'shown with every later payout to that name and IBAN. A scheme that does not answer in time gives `NotPossible`, ' +
       'not an error. Not idempotent: a repeated request asks again. No answer stops a payout.',
     refusals: [],
+    example: { body: { name: 'Grace Hopper', iban: 'NL91ABNA0417164300' } },
   },
   listBeneficiaryVerifications: {
     tag: 'beneficiaries',
@@ -103,6 +121,7 @@ export const beneficiariesOperations = {
     summary: 'List verifications',
     description: 'Returns the verifications of the partner, newest first. Filter by `iban`.',
     refusals: [],
+    example: {},
   },
   getBeneficiaryVerification: {
     tag: 'beneficiaries',
@@ -115,6 +134,7 @@ export const beneficiariesOperations = {
     summary: 'Retrieve a verification',
     description: 'Returns a verification by its `id`.',
     refusals: ['not_found'],
+    example: { params: { verificationId: resource('verification') } },
   },
   getVerificationOfBeneficiary: {
     tag: 'beneficiaries',
@@ -129,5 +149,6 @@ export const beneficiariesOperations = {
       'Returns the newest verification of the present name and IBAN of the beneficiary. After a change of the name ' +
       'this is 404 until the new name is verified. The service does so by itself if the earlier name was verified.',
     refusals: ['not_found'],
+    example: { params: { id: resource('verifiedBeneficiary') } },
   },
 } as const satisfies Record<string, Operation>

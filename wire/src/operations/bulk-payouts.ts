@@ -1,5 +1,6 @@
 /** The operations of the group `payouts` with many payouts. */
 import * as bulk from '../bulk-payouts.ts'
+import { amount, pain001, resource, unique } from './example.ts'
 import type { Operation } from './operation.ts'
 import { bulkId } from './params.ts'
 
@@ -12,6 +13,8 @@ export const bulkPayoutsOperations = {
     response: bulk.BulkPayout,
     idempotency: 'body',
     permission: 'payouts:write',
+    items: 'payouts',
+    sdkMethod: 'createBulk',
     source: 'extension',
     summary: 'Create many fiat payouts',
     description:
@@ -20,6 +23,21 @@ export const bulkPayoutsOperations = {
       'with a pointer to each. What only shows when a payout is made (its beneficiary, the funds) is the result of that payout. ' +
       'Idempotent by `idempotencyKey`, and each payout by its own key: a payout that was made before under its key is not made again.',
     refusals: ['validation_failed', 'currency_not_supported', 'request_in_progress', 'idempotency_key_reused'],
+    example: {
+      body: {
+        mode: 'BestEffort',
+        idempotencyKey: unique(),
+        payouts: [
+          {
+            amount: amount('10.00'),
+            beneficiaryId: resource('beneficiary'),
+            currency: 'EUR',
+            idempotencyKey: unique(),
+            reference: unique(),
+          },
+        ],
+      },
+    },
   },
   createBulkPayoutFromFile: {
     tag: 'payouts',
@@ -29,6 +47,8 @@ export const bulkPayoutsOperations = {
     response: bulk.BulkPayout,
     idempotency: 'body',
     permission: 'payouts:write',
+    items: 'document',
+    sdkMethod: 'createBulkFromFile',
     source: 'extension',
     summary: 'Create many payouts from a pain.001',
     description:
@@ -43,6 +63,9 @@ export const bulkPayoutsOperations = {
       'request_in_progress',
       'idempotency_key_reused',
     ],
+    example: {
+      body: { mode: 'BestEffort', idempotencyKey: unique(), customerId: resource('customer'), document: pain001 },
+    },
   },
   listBulkPayouts: {
     tag: 'payouts',
@@ -51,10 +74,12 @@ export const bulkPayoutsOperations = {
     query: bulk.BulkPayoutQuery,
     response: bulk.BulkPayoutPage,
     permission: 'payouts:read',
+    sdkMethod: 'listBulks',
     source: 'extension',
     summary: 'List bulk payouts',
     description: "Returns the partner's bulks, newest first.",
     refusals: ['validation_failed'],
+    example: {},
   },
   getBulkPayout: {
     tag: 'payouts',
@@ -63,10 +88,12 @@ export const bulkPayoutsOperations = {
     params: bulkId,
     response: bulk.BulkPayout,
     permission: 'payouts:read',
+    sdkMethod: 'getBulk',
     source: 'extension',
     summary: 'Retrieve a bulk payout',
     description: 'Returns the bulk and how many of its payouts are accepted and refused so far.',
     refusals: ['not_found'],
+    example: { params: { bulkId: resource('bulk') } },
   },
   listBulkPayoutItems: {
     tag: 'payouts',
@@ -76,10 +103,12 @@ export const bulkPayoutsOperations = {
     query: bulk.BulkPayoutItemsQuery,
     response: bulk.BulkPayoutItems,
     permission: 'payouts:read',
+    sdkMethod: 'listBulkItems',
     source: 'extension',
     summary: 'List the results of a bulk',
     description:
       'Returns the payouts of the bulk in the order of the request, each with its result. There are no pages: a bulk has at most 1,000.',
     refusals: ['not_found', 'validation_failed'],
+    example: { params: { bulkId: resource('bulk') } },
   },
 } as const satisfies Record<string, Operation>

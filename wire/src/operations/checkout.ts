@@ -1,5 +1,6 @@
 /** The operations of the group `checkout`. */
 import * as checkout from '../checkout.ts'
+import { amount, resource, unique } from './example.ts'
 import type { Operation } from './operation.ts'
 import { sessionId } from './params.ts'
 
@@ -30,6 +31,20 @@ export const checkoutOperations = {
       'iban_issuer_not_configured',
       'iban_pool_exhausted',
     ],
+    example: {
+      body: {
+        amount: amount('10.00'),
+        currency: 'EUR',
+        idempotencyKey: unique(),
+        customer: { email: 'ada@example.com', fullName: 'Ada Lovelace', residenceCountryCode: 'DE' },
+        paymentCountryCode: 'DE',
+        paymentMethod: 'SepaCreditTransfer',
+        returnUrl: 'https://shop.example.com/orders/42',
+        websiteReference: unique(),
+        customFields: { order: 'A-1' },
+        expiresInSeconds: 3600,
+      },
+    },
   },
   listCheckoutSessions: {
     tag: 'checkout',
@@ -42,6 +57,7 @@ export const checkoutOperations = {
     summary: 'List checkout sessions',
     description: "Returns the partner's checkout sessions, newest first.",
     refusals: ['validation_failed'],
+    example: {},
   },
   getCheckoutSession: {
     tag: 'checkout',
@@ -54,6 +70,7 @@ export const checkoutOperations = {
     summary: 'Retrieve a checkout session',
     description: 'Returns the session with its current status.',
     refusals: ['not_found'],
+    example: { params: { sessionId: resource('session') } },
   },
   expireCheckoutSession: {
     tag: 'checkout',
@@ -70,5 +87,6 @@ export const checkoutOperations = {
       'the payment, or the session has ended, the request is refused with 409 `checkout_session_not_open`. Money that ' +
       'arrives later goes to suspense.',
     refusals: ['not_found', 'checkout_session_not_open', 'request_in_progress', 'idempotency_key_reused'],
+    example: { params: { sessionId: resource('session') } },
   },
 } as const satisfies Record<string, Operation>

@@ -1,8 +1,20 @@
 /** The operations of the group `customers`. */
 import * as customers from '../customers.ts'
 import { CustomerVerification } from '../verification.ts'
+import { email, resource, unique } from './example.ts'
 import type { Operation } from './operation.ts'
 import { customerId } from './params.ts'
+
+const fullKyc = {
+  addressLine1: '12 St James Square',
+  city: 'London',
+  citizenshipCountryCode: 'GB',
+  dateOfBirth: '1815-12-10',
+  fullName: 'Ada Lovelace',
+  uboFirstName1: 'Annabella',
+  uboLastName1: 'Byron',
+  personalIdentificationNumber: 'QQ123456C',
+} as const
 
 export const customersOperations = {
   createCustomer: {
@@ -21,6 +33,15 @@ export const customersOperations = {
       '`partnerCustomerIdentifier` has to be unique. Idempotent by `Idempotency-Key`; without a key a repeated request ' +
       'creates a second customer.',
     refusals: ['validation_failed'],
+    example: {
+      body: {
+        email,
+        partnerCustomerIdentifier: unique('customer-42'),
+        customerType: 'Individual',
+        kyc: { fullName: 'Ada Lovelace', dateOfBirth: '1990-12-10', citizenshipCountryCode: 'GB', city: 'London' },
+      },
+      fullBody: { email, partnerCustomerIdentifier: unique(), customerType: 'Individual', kyc: fullKyc },
+    },
   },
   listCustomers: {
     tag: 'customers',
@@ -29,6 +50,7 @@ export const customersOperations = {
     query: customers.CustomerQuery,
     response: customers.CustomerPage,
     permission: 'customers:read',
+    sensitive: true,
     source: 'extension',
     summary: 'List customers',
     description:
@@ -37,6 +59,7 @@ export const customersOperations = {
       'follow changes, read all pages, and later repeat with the time at which you began. A cursor of a list with ' +
       '`updatedSince` continues only such a list.',
     refusals: [],
+    example: {},
   },
   getCustomer: {
     tag: 'customers',
@@ -45,11 +68,13 @@ export const customersOperations = {
     params: customerId,
     response: customers.Customer,
     permission: 'customers:read',
+    sensitive: true,
     source: 'documented',
     summary: 'Retrieve a customer',
     description:
       'Returns a customer by its `guid` or its `serviceId`. The response omits `personalIdentificationNumber`.',
     refusals: ['not_found'],
+    example: { params: { id: resource('customer') } },
   },
   getCustomerVerification: {
     tag: 'customers',
@@ -58,6 +83,7 @@ export const customersOperations = {
     params: customerId,
     response: CustomerVerification,
     permission: 'customers:read',
+    sensitive: true,
     source: 'extension',
     summary: 'Retrieve the verification of a customer',
     description:
@@ -66,6 +92,7 @@ export const customersOperations = {
       'DE, ES, FR, GB, IT, NL, PL and PT. A field that is wrong or missing has a `code` and a `remediation`. The rules ask no register: ' +
       '`Complete` does not say that the values are true.',
     refusals: ['not_found'],
+    example: { params: { id: resource('customer') } },
   },
   listCustomerChanges: {
     tag: 'customers',
@@ -75,6 +102,7 @@ export const customersOperations = {
     query: customers.CustomerChangeQuery,
     response: customers.CustomerChangePage,
     permission: 'customers:read',
+    sensitive: true,
     source: 'extension',
     summary: 'List the changes of a customer',
     description:
@@ -82,6 +110,7 @@ export const customersOperations = {
       'that changes no value is not listed. The history of a customer begins with the version of the service that records ' +
       'it, thus without `Created` for an older customer.',
     refusals: ['not_found'],
+    example: { params: { id: resource('customer') } },
   },
   exportCustomer: {
     tag: 'customers',
@@ -91,6 +120,7 @@ export const customersOperations = {
     content: ['application/jsonl'],
     streamed: true,
     permission: 'customers:read',
+    sensitive: true,
     source: 'extension',
     summary: 'Retrieve everything held about a customer',
     description:
@@ -101,6 +131,7 @@ export const customersOperations = {
       'may read two exports at once (429). A stream whose reader takes nothing for a minute is broken off. The audit log ' +
       'records each export.',
     refusals: ['not_found'],
+    example: { params: { id: resource('customer') } },
   },
   eraseCustomer: {
     tag: 'customers',
@@ -109,6 +140,7 @@ export const customersOperations = {
     params: customerId,
     body: customers.CustomerErase,
     response: customers.CustomerErasure,
+    idempotency: 'none',
     permission: 'customers:write',
     source: 'extension',
     summary: 'Erase a customer',
@@ -119,6 +151,7 @@ export const customersOperations = {
       'else is erased at once. The customer then no longer exists for other operations: 404. Lists of payments still find ' +
       'what is theirs by its identifier. Idempotent: repeat the request to see the state of the erasure.',
     refusals: ['validation_failed', 'not_found', 'customer_not_erasable'],
+    example: { params: { id: resource('erasable') }, body: { nothingOwed: true } },
   },
   updateCustomer: {
     tag: 'customers',
@@ -134,5 +167,10 @@ export const customersOperations = {
       'Merges the request into the customer: a given field is set, `null` clears a field, and an absent field is ' +
       'unchanged. At least one field is required. Idempotent: a repeated request has no further effect.',
     refusals: ['validation_failed', 'not_found'],
+    example: {
+      params: { id: resource('customer') },
+      body: { kyc: { addressLine1: '12 St James Square', city: 'London', mobilePhone: null } },
+      fullBody: { email, partnerCustomerIdentifier: unique(), kyc: fullKyc },
+    },
   },
 } as const satisfies Record<string, Operation>

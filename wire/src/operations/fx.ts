@@ -1,5 +1,6 @@
 /** The operations of the group `fx`. */
 import * as fx from '../fx.ts'
+import { amount, resource, unique } from './example.ts'
 import type { Operation } from './operation.ts'
 import { quoteId } from './params.ts'
 
@@ -18,6 +19,7 @@ export const fxOperations = {
       'of the source, `rate` that of a firm quote. Only a quote holds: a rate here may differ a moment later. Rates ' +
       'that are too old are refused with 503 `fx_rates_unavailable`.',
     refusals: ['currency_not_supported', 'fx_rates_unavailable'],
+    example: {},
   },
   createFxQuote: {
     tag: 'fx',
@@ -27,6 +29,8 @@ export const fxOperations = {
     response: fx.FxQuote,
     idempotency: 'header',
     permission: 'fx:write',
+    nonce: 'handler',
+    audit: 'handler',
     source: 'extension',
     summary: 'Create an exchange quote',
     description:
@@ -35,6 +39,15 @@ export const fxOperations = {
       'a part of `sellAmount`. No money is reserved. Accept the quote once, by a conversion or by a payout in the ' +
       'bought currency. Idempotent by `Idempotency-Key`; without a key a repeated request makes another quote.',
     refusals: ['validation_failed', 'not_found', 'currency_not_supported', 'fx_rates_unavailable'],
+    example: {
+      body: {
+        sellAmount: amount('100.00'),
+        sellCurrency: 'EUR',
+        buyCurrency: 'USD',
+        kind: 'firm',
+        customerId: resource('customer'),
+      },
+    },
   },
   getFxQuote: {
     tag: 'fx',
@@ -48,6 +61,7 @@ export const fxOperations = {
     description:
       'Returns the quote with its current status. A quote that was not accepted is `Expired` from `expiresAt` on.',
     refusals: ['not_found'],
+    example: { params: { quoteId: resource('quote') } },
   },
   createFxConversion: {
     tag: 'fx',
@@ -57,6 +71,8 @@ export const fxOperations = {
     response: fx.FxConversion,
     idempotency: 'body',
     permission: 'fx:write',
+    nonce: 'handler',
+    audit: 'handler',
     source: 'extension',
     summary: 'Create a conversion from a quote',
     description:
@@ -66,5 +82,6 @@ export const fxOperations = {
       '`fx_quote_accepted`, which names the transaction. Idempotent by `idempotencyKey`. A refused request uses up ' +
       'neither its key nor its quote.',
     refusals: ['not_found', 'fx_quote_expired', 'fx_quote_accepted', 'insufficient_funds', 'account_blocked'],
+    example: { body: { quoteId: resource('quote'), idempotencyKey: unique(), reference: unique() } },
   },
 } as const satisfies Record<string, Operation>

@@ -1,5 +1,6 @@
 /** The operations of the group `accounts` with monitors of balances. */
 import * as monitors from '../monitors.ts'
+import { resource } from './example.ts'
 import type { Operation } from './operation.ts'
 import { accountId, monitorId } from './params.ts'
 
@@ -22,6 +23,17 @@ export const monitorsOperations = {
       'the monitor triggers at once. After it has triggered, it triggers again only when the balance came back to `rearmAt` and crosses again. ' +
       'A balance has at most 20 monitors.',
     refusals: ['validation_failed', 'not_found', 'account_blocked', 'monitor_limit_reached'],
+    example: {
+      params: { id: resource('tokenBalance') },
+      body: {
+        threshold: 100,
+        direction: 'Below',
+        rearmAt: 150,
+        measure: 'Available',
+        notify: { emails: [resource('member')], event: true },
+        description: 'Float is low',
+      },
+    },
   },
   listAccountMonitors: {
     tag: 'accounts',
@@ -35,6 +47,7 @@ export const monitorsOperations = {
     summary: 'List the monitors of a balance',
     description: 'Returns the monitors of a balance, newest first, without those that you deleted.',
     refusals: ['not_found', 'validation_failed'],
+    example: { params: { id: resource('tokenBalance') } },
   },
   getAccountMonitor: {
     tag: 'accounts',
@@ -47,6 +60,7 @@ export const monitorsOperations = {
     summary: 'Retrieve a monitor of a balance',
     description: 'Returns the monitor with its state and the last balance that was judged.',
     refusals: ['not_found'],
+    example: { params: { id: resource('tokenBalance'), monitorId: resource('monitor') } },
   },
   updateAccountMonitor: {
     tag: 'accounts',
@@ -62,6 +76,17 @@ export const monitorsOperations = {
       'Sets the given fields; at least one is required. A new `direction`, `threshold`, `rearmAt` or `measure` starts the monitor ' +
       'again at the balance of now. If that is across the threshold, it triggers at once. An ended monitor is refused.',
     refusals: ['validation_failed', 'not_found', 'account_blocked'],
+    example: {
+      params: { id: resource('tokenBalance'), monitorId: resource('monitor') },
+      body: {
+        direction: 'Above',
+        threshold: 5000,
+        rearmAt: 4500,
+        measure: 'Posted',
+        notify: { emails: [], event: true },
+        description: 'Much money',
+      },
+    },
   },
   deleteAccountMonitor: {
     tag: 'accounts',
@@ -74,6 +99,7 @@ export const monitorsOperations = {
     description:
       'Deletes the monitor. A crossing that was found before is still sent. Entries that were not judged yet tell you nothing more.',
     refusals: ['not_found'],
+    example: { params: { id: resource('tokenBalance'), monitorId: resource('monitor') } },
   },
   listAccountMonitorCrossings: {
     tag: 'accounts',
@@ -88,5 +114,6 @@ export const monitorsOperations = {
     description:
       'Lists when the monitor triggered and was armed again, newest first, each with the balance and the transaction behind it.',
     refusals: ['not_found', 'validation_failed'],
+    example: { params: { id: resource('tokenBalance'), monitorId: resource('monitor') } },
   },
 } as const satisfies Record<string, Operation>

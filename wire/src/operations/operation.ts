@@ -1,6 +1,10 @@
-/** The form of an operation. Validation, permissions, handler types, the OpenAPI document and the SDK derive from it. */
+/**
+ * The form of an operation: everything that is said of it, once. Routes, validation, permissions, handler types, the audit of
+ * requests, the OpenAPI document, the SDK and the requests of the contract tests derive from it.
+ */
 import type { ProblemCode } from '../problems.ts'
 import type { TSchema } from '../shapes.ts'
+import type { Example, ExampleValue } from './example.ts'
 
 export const tags = [
   'accounts',
@@ -19,28 +23,46 @@ export const tags = [
 export type Tag = (typeof tags)[number]
 export type Permission = `${Tag}:${'read' | 'write'}`
 
-export type Operation = {
+/**
+ * Callers of an operation: a service account by its signature, anybody with a link, a person in a browser, the operator's
+ * staff. The gateway serves an audience only if it has an authentication for it.
+ */
+export type Audience = 'signed' | 'public' | 'session' | 'staff'
+
+/**
+ * When the audit log records the request. `before`: committed before the handler runs. `meanwhile`: while it runs, because the
+ * handler records its own steps in its transaction. `handler`: only by these steps. `none`: never.
+ */
+export type RequestAudit = 'before' | 'meanwhile' | 'handler' | 'none'
+
+type Described = {
   readonly tag: Tag
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Parameters are written `{name}`. A value that violates its schema in `params` is 404 (interface document, Errors). */
   readonly path: string
-  readonly params?: Readonly<Record<string, TSchema>>
   readonly query?: TSchema
-  readonly body?: TSchema
-  /** The request may omit the body. */
-  readonly bodyOptional?: true
   /** Absent: the operation returns `content`, or else 204 without a body. */
   readonly response?: TSchema
   /** The media types of a streamed answer, of which a request may read a range of bytes (RFC 9110, section 14). */
   readonly content?: readonly string[]
   /** The length of `content` is not known before, so that it has no ranges. */
   readonly streamed?: true
-  /**
-   * The operation takes effect once per idempotency key. `header`: the key is in the header `Idempotency-Key`. `body`: it is
-   * in the field `idempotencyKey` or in the header. Absent: the operation refuses the header.
-   */
-  readonly idempotency?: 'body' | 'header'
+  /** The OpenAPI document describes the header `Location` of the response. */
+  readonly location?: true
   readonly permission: Permission
+  /** Default: `signed`. */
+  readonly audience?: Audience
+  /** Who consumes the nonce. Default: the gateway, before the handler runs. The handler's transaction saves one of its own. */
+  readonly nonce?: 'handler'
+  /** The operation reads identity data or credentials, or takes data out of the service as a whole. */
+  readonly sensitive?: true
+  /** Default: `before` for a write and for a read of sensitive data, `none` for any other read. */
+  readonly audit?: RequestAudit
+  /** The field of the body whose items count against a rate of their own: a list, or a pain.001 with its payments. */
+  readonly items?: string
+  /** A repeated POST has no further effect, also without a key, so that the SDK retries it. */
+  readonly repeatable?: true
+  /** The method of the SDK. Default: the id without the noun of its namespace (scripts/generate/methods.ts). */
+  readonly sdkMethod?: string
   readonly source: 'documented' | 'extension'
   /** A verb phrase of at most eight words; test/tidy checks it. */
   readonly summary: string
@@ -50,4 +72,40 @@ export type Operation = {
   readonly refusals: readonly ProblemCode[]
   /** The operation returns 404 in production. */
   readonly sandboxOnly?: true
+  /** A valid request. The contract tests send it, and its recorded answer is the example of the OpenAPI document. */
+  readonly example: Example
 }
+
+/**
+ * Every POST says how it takes effect once. `header`: by the header `Idempotency-Key`. `body`: by the field `idempotencyKey`
+ * or the header. `none`: the operation creates nothing and refuses the header, as every other method does.
+ */
+type Method =
+  | { readonly method: 'POST'; readonly idempotency: 'body' | 'header' | 'none' }
+  | { readonly method: 'GET' | 'PUT' | 'PATCH' | 'DELETE'; readonly idempotency?: 'none' }
+
+type Target =
+  | { readonly params?: undefined }
+  | {
+      readonly params: Readonly<Record<string, TSchema>>
+      readonly example: { readonly params: Readonly<Record<string, ExampleValue>> }
+    }
+
+type Payload =
+  | { readonly body?: undefined; readonly bodyOptional?: undefined }
+  /** The request may omit the body. */
+  | { readonly body: TSchema; readonly bodyOptional: true }
+  | { readonly body: TSchema; readonly bodyOptional?: undefined; readonly example: { readonly body: ExampleValue } }
+
+export type Operation = Described & Method & Target & Payload
+
+export const isWrite = ({ permission }: Pick<Operation, 'permission'>): boolean => permission.endsWith(':write')
+
+export const audienceOf = ({ audience = 'signed' }: Pick<Operation, 'audience'>): Audience => audience
+
+export const requestAuditOf = (operation: Operation): RequestAudit =>
+  operation.audit ?? (operation.sensitive === true || isWrite(operation) ? 'before' : 'none')
+
+/** Where a request may have its idempotency key. Undefined: nowhere. */
+export const keyPlaceOf = ({ idempotency }: Pick<Operation, 'idempotency'>): 'body' | 'header' | undefined =>
+  idempotency === 'none' ? undefined : idempotency

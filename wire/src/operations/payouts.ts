@@ -1,6 +1,7 @@
 /** The operations of the group `payouts`. */
 import * as payouts from '../payouts.ts'
 import { Verification } from '../beneficiaries.ts'
+import { amount, resource, unique } from './example.ts'
 import type { Operation } from './operation.ts'
 import { payoutId } from './params.ts'
 
@@ -13,6 +14,9 @@ export const payoutsOperations = {
     response: payouts.FiatPayout,
     idempotency: 'body',
     permission: 'payouts:write',
+    nonce: 'handler',
+    audit: 'handler',
+    location: true,
     source: 'documented',
     summary: 'Create a fiat payout',
     description:
@@ -33,6 +37,15 @@ export const payoutsOperations = {
       'beneficiary_not_payable',
       'beneficiary_cooling_off',
     ],
+    example: {
+      body: {
+        amount: amount('12.50'),
+        currency: 'EUR',
+        beneficiaryId: resource('beneficiary'),
+        idempotencyKey: unique('payout-2026-0042'),
+        reference: unique('INV-2026-0042'),
+      },
+    },
   },
   previewFiatPayout: {
     tag: 'payouts',
@@ -40,7 +53,9 @@ export const payoutsOperations = {
     path: '/v1/payouts/fiat/preview',
     body: payouts.FiatPayoutPreviewCreate,
     response: payouts.FiatPayoutPreview,
+    idempotency: 'none',
     permission: 'payouts:read',
+    sdkMethod: 'preview',
     source: 'extension',
     summary: 'Preview a fiat payout',
     description:
@@ -49,6 +64,15 @@ export const payoutsOperations = {
       'the payout is no refusal here: the answer is 200. It promises nothing: balances and limits may change before you ' +
       'create the payout.',
     refusals: ['currency_not_supported'],
+    example: {
+      body: {
+        amount: amount('10.00'),
+        beneficiaryId: resource('beneficiary'),
+        currency: 'EUR',
+        idempotencyKey: unique(),
+        reference: unique(),
+      },
+    },
   },
   createTokenPayout: {
     tag: 'payouts',
@@ -58,6 +82,8 @@ export const payoutsOperations = {
     response: payouts.TokenPayout,
     idempotency: 'body',
     permission: 'payouts:write',
+    audit: 'meanwhile',
+    sdkMethod: 'createToken',
     source: 'extension',
     summary: 'Create a token payout',
     description:
@@ -74,6 +100,15 @@ export const payoutsOperations = {
       'beneficiary_not_payable',
       'beneficiary_cooling_off',
     ],
+    example: {
+      body: {
+        amount: amount('1.25'),
+        beneficiaryId: resource('tokenBeneficiary'),
+        currency: 'USDC',
+        idempotencyKey: unique(),
+        reference: unique(),
+      },
+    },
   },
   listPayouts: {
     tag: 'payouts',
@@ -88,6 +123,7 @@ export const payoutsOperations = {
       "Returns the partner's payouts, newest first. Filter by status, beneficiary, customer, currency, reference, " +
       'idempotency key and creation time. `createdFrom` is included, `createdTo` is not.',
     refusals: [],
+    example: {},
   },
   listPayoutLimits: {
     tag: 'payouts',
@@ -103,6 +139,7 @@ export const payoutsOperations = {
       '`beneficiaryId` the limit of each customer or beneficiary has the amounts of that one. A limit of its own replaces it. The ' +
       'amounts promise nothing: payouts that are created meanwhile use the same limits.',
     refusals: ['validation_failed', 'not_found'],
+    example: {},
   },
   listPayoutFees: {
     tag: 'payouts',
@@ -117,6 +154,7 @@ export const payoutsOperations = {
       'Returns what payouts cost: the rules that hold now and those that begin later, by currency and rail. A rule of a rail comes ' +
       'before a rule of every rail. A payout without a rule is free. The preview of a payout says its fee.',
     refusals: [],
+    example: {},
   },
   getPayout: {
     tag: 'payouts',
@@ -130,6 +168,7 @@ export const payoutsOperations = {
     description:
       'Returns a payout by its `id`. To look up a payment by `reference`, use `GET /v1/transactions/{reference}`.',
     refusals: ['not_found'],
+    example: { params: { id: resource('payout') } },
   },
   getPayoutVerification: {
     tag: 'payouts',
@@ -144,6 +183,7 @@ export const payoutsOperations = {
       'Returns the evidence of a payout: the newest verification of its name and IBAN that was answered before the ' +
       'payout was created. A payout to a payee that you had not verified is 404, as is a payout to a wallet.',
     refusals: ['not_found'],
+    example: { params: { id: resource('verifiedPayout') } },
   },
   createFxPayout: {
     tag: 'payouts',
@@ -153,6 +193,8 @@ export const payoutsOperations = {
     response: payouts.FxPayout,
     idempotency: 'body',
     permission: 'payouts:write',
+    audit: 'meanwhile',
+    sdkMethod: 'createFx',
     source: 'extension',
     summary: 'Create a payout in another currency',
     description:
@@ -172,6 +214,14 @@ export const payoutsOperations = {
       'beneficiary_not_payable',
       'beneficiary_cooling_off',
     ],
+    example: {
+      body: {
+        quoteId: resource('payoutQuote'),
+        beneficiaryId: resource('foreignBeneficiary'),
+        idempotencyKey: unique(),
+        reference: unique(),
+      },
+    },
   },
   previewFxPayout: {
     tag: 'payouts',
@@ -179,7 +229,9 @@ export const payoutsOperations = {
     path: '/v1/payouts/fx/preview',
     body: payouts.FxPayoutPreviewCreate,
     response: payouts.FxPayoutPreview,
+    idempotency: 'none',
     permission: 'payouts:read',
+    sdkMethod: 'previewFx',
     source: 'extension',
     summary: 'Preview a payout in another currency',
     description:
@@ -187,6 +239,7 @@ export const payoutsOperations = {
       'Limits, approvals and cooling-offs are judged in the sold and in the paid currency. An expired or accepted quote ' +
       'is the rule `quote`. It reserves nothing and accepts no quote.',
     refusals: ['not_found'],
+    example: { body: { quoteId: resource('payoutQuote'), beneficiaryId: resource('foreignBeneficiary') } },
   },
   cancelPayout: {
     tag: 'payouts',
@@ -194,7 +247,9 @@ export const payoutsOperations = {
     path: '/v1/payouts/{id}/cancel',
     params: payoutId,
     response: payouts.PayoutRecord,
+    idempotency: 'none',
     permission: 'payouts:write',
+    audit: 'meanwhile',
     source: 'extension',
     summary: 'Cancel a pending payout',
     description:
@@ -202,6 +257,7 @@ export const payoutsOperations = {
       'payout is `Pending` until a worker begins to send it, which usually takes less than a second. Afterwards the ' +
       'request is refused with 409 `payout_not_cancellable`. A payout that is `Cancelled` is returned unchanged.',
     refusals: ['not_found', 'payout_not_cancellable'],
+    example: { params: { id: resource('cancelled') } },
   },
   approvePayout: {
     tag: 'payouts',
@@ -209,6 +265,7 @@ export const payoutsOperations = {
     path: '/v1/payouts/{id}/approve',
     params: payoutId,
     response: payouts.PayoutRecord,
+    idempotency: 'none',
     permission: 'payouts:write',
     source: 'extension',
     summary: 'Approve a payout',
@@ -216,6 +273,7 @@ export const payoutsOperations = {
       'Approves a payout that is `PendingApproval`, so that it is sent. Another service account than the one that created ' +
       'the payout approves it, before `approvalExpiresAt`. Repeated by the same service account, it returns the payout.',
     refusals: ['not_found', 'approver_is_creator', 'payout_not_awaiting_approval'],
+    example: { params: { id: resource('held') } },
   },
   rejectPayout: {
     tag: 'payouts',
@@ -224,6 +282,7 @@ export const payoutsOperations = {
     params: payoutId,
     body: payouts.PayoutReject,
     response: payouts.PayoutRecord,
+    idempotency: 'none',
     permission: 'payouts:write',
     source: 'extension',
     summary: 'Reject a payout',
@@ -233,5 +292,6 @@ export const payoutsOperations = {
       'payout has the reason. Repeated by the ' +
       'same service account, it returns the payout.',
     refusals: ['not_found', 'approver_is_creator', 'payout_not_awaiting_approval'],
+    example: { params: { id: resource('heldToReject') }, body: { reason: 'The invoice was paid before.' } },
   },
 } as const satisfies Record<string, Operation>

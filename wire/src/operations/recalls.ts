@@ -1,5 +1,6 @@
 /** The operations of the group `payouts` with recalls. */
 import * as recalls from '../recalls.ts'
+import { resource } from './example.ts'
 import type { Operation } from './operation.ts'
 import { payoutId, recallId } from './params.ts'
 
@@ -21,6 +22,7 @@ export const recallsOperations = {
       'days after the execution, the other reasons within 13 months. The answer is due 15 banking business days behind the request. ' +
       'A payout has at most one open recall, and at most one for each reason. Money that comes back is a new transaction, as of every return.',
     refusals: ['not_found', 'recall_not_supported', 'payout_not_recallable', 'recall_exists', 'recall_deadline_passed'],
+    example: { params: { id: resource('recallable') }, body: { reason: 'DUPL', text: 'Paid twice.' } },
   },
   listPayoutRecalls: {
     tag: 'payouts',
@@ -33,6 +35,7 @@ export const recallsOperations = {
     summary: 'List the recalls of a payout',
     description: 'Returns the recalls of a payout, the newest first.',
     refusals: ['not_found'],
+    example: { params: { id: resource('recalled') } },
   },
   getPayoutRecall: {
     tag: 'payouts',
@@ -45,5 +48,6 @@ export const recallsOperations = {
     summary: 'Retrieve a recall',
     description: 'Returns a recall of a payout, with its deadlines and what became of it.',
     refusals: ['not_found'],
+    example: { params: { id: resource('recalled'), recallId: resource('recall') } },
   },
 } as const satisfies Record<string, Operation>

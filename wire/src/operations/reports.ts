@@ -1,5 +1,6 @@
 /** The operations of the group `reports`. */
 import * as reports from '../reports.ts'
+import { resource, unique } from './example.ts'
 import type { Operation } from './operation.ts'
 import { reportId, scheduleId } from './params.ts'
 
@@ -19,6 +20,16 @@ export const reportsOperations = {
       'bytes. The worker begins when every movement of the period is certain to be recorded, about half a minute after ' +
       '`to`. Idempotent by `idempotencyKey` or `Idempotency-Key`. At most 50 reports of a partner wait or run.',
     refusals: ['not_found', 'currency_not_supported', 'report_format_not_supported', 'report_limit_reached'],
+    example: {
+      body: {
+        kind: 'statement',
+        format: 'pdf',
+        from: '2026-01-01T00:00:00Z',
+        to: '2026-02-01T00:00:00Z',
+        currency: 'EUR',
+        idempotencyKey: unique('statement-2026-01'),
+      },
+    },
   },
   listReports: {
     tag: 'reports',
@@ -31,6 +42,7 @@ export const reportsOperations = {
     summary: 'List reports',
     description: 'Lists the reports that have not been deleted, newest first.',
     refusals: [],
+    example: {},
   },
   createReportSchedule: {
     tag: 'reports',
@@ -46,6 +58,17 @@ export const reportsOperations = {
       'Creates a report at the end of each day, week or month and mails a link to it when it is ready. Everyone who has ' +
       'the link can read the report until it expires. A partner has at most 20 schedules.',
     refusals: ['not_found', 'currency_not_supported', 'report_format_not_supported', 'report_schedule_limit_reached'],
+    example: {
+      body: {
+        kind: 'statement',
+        format: 'pdf',
+        currency: 'EUR',
+        customerId: resource('customer'),
+        frequency: 'monthly',
+        emails: [resource('member')],
+        timeZone: 'Europe/Berlin',
+      },
+    },
   },
   listReportSchedules: {
     tag: 'reports',
@@ -58,6 +81,7 @@ export const reportsOperations = {
     summary: 'List schedules of reports',
     description: 'Lists the schedules of reports, newest first.',
     refusals: [],
+    example: {},
   },
   getReportSchedule: {
     tag: 'reports',
@@ -70,6 +94,7 @@ export const reportsOperations = {
     summary: 'Retrieve a schedule of reports',
     description: 'Returns the schedule, with the time of its next report.',
     refusals: ['not_found'],
+    example: { params: { id: resource('schedule') } },
   },
   deleteReportSchedule: {
     tag: 'reports',
@@ -81,6 +106,7 @@ export const reportsOperations = {
     summary: 'Delete a schedule of reports',
     description: 'Deletes the schedule. Reports that it has created stay until they expire.',
     refusals: ['not_found'],
+    example: { params: { id: resource('schedule') } },
   },
   getReport: {
     tag: 'reports',
@@ -93,6 +119,7 @@ export const reportsOperations = {
     summary: 'Retrieve a report',
     description: 'Returns the status and the progress of the report; once it is `Ready`, also its length and hash.',
     refusals: ['not_found'],
+    example: { params: { id: resource('report') } },
   },
   deleteReport: {
     tag: 'reports',
@@ -104,6 +131,7 @@ export const reportsOperations = {
     summary: 'Delete or cancel a report',
     description: 'Deletes the report and its content. A report that waits or runs is cancelled.',
     refusals: ['not_found'],
+    example: { params: { id: resource('report') } },
   },
   getReportContent: {
     tag: 'reports',
@@ -112,11 +140,13 @@ export const reportsOperations = {
     params: reportId,
     content: [...new Set(Object.values(reports.reportMediaTypes))],
     permission: 'reports:read',
+    sensitive: true,
     source: 'extension',
     summary: 'Retrieve the content of a report',
     description:
       'Streams the file. `Range` reads a part of it (206), so that an interrupted download continues; send the `ETag` ' +
       'as `If-Range`. If the report is deleted meanwhile, the connection ends before `Content-Length` bytes.',
     refusals: ['not_found', 'report_not_ready', 'range_not_satisfiable'],
+    example: { params: { id: resource('report') } },
   },
 } as const satisfies Record<string, Operation>

@@ -3,6 +3,7 @@ import * as checkout from '../checkout.ts'
 import * as fx from '../fx.ts'
 import * as simulations from '../simulations.ts'
 import { Uuid, described } from '../shapes.ts'
+import { amount, resource, unique } from './example.ts'
 import type { Operation } from './operation.ts'
 import { walletId, sessionId } from './params.ts'
 
@@ -15,6 +16,7 @@ export const simulationsOperations = {
     response: simulations.Simulated,
     idempotency: 'body',
     permission: 'simulations:write',
+    sdkMethod: 'createDeposit',
     source: 'extension',
     summary: 'Simulate a deposit',
     description:
@@ -22,6 +24,17 @@ export const simulationsOperations = {
       'Idempotent by `idempotencyKey` or `Idempotency-Key`; without a key a repeated request creates a second deposit.',
     refusals: ['not_found', 'currency_not_supported'],
     sandboxOnly: true,
+    example: {
+      body: {
+        customerId: resource('customer'),
+        amount: amount('100.00'),
+        currency: 'EUR',
+        outcome: 'completed',
+        websiteReference: unique('order-1001'),
+        idempotencyKey: unique('deposit-1001'),
+        customFields: { order: 'A-1' },
+      },
+    },
   },
   simulateFxRates: {
     tag: 'simulations',
@@ -29,7 +42,9 @@ export const simulationsOperations = {
     path: '/v1/simulations/fx/rates',
     body: fx.SimulatedRate,
     response: fx.SimulatedRates,
+    idempotency: 'none',
     permission: 'simulations:write',
+    sdkMethod: 'setFxRates',
     source: 'extension',
     summary: 'Simulate an exchange rate',
     description:
@@ -39,6 +54,7 @@ export const simulationsOperations = {
       'the change. Quotes that were made before keep their rate.',
     refusals: ['validation_failed', 'currency_not_supported', 'fx_rates_unavailable'],
     sandboxOnly: true,
+    example: { body: { base: 'EUR', quote: 'USD', rate: amount('1.25'), stale: false } },
   },
   simulateWithdrawal: {
     tag: 'simulations',
@@ -48,6 +64,7 @@ export const simulationsOperations = {
     response: simulations.Simulated,
     idempotency: 'body',
     permission: 'simulations:write',
+    sdkMethod: 'createWithdrawal',
     source: 'extension',
     summary: 'Simulate a withdrawal',
     description:
@@ -56,6 +73,15 @@ export const simulationsOperations = {
       'request creates a second withdrawal.',
     refusals: ['not_found', 'currency_not_supported', 'insufficient_funds', 'limit_exceeded', 'account_blocked'],
     sandboxOnly: true,
+    example: {
+      body: {
+        customerId: resource('customer'),
+        amount: amount('25.00'),
+        currency: 'EUR',
+        outcome: 'completed',
+        idempotencyKey: unique('withdrawal-1001'),
+      },
+    },
   },
   simulateCheckoutSession: {
     tag: 'simulations',
@@ -66,6 +92,7 @@ export const simulationsOperations = {
     response: checkout.CheckoutSession,
     idempotency: 'header',
     permission: 'simulations:write',
+    sdkMethod: 'runCheckoutSession',
     source: 'extension',
     summary: 'Simulate the payer of a checkout session',
     description:
@@ -74,6 +101,7 @@ export const simulationsOperations = {
       'fails the session. Money for a session that has ended goes to suspense.',
     refusals: ['not_found', 'validation_failed', 'checkout_session_not_open', 'currency_not_supported'],
     sandboxOnly: true,
+    example: { params: { sessionId: resource('session') }, body: { step: 'initiate', countryCode: 'DE' } },
   },
   simulateCredit: {
     tag: 'simulations',
@@ -83,6 +111,7 @@ export const simulationsOperations = {
     response: simulations.SimulatedCredit,
     idempotency: 'header',
     permission: 'simulations:write',
+    sdkMethod: 'createCredit',
     source: 'extension',
     summary: 'Simulate a transfer to an IBAN',
     description:
@@ -91,13 +120,24 @@ export const simulationsOperations = {
       'paid instead. Idempotent by `Idempotency-Key`; without a key a repeated request sends a second transfer.',
     refusals: ['not_found', 'currency_not_supported'],
     sandboxOnly: true,
+    example: {
+      body: {
+        amount: amount('10.00'),
+        iban: resource('iban'),
+        currency: 'EUR',
+        debtorName: 'Ada Lovelace',
+        remittance: 'Thank you',
+      },
+    },
   },
   reverseSimulatedCredit: {
     tag: 'simulations',
     method: 'POST',
     path: '/v1/simulations/credits/{creditId}/reversal',
     params: { creditId: described(Uuid, 'The `creditId` of the simulated transfer.') },
+    idempotency: 'none',
     permission: 'simulations:write',
+    sdkMethod: 'reverseCredit',
     source: 'extension',
     summary: 'Reverse a simulated transfer',
     description:
@@ -105,6 +145,7 @@ export const simulationsOperations = {
       'is too small, the operator bears it until a person decides. A repetition changes nothing.',
     refusals: ['not_found'],
     sandboxOnly: true,
+    example: { params: { creditId: resource('credit') } },
   },
   simulateEvent: {
     tag: 'simulations',
@@ -114,6 +155,7 @@ export const simulationsOperations = {
     response: simulations.SimulatedEvent,
     idempotency: 'header',
     permission: 'simulations:write',
+    sdkMethod: 'sendEvent',
     source: 'extension',
     summary: 'Send a sample of an event',
     description:
@@ -121,6 +163,7 @@ export const simulationsOperations = {
       'signed, retried and in order. Its data name no existing transaction. Idempotent by `Idempotency-Key`.',
     refusals: [],
     sandboxOnly: true,
+    example: { body: { eventType: 'transaction.status.changed' } },
   },
   simulateWalletDeposit: {
     tag: 'simulations',
@@ -131,6 +174,7 @@ export const simulationsOperations = {
     response: simulations.SimulatedWalletDeposit,
     idempotency: 'header',
     permission: 'simulations:write',
+    sdkMethod: 'createWalletDeposit',
     source: 'extension',
     summary: 'Simulate a token deposit',
     description:
@@ -139,6 +183,10 @@ export const simulationsOperations = {
       'tokens again.',
     refusals: ['not_found', 'validation_failed'],
     sandboxOnly: true,
+    example: {
+      params: { walletId: resource('wallet') },
+      body: { amount: amount('10.00'), from: '0x52908400098527886E0F7030069857D2E4169EE7', confirmations: 1 },
+    },
   },
   simulateChainReorganisation: {
     tag: 'simulations',
@@ -146,7 +194,9 @@ export const simulationsOperations = {
     path: '/v1/simulations/chain/reorganisations',
     body: simulations.SimulatedReorganisationCreate,
     response: simulations.SimulatedReorganisation,
+    idempotency: 'none',
     permission: 'simulations:write',
+    sdkMethod: 'createChainReorganisation',
     source: 'extension',
     summary: 'Simulate a chain reorganisation',
     description:
@@ -154,6 +204,7 @@ export const simulationsOperations = {
       'the deposits of other partners are in the new blocks. A deposit that was credited is taken back.',
     refusals: ['validation_failed'],
     sandboxOnly: true,
+    example: { body: { depth: 1 } },
   },
   simulateChainBlocks: {
     tag: 'simulations',
@@ -161,12 +212,15 @@ export const simulationsOperations = {
     path: '/v1/simulations/chain/blocks',
     body: simulations.SimulatedBlocksCreate,
     response: simulations.SimulatedBlocks,
+    idempotency: 'none',
     permission: 'simulations:write',
+    sdkMethod: 'createChainBlocks',
     source: 'extension',
     summary: 'Create blocks on the simulated chain',
     description: 'Makes blocks on the simulated chain at once, so that deposits and payouts get their confirmations.',
     refusals: [],
     sandboxOnly: true,
+    example: { body: { count: 1 } },
   },
   diagnoseSignature: {
     tag: 'simulations',
@@ -174,6 +228,7 @@ export const simulationsOperations = {
     path: '/v1/simulations/signature',
     body: simulations.SignedRequest,
     response: simulations.SignatureDiagnosis,
+    idempotency: 'none',
     permission: 'simulations:write',
     source: 'extension',
     summary: 'Diagnose a signed request',
@@ -184,5 +239,17 @@ export const simulationsOperations = {
       'described nonce stays unused.',
     refusals: [],
     sandboxOnly: true,
+    example: {
+      body: {
+        method: 'POST',
+        path: '/v1/customers',
+        query: '',
+        body: '{}',
+        timestamp: '1767225600',
+        nonce: unique(),
+        signature: 'AAAA',
+        canonicalString: 'POST',
+      },
+    },
   },
 } as const satisfies Record<string, Operation>

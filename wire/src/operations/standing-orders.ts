@@ -1,5 +1,6 @@
 /** The operations of the group `payouts` with standing orders. */
 import * as orders from '../standing-orders.ts'
+import { amount, newYear, resource } from './example.ts'
 import type { Operation } from './operation.ts'
 import { orderId } from './params.ts'
 
@@ -28,6 +29,22 @@ export const standingOrdersOperations = {
       'beneficiary_not_payable',
       'standing_order_limit_reached',
     ],
+    example: {
+      body: {
+        amount: amount('950.00'),
+        beneficiaryId: resource('beneficiary'),
+        currency: 'EUR',
+        reference: 'Rent',
+        schedule: {
+          frequency: 'Monthly',
+          startsOn: newYear,
+          dayOfMonth: 31,
+          time: '06:00',
+          count: 24,
+          businessDays: 'Preceding',
+        },
+      },
+    },
   },
   listStandingOrders: {
     tag: 'payouts',
@@ -40,6 +57,7 @@ export const standingOrdersOperations = {
     summary: 'List standing orders',
     description: "Returns the partner's standing orders, newest first, without their next dates.",
     refusals: ['validation_failed'],
+    example: {},
   },
   getStandingOrder: {
     tag: 'payouts',
@@ -52,6 +70,7 @@ export const standingOrdersOperations = {
     summary: 'Retrieve a standing order',
     description: 'Returns the standing order with its next 12 dates.',
     refusals: ['not_found'],
+    example: { params: { orderId: resource('standingOrder') } },
   },
   pauseStandingOrder: {
     tag: 'payouts',
@@ -59,6 +78,7 @@ export const standingOrdersOperations = {
     path: '/v1/payouts/standing-orders/{orderId}/pause',
     params: orderId,
     response: orders.StandingOrder,
+    idempotency: 'none',
     permission: 'payouts:write',
     source: 'extension',
     summary: 'Pause a standing order',
@@ -66,6 +86,7 @@ export const standingOrdersOperations = {
       'Makes no payout until the order is resumed. A payout that is being tried again is `Skipped`. Payouts that were made go on. An order ' +
       'that is paused is returned unchanged.',
     refusals: ['not_found', 'standing_order_ended'],
+    example: { params: { orderId: resource('standingOrder') } },
   },
   resumeStandingOrder: {
     tag: 'payouts',
@@ -73,6 +94,7 @@ export const standingOrdersOperations = {
     path: '/v1/payouts/standing-orders/{orderId}/resume',
     params: orderId,
     response: orders.StandingOrder,
+    idempotency: 'none',
     permission: 'payouts:write',
     source: 'extension',
     summary: 'Resume a standing order',
@@ -80,6 +102,7 @@ export const standingOrdersOperations = {
       'Continues with the first date that lies ahead. The dates of the pause are over: they count for `count`, and no payout is made for ' +
       'them. If no date is left, the order ends. An order that is active is returned unchanged.',
     refusals: ['not_found', 'standing_order_ended', 'standing_order_limit_reached'],
+    example: { params: { orderId: resource('standingOrder') } },
   },
   cancelStandingOrder: {
     tag: 'payouts',
@@ -87,6 +110,7 @@ export const standingOrdersOperations = {
     path: '/v1/payouts/standing-orders/{orderId}/cancel',
     params: orderId,
     response: orders.StandingOrder,
+    idempotency: 'none',
     permission: 'payouts:write',
     source: 'extension',
     summary: 'Cancel a standing order',
@@ -94,6 +118,7 @@ export const standingOrdersOperations = {
       'Ends the order. After the answer no payout of it is made. A payout that was made before goes on: cancel it with ' +
       '`POST /v1/payouts/{id}/cancel`. An order that was cancelled is returned unchanged.',
     refusals: ['not_found', 'standing_order_ended'],
+    example: { params: { orderId: resource('endedOrder') } },
   },
   listStandingOrderExecutions: {
     tag: 'payouts',
@@ -107,5 +132,6 @@ export const standingOrdersOperations = {
     summary: 'List the executions of a standing order',
     description: 'Returns what became of each date of the order so far, newest first.',
     refusals: ['not_found', 'validation_failed'],
+    example: { params: { orderId: resource('madeOrder') } },
   },
 } as const satisfies Record<string, Operation>

@@ -1,6 +1,7 @@
 /** The operations of the group `transactions`. */
 import * as audit from '../audit.ts'
 import * as transactions from '../transactions.ts'
+import { resource } from './example.ts'
 import type { Operation } from './operation.ts'
 import { reference } from './params.ts'
 
@@ -21,6 +22,7 @@ export const transactionsOperations = {
       'appears again. `referencePrefix`: by reference. `amountMin` and `amountMax`: the largest amount first. With ' +
       '`createdFrom` or `createdTo`, these two list the newest first.',
     refusals: [],
+    example: {},
   },
   exportTransactions: {
     tag: 'transactions',
@@ -30,6 +32,7 @@ export const transactionsOperations = {
     content: ['application/jsonl'],
     streamed: true,
     permission: 'transactions:read',
+    sensitive: true,
     source: 'extension',
     summary: 'Retrieve changed transactions as a stream',
     description:
@@ -39,6 +42,7 @@ export const transactionsOperations = {
       'a minute after they were made, and none is skipped. A partner may read two streams at once (429). A stream whose ' +
       'reader takes nothing for a minute is broken off.',
     refusals: [],
+    example: {},
   },
   getTransaction: {
     tag: 'transactions',
@@ -53,6 +57,7 @@ export const transactionsOperations = {
       'Returns a transaction by its `reference`, with its timeline. `Completed`, `Unsuccessful`, `Cancelled` and ' +
       '`Expired` are final statuses.',
     refusals: ['not_found'],
+    example: { params: { reference: resource('reference') } },
   },
   getTransactionProof: {
     tag: 'transactions',
@@ -68,6 +73,7 @@ export const transactionsOperations = {
       'Save the answer and verify it offline with `npm run verify:proof -- FILE`. A head is signed when its day (UTC) is ' +
       'over. Until then the records are counted in `pending`.',
     refusals: ['not_found'],
+    example: { params: { reference: resource('reference') } },
   },
   listRelatedTransactions: {
     tag: 'transactions',
@@ -76,12 +82,14 @@ export const transactionsOperations = {
     params: reference,
     response: transactions.RelatedTransactions,
     permission: 'transactions:read',
+    sdkMethod: 'listRelated',
     source: 'extension',
     summary: 'List related transactions',
     description:
       'Returns the other transactions of the same payment with their relation to it, and the exchange. A return is a ' +
       'transaction of its own. The same transactions are related whichever of them you name.',
     refusals: ['not_found'],
+    example: { params: { reference: resource('reference') } },
   },
   getTransactionTimeline: {
     tag: 'transactions',
@@ -96,5 +104,6 @@ export const transactionsOperations = {
       'Returns every step of a transaction with who caused it and the reason of the bank. Steps are only added, so that ' +
       'a step is identified by its `sequence`.',
     refusals: ['not_found'],
+    example: { params: { reference: resource('reference') } },
   },
 } as const satisfies Record<string, Operation>

@@ -1,6 +1,7 @@
 /** The operations of the group `users`. */
 import * as users from '../users.ts'
 import * as audit from '../audit.ts'
+import { email, resource } from './example.ts'
 import type { Operation } from './operation.ts'
 import { invitationId } from './params.ts'
 
@@ -13,6 +14,7 @@ export const usersOperations = {
     response: users.Invitations,
     idempotency: 'header',
     permission: 'users:write',
+    items: 'invitations',
     source: 'documented',
     summary: 'Invite team members',
     description:
@@ -21,6 +23,7 @@ export const usersOperations = {
       'invitation is refused with 409 `invitation_exists` and a pointer to the entry. Idempotent by ' +
       '`Idempotency-Key`; without a key a repeated request is refused with that code.',
     refusals: ['validation_failed', 'invitation_exists'],
+    example: { body: { invitations: [{ email, fullName: 'Joan Clarke', role: 'Operator' }], expiryInDays: 3 } },
   },
   listInvitations: {
     tag: 'users',
@@ -33,6 +36,7 @@ export const usersOperations = {
     summary: 'List invitations',
     description: "Returns the partner's invitations, newest first. Filter by `status`.",
     refusals: [],
+    example: {},
   },
   getInvitation: {
     tag: 'users',
@@ -46,6 +50,7 @@ export const usersOperations = {
     description:
       'Returns the invitation with its current status. A pending invitation becomes `Expired` at its expiry time.',
     refusals: ['not_found'],
+    example: { params: { invitationId: resource('invitation') } },
   },
   resendInvitation: {
     tag: 'users',
@@ -65,6 +70,10 @@ export const usersOperations = {
       'invitation, 60 seconds apart. Without `redirectUrl`, the earlier redirect URL stays. Idempotent by ' +
       '`Idempotency-Key`; without a key each request counts as a resend.',
     refusals: ['not_found', 'invitation_not_pending', 'resend_too_soon', 'resend_limit_reached'],
+    example: {
+      params: { invitationId: resource('invitation') },
+      body: { redirectUrl: 'https://partner.example.com/join' },
+    },
   },
   revokeInvitation: {
     tag: 'users',
@@ -78,6 +87,7 @@ export const usersOperations = {
       'Revokes the invitation and its token, and cancels its unsent emails. An invitation that is not `Pending` is ' +
       'refused with 409 `invitation_not_pending`.',
     refusals: ['not_found', 'invitation_not_pending'],
+    example: { params: { invitationId: resource('invitation') } },
   },
   listAuditRecords: {
     tag: 'users',
@@ -93,6 +103,7 @@ export const usersOperations = {
       'request that changes something has a record that was committed before it began. So has each read of a customer, ' +
       'of a report or of a stream.',
     refusals: [],
+    example: {},
   },
   listAuditHeads: {
     tag: 'users',
@@ -107,5 +118,6 @@ export const usersOperations = {
       'Returns the signed heads, newest first: one for each day (UTC) that has records. Each names the head before it. ' +
       'Keep them: with them you can prove that no record was changed, dropped or moved later.',
     refusals: [],
+    example: {},
   },
 } as const satisfies Record<string, Operation>

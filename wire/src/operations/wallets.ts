@@ -1,5 +1,6 @@
 /** The operations of the group `wallets`. */
 import * as wallets from '../wallets.ts'
+import { resource } from './example.ts'
 import type { Operation } from './operation.ts'
 import { walletId } from './params.ts'
 
@@ -19,6 +20,7 @@ export const walletsOperations = {
       'return the same wallet. An address is given once and never again to another customer. Whatever arrives there ' +
       'in a configured token becomes a deposit.',
     refusals: ['not_found', 'currency_not_supported', 'validation_failed'],
+    example: { body: { customerId: resource('customer'), currency: 'EURC' } },
   },
   listWallets: {
     tag: 'wallets',
@@ -31,6 +33,7 @@ export const walletsOperations = {
     summary: 'List wallets',
     description: "Returns the partner's wallets, newest first. Filter by `customerId` or `currency`.",
     refusals: [],
+    example: {},
   },
   getWallet: {
     tag: 'wallets',
@@ -43,5 +46,6 @@ export const walletsOperations = {
     summary: 'Retrieve a wallet',
     description: 'Returns a wallet by its `id`, with what it has received.',
     refusals: ['not_found'],
+    example: { params: { walletId: resource('wallet') } },
   },
 } as const satisfies Record<string, Operation>

@@ -1,5 +1,6 @@
 /** The operations of the group `webhooks`. */
 import * as webhooks from '../webhooks.ts'
+import { ago, resource } from './example.ts'
 import type { Operation } from './operation.ts'
 import { subscriptionId, deliveryId, recoveryId } from './params.ts'
 
@@ -16,6 +17,7 @@ export const webhooksOperations = {
       'Returns each event type with the JSON Schema of its properties. Only event types with `emitted: true` are ' +
       'delivered.',
     refusals: [],
+    example: {},
   },
   createSubscription: {
     tag: 'webhooks',
@@ -33,6 +35,16 @@ export const webhooksOperations = {
       'address; a local sandbox also allows `http` on a loopback address. At most 20 subscriptions per partner. ' +
       'Idempotent by `Idempotency-Key`; without a key a repeated request creates a second subscription.',
     refusals: ['validation_failed', 'webhook_limit_reached'],
+    example: {
+      body: {
+        url: 'https://partner.example.com/hooks',
+        events: ['partner.customer.deposit.completed'],
+        description: 'Ledger',
+        apiVersion: 2,
+        ordered: false,
+        signature: 'v1',
+      },
+    },
   },
   listSubscriptions: {
     tag: 'webhooks',
@@ -45,6 +57,7 @@ export const webhooksOperations = {
     summary: 'List webhook subscriptions',
     description: "Returns the partner's webhook subscriptions, newest first, without their secrets.",
     refusals: [],
+    example: {},
   },
   getSubscription: {
     tag: 'webhooks',
@@ -57,6 +70,7 @@ export const webhooksOperations = {
     summary: 'Retrieve a webhook subscription',
     description: 'Returns a webhook subscription without its secret.',
     refusals: ['not_found'],
+    example: { params: { id: resource('subscription') } },
   },
   updateSubscription: {
     tag: 'webhooks',
@@ -72,6 +86,16 @@ export const webhooksOperations = {
       'Sets the given fields; at least one is required. A `null` description clears it. `status: Disabled` stops ' +
       'deliveries; pending ones become `Held`. `status: Enabled` has the effect of `POST /v1/webhooks/{id}/enable`.',
     refusals: ['validation_failed', 'not_found'],
+    example: {
+      params: { id: resource('subscription') },
+      body: {
+        url: 'https://partner.example.com/hooks',
+        events: ['transaction.status.changed'],
+        description: 'Ledger',
+        ordered: false,
+        status: 'Enabled',
+      },
+    },
   },
   deleteSubscription: {
     tag: 'webhooks',
@@ -85,6 +109,7 @@ export const webhooksOperations = {
       'Deletes the subscription and its secrets, and drops its undelivered events. Those events stay in `GET ' +
       '/v1/events`.',
     refusals: ['not_found'],
+    example: { params: { id: resource('subscription') } },
   },
   listDeliveries: {
     tag: 'webhooks',
@@ -100,6 +125,7 @@ export const webhooksOperations = {
       'Returns deliveries with their attempts, ordered by event time, newest first. Filter by status, event type, ' +
       'reference and event time. A page may hold fewer deliveries than `limit` while `hasMore` is true.',
     refusals: ['not_found'],
+    example: { params: { id: resource('subscription') } },
   },
   getDelivery: {
     tag: 'webhooks',
@@ -112,6 +138,7 @@ export const webhooksOperations = {
     summary: 'Retrieve a delivery',
     description: 'Returns a delivery with its newest attempts, including the beginning of each response body.',
     refusals: ['not_found'],
+    example: { params: { id: resource('subscription'), eventId: resource('delivery') } },
   },
   redeliver: {
     tag: 'webhooks',
@@ -129,6 +156,7 @@ export const webhooksOperations = {
       'progress keeps the result of that attempt. Idempotent by `Idempotency-Key`; without a key each request sends ' +
       'the event again.',
     refusals: ['not_found'],
+    example: { params: { id: resource('subscription'), eventId: resource('delivery') } },
   },
   rotateSecret: {
     tag: 'webhooks',
@@ -148,6 +176,7 @@ export const webhooksOperations = {
       'request shows it again. Set `overlapSeconds` to 0 if a secret has leaked. At most 5 keys are active at once. ' +
       'Idempotent by `Idempotency-Key`; without a key each request creates a signing key.',
     refusals: ['not_found', 'webhook_secret_limit_reached'],
+    example: { params: { id: resource('subscription') }, body: { overlapSeconds: 60, signature: 'v1' } },
   },
   testSubscription: {
     tag: 'webhooks',
@@ -157,7 +186,9 @@ export const webhooksOperations = {
     body: webhooks.TestSend,
     bodyOptional: true,
     response: webhooks.TestResult,
+    idempotency: 'none',
     permission: 'webhooks:write',
+    sdkMethod: 'sendTest',
     source: 'extension',
     summary: 'Send a test event',
     description:
@@ -165,6 +196,7 @@ export const webhooksOperations = {
       '`webhook-test: true` marks the sample. The sample is neither stored nor retried. It is sent even if the ' +
       'subscription is disabled. At most 20 tests a minute per subscription.',
     refusals: ['validation_failed', 'not_found', 'webhook_test_too_soon'],
+    example: { params: { id: resource('subscription') }, body: { eventType: 'transaction.status.changed' } },
   },
   enableSubscription: {
     tag: 'webhooks',
@@ -172,13 +204,16 @@ export const webhooksOperations = {
     path: '/v1/webhooks/{id}/enable',
     params: subscriptionId,
     response: webhooks.Subscription,
+    idempotency: 'none',
     permission: 'webhooks:write',
+    repeatable: true,
     source: 'extension',
     summary: 'Re-enable a webhook subscription',
     description:
       'Enables the subscription. Pending and held deliveries resume with slow start, from the first step of the ' +
       'retry schedule. A repeated request makes the deliveries that are still undelivered due again.',
     refusals: ['not_found'],
+    example: { params: { id: resource('subscription') } },
   },
   startRecovery: {
     tag: 'webhooks',
@@ -197,6 +232,7 @@ export const webhooksOperations = {
       'ago and may begin before the subscription was created. One recovery runs at a time per subscription. ' +
       'Idempotent by `Idempotency-Key`.',
     refusals: ['validation_failed', 'not_found', 'recovery_in_progress'],
+    example: { params: { id: resource('subscription') }, body: { since: ago(1), until: ago(0) } },
   },
   listRecoveries: {
     tag: 'webhooks',
@@ -210,6 +246,7 @@ export const webhooksOperations = {
     summary: 'List recoveries',
     description: 'Returns the recoveries of a webhook subscription, newest first.',
     refusals: ['not_found'],
+    example: { params: { id: resource('subscription') } },
   },
   getRecovery: {
     tag: 'webhooks',
@@ -222,6 +259,7 @@ export const webhooksOperations = {
     summary: 'Retrieve a recovery',
     description: 'Returns the status and the progress of a recovery.',
     refusals: ['not_found'],
+    example: { params: { id: resource('subscription'), recoveryId: resource('recovery') } },
   },
   getSubscriptionStatistics: {
     tag: 'webhooks',
@@ -236,6 +274,7 @@ export const webhooksOperations = {
       'Returns delivery counts, the state of the circuit breaker, and the success rate and latency of the endpoint ' +
       'in the last 24 hours. Rates and latencies cover at most the newest 10,000 attempts.',
     refusals: ['not_found'],
+    example: { params: { id: resource('subscription') } },
   },
   listEvents: {
     tag: 'webhooks',
@@ -251,5 +290,6 @@ export const webhooksOperations = {
       'them. Sequence numbers have no gaps. Store `nextCursor` and pass it as `after` to continue without missing ' +
       'an event. A cursor older than 30 days is refused with 410 `cursor_expired`.',
     refusals: ['validation_failed', 'not_found', 'cursor_expired'],
+    example: {},
   },
 } as const satisfies Record<string, Operation>

@@ -1,15 +1,20 @@
-/** The documents of the repository that partners read: guides, sandbox, problems and permissions. */
+/** The documents that partners read: guides and the sandbox from the repository, and the pages made from the contract. */
 import { readFile } from 'node:fs/promises'
 import { posix } from 'node:path'
 import type { NavigationLink } from './layout.ts'
 import { type Heading, renderMarkdown } from './markdown.ts'
+import { permissionsPage } from './permissions-page.ts'
+import { problemsPage } from './problems-page.ts'
 
 type Source = {
+  /** As other documents link to it, from the folder of documents. */
   readonly file: string
   readonly path: string
   readonly title: string
   /** Describes the sandbox, and does not apply to production. */
   readonly sandboxOnly?: true
+  /** Makes the text. Absent: it is the text of the file. */
+  readonly generate?: () => string
 }
 
 const sources: readonly Source[] = [
@@ -17,8 +22,13 @@ const sources: readonly Source[] = [
   { file: 'guides/checkout.md', path: '/docs/guides/checkout', title: 'Checkout' },
   { file: 'guides/webhooks.md', path: '/docs/guides/webhooks', title: 'Webhooks' },
   { file: 'sandbox.md', path: '/docs/sandbox', title: 'Sandbox', sandboxOnly: true },
-  { file: 'permissions.md', path: '/docs/permissions', title: 'Permissions' },
-  { file: 'problems.md', path: '/docs/problems', title: 'Problems' },
+  {
+    file: 'generated.md#permissions',
+    path: '/docs/permissions',
+    title: 'Permissions',
+    generate: permissionsPage,
+  },
+  { file: 'generated.md#problems', path: '/docs/problems', title: 'Problems', generate: problemsPage },
 ]
 
 const folder = new URL('../../../../docs/', import.meta.url)
@@ -34,17 +44,19 @@ export type GuidePage = NavigationLink & {
 function linkFrom(file: string, served: readonly Source[]) {
   return (href: string): string | undefined => {
     if (href.startsWith('/problems/')) return href
+    const pathOf = (target: string) =>
+      served.find((source) => source.file === posix.join(posix.dirname(file), target))?.path
     const [target = '', anchor] = href.split('#')
-    const path = served.find((source) => source.file === posix.join(posix.dirname(file), target))?.path
-    return path === undefined || anchor === undefined ? path : `${path}#${anchor}`
+    const path = pathOf(target)
+    return path === undefined ? pathOf(href) : anchor === undefined ? path : `${path}#${anchor}`
   }
 }
 
 export async function guidePages(options: { readonly sandbox: boolean }): Promise<readonly GuidePage[]> {
   const served = sources.filter(({ sandboxOnly }) => options.sandbox || sandboxOnly !== true)
   return Promise.all(
-    served.map(async ({ file, path, title }) => {
-      const text = await readFile(new URL(file, folder), 'utf8')
+    served.map(async ({ file, path, title, generate }) => {
+      const text = generate?.() ?? (await readFile(new URL(file, folder), 'utf8'))
       return { path, title, text, ...renderMarkdown(text, linkFrom(file, served)) }
     }),
   )

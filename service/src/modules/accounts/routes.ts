@@ -1,10 +1,9 @@
 /** Operation id -> verb -> shape. */
 import type { ResponseOf } from '@partner-payments/wire'
-import { type Handlers } from '../../api/index.ts'
+import type { Handlers } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import type { AccountName, PartySum } from '../../ledger/index.ts'
-import type { MonitorHandlers } from './monitors/index.ts'
 import type { Accounts, CustomerAccount } from './service.ts'
 import type { StatementEntry } from './statements.ts'
 import type { StateChange } from './store-states.ts'
@@ -15,10 +14,7 @@ function toWire({ partnerCustomerId, ibans }: CustomerAccount): ResponseOf<'crea
   return { country, iban, partnerCustomerId, ibans: ibans.map((row) => ({ country: row.country, iban: row.iban })) }
 }
 
-export function accountsRoutes(
-  accounts: Accounts,
-  idempotency: Idempotency,
-): Omit<Handlers<'accounts'>, keyof MonitorHandlers> {
+export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Handlers<'accounts'> {
   return {
     createCustomerAccount: idempotency.handler('createCustomerAccount', async ({ caller, params }, tx) => {
       const account = await accounts.create(caller.partnerId, params.id, tx)

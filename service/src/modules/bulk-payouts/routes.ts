@@ -5,7 +5,7 @@ import { writeAmount } from '../../kernel/index.ts'
 import type { Bulk, BulkPayouts } from './service.ts'
 import type { ItemRow } from './store.ts'
 
-export function bulkPayoutsRoutes(bulkPayouts: BulkPayouts) {
+export function bulkPayoutsRoutes(bulkPayouts: BulkPayouts): Handlers<'bulkPayouts'> {
   return {
     createBulkPayout: async ({ caller, body, ip }) => toAnswer(await bulkPayouts.create(caller, body, ip)),
     createBulkPayoutFromFile: async ({ caller, body, ip }) =>
@@ -21,7 +21,7 @@ export function bulkPayoutsRoutes(bulkPayouts: BulkPayouts) {
       const items = await bulkPayouts.items(caller.partnerId, params.bulkId, query.status)
       return { body: { data: items.map(toItem) } }
     },
-  } satisfies Partial<Handlers<'payouts'>>
+  }
 }
 
 const toAnswer = ({ bulk, replayed }: { readonly bulk: Bulk; readonly replayed: boolean }) => ({

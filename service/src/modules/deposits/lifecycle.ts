@@ -1,4 +1,4 @@
-/** The transitions of a deposit: the only ones that exist. docs/lifecycles.md shows them. */
+/** The transitions of a deposit: the only ones that exist. The page of lifecycles shows them. */
 import { dayMs } from '../../kernel/index.ts'
 import { createLifecycle, type EventOf, transitionOn } from '../../lifecycle/index.ts'
 import { type DepositStatus, depositStatuses } from './rules.ts'

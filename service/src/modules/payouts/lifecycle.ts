@@ -1,4 +1,4 @@
-/** The transitions of a payout: the only ones that exist. docs/lifecycles.md shows them. */
+/** The transitions of a payout: the only ones that exist. The page of lifecycles shows them. */
 import { payouts } from '@partner-payments/wire'
 import { dayMs, hourMs, minuteMs, secondMs } from '../../kernel/index.ts'
 import { createLifecycle, type EventOf } from '../../lifecycle/index.ts'

@@ -1,4 +1,4 @@
-/** The transitions of a recall: the only ones that exist. docs/lifecycles.md shows them. */
+/** The transitions of a recall: the only ones that exist. The page of lifecycles shows them. */
 import { recalls } from '@partner-payments/wire'
 import { createLifecycle } from '../../lifecycle/index.ts'
 

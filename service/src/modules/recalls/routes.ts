@@ -7,19 +7,18 @@ import { writeAmount } from '../../kernel/index.ts'
 import type { Recalls } from './service.ts'
 import type { RecallRow } from './store.ts'
 
-export const recallsRoutes = (recalls: Recalls, idempotency: Idempotency) =>
-  ({
-    createPayoutRecall: idempotency.handler('createPayoutRecall', async ({ caller, params, body }, tx) => {
-      const recall = await recalls.create(caller, params.id, body, tx)
-      return { body: toWire(recall), created: `the recall ${recall.id}`, customerId: recall.customerId }
-    }),
-    listPayoutRecalls: async ({ caller, params }) => ({
-      body: { data: (await recalls.list(caller.partnerId, params.id)).map(toWire) },
-    }),
-    getPayoutRecall: async ({ caller, params }) => ({
-      body: toWire(await recalls.get(caller.partnerId, params.id, params.recallId)),
-    }),
-  }) satisfies Partial<Handlers<'payouts'>>
+export const recallsRoutes = (recalls: Recalls, idempotency: Idempotency): Handlers<'recalls'> => ({
+  createPayoutRecall: idempotency.handler('createPayoutRecall', async ({ caller, params, body }, tx) => {
+    const recall = await recalls.create(caller, params.id, body, tx)
+    return { body: toWire(recall), created: `the recall ${recall.id}`, customerId: recall.customerId }
+  }),
+  listPayoutRecalls: async ({ caller, params }) => ({
+    body: { data: (await recalls.list(caller.partnerId, params.id)).map(toWire) },
+  }),
+  getPayoutRecall: async ({ caller, params }) => ({
+    body: toWire(await recalls.get(caller.partnerId, params.id, params.recallId)),
+  }),
+})
 
 function toWire(recall: RecallRow): ResponseOf<'getPayoutRecall'> {
   const { amount, currency, details, answerCode, answerDueOn, settledAmount, returnReference } = recall

@@ -7,7 +7,7 @@ import { timeText } from './schedule.ts'
 import type { StandingOrders } from './service.ts'
 import type { ExecutionRow, OrderRow } from './store.ts'
 
-export function standingOrdersRoutes(orders: StandingOrders, idempotency: Idempotency) {
+export function standingOrdersRoutes(orders: StandingOrders, idempotency: Idempotency): Handlers<'standingOrders'> {
   const withDates = (order: OrderRow): ResponseOf<'getStandingOrder'> => ({
     ...toWire(order),
     nextDates: orders.datesAhead(order).map(({ date, executesAt }) => ({ date, executesAt: executesAt.toISOString() })),
@@ -38,7 +38,7 @@ export function standingOrdersRoutes(orders: StandingOrders, idempotency: Idempo
       const page = await orders.executions(caller.partnerId, params.orderId, query)
       return { body: { ...page, data: page.data.map(toExecution) } }
     },
-  } satisfies Partial<Handlers<'payouts'>>
+  }
 }
 
 function toWire(order: OrderRow): ResponseOf<'getStandingOrder'> {

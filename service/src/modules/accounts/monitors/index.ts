@@ -6,5 +6,5 @@
  * was judged commit together.
  */
 export { renderMonitorMail } from './mail.ts'
-export { type MonitorHandlers, monitorRoutes } from './routes.ts'
+export { monitorRoutes } from './routes.ts'
 export { createMonitors, type Monitors } from './service.ts'

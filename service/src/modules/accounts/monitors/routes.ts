@@ -6,17 +6,7 @@ import { writeAmount } from '../../../kernel/index.ts'
 import { rearmedAt } from './rules.ts'
 import type { CrossingItem, Monitor, Monitors } from './service.ts'
 
-export type MonitorHandlers = Pick<
-  Handlers<'accounts'>,
-  | 'createAccountMonitor'
-  | 'listAccountMonitors'
-  | 'getAccountMonitor'
-  | 'updateAccountMonitor'
-  | 'deleteAccountMonitor'
-  | 'listAccountMonitorCrossings'
->
-
-export function monitorRoutes(monitors: Monitors, idempotency: Idempotency): MonitorHandlers {
+export function monitorRoutes(monitors: Monitors, idempotency: Idempotency): Handlers<'monitors'> {
   return {
     createAccountMonitor: idempotency.handler('createAccountMonitor', async ({ caller, params, body }, tx) => {
       const monitor = await monitors.createMonitor(keyOf(caller, params), body, tx)

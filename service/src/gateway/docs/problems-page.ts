@@ -1,14 +1,17 @@
-/** Generates `docs/problems.md`: the catalogue of problem codes and the operations that return each code. */
-import { type ProblemCode, fieldErrorCodes, operationIds, operations, problems } from '@partner-payments/wire'
-import { generatedMark, table } from './markdown.ts'
-import { ownCodesOf, sharedCodes } from './refusals.ts'
+/** The page of problems: the catalogue of problem codes and the operations that return each code. */
+import {
+  bodyCodesOf,
+  type ProblemCode,
+  fieldErrorCodes,
+  operationIds,
+  operations,
+  ownCodesOf,
+  problems,
+  sharedCodes,
+} from '@partner-payments/wire'
+import { markdownTable } from '../../kernel/index.ts'
 
-const bodyCodes: ReadonlySet<ProblemCode> = new Set([
-  'malformed_json',
-  'body_required',
-  'duplicate_key',
-  'nesting_too_deep',
-])
+const bodyCodes: ReadonlySet<ProblemCode> = new Set(operationIds.flatMap((id) => bodyCodesOf(operations[id])))
 const isShared = (code: ProblemCode) => sharedCodes.some((shared) => shared === code)
 
 function returnedBy(code: ProblemCode): string {
@@ -22,8 +25,6 @@ export function problemsPage(): string {
   const codes = Object.keys(problems) as readonly ProblemCode[]
   return `# Problems
 
-${generatedMark}
-
 Error responses are \`application/problem+json\` (RFC 9457) with \`type\`, \`title\`, \`status\`, \`detail\` and \`instance\`. Three
 fields are additions: \`code\`, \`requestId\` and, for invalid fields, \`errors\`. Programs should branch on \`code\`. \`title\` and
 \`detail\` are for people and may change. \`type\` is \`/problems/<code>\`, the path of a page of the service with
@@ -31,7 +32,7 @@ the cause, the cure and an example.
 
 \`detail\` below is the default text. An operation may return a more specific one.
 
-${table(
+${markdownTable(
   ['status', 'code', 'title', 'detail', 'returned by'],
   codes.map((code) => {
     const { status, title, detail } = problems[code]

@@ -1,13 +1,13 @@
-/** Generates `docs/permissions.md` from the operations table and the rules of the roles. */
+/** The page of permissions, from the operations table and the rules of the roles. */
 import { type Operation, operationIds, operations, permissions, roleAllows, users } from '@partner-payments/wire'
-import { generatedMark, table } from './markdown.ts'
+import { markdownTable } from '../../kernel/index.ts'
 
 const { roles } = users
 
 const yesOrNo = (allowed: boolean) => (allowed ? 'yes' : 'no')
 
 export function permissionsPage(): string {
-  const matrix = table(
+  const matrix = markdownTable(
     ['permission', ...roles],
     permissions.map((permission) => [
       `\`${permission}\``,
@@ -22,8 +22,6 @@ export function permissionsPage(): string {
   })
   return `# Permissions
 
-${generatedMark}
-
 Each operation requires one permission, \`<group>:read\` or \`<group>:write\`. Without that permission the response is 403
 \`permission_denied\`. A service account has explicit permissions, which the operator sets when creating the account. A role
 is a named set of permissions (\`wire/src/roles.ts\`). An impersonated session can only read: each write is refused with 403
@@ -35,6 +33,6 @@ ${matrix}
 
 ## Operations, permissions and roles
 
-${table(['operation', 'endpoint', 'source', 'permission', ...roles], rows)}
+${markdownTable(['operation', 'endpoint', 'source', 'permission', ...roles], rows)}
 `
 }

@@ -1,0 +1,28 @@
+/**
+ * `npm run docs` writes the pages that are made from tables in the code to `docs/generated/`, which is not committed. The page
+ * of the schema comes from a database server that it starts. docs/generated.md lists the pages.
+ */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { permissionsPage } from '../service/src/gateway/docs/permissions-page.ts'
+import { problemsPage } from '../service/src/gateway/docs/problems-page.ts'
+import { bankReasonsPage } from './generate/bank-reasons.ts'
+import { configurationPage } from './generate/configuration.ts'
+import { lifecyclesPage } from './generate/lifecycles.ts'
+import { liveSchema } from './generate/live-schema.ts'
+
+const folder = fileURLToPath(new URL('../docs/generated/', import.meta.url))
+
+const pages: Readonly<Record<string, () => string | Promise<string>>> = {
+  'bank-reasons.md': bankReasonsPage,
+  'configuration.md': configurationPage,
+  'lifecycles.md': lifecyclesPage,
+  'permissions.md': permissionsPage,
+  'problems.md': problemsPage,
+  'schema.md': liveSchema,
+}
+
+await mkdir(folder, { recursive: true })
+for (const [name, generate] of Object.entries(pages)) await writeFile(join(folder, name), await generate())
+console.log(`wrote ${Object.keys(pages).join(', ')} to docs/generated`)

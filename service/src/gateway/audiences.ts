@@ -1,0 +1,12 @@
+/** Which authentication serves which audience: a form of the gateway has one for each audience that it serves. */
+import type { Audience } from '@partner-payments/wire'
+import { assert } from '../kernel/index.ts'
+
+export type Audiences<T> = Readonly<Partial<Record<Audience, T>>>
+
+/** The gateway does not start with an operation whose audience nothing authenticates. */
+export function servingOf<T>(audiences: Audiences<T>, id: string, audience: Audience): T {
+  const serving = audiences[audience]
+  assert(serving !== undefined, `the operation ${id} has an audience that the gateway authenticates: ${audience}`)
+  return serving
+}

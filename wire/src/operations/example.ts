@@ -1,0 +1,88 @@
+/**
+ * The example of a request, as data. The contract tests send it, the recorder of the examples of the OpenAPI document sends it,
+ * and both fill its placeholders: what only a running service knows, or what must differ from request to request.
+ */
+import { type RawNumber, rawNumber } from '../decimal.ts'
+
+/** The resources that an example may name. The world of the tests (test/support/world.ts) creates one of each. */
+export const resources = {
+  balance: 'a balance in euros',
+  tokenBalance: 'a balance in USDC',
+  monitor: 'a monitor of the balance in USDC that has triggered',
+  customer: 'a customer with an account',
+  serviceId: 'the `serviceId` of that customer',
+  iban: 'the IBAN of that customer',
+  erasable: 'a customer without payments',
+  beneficiary: 'a beneficiary of the customer',
+  foreignBeneficiary: 'a beneficiary in US dollars',
+  tokenBeneficiary: 'a beneficiary with a wallet',
+  verification: 'a verification of a payee',
+  verifiedBeneficiary: 'a beneficiary with the name and IBAN of the verification',
+  verifiedPayout: 'a payout to the verified beneficiary',
+  payout: 'a payout that is completed',
+  reference: 'the reference of that payout',
+  cancelled: 'a payout that was cancelled',
+  held: 'a payout of another service account that waits for an approval',
+  heldToReject: 'another one',
+  recallable: 'a payout that is completed and was not recalled',
+  recalled: 'a payout whose recall brought its money back',
+  recall: 'that recall',
+  bulk: 'a bulk payout whose payouts are made',
+  standingOrder: 'a standing order',
+  endedOrder: 'a standing order that was cancelled',
+  madeOrder: 'a standing order whose only payout is made',
+  quote: 'an exchange quote that is held for 30 minutes',
+  payoutQuote: 'another one, which buys US dollars',
+  invitation: 'a pending invitation',
+  member: 'the email address of that invitation',
+  subscription: 'a webhook subscription',
+  delivery: 'a delivery to that subscription',
+  recovery: 'a recovery of that subscription that is completed',
+  credit: 'a simulated transfer to the IBAN of the customer',
+  report: 'a report that is ready',
+  schedule: 'a schedule of reports',
+  session: 'a checkout session',
+  wallet: 'a wallet for USDC',
+} as const satisfies Readonly<Record<string, string>>
+export type Resource = keyof typeof resources
+
+export type Placeholder =
+  | { readonly fill: 'resource'; readonly resource: Resource }
+  | { readonly fill: 'unique'; readonly readable: string | undefined }
+  | { readonly fill: 'email' }
+  | { readonly fill: 'time'; readonly secondsAgo: number }
+  | { readonly fill: 'newYear' }
+  | { readonly fill: 'pain001' }
+
+/** The value of a resource: its id, unless `resources` says otherwise. */
+export const resource = (name: Resource): Placeholder => ({ fill: 'resource', resource: name })
+/** A text that no other request has. The recorded example has `readable`, or else a UUID. */
+export const unique = (readable?: string): Placeholder => ({ fill: 'unique', readable })
+/** An email address that no other request has. */
+export const email: Placeholder = { fill: 'email' }
+export const ago = (secondsAgo: number): Placeholder => ({ fill: 'time', secondsAgo })
+/** The first day of the next year. */
+export const newYear: Placeholder = { fill: 'newYear' }
+/** A pain.001 file with one payment and a message id of its own. */
+export const pain001: Placeholder = { fill: 'pain001' }
+/** An amount with exactly these digits. */
+export const amount = (literal: string): RawNumber => rawNumber(literal)
+
+export type ExampleValue =
+  | string
+  | number
+  | boolean
+  | null
+  | RawNumber
+  | Placeholder
+  | readonly ExampleValue[]
+  | { readonly [field: string]: ExampleValue }
+
+export type Example = {
+  /** The value of each path parameter. */
+  readonly params?: Readonly<Record<string, ExampleValue>>
+  readonly query?: Readonly<Record<string, ExampleValue>>
+  readonly body?: ExampleValue
+  /** A body with every field, for the tests of fields, if `body` leaves out some. */
+  readonly fullBody?: ExampleValue
+}
