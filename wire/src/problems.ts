@@ -259,7 +259,7 @@ export const problems = {
   wallet_address_not_payable: {
     status: 422,
     title: 'Address cannot receive tokens',
-    detail: 'What is sent to the address is lost. Use the address of a wallet.',
+    detail: 'Money sent to the address is lost. Use the address of a wallet.',
   },
   recipient_blocked: {
     status: 422,

@@ -11,7 +11,7 @@ export type Call<K extends OperationId> = {
   readonly requestId: string
   /** The client's IP address. */
   readonly ip: string
-  /** Of the header or the body. Undefined: none is given, or the operation accepts none. */
+  /** The key from the header or the body. Undefined: none was sent, or the operation accepts none. */
   readonly idempotencyKey?: string | undefined
   /** Open only in `nonceConsumingOperations`. Absent in an api process: its gateway has consumed the nonce. */
   readonly nonce?: OpenNonce
@@ -20,9 +20,9 @@ export type Call<K extends OperationId> = {
 export type Answer<T> = {
   readonly body: T
   readonly headers?: Readonly<Record<string, string>>
-  /** Of an operation with `content`. */
+  /** The file of an operation with `content`. */
   readonly content?: Content
-  /** Of an operation with `content` that is `streamed`. */
+  /** The stream of an operation with `content` that is `streamed`. */
   readonly stream?: Stream
 }
 
@@ -41,7 +41,7 @@ export type Content = {
   readonly mediaType: string
   readonly fileName: string
   readonly bytes: number
-  /** In hexadecimal. */
+  /** SHA-256 in hexadecimal. */
   readonly sha256: string
   /** The bytes from `from` to before `until`. Throws if the content ends early, so that no partial file looks whole. */
   readonly read: (from: number, until: number) => AsyncIterable<Uint8Array>

@@ -28,7 +28,7 @@ export type Metrics = {
   /** How much is left in the pools of IBANs. */
   readonly ibanPools: IbanPoolMetrics
   readonly queueAge: (queue: string, connector: string, ageMs: number) => void
-  /** What reconciliation has found, and the open cases. */
+  /** Results of reconciliation, and the open cases. */
   readonly reconciliation: ReconciliationMetrics
 }
 

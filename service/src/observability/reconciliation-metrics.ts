@@ -9,7 +9,10 @@ type Item = {
   readonly ageMs: number
 }
 export type ReconciliationMetrics = {
-  /** What was found of an account. `statementAgeMs`: since the day of its last statement ended; undefined: it has none. */
+  /**
+   * Sets the state of an account. `statementAgeMs`: time since the day of its last statement ended; undefined: it has
+   * none.
+   */
   readonly account: (state: {
     readonly connector: string
     readonly account: string

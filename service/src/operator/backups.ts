@@ -23,7 +23,7 @@ export const backupCommands = {
   },
 }
 
-/** These commands run before a database is opened. */
+/** Commands that run before a database is opened. */
 export const commandsWithoutDatabase = {
   'backup restore': async (config: Config, options: Options) => {
     refuseExternal(config)

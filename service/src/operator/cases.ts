@@ -108,7 +108,7 @@ function readAction(options: Options): CaseAction {
 
 type Case = Awaited<ReturnType<Context['service']['cases']['list']>>[number]
 
-/** As an operator reads it: money as a decimal number, the report as the bank sent it. */
+/** Formats a case for the operator: money as a decimal number, the report as the bank sent it. */
 function viewOf({ booked, currency, report, proposal, ...row }: Case): object {
   const money =
     booked === null ? null : { currency, amount: amountText(booked, present(currency, 'money has a currency')) }

@@ -25,7 +25,7 @@ export const ibanCommands = {
 
   'ibans list': async ({ service: { accounts }, db }: Context) => accounts.pools.list(db),
 
-  /** What was given stays with its account. */
+  /** Withdraws IBANs from a pool. An assigned IBAN stays with its account. */
   'ibans withdraw': (context: Context, options: Options) => {
     const wanted = { pool: poolOf(options), partnerId: ownerOf(options), iban: options.iban?.replaceAll(' ', '') }
     required(options, 'staff')

@@ -151,7 +151,7 @@ export function readMoney(options: Options, name: Name, currency: Currency): Min
   return BigInt(`${whole}${fraction.padEnd(digits, '0')}`)
 }
 
-/** One of the values of an option. Without the option: the first. */
+/** Reads an option that takes one of several values. Default: the first. */
 export function readChoice<T extends string>(options: Options, name: Name, choices: readonly [T, ...T[]]): T {
   const value = options[name] ?? choices[0]
   const choice = choices.find((each) => each === value)

@@ -119,7 +119,7 @@ async function allOpen(screening: Context['service']['screening']): Promise<read
   }
 }
 
-/** What a person needs to choose a hit; `show` has the rest. */
+/** Summary of a hit for choosing one; `show` has the rest. */
 function viewOf({ words, entryDigest: _digest, endedGeneration: _ended, cause: _cause, ...hit }: Hit): object {
   return { ...hit, matched: words.map(({ word, listed, how }) => `${word ?? '-'} ~ ${listed ?? '-'}: ${how}`) }
 }

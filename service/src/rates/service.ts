@@ -20,7 +20,7 @@ export type Rates = {
   readonly refreshStep: () => Promise<number>
   /** How often a loop calls `refreshStep`; undefined: there is no source. */
   readonly everyMs: number | undefined
-  /** In a sandbox: the first sheet is there before the first request. */
+  /** Reads the first sheet of a sandbox before the first request. */
   readonly prepare: () => Promise<void>
   /** Sets rates of the sandbox, for every partner in it. Refuses: fx_rates_unavailable, currency_not_supported. */
   readonly setByHand: (change: ByHand) => Promise<Sheet>

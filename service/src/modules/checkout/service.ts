@@ -28,9 +28,9 @@ export type Checkout = Hosted & {
   readonly get: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
   /** Newest first. Refuses: validation_failed (cursor). An unknown customer has no sessions. */
   readonly list: (partnerId: string, query: QueryOf<'listCheckoutSessions'>) => Promise<Page<Session>>
-  /** Of an erased customer: the address by which payers are found. */
+  /** Forgets the email address of an erased customer, by which payers are found. */
   readonly forgetEmail: typeof store.forgetEmail
-  /** Of an erased customer: what its sessions say of it. */
+  /** Erases the customer's data from its sessions. */
   readonly eraseSessions: typeof store.eraseSessions
   /** Refuses: not_found, checkout_session_not_open. */
   readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>

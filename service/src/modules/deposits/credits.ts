@@ -37,7 +37,7 @@ export type Credits = {
     owner: AccountOwner,
     notification: CreditNotification,
   ) => Promise<boolean>
-  /** Those of the credits whose money a partner has got. */
+  /** Returns the credits whose money a partner has received. */
   readonly creditsCompleted: typeof matchingStore.creditsCompleted
   /** Deposits of a partner with this amount that are not paid, made since a time, newest first. */
   readonly waitingOfAmount: (

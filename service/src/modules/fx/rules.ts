@@ -11,10 +11,10 @@ export type QuoteStatus = (typeof fx.quoteStatuses)[number]
 /** How long a quote holds. */
 export const quoteLifeMs: Readonly<Record<QuoteKind, number>> = { firm: 45 * secondMs, held: 30 * minuteMs }
 
-/** Of `rate`. Sources publish five or six. */
+/** Digits of `rate`. Sources publish five or six. */
 const rateDigits = 8
 
-/** What the operator takes: a margin in the rate, and a fee in the sold currency. 10,000 basis points are the whole. */
+/** Charges of the operator: a margin in the rate, and a fee in the sold currency. 10,000 basis points are the whole. */
 export type Terms = {
   readonly marginBasisPoints: number
   readonly fee: { readonly fixed: Minor; readonly basisPoints: number }
@@ -23,9 +23,9 @@ export type Terms = {
 export type Price = {
   readonly sellAmount: Minor
   readonly buyAmount: Minor
-  /** Of the sold amount. The rest of it is exchanged. */
+  /** Fee, taken from the sold amount. The rest is exchanged. */
   readonly feeAmount: Minor
-  /** In the bought currency. */
+  /** Margin in the bought currency. */
   readonly marginAmount: Minor
   readonly rate: Rate
 }
@@ -85,7 +85,7 @@ export function priceOf(pair: Pair, given: GivenAmount, mid: Rate, terms: Terms)
 const isTooLarge = (amount: Minor, currency: Currency) =>
   amount > amountMajorMax * 10n ** BigInt(currencies[currency].digits)
 
-/** What the status of a quote follows from. */
+/** Facts that determine the status of a quote. */
 export type QuoteState = {
   readonly id: string
   readonly expiresAt: Date
@@ -98,7 +98,7 @@ export function statusOf({ acceptedBy, expiresAt }: QuoteState, now: Date): Quot
   return now < expiresAt ? 'Open' : 'Expired'
 }
 
-/** Why a quote cannot be accepted now: fx_quote_accepted, fx_quote_expired. */
+/** Reason why a quote cannot be accepted now: fx_quote_accepted, fx_quote_expired. */
 export function refusalOf(quote: QuoteState, now: Date): Refusal | undefined {
   const field = { pointer: '/quoteId', code: 'invalid_value' } as const
   switch (statusOf(quote, now)) {
@@ -117,7 +117,7 @@ export function refusalOf(quote: QuoteState, now: Date): Refusal | undefined {
   }
 }
 
-/** What the transfers of an exchange follow from. */
+/** Facts that determine the transfers of an exchange. */
 export type Exchanged = Pair & {
   readonly partnerId: string
   readonly sellAmount: Minor
@@ -128,7 +128,7 @@ export type Exchanged = Pair & {
 export type ExchangeUse = {
   /** A conversion moves its money at once; a payout sets it aside until the bank has settled it. */
   readonly kind: 'direct' | 'reserve'
-  /** Where the bought money goes: the balance, or the settlement account of a connector. */
+  /** Account that gets the bought money: the balance, or the settlement account of a connector. */
   readonly creditOfBuy: AccountName
 }
 

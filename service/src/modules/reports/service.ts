@@ -41,7 +41,7 @@ export type Reports = {
   readonly getSchedule: (partnerId: string, id: string) => Promise<Schedule>
   /** Refuses: not_found. */
   readonly removeSchedule: (partnerId: string, id: string) => Promise<void>
-  /** Of an erased customer. */
+  /** Deletes the schedules of an erased customer. */
   readonly removeSchedulesOf: typeof schedules.deleteSchedulesOf
   /** Since when the oldest report waits for a worker; null: none does. */
   readonly oldestDue: (now: Date) => Promise<Date | null>

@@ -40,9 +40,9 @@ export type Wallets = {
   readonly list: (partnerId: string, query: WalletList) => Promise<Page<Received>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<Received>
-  /** Of an erased customer: its wallets take no credits from now on. */
+  /** Closes the wallets of an erased customer: they take no credits. */
   readonly close: typeof store.closeWallets
-  /** Whose wallets these are, by address in lower case. An address that is not ours is absent. */
+  /** Finds the owners of wallets by address in lower case. An address that this service did not issue is absent. */
   readonly ownersOf: (
     tx: Tx,
     addresses: readonly string[],

@@ -49,7 +49,7 @@ export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
 /** `partial`: more can be read at once. `failed`: the next round reads them again. */
 type Outcome = { readonly partial: readonly store.BalanceKey[]; readonly failed: number }
 
-/** What this process knows of its rounds over all balances. A restart begins a new round: the positions are in the database. */
+/** Tracks one process's rounds over all balances. A restart begins a new round: the positions are in the database. */
 function createRound(clock: Clock) {
   const behind = new Map<string, store.BalanceKey>()
   let judgedAt = clock.now()
@@ -79,7 +79,7 @@ function createRound(clock: Clock) {
   }
 }
 
-/** On a sharded database the keys of a statement or a transaction are of one partner. */
+/** Splits keys into parts. On a sharded database the keys of a statement or a transaction are of one partner. */
 function partsOf<T extends store.BalanceKey>(sharded: boolean, keys: readonly T[], keysMax: number): readonly T[][] {
   const groups = sharded ? [...Map.groupBy(keys, ({ partnerId }) => partnerId).values()] : [[...keys]]
   return groups.flatMap((group) =>
@@ -87,7 +87,7 @@ function partsOf<T extends store.BalanceKey>(sharded: boolean, keys: readonly T[
   )
 }
 
-/** Those whose partner moved money, of which a monitor starts, or whose account closed or does not agree. */
+/** Finds due balances: the partner moved money, a monitor starts, or the account closed or does not agree. */
 async function dueOf(
   { db, ledger, limits = limitsDefault }: MonitorsDeps,
   rows: readonly store.BalanceRow[],
