@@ -1,4 +1,4 @@
-/** Pure: what a quote costs, when it holds, and the transfers of an exchange. docs/gaps.md has the rounding rules. */
+/** Computes the price, the validity and the transfers of a quote. Pure. docs/groups/fx.md has the rounding rules. */
 import type { fx } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { amountMajorMax, type Currency, currencies, type Minor, minuteMs, secondMs } from '../../kernel/index.ts'
