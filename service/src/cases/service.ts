@@ -131,7 +131,7 @@ async function record(
   if ((await store.insertCase(tx, row)) === 0) return undefined
   const { id } = row
   tx.afterCommit(() =>
-    log.error({ caseId: id, partnerId, kind, connector, subject }, 'case opened: an operator decides'),
+    log.error({ caseId: id, partnerId, kind, connector, subject }, 'case opened: waits for an operator'),
   )
   return row
 }

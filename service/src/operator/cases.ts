@@ -102,7 +102,7 @@ async function decided(context: Context, change: Change, work: (tx: Tx) => Promi
 function readAction(options: Options): CaseAction {
   const text = required(options, 'action')
   const action = caseActions.find((each) => each === text)
-  if (action === undefined) throw new ConfigError(`operator: --action is one of ${caseActions.join(', ')}`)
+  if (action === undefined) throw new ConfigError(`operator: --action must be one of ${caseActions.join(', ')}`)
   return action
 }
 

@@ -93,7 +93,7 @@ export const screeningCommands = {
     const { screening } = context.service
     const text = required(options, 'outcome')
     const outcome = outcomes.find((each) => each === text)
-    if (outcome === undefined) throw new ConfigError(`operator: --outcome is ${outcomes.join(' or ')}`)
+    if (outcome === undefined) throw new ConfigError(`operator: --outcome must be ${outcomes.join(' or ')}`)
     const [staff, note] = [required(options, 'staff'), required(options, 'note')]
     const deciding = { ...keyOf(options), outcome, staff, note }
     const change = { command: 'screening decide', options }

@@ -10,7 +10,7 @@ import type { RateSheet, RateSource } from './port.ts'
 export function createReading(source: RateSource, clock: Clock, readMsMax = 10 * secondMs): () => Promise<RateSheet> {
   let underWay = false
   return async () => {
-    if (underWay) throw new Error('the source still reads')
+    if (underWay) throw new Error('the previous read of the source has not ended')
     underWay = true
     const timer = new AbortController()
     const limit = new AbortController()

@@ -98,7 +98,7 @@ function createRatesOf({ db, clock, log, observe, ...deps }: RatesDeps, source: 
     everyMs: source.everyMs,
     prepare: async () => {
       if (source.id !== sandboxSourceId) return
-      await refreshStep().catch((error: unknown) => log.warn({ err: error }, 'the first exchange rates are late'))
+      await refreshStep().catch((error: unknown) => log.warn({ err: error }, 'waiting for the first exchange rates'))
     },
     setByHand: async (change) => {
       if (source.id !== sandboxSourceId) throw unavailable('Rates are set by hand only where FX_RATES is sandbox.')

@@ -42,7 +42,11 @@ export function readSession(body: SessionCreate, sandbox: boolean): SessionReque
   const currency = readCurrency(body.currency)
   if (!isFiat(currency))
     throw refuseField(
-      { pointer: '/currency', code: 'invalid_value', message: 'is a token; a payment page takes fiat money only' },
+      {
+        pointer: '/currency',
+        code: 'invalid_value',
+        message: 'is a token; a payment page accepts fiat currencies only',
+      },
       'currency_not_supported',
     )
   const amount = readAmount(body.amount, currency)

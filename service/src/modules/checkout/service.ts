@@ -112,7 +112,8 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
   const customer = await customerOf(deps, tx, caller, body)
   const [isStopped] = await deposits.notToAsk(tx, [{ partnerId, customerId: customer.id, currency }])
   // The same words for a block and for a hit: a listed person is not to be warned.
-  if (isStopped) throw new Refusal('account_blocked', 'The account of the customer takes no money.')
+  if (isStopped)
+    throw new Refusal('account_blocked', 'The account of the customer is closed or blocked for incoming money.')
   const { ibans } = await accounts.create(partnerId, customer.id, tx)
   const { iban, bic } = (currency === 'GBP' ? ibans.find(({ country }) => country === 'GB') : undefined) ?? ibans[0]
   const payee = await access.partnerName(tx, partnerId)

@@ -112,7 +112,7 @@ function readGiven(
     throw invalid('/buyAmount', 'must be absent if sellAmount is given')
   if (sellAmount !== undefined) return { sellAmount: readAmount(sellAmount, sellCurrency, '/sellAmount') }
   if (buyAmount !== undefined) return { buyAmount: readAmount(buyAmount, buyCurrency, '/buyAmount') }
-  throw refuseField({ pointer: '/sellAmount', code: 'required', message: 'is required, or buyAmount' })
+  throw refuseField({ pointer: '/sellAmount', code: 'required', message: 'is required unless buyAmount is given' })
 }
 
 async function makeQuotes(

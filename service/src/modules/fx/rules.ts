@@ -105,13 +105,13 @@ export function refusalOf(quote: QuoteState, now: Date): Refusal | undefined {
     case 'Open':
       return undefined
     case 'Accepted':
-      return new Refusal('fx_quote_accepted', `The quote was accepted by ${quote.acceptedBy}. Ask for a new quote.`, {
+      return new Refusal('fx_quote_accepted', `The quote was accepted by ${quote.acceptedBy}. Request a new quote.`, {
         errors: [{ ...field, message: `was accepted by ${quote.acceptedBy}` }],
       })
     case 'Expired':
       return new Refusal(
         'fx_quote_expired',
-        `The quote expired at ${quote.expiresAt.toISOString()}. Ask for a new quote.`,
+        `The quote expired at ${quote.expiresAt.toISOString()}. Request a new quote.`,
         { errors: [{ ...field, message: `expired at ${quote.expiresAt.toISOString()}` }] },
       )
   }

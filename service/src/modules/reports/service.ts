@@ -123,7 +123,7 @@ async function create(
     // Two requests that count at the same time would both pass.
     await store.lockTurn(tx, partnerId)
     if ((await store.openReports(tx, partnerId)) >= BigInt(openReportsMax))
-      throw new Refusal('report_limit_reached', `${openReportsMax} reports of the partner wait or run.`, {
+      throw new Refusal('report_limit_reached', `The partner has ${openReportsMax} reports that wait or run.`, {
         headers: { 'retry-after': String(retrySeconds) },
       })
     const id = newId()

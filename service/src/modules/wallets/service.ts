@@ -112,7 +112,10 @@ function createMake({ clock, addressKey }: WalletsDeps) {
   return async (tx: Tx, partnerId: string, { ownerId, customerId, currency, network }: NewWallet): Promise<Wallet> => {
     const publicKey = await addressKey(tx)
     if (publicKey === undefined)
-      throw new Refusal('currency_not_supported', 'This service has no key for addresses. Ask the operator to make it.')
+      throw new Refusal(
+        'currency_not_supported',
+        'The service has no key for wallet addresses. Ask the operator to create it.',
+      )
     const addressIndex = await store.lockIndex(tx, publicKey)
     const existing = await store.byOwner(tx, partnerId, ownerId, currency)
     if (existing !== undefined) return existing

@@ -129,7 +129,7 @@ function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
             partial.push(...(await attempt([key], end)))
           } catch (error) {
             failed += 1
-            log.error({ err: error, ...key }, 'balance with monitors not judged: it is judged again')
+            log.error({ err: error, ...key }, 'balance with monitors not evaluated; will retry')
           }
       }
     return { partial, failed }
@@ -190,7 +190,7 @@ function resultOf(
   const isStill = standing !== undefined && movements.length === 0
   if (isStill && differs(row, standing)) {
     const { partnerId, accountId } = row
-    log.error({ partnerId, accountId }, 'balance with monitors differs from its transfers: it is judged as it is')
+    log.error({ partnerId, accountId }, 'balance with monitors differs from its transfers; evaluated as recorded')
     const { posted, reserved } = standing
     // No transfer is behind it, so that the balance of now is what the monitors missed.
     const missed = { id: readTo, posted: posted - row.posted, reserved: reserved - row.reserved, together: undefined }
