@@ -126,10 +126,7 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
       const decided = { ...triggerOf(booking, id), isDecided: true }
       const [applied] = await apply.inTransaction(tx, [decided])
       if (applied === 'early')
-        throw new Refusal(
-          'validation_failed',
-          'The names of the payment are not screened yet. Repeat the command in a minute.',
-        )
+        throw new Refusal('validation_failed', 'The names are not screened yet. Repeat the command in a minute.')
       return applied === true
     },
     creditsCompleted: matchingStore.creditsCompleted,
