@@ -9,7 +9,7 @@ export type Route = {
   readonly input: 'body' | 'query' | 'none'
   /** When a failed request may be sent again. */
   readonly retry: 'always' | 'withIdempotencyKey' | 'never'
-  /** Where a request has its idempotency key: in the header `Idempotency-Key` or in the body. */
+  /** Place of the idempotency key in a request: the header `Idempotency-Key` or the body. */
   readonly idempotencyKey: 'header' | 'body' | undefined
   /** The query parameter that takes the cursor of the next page. */
   readonly cursor: 'cursor' | 'after' | undefined

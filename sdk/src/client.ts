@@ -9,7 +9,7 @@ import { type Transport, sendCall } from './send.ts'
 import { type Credentials, createSigner } from './sign.ts'
 
 export type ClientOptions = Credentials & {
-  /** For example `https://api.example.com`. A path is prepended to the path of every operation. */
+  /** Base URL, for example `https://api.example.com`. Its path is prepended to the path of every operation. */
   readonly baseUrl: string
   readonly fetch?: typeof fetch
   /** The maximum number of attempts after the first. Default: 3. */

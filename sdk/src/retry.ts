@@ -1,7 +1,7 @@
-/** Which failures are retried, and the pause before each attempt. */
+/** Decides which failures are retried and how long to pause before each attempt. */
 import { ApiProblem, ApiConnectionError } from './problem.ts'
 
-/** For a longer `Retry-After` the problem is thrown, and the caller decides when to retry. */
+/** A longer `Retry-After` is not waited for: the problem is thrown, and the caller decides when to retry. */
 const retryAfterSecondsMax = 60
 const backoffMsMax = 10_000
 

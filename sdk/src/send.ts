@@ -29,7 +29,7 @@ export type Transport = {
   readonly timeoutMs: number
 }
 
-/** What all attempts of a call share. */
+/** State shared by all attempts of a call. */
 type Call = {
   readonly operation: OperationId
   readonly route: Route

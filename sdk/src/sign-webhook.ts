@@ -24,7 +24,7 @@ export type SignedTestWebhook = {
   /** The raw body of the request. */
   readonly body: string
   readonly headers: Readonly<Record<'content-type' | 'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>>
-  /** With `privateKey`: the public key (`whpk_...`) that `verifyWebhook` accepts. */
+  /** The public key (`whpk_...`) that `verifyWebhook` accepts. Present with `privateKey`. */
   readonly publicKey: string | undefined
 }
 

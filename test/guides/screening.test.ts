@@ -77,7 +77,7 @@ test('what is wrong is said in one line', async () => {
     [['load', '--from', join(folder, 'none.xml'), '--staff', 'Sam'], /none\.xml: ENOENT/],
     [['load', '--from', broken, '--staff', 'Sam'], /broken\.xml, line \d+: .* \(not_whole\)\n$/],
     [['show', '--partner', partner, '--id', partner], /^operator: No such hit\.\n$/],
-    [[...decide, 'keep'], /^operator: --outcome is clear or confirm\n$/],
+    [[...decide, 'keep'], /^operator: --outcome must be clear or confirm\n$/],
     [[...decide, 'clear'], /^operator: No such hit\.\n$/],
   ] as const) {
     const { code, stderr } = await run(['operator', 'screening', ...words], env)

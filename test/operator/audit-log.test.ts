@@ -120,7 +120,7 @@ test('cases and hits name each person; a list is in the log of the operator', as
   )
 })
 
-/** They read, or work on files and have no database (docs/gaps.md). */
+/** Commands without a record: they only read, or work on files without a database (docs/groups/transactions.md). */
 const unrecorded = [
   ...['partner list', 'service-account list', 'case list', 'case show', 'case history', 'screening status'],
   ...['screening rescreen', 'screening hits', 'screening show', 'reconcile', 'bank files', 'bank payment'],

@@ -111,7 +111,7 @@ test('what is wrong with a command is told in one line', async () => {
     [['recall', '--partner', partner, '--payout', none, '--staff', 'Sam'], /--reason is required/],
     [
       ['recall', '--partner', partner, '--payout', none, '--reason', 'WHY', '--staff', 'Sam'],
-      /--reason is DUPL or TECH/,
+      /--reason must be DUPL or TECH/,
     ],
   ]
   for (const [words, reason] of wrong) {

@@ -133,7 +133,7 @@ for (const [args, message] of [
 test('an action that does not exist, and one that the case does not allow, are refused with one line', async () => {
   const unknown = { partnerId: credentials.partnerId, id: '0190a000-0000-7000-8000-000000000001' } as Case
   for (const [action, message] of [
-    ['keep', /--action is one of match, credit, fees, return, reverse, announced, write-off, note/],
+    ['keep', /--action must be one of match, credit, fees, return, reverse, announced, write-off, note/],
     ['note', /No such case/],
   ] as const) {
     const { code, stderr } = await propose(unknown, action)
@@ -156,7 +156,7 @@ test('reconcile prints its lines as JSON or CSV, and says that suspense is what 
   const csv = await operator('reconcile', '--format', 'csv')
   assert.match(csv.stdout, /^record,connector,account,currency,id,kind,/)
   for (const [args, message] of [
-    [['--format', 'xml'], /--format is json or csv/],
+    [['--format', 'xml'], /--format must be json or csv/],
     [['--at', 'yesterday'], /--at must be a time/],
   ] as const)
     assert.match((await operator('reconcile', ...args)).stderr, message)

@@ -96,9 +96,9 @@ test('wrong arguments are named in one line, and import nothing', async () => {
   const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
     [['import', '--pool', 'new', '--staff', 'Sam'], /--file is required/],
     [['import', '--file', file, '--pool', 'new'], /--staff is required/],
-    [importing(file, '--pool', 'New Pool'), /--pool is a name of 1 to 32/],
-    [importing(file, '--pool', 'new', '--currency', 'XXX'), /--currency is one of EUR/],
-    [importing(file, '--pool', 'new', '--connector', 'none'), /--connector is one of sandbox/],
+    [importing(file, '--pool', 'New Pool'), /--pool must be a name of 1 to 32/],
+    [importing(file, '--pool', 'new', '--currency', 'XXX'), /--currency must be one of EUR/],
+    [importing(file, '--pool', 'new', '--connector', 'none'), /--connector must be one of sandbox/],
     [importing(file, '--pool', 'new', '--partner', '01900000-0000-7000-8000-000000000000'), /No such partner/],
     [importing(join(folder, 'none.csv'), '--pool', 'new'), /none\.csv: ENOENT/],
     [importing(file, '--pool', 'ing', '--partner', partner.partnerId), /The pool ing is shared/],

@@ -97,6 +97,6 @@ test('wrong arguments are refused with one line', async () => {
   await refused(`${statement} --currency XXX`, /--currency must be a currency/)
   await refused(`${statement} --currency EUR --account cash`, /--account is balance, suspense/)
   await refused(`${statement} --currency GBP`, /the partner has no account balance in GBP/)
-  await refused(`${statement} --currency EUR --format pdf`, /--format is table or csv/)
+  await refused(`${statement} --currency EUR --format pdf`, /--format must be table or csv/)
   await refused(`balances --partner ${partnerId} --at noon`, /--at must be a time/)
 })

@@ -51,14 +51,14 @@ test('a limit is set for one customer, listed, holds in a running service, and i
 test('wrong arguments are named in one line, and set nothing', async () => {
   const day = ['--period', 'day']
   const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
-    [['--scope', 'all', ...day, ...euros], /--scope is partner or customer or beneficiary/],
-    [['--scope', 'partner', '--period', 'year', ...euros], /--period is payment or day or month/],
-    [['--scope', 'partner', ...day, '--currency', 'XXX', '--amount', '1'], /--currency is one of EUR/],
+    [['--scope', 'all', ...day, ...euros], /--scope must be partner or customer or beneficiary/],
+    [['--scope', 'partner', '--period', 'year', ...euros], /--period must be payment or day or month/],
+    [['--scope', 'partner', ...day, '--currency', 'XXX', '--amount', '1'], /--currency must be one of EUR/],
     [
       ['--scope', 'partner', ...day, '--currency', 'EUR', '--amount', '1.005'],
-      /--amount is an amount such as 1000\.00/,
+      /--amount must be an amount such as 1000\.00/,
     ],
-    [['--scope', 'partner', ...day, '--currency', 'EUR', '--amount', '0'], /--amount is greater than zero/],
+    [['--scope', 'partner', ...day, '--currency', 'EUR', '--amount', '0'], /--amount must be greater than zero/],
     [['--scope', 'partner', '--customer', partner.customer.id, ...day, ...euros], /--customer needs --scope customer/],
     [['--scope', 'customer', '--customer', partner.partnerId, ...day, ...euros], /No such customer/],
     [['--scope', 'beneficiary', '--beneficiary', partner.partnerId, ...day, ...euros], /No such beneficiary/],
@@ -87,7 +87,7 @@ test('a fee rule is set, listed, holds in a running service, and is removed', as
   assert.equal((await pay(service, partner, '1.00')).payout.feeAmount, 25n)
   assert.deepEqual(await fee('remove', '--id', made.id), { removed: made.id })
   assert.equal((await pay(service, partner, '1.00')).payout.feeAmount, null)
-  assert.match(String(await fee('set', ...set, '--max', '0.10')), /--max is not below --min$/)
+  assert.match(String(await fee('set', ...set, '--max', '0.10')), /--max must not be below --min$/)
   assert.match(String(await fee('remove', '--id', made.id)), /No such fee rule\.$/)
 })
 
@@ -102,8 +102,11 @@ test('a cooling-off is set, listed, holds in a running service, and is removed',
   assert.deepEqual(await coolingOff('list'), [made])
   await assert.rejects(pay(service, partner, '1.00'), { code: 'beneficiary_cooling_off' })
   for (const hours of ['0', '8761', '1.5'])
-    assert.match(String(await coolingOff('set', '--currency', 'EUR', '--hours', hours)), /--hours is 1 to 8760$/)
-  assert.match(String(await coolingOff('set', '--currency', 'XXX')), /--currency is one of EUR/)
+    assert.match(
+      String(await coolingOff('set', '--currency', 'EUR', '--hours', hours)),
+      /--hours must be from 1 to 8760$/,
+    )
+  assert.match(String(await coolingOff('set', '--currency', 'XXX')), /--currency must be one of EUR/)
   assert.deepEqual(await coolingOff('remove', '--id', made.id), { removed: made.id })
   assert.match(String(await coolingOff('remove', '--id', made.id)), /No such cooling-off\.$/)
   await pay(service, partner, '1.00')

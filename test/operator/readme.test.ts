@@ -1,4 +1,4 @@
-/** README.md is correct: its commands exist, its test filters find tests, and its example runs. */
+/** README.md and docs/features.md are correct: commands exist, test filters find tests, and the example runs. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
@@ -12,13 +12,14 @@ import { startTestService } from '../support/service.ts'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 const readme = readFileSync(join(repository, 'README.md'), 'utf8')
+const features = readFileSync(join(repository, 'docs/features.md'), 'utf8')
 const { scripts } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
   readonly scripts: Readonly<Record<string, string>>
 }
 
 test('every command exists, and every test filter finds files', () => {
   const files = globSync('{wire/src,service/src,sdk/src,test}/**/*.test.ts', { cwd: repository })
-  const commands = [...readme.matchAll(/`npm (?:run )?(?<script>\w+)(?: -- (?<words>[^`]+))?`/g)]
+  const commands = [...`${readme}${features}`.matchAll(/`npm (?:run )?(?<script>\w+)(?: -- (?<words>[^`]+))?`/g)]
   assert.ok(commands.length > 12, `${commands.length} commands found`)
   for (const { groups: { script = '', words = '' } = {} } of commands) {
     if (script === 'ci') continue
@@ -32,7 +33,7 @@ test('every command exists, and every test filter finds files', () => {
 })
 
 test('every path of the table exists', () => {
-  const rows = [...readme.matchAll(/^\| .+ \| (?<where>.+) \| .*`npm .+\|$/gm)]
+  const rows = [...features.matchAll(/^\| .+ \| (?<where>.+) \| .*`npm .+\|$/gm)]
   assert.ok(rows.length > 10, `${rows.length} rows found`)
   for (const { groups: { where = '' } = {} } of rows)
     for (const [, path = ''] of where.matchAll(/`([^`]+)`/g))

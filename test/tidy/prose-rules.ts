@@ -1,9 +1,9 @@
-/** What is written beside the code: links that lead somewhere, words that finish what they begin, gaps with a test. */
+/** Rules for documents and comments: links resolve, nothing is unfinished, each choice of docs/groups names its test. */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type File, finding, type Finding, matches, root } from './source.ts'
 
-/** Written in halves, so that this file does not hold what it looks for. In capitals only where the word is a word. */
+/** Marks of unfinished work, written in halves so that this file does not contain them. */
 const unfinished = [
   new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'HA' + 'CK'].join('|')})\\b|(?://|\\*|--|#)\\s*XX` + 'X\\b', 'g'),
   new RegExp(`\\b(?:${['for n' + 'ow', 'not imple' + 'mented', 'not yet imple' + 'mented'].join('|')})\\b`, 'gi'),
@@ -88,25 +88,24 @@ export const checkKeyFiles = (files: readonly File[]): readonly Finding[] =>
 export const countLinks = (files: readonly File[]): number =>
   files.reduce((sum, { text }) => sum + (proseOf(text).match(/\]\(/g)?.length ?? 0), 0)
 
-export type Gap = { readonly where: string; readonly test: string; readonly at: number; readonly cells: number }
+export type Choice = { readonly test: string; readonly at: number; readonly cells: number }
 
-/** The rows of the tables of docs/gaps.md: gap, choice, why, where, test. */
-export function readGaps({ text }: File): readonly Gap[] {
+/** Rows of a page of docs/groups: not specified, our choice, why, test. */
+export function readChoices({ text }: File): readonly Choice[] {
   const rows = [...text.matchAll(/^\|(.+)\|$/gm)].filter(([, row = '']) => !/^[\s|:-]+$/.test(row))
   return rows
     .map((match) => {
       const cells = (match[1] ?? '').split(/(?<!\\)\|/).map((cell) => cell.trim())
       const plain = (cell = '') => cell.replaceAll('`', '')
-      return { where: plain(cells[3]), test: plain(cells.at(-1)), at: match.index, cells: cells.length }
+      return { test: plain(cells.at(-1)), at: match.index, cells: cells.length }
     })
     .filter(({ test }) => test !== 'test')
 }
 
-/** Every choice is held by a test that is there; `-` stands where there is none, and those are counted. */
-export function checkGaps(file: File): readonly Finding[] {
-  return readGaps(file).flatMap(({ where, test, at, cells }) => {
-    if (cells !== 5) return [finding(file, at, 'a row is: gap, our choice, why, where, test')]
-    if (!existsSync(join(root, where))) return [finding(file, at, `there is no ${where}`)]
+/** Requires a test file for each choice. `-` marks a choice without one; those are counted. */
+export function checkChoices(file: File): readonly Finding[] {
+  return readChoices(file).flatMap(({ test, at, cells }) => {
+    if (cells !== 4) return [finding(file, at, 'a row is: not specified, our choice, why, test')]
     if (test === '-') return []
     if (!/^[\w./-]+\.test\.ts$/.test(test)) return [finding(file, at, `no test file is named: ${test}`)]
     return !existsSync(join(root, test)) ? [finding(file, at, `there is no ${test}`)] : []

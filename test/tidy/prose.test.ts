@@ -1,21 +1,19 @@
-/** The documents and the comments: links that lead somewhere, nothing left half-said. */
+/** Documents and comments: links resolve, nothing is unfinished, each choice names its test. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { bankReasonsPage } from '../../scripts/generate/bank-reasons.ts'
 import { configurationPage } from '../../scripts/generate/configuration.ts'
 import { lifecyclesPage } from '../../scripts/generate/lifecycles.ts'
 import { present } from '../../service/src/kernel/index.ts'
-import { checkGaps, checkKeyFiles, checkLinks, checkWords, countLinks, readGaps } from './prose-rules.ts'
+import { checkChoices, checkKeyFiles, checkLinks, checkWords, countLinks, readChoices } from './prose-rules.ts'
 import { type Finding, readFiles } from './source.ts'
 
 const pages = readFiles('.md')
 const texts = [...pages, ...['.ts', '.sql', '.json', '.yml', '.sh'].flatMap((extension) => readFiles(extension))]
-const gaps = present(
-  pages.find(({ path }) => path === 'docs/gaps.md'),
-  'docs/gaps.md is there',
-)
-/** Rows of docs/gaps.md with `-` for a test. */
-const untestedGaps = 6
+const groups = pages.filter(({ path }) => path.startsWith('docs/groups/') && !path.endsWith('README.md'))
+const choices = groups.flatMap((page) => readChoices(page))
+/** Number of choices in docs/groups with `-` for a test. */
+const untestedChoices = 6
 const none: readonly Finding[] = []
 
 suite('prose', () => {
@@ -23,7 +21,7 @@ suite('prose', () => {
     assert.ok(pages.length >= 18, `only ${pages.length} pages were seen`)
     assert.ok(texts.length >= 90, `only ${texts.length} files were seen`)
     assert.ok(countLinks(pages) >= 20, `only ${countLinks(pages)} links were seen`)
-    assert.ok(readGaps(gaps).length >= 60, `only ${readGaps(gaps).length} gaps were seen`)
+    assert.ok(choices.length >= 200, `only ${choices.length} choices were seen`)
   })
   test('nothing is left unfinished, silenced or tied to a machine', () =>
     assert.deepEqual(checkWords(texts.filter(({ path }) => path !== 'package-lock.json')), none))
@@ -35,9 +33,9 @@ suite('prose', () => {
     assert.ok(countLinks(files) >= 5, `only ${countLinks(files)} links were seen`)
     assert.deepEqual(checkLinks([...files, ...pages]), none)
   })
-  test('every gap names the test that holds our choice', () => assert.deepEqual(checkGaps(gaps), none))
-  test('as many gaps as are known are without a test: a number that only falls', () =>
-    assert.equal(readGaps(gaps).filter((gap) => gap.test === '-').length, untestedGaps))
+  test('every choice names its test', () => assert.deepEqual(groups.flatMap(checkChoices), none))
+  test('the number of choices without a test only falls', () =>
+    assert.equal(choices.filter((choice) => choice.test === '-').length, untestedChoices))
 })
 
 suite('each rule of prose bites', () => {
@@ -96,16 +94,16 @@ suite('each rule of prose bites', () => {
       assert.deepEqual(checkLinks([...page(text), ...pages]), none, text)
   })
 
-  test('gaps', () => {
+  test('choices', () => {
     const row = (cells: string) =>
-      checkGaps({
-        path: 'docs/gaps.md',
-        text: `| gap | our choice | why | where | test |\n|---|---|---|---|---|\n${cells}`,
+      checkChoices({
+        path: 'docs/groups/a.md',
+        text: `| not specified | our choice | why | test |\n|---|---|---|---|\n${cells}`,
       })
-    assert.deepEqual(row('| a | b | c | `docs/gaps.md` | `test/tidy/prose.test.ts` |'), none)
+    assert.deepEqual(row('| a | b | c | `test/tidy/prose.test.ts` |'), none)
     for (const cells of [
-      '| a | b | c | `docs/gaps.md` | `test/nowhere.test.ts` |',
-      '| a | b | c | `docs/nowhere.md` | `test/tidy/prose.test.ts` |',
+      '| a | b | c | `test/nowhere.test.ts` |',
+      '| a | b | c | `test/tidy/prose.ts` |',
       '| a | b | `test/tidy/prose.test.ts` |',
     ])
       assert.equal(row(cells).length, 1, cells)

@@ -1,10 +1,11 @@
 /**
- * The words that this code does not use, because the field has others (docs/glossary.md). Read in code, comments, strings,
- * documents and new migrations; records of the past keep their words.
+ * Rules for words. Vocabulary: words that have a term of the field (docs/glossary.md), in code, comments, strings, documents
+ * and new migrations; records of the past keep their words. Doc comments: a comment begins with a verb or with the noun that
+ * it explains.
  */
 import { type File, finding, type Finding } from './source.ts'
 
-/** What stands instead of each word. Written in halves, so that this file does not hold what it looks for. */
+/** Replacement of each word. The patterns are written so that this file does not contain the words. */
 const replacements: readonly (readonly [pattern: RegExp, word: string])[] = [
   [/\bhou[s]es?\b/gi, 'service'],
   // Not the elements of ISO 20022.
@@ -55,5 +56,43 @@ export function checkVocabulary(files: readonly File[]): readonly Finding[] {
           finding(file, match.index, `"${match[0]}" is not a word of this code: write ${word}`),
         ),
       ),
+    )
+}
+
+export type DocComment = { readonly text: string; readonly at: number }
+
+/** Doc comments of a source, each on one line without its marks. */
+export const readDocComments = ({ text }: File): readonly DocComment[] =>
+  [...text.matchAll(/\/\*\*([\s\S]*?)\*\//g)].map((match) => ({
+    text: (match[1] ?? '')
+      .replaceAll(/\n\s*\* ?/g, ' ')
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+    at: match.index,
+  }))
+
+/** Begins as the rest of a sentence that the reader has to complete from the code below. */
+const fragment =
+  /^(?:Of|Those|These|Whatever|What|Whose|Who|That|It|Its|They|Their|Behind|Which|Whichever|Where|Why|Not|Nothing|None|Without|Until|From|To|With|At|On|By|As|Also|Both|Or|So|And|In|For|Before|After|Such|There|If|Once|One (?:of|that|which|who|whose|for|by|in|with|at|on|more|behind|and))\b|^One[:.,]/
+
+export const isFragment = (text: string): boolean => fragment.test(text)
+
+/** Places that the rule does not read yet. */
+const unread = [
+  /^service\/src\/(?:modules\/(?:audit-log|bulk-payouts|payout-controls|payouts|recalls|standing-orders)|connectors|rails|iso20022|settlement|audit)\//,
+  /^service\/src\/[^/]+\.ts$/,
+  /^wire\/src\/operations\//,
+  /^(?:test|bench|examples|scripts)\//,
+]
+
+export function checkDocComments(files: readonly File[]): readonly Finding[] {
+  return files
+    .filter(({ path }) => !unread.some((pattern) => pattern.test(path)))
+    .flatMap((file) =>
+      readDocComments(file)
+        .filter(({ text }) => isFragment(text))
+        .map(({ text, at }) =>
+          finding(file, at, `begin with a verb or the noun that is explained, not "${text.split(' ', 3).join(' ')}"`),
+        ),
     )
 }

@@ -1,14 +1,18 @@
-/** The vocabulary: one word a meaning, the field's words. */
+/** Rules for words: the terms of the field, one for each meaning; doc comments that are whole sentences or noun phrases. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { type Finding, readFiles } from './source.ts'
-import { checkVocabulary } from './word-rules.ts'
+import { checkDocComments, checkVocabulary, readDocComments } from './word-rules.ts'
 
 const files = ['.ts', '.md', '.sql', '.sh', '.mjs'].flatMap((extension) => readFiles(extension))
+const sources = files.filter(({ path }) => path.endsWith('.ts'))
 const none: readonly Finding[] = []
 
 suite('words', () => {
   test('enough is read to judge by', () => assert.ok(files.length >= 400, `only ${files.length} files were read`))
+  test('enough doc comments are read', () =>
+    assert.ok(sources.reduce((sum, source) => sum + readDocComments(source).length, 0) >= 5000))
+  test('no doc comment begins as a fragment', () => assert.deepEqual(checkDocComments(sources), none))
   test('no word is used that the field has a better one for', () => assert.deepEqual(checkVocabulary(files), none))
 })
 
@@ -23,4 +27,18 @@ suite('the rule of words finds its violation', () => {
     assert.equal(count('the event outbox, plane, headroom'), 0)
   })
   test('not in records', () => assert.equal(count(left('a la_ne'), 'docs/decisions/0012-webhook-engine.md'), 0))
+})
+
+suite('the rule of doc comments finds its violation', () => {
+  const count = (text: string, path = 'service/src/ledger/a.ts') => checkDocComments([{ path, text }]).length
+
+  test('in sentences without a subject', () => {
+    for (const text of ['Of the header.', 'What a read found.', 'Those of them that exist.', 'One of several.'])
+      assert.equal(count(`/** ${text} */`), 1, text)
+    assert.equal(count('/**\n * Whose money it counts.\n * More.\n */'), 1)
+  })
+  test('and lets verbs and nouns pass', () => {
+    for (const text of ['Reads a file.', 'Offer of a bank.', 'Whether it is final.', 'One transaction a payment.'])
+      assert.equal(count(`/** ${text} */`), 0, text)
+  })
 })

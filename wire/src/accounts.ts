@@ -58,12 +58,12 @@ const at = {
 }
 export const BalanceQuery = closed(at)
 
-/** What moved for one customer. The partner has one balance per currency; this is the customer's part of it. */
+/** Movements for one customer. The partner has one balance per currency; this is the customer's part of it. */
 const CustomerBalance = closed({
   currency: described(Currency, 'Currency of the movements: ISO 4217 alpha-3, or a token code.'),
   posted: described(
     Amount,
-    'Everything that came in for the customer minus everything that went out, in major units. Below zero if you paid ' +
+    'Incoming minus outgoing money of the customer, in major units. Below zero if you paid ' +
       'out more for the customer than came in.',
   ),
   reserved: described(Amount, 'Money set aside for payouts of the customer that have not settled, in major units.'),
@@ -123,7 +123,7 @@ export const stateReasons = ['Compliance', 'CourtOrder', 'CustomerRequest', 'Fra
 const AccountStateChange = closed({
   id: described(Uuid, 'Identifies the change.'),
   at: described(Timestamp, 'When the state was changed.'),
-  currency: optional(described(Currency, 'Of which balance. Absent if it is the account of a customer.')),
+  currency: optional(described(Currency, 'Currency of the balance. Absent if it is the account of a customer.')),
   customerId: optional(described(Uuid, 'The `guid` of the customer. Absent if it is a balance.')),
   from: described(oneOf(accountStates), 'The state before.'),
   state: described(
@@ -131,7 +131,7 @@ const AccountStateChange = closed({
     'The state from then on. `BlockedInbound` takes no money, `BlockedOutbound` pays none, `Blocked` does neither. `Closed` ' +
       'does neither for good.',
   ),
-  reason: described(oneOf(stateReasons), 'Why the operator changed it.'),
+  reason: described(oneOf(stateReasons), "Reason for the operator's change."),
 })
 export const AccountStateChangePage = page(AccountStateChange)
 

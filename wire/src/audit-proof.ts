@@ -8,7 +8,7 @@ const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash('sha256', Buffe
 
 const prefixes = { leaf: Buffer.of(0), node: Buffer.of(1), link: Buffer.of(2) } as const
 
-/** Of the text of a record. */
+/** Hash of the text of a record. */
 export const leafOf = (content: string): Buffer => sha256(prefixes.leaf, Buffer.from(content))
 const nodeOf = (left: Uint8Array, right: Uint8Array): Buffer => sha256(prefixes.node, left, right)
 
@@ -62,7 +62,7 @@ function isUnder(
   return last === 0 && Buffer.from(root).equals(hash)
 }
 
-/** What a head says. Its text is signed as it stands. */
+/** Content of a head. Its text is signed as it stands. */
 export type AuditHeadContent = {
   readonly version: 1
   readonly partnerId: string
@@ -71,14 +71,14 @@ export type AuditHeadContent = {
   readonly to: string
   readonly firstSequence: number
   readonly lastSequence: number
-  /** Of the tree of these records, in hexadecimal, as all hashes. */
+  /** Root of the tree of these records, in hexadecimal, as all hashes. */
   readonly root: string
-  /** Of the chain behind the last record. */
+  /** Hash of the chain behind the last record. */
   readonly chain: string
   /** SHA-256 of the text of the head before. Null: this is the first one. */
   readonly previous: string | null
 }
-/** What the service says of a proof: which records of the transaction there are, with and without a signed head. */
+/** Statement of the service in a proof: the records of the transaction, with and without a signed head. */
 export type AuditStatementContent = {
   readonly version: 1
   readonly partnerId: string
@@ -123,8 +123,8 @@ export function isSigned({ content, signature, publicKey }: AuditHead): boolean 
 export const headHash = (content: string): string => sha256(Buffer.from(content)).toString('hex')
 
 /**
- * What is wrong with a proof, in sentences; empty: nothing. `trustedKey`: the public key that you have kept. Without it the
- * proof only agrees with itself, because who writes a proof can also write a key.
+ * Lists the faults of a proof, in sentences; empty: none. `trustedKey`: the public key that you have kept. Without it
+ * the proof only agrees with itself, because the author of a proof can also create a key.
  */
 export function faultsOfProof(proof: AuditProof, trustedKey?: string): readonly string[] {
   const faults = [...faultsOfStatement(proof, trustedKey)]

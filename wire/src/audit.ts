@@ -12,22 +12,25 @@ export const AuditRecord = closed({
           'for the operator of the service.',
       ),
       id: described(optional(Type.String()), 'The service account. Absent for all others.'),
-      name: described(optional(Type.String()), 'Its name.'),
+      name: described(optional(Type.String()), 'Name of the actor.'),
       impersonatedBy: described(optional(Type.String()), 'The staff member of an impersonation session.'),
       ip: described(optional(Type.String()), 'IP address of the request.'),
     }),
-    'Who acted.',
+    'Actor of the record.',
   ),
   action: described(
     Type.String(),
-    'What was done: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`.',
+    'Recorded action: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`.',
   ),
   subject: described(
     Type.Record(Type.String(), Type.String()),
-    'What it was done to: the `reference` of a transaction, or the path parameters of the operation.',
+    'Subject of the action: the `reference` of a transaction, or the path parameters of the operation.',
   ),
-  details: described(optional(Type.Record(Type.String(), Type.Unknown())), 'What more is recorded, such as the steps.'),
-  reason: described(optional(Type.String()), "Why: the bank's code of ISO 20022. Absent if none was given."),
+  details: described(
+    optional(Type.Record(Type.String(), Type.Unknown())),
+    'Further recorded details, such as the steps.',
+  ),
+  reason: described(optional(Type.String()), "Reason: the bank's code of ISO 20022. Absent if none was given."),
   requestId: described(optional(Type.String()), 'The `X-Request-Id` of the request. Absent if no request caused it.'),
 })
 export const AuditPage = page(AuditRecord)

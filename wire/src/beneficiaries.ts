@@ -131,12 +131,14 @@ export const Verification = closed({
   reason: optional(
     described(
       oneOf(notPossibleReasons),
-      'Why there is no answer. The bank does not know the account, the name has no letter to compare, or the scheme ' +
+      'Reason for the missing answer. The bank does not know the account, the name has no letter to compare, or the scheme ' +
         'is not configured, too slow or unreachable. Only for `NotPossible`.',
     ),
   ),
-  source: described(Type.String(), 'Who answered: `own` for an IBAN of this service, otherwise the scheme.'),
-  schemeReference: optional(described(Type.String(), 'By which the scheme finds its answer. Absent if it has none.')),
+  source: described(Type.String(), 'Source of the answer: `own` for an IBAN of this service, otherwise the scheme.'),
+  schemeReference: optional(
+    described(Type.String(), 'Reference by which the scheme finds its answer. Absent if it has none.'),
+  ),
   requestedBy: described(
     Type.String(),
     'The name of the service account that asked, or `renewal` if the service asked by itself.',

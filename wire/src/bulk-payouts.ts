@@ -43,7 +43,7 @@ export const BulkPayoutCreate = closed({
   ),
   payouts: described(
     Type.Array(FiatPayoutCreate, { minItems: 1, maxItems: bulkPayoutsMax }),
-    'One to 1,000 payouts, each as `POST /v1/payouts/fiat` takes it. The whole body has at most 256 KiB. Their idempotency keys differ.',
+    'Payouts: 1 to 1,000, each as `POST /v1/payouts/fiat` takes it. The whole body has at most 256 KiB. Their idempotency keys differ.',
   ),
 })
 
@@ -81,7 +81,7 @@ const BulkProblem = closed({
   code: described(Type.String(), 'The code of the refusal, as `POST /v1/payouts/fiat` answers it.', {
     examples: ['insufficient_funds'],
   }),
-  detail: described(Type.String(), 'What is wrong, in a sentence.'),
+  detail: described(Type.String(), 'Explanation of the refusal, in one sentence.'),
 })
 
 export const BulkPayoutItem = closed({
@@ -101,7 +101,7 @@ export const BulkPayoutItem = closed({
     optional(Type.String()),
     'Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is accepted.',
   ),
-  problem: described(optional(BulkProblem), 'Why the payout is refused. Only if it is.'),
+  problem: described(optional(BulkProblem), 'Refusal of the payout. Absent if it is accepted.'),
 })
 export const BulkPayoutItems = closed({
   data: described(

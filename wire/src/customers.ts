@@ -23,7 +23,7 @@ import { verificationStates } from './verification.ts'
 export const customerTypes = ['Individual', 'Business', 'SoleTrader'] as const
 export const CustomerType = oneOf(customerTypes)
 
-/** In a query. A path and a body take the `guid` as well. */
+/** Identifier in a query. A path and a body accept the `guid` as well. */
 const ServiceId = Type.String({ pattern: serviceIdPattern })
 
 /** Interface document, Limits 3: at most five ultimate beneficial owners. */
@@ -57,7 +57,7 @@ const kycTextMeanings: Readonly<Record<keyof typeof kycText, string>> = {
   legalName: 'Registered name of the company.',
   lei: 'Legal Entity Identifier, ISO 17442: 20 characters. Stored as given.',
   mobilePhone: 'Mobile phone number, preferably in E.164 form. Stored as given.',
-  natureOfBusiness: 'What the company does, in a sentence.',
+  natureOfBusiness: 'Business of the company, in one sentence.',
   postalCode: 'Postal code of the postal address.',
   registrationNumber: 'Number of the company in its public register.',
   residenceAddress: 'Complete residential address of the person, on one line.',
@@ -213,7 +213,7 @@ export const CustomerChange = closed({
 export const CustomerChangePage = page(CustomerChange)
 export const CustomerChangeQuery = closed(pageQuery)
 
-/** What becomes of an erased customer. */
+/** States of the erasure of a customer. */
 const erasureStates = ['Running', 'Retained', 'Completed'] as const
 export type ErasureState = (typeof erasureStates)[number]
 
@@ -235,7 +235,7 @@ export const CustomerErasure = closed({
   requestedAt: described(Timestamp, 'Time of the erasure. From then on no operation finds the customer.'),
   retainedUntil: described(
     optional(Timestamp),
-    'Until when names, dates, addresses and identifiers are kept with the payments. Absent if nothing had to be kept.',
+    'Date until which names, dates, addresses and identifiers are kept with the payments. Absent if nothing had to be kept.',
   ),
   retainedFields: described(Type.Array(Type.String()), 'Names of the KYC fields that are kept. Empty if none is kept.'),
   completedAt: described(optional(Timestamp), 'Time at which the last field was erased. Absent until then.'),

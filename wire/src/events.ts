@@ -36,7 +36,7 @@ const customerEmailOrNull = textOrNull('Email address of the customer. Null with
 const customerIpAddress = text('IP address from which the payment was requested, IPv4 or IPv6.')
 const paymentCountryCode = text("Country of the payer's account, ISO 3166-1 alpha-2.")
 const paymentCountryCodeOrNull = textOrNull("Country of the payer's account, ISO 3166-1 alpha-2. Null if unknown.")
-const errorDetails = textOrNull('Why the payment failed, for people. Null if the bank gave no reason.')
+const errorDetails = textOrNull('Reason for the failure, for people. Null if the bank gave no reason.')
 const debtor = {
   debtorAccount: text('IBAN of the payer.'),
   debtorAddress: textOrNull('Postal address of the payer. Null if unknown.'),
@@ -58,7 +58,7 @@ const withdrawal = {
   ...customerIds,
 }
 
-/** What the events of a standing order have: no payout, and therefore no transaction, exists. */
+/** Fields of the events of a standing order: no payout exists, and therefore no transaction. */
 const standingOrder = {
   ...common,
   customFields: described(nullable(Type.Record(Type.String(), Type.Unknown())), 'Null.'),
@@ -210,7 +210,7 @@ export const events = {
       answerDueOn: textOrNull('Last day for the answer, `YYYY-MM-DD`. Null until the bank has the request.'),
       settledAmount: described(
         nullable(Amount),
-        'What came back, in major units of `currency`. Null until it is booked.',
+        'Returned amount, in major units of `currency`. Null until it is booked.',
       ),
       returnReference: textOrNull('Reference of the transaction that brought the money back. Null until it is booked.'),
     }),
@@ -229,8 +229,8 @@ export const events = {
       crossedAt: described(Timestamp, 'When the money moved, as in the entries of the account.'),
       direction: text('The direction of the monitor: `Below` or `Above`.'),
       kind: text('`Triggered`: the balance crossed `threshold`. `Rearmed`: it came back to `rearmAt`.'),
-      measure: text('Which sum is watched: `Posted` or `Available`.'),
-      rearmAt: described(Amount, 'Where the monitor is armed again, in major units.'),
+      measure: text('Watched sum: `Posted` or `Available`.'),
+      rearmAt: described(Amount, 'Balance that rearms the monitor, in major units.'),
       threshold: described(Amount, 'The threshold of the monitor, in major units.'),
       transactionReference: textOrNull(
         'Reference of the transaction that moved the money. Null if the balance stood so when the monitor started.',
@@ -244,7 +244,7 @@ export const events = {
       date: text('Date of the schedule, `YYYY-MM-DD`.'),
       nextAttemptAt: timeOrNull('When it is tried again. Null if it is not.'),
       problemCode: textOrNull('The code of the refusal. Null if it was skipped.'),
-      problemDetail: textOrNull('Why it was refused, for people. Null if it was skipped.'),
+      problemDetail: textOrNull('Explanation of the refusal, for people. Null if it was skipped.'),
       status: text('`Retrying`, sent once for a date; `Failed` or `Skipped`.'),
     }),
   ),

@@ -37,7 +37,7 @@ const RateOfCurrency = closed({
 })
 export const Rates = closed({
   base: described(Currency, 'The currency that is sold.'),
-  source: described(Type.String(), 'Where the rates come from.'),
+  source: described(Type.String(), 'Source of the rates.'),
   asOf: described(Timestamp, 'The time at which the rates held, by their source.'),
   rates: described(Type.Array(RateOfCurrency), 'One entry for each currency that `base` can be exchanged for.'),
 })
@@ -68,7 +68,7 @@ export const FxQuoteCreate = closed({
 })
 
 const Margin = closed({
-  amount: described(Amount, 'What `midRate` would have bought more, in major units of `currency`.'),
+  amount: described(Amount, 'Additional amount that `midRate` would have bought, in major units of `currency`.'),
   currency: described(Currency, 'The bought currency.'),
   basisPoints,
 })
@@ -79,9 +79,9 @@ const Fee = closed({
 
 const exchanged = {
   sellCurrency: described(Currency, 'The currency that leaves the balance.'),
-  sellAmount: described(Amount, 'What leaves the balance, the fee included, in major units of `sellCurrency`.'),
+  sellAmount: described(Amount, 'Amount that leaves the balance, with the fee, in major units of `sellCurrency`.'),
   buyCurrency: described(Currency, 'The currency that is bought.'),
-  buyAmount: described(Amount, 'What is bought, in major units of `buyCurrency`.'),
+  buyAmount: described(Amount, 'Bought amount, in major units of `buyCurrency`.'),
   rate: described(Rate, 'Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off.'),
   fee: described(Fee, 'The fee, in the sold currency. Zero if there is none.'),
 }
@@ -97,7 +97,7 @@ export const FxQuote = closed({
   midRate: described(Rate, 'The rate between the two currencies by the source, without margin.'),
   margin: described(Margin, 'The difference between `midRate` and `rate`, for what is exchanged.'),
   createdAt: described(Timestamp, 'Time of creation.'),
-  expiresAt: described(Timestamp, 'From this time on the quote cannot be accepted.'),
+  expiresAt: described(Timestamp, 'Expiry of the quote: it cannot be accepted from this time on.'),
   customerId: described(optional(Uuid), 'The `guid` of the customer. Absent for the money of the partner.'),
   acceptedBy: described(
     optional(Type.String()),
@@ -150,7 +150,7 @@ const RateByHand = closed({
   rate: described(Rate, 'Units of `currency` for one euro.'),
 })
 export const SimulatedRates = closed({
-  asOf: described(Timestamp, 'From this time on the change holds.'),
+  asOf: described(Timestamp, 'Time from which the change applies.'),
   stale: described(Type.Boolean(), 'True while the rates are stopped.'),
   setByHand: described(
     Type.Array(RateByHand),

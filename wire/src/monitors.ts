@@ -35,10 +35,10 @@ const threshold = described(
   { examples: [1000.5] },
 )
 const rearmText =
-  'Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. ' +
+  'Balance that rearms the monitor after it has triggered: with `Below` at least this amount, with `Above` at most. ' +
   'In major units.'
 const measureText =
-  'Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts.'
+  'Watched sum. `Posted`: settled money, as in the entries of the account. `Available`: `Posted` minus the money reserved for payouts.'
 const emails = described(
   Type.Array(Email, { maxItems: emailsMax }),
   'Mail addresses that get a mail each time the monitor triggers, at most 10. Each is a member of your team: its newest invitation is not revoked.',
@@ -51,7 +51,7 @@ const event = described(
 const descriptionText = 'Your note about the monitor, 1 to 140 characters. Mails show it.'
 const notify = described(
   closed({ emails: optional(emails), event: optional(event) }),
-  'Who is told. At least one address, or the event. Default: the event alone.',
+  'Recipients of the alert. At least one address, or the event. Default: the event alone.',
 )
 
 export const MonitorCreate = closed({
@@ -71,7 +71,7 @@ export const MonitorUpdate = closed({
   notify: optional(
     described(
       closed({ emails: optional(emails), event: optional(event) }),
-      'Who is told. What it does not name stays as it is. At least one address, or the event, is left.',
+      'Recipients of the alert. Omitted fields stay unchanged. At least one address, or the event, must remain.',
     ),
   ),
   description: optional(described(nullable(singleLine(descriptionCharsMax)), `${descriptionText} Null clears it.`)),
@@ -87,10 +87,10 @@ export const Monitor = closed({
   measure: described(oneOf(monitorMeasures), measureText),
   notify: described(
     closed({
-      emails: described(Type.Array(Type.String()), 'Who gets a mail each time the monitor triggers.'),
+      emails: described(Type.Array(Type.String()), 'Recipients of a mail each time the monitor triggers.'),
       event: described(Type.Boolean(), 'Whether the event `account.balance.crossed` is sent.'),
     }),
-    'Who is told.',
+    'Recipients of the alert.',
   ),
   description: optional(described(Type.String(), 'Your note about the monitor. Absent without one.')),
   state: described(

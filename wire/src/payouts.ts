@@ -108,9 +108,9 @@ const RuleVerdict = closed({
     optional(Type.String()),
     'The problem code of the refusal. Of the rule `reach` the `errorKey` of the failed payout. Only if the rule failed.',
   ),
-  detail: described(optional(Type.String()), 'What is wrong, for people. The text may change.'),
+  detail: described(optional(Type.String()), 'Explanation for people. The text may change.'),
 })
-/** What would become of a payout, rule by rule. */
+/** Outcome of a payout that is not made, rule by rule. */
 export const FiatPayoutPreview = closed({
   accepted: described(
     Type.Boolean(),
@@ -122,8 +122,8 @@ export const FiatPayoutPreview = closed({
   ),
   amount: described(Amount, 'Amount in major units of `currency`.'),
   currency: described(Currency, 'Currency of the payout, ISO 4217 alpha-3.'),
-  fee: described(Amount, 'What the payout costs besides its amount, in major units of `currency`.'),
-  total: described(Amount, 'What would be reserved from the balance: amount and fee.'),
+  fee: described(Amount, 'Fee of the payout in addition to its amount, in major units of `currency`.'),
+  total: described(Amount, 'Amount that would be reserved from the balance: amount and fee.'),
   rail: described(
     optional(Type.String()),
     'Payment rail: `Sepa` or `Swift`. Absent if a rule about the request failed.',
@@ -147,12 +147,12 @@ export const FxPayoutPreviewCreate = closed({
   ...FxPayoutCreate.properties,
   idempotencyKey: FiatPayoutPreviewCreate.properties.idempotencyKey,
 })
-/** What would become of a payout by quote. Its fee and total leave the balance in the sold currency. */
+/** Outcome of a payout by quote that is not made. Its fee and total leave the balance in the sold currency. */
 export const FxPayoutPreview = closed({
   ...FiatPayoutPreview.properties,
-  fee: described(Amount, 'What the payout costs besides the sold amount, in major units of `sellCurrency`.'),
-  total: described(Amount, 'What would be reserved from the balance in `sellCurrency`: sold amount and fee.'),
-  sellAmount: described(Amount, 'What the quote sells, with the fee of the quote, in major units of `sellCurrency`.'),
+  fee: described(Amount, 'Fee of the payout in addition to the sold amount, in major units of `sellCurrency`.'),
+  total: described(Amount, 'Amount that would be reserved from the balance in `sellCurrency`: sold amount and fee.'),
+  sellAmount: described(Amount, 'Amount that the quote sells, with its fee, in major units of `sellCurrency`.'),
   sellCurrency: described(Currency, 'The currency that is sold, ISO 4217 alpha-3.'),
   quoteId: described(Uuid, 'The quote.'),
 })
@@ -212,7 +212,7 @@ export const FiatPayout = closed(documented)
 const sold = {
   sellAmount: described(
     optional(Amount),
-    'What left the balance, in major units of `sellCurrency`. Only with exchange.',
+    'Amount that left the balance, in major units of `sellCurrency`. Only with exchange.',
   ),
   sellCurrency: described(optional(Currency), 'The currency that was sold for the payout. Only with exchange.'),
   quoteId: described(optional(Uuid), 'The quote that the payout has accepted. Only with exchange.'),
@@ -235,7 +235,7 @@ const PayoutApproval = closed({
         name: described(Type.String(), 'Name of the service account when it decided.'),
       }),
     ),
-    'Who approved or rejected the payout. Absent for other decisions.',
+    'Service account that approved or rejected the payout. Absent for other decisions.',
   ),
   decidedAt: described(optional(Timestamp), 'Time of the decision. Absent while the payout waits.'),
   reason: described(
@@ -252,16 +252,13 @@ export const PayoutRecord = closed({
   ...sold,
   fee: described(
     optional(Amount),
-    'What the payout costs, reserved and settled with it: in major units of `currency`, with exchange of `sellCurrency` and besides the fee of the quote. Absent if it costs nothing.',
+    'Fee of the payout, reserved and settled with it, in major units of `currency`. With exchange: in `sellCurrency`, in addition to the fee of the quote. Absent if there is none.',
   ),
   approvalExpiresAt: described(
     optional(Timestamp),
-    'Until when a second person may approve the payout, which is cancelled otherwise. Absent if it needed no approval.',
+    'Deadline for the approval by a second person; then the payout is cancelled. Absent if it needed no approval.',
   ),
-  approval: described(
-    optional(PayoutApproval),
-    'What became of the approval that the payout needs. Absent if it needs none.',
-  ),
+  approval: described(optional(PayoutApproval), 'State of the required approval. Absent if it needs none.'),
   transactionHash: described(
     optional(Type.String()),
     'Hash of the blockchain transaction. Only for tokens that were sent.',
@@ -281,9 +278,9 @@ export const PayoutRecord = closed({
   createdAt: described(Timestamp, 'Time of acceptance.'),
   updatedAt: described(Timestamp, 'Time of the last change of status.'),
 })
-/** Why a payout is rejected that waits for an approval. */
+/** Reason for rejecting a payout that waits for an approval. */
 export const PayoutReject = closed({
-  reason: described(singleLine(140), 'Why you reject the payout, for your own records. 1 to 140 characters.', {
+  reason: described(singleLine(140), 'Reason for the rejection, for your own records. 1 to 140 characters.', {
     examples: ['The invoice was paid before.'],
   }),
 })
@@ -294,7 +291,10 @@ export const limitPeriods = ['payment', 'day', 'month'] as const
 /** A limit of payouts, and what is used of it now. */
 export const PayoutLimit = closed({
   id: described(Uuid, 'Id of the limit.'),
-  scope: described(oneOf(limitScopes), 'Whose payouts the limit counts.'),
+  scope: described(
+    oneOf(limitScopes),
+    'Scope of the limit: payouts of the partner, of each customer or of each beneficiary.',
+  ),
   customerId: described(
     optional(Uuid),
     'The `guid` of the customer that `used` and `left` are about. Absent: the limit is that of each customer.',
@@ -308,9 +308,9 @@ export const PayoutLimit = closed({
   amount: described(Amount, 'The most that may be paid in a period.'),
   used: described(
     optional(Amount),
-    'What is paid in the period of now. Absent: the limit is that of one payment, or of each customer or beneficiary.',
+    'Amount paid in the current period. Absent: the limit applies to single payments, or to each customer or beneficiary.',
   ),
-  left: described(optional(Amount), 'What may still be paid in the period. Zero if the limit is below `used`.'),
+  left: described(optional(Amount), 'Amount that may still be paid in the period. Zero if the limit is below `used`.'),
   startsOn: described(optional(CalendarDate), 'First day of the period of now.'),
   resetsAt: described(optional(Timestamp), 'When the next period begins.'),
 })
@@ -342,7 +342,7 @@ export const PayoutFee = closed({
   min: described(Amount, 'The least that the fee is.'),
   max: described(optional(Amount), 'The most that the fee is. Absent: there is no bound.'),
   inForce: described(Type.Boolean(), 'Whether the rule holds now. False: it begins at `validFrom`.'),
-  validFrom: described(Timestamp, 'From when the rule holds.'),
+  validFrom: described(Timestamp, 'Time from which the rule applies.'),
   validUntil: described(optional(Timestamp), 'When another rule replaces it. Absent: none is set.'),
 })
 export const PayoutFeePage = page(PayoutFee)

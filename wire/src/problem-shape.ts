@@ -28,8 +28,8 @@ const FieldErrorEntry = closed({
     Type.String(),
     'RFC 6901 JSON pointer to the field in the body. Begins with `/query` or `/path` for a parameter.',
   ),
-  code: described(Type.Enum([...fieldErrorCodes]), 'Why the field is refused.'),
-  message: described(Type.String(), 'What is wrong with the field, for people. The text may change.'),
+  code: described(Type.Enum([...fieldErrorCodes]), 'Code of the error.'),
+  message: described(Type.String(), 'Explanation of the fault, for people. The text may change.'),
 })
 
 export const LikelyMistake = Type.Enum(Object.keys(signatureMistakes) as [SignatureMistake, ...SignatureMistake[]])
@@ -45,7 +45,7 @@ export const Problem = closed({
   }),
   title: described(Type.String(), 'Short summary of the problem, for people. The same for every problem of the code.'),
   status: described(Type.Integer(), 'HTTP status of the response.'),
-  detail: described(Type.String(), 'What is wrong with this request and what to do, for people. The text may change.'),
+  detail: described(Type.String(), 'Explanation of the error and its remedy, for people. The text may change.'),
   instance: described(Type.String(), 'Path of the request.'),
   code: described(
     Type.Enum(Object.keys(problems) as [ProblemCode, ...ProblemCode[]]),

@@ -80,7 +80,7 @@ export const problems = {
   approver_is_creator: {
     status: 403,
     title: 'Approver created the payout',
-    detail: 'A payout is approved or rejected by another service account than the one that created it.',
+    detail: 'The service account created the payout. Approve or reject it with another service account.',
   },
   impersonation_write_blocked: {
     status: 403,
@@ -123,12 +123,12 @@ export const problems = {
   customer_not_erasable: {
     status: 409,
     title: 'Customer not erasable',
-    detail: 'Something stands against the erasure of the customer. `detail` of the response says what to do.',
+    detail: 'The customer cannot be erased yet. `detail` of the response says what to do.',
   },
   checkout_session_not_open: {
     status: 409,
     title: 'Checkout session is not open',
-    detail: 'The bank has the payment of the session, or the session has ended. Read its status.',
+    detail: 'The bank already has the payment of the session, or the session has ended. Read its status.',
   },
   recovery_in_progress: {
     status: 409,
@@ -143,7 +143,7 @@ export const problems = {
   payout_not_awaiting_approval: {
     status: 409,
     title: 'Payout does not wait for an approval',
-    detail: 'The payout was decided, cancelled or has expired, or needed no approval. Read its status.',
+    detail: 'The payout was already approved, rejected or cancelled, or needed no approval. Read its status.',
   },
   payout_not_cancellable: {
     status: 409,
@@ -187,7 +187,7 @@ export const problems = {
   range_not_satisfiable: {
     status: 416,
     title: 'Range not satisfiable',
-    detail: 'The range begins behind the end of the content. `Content-Range` has its length.',
+    detail: 'The range begins after the end of the content. `Content-Range` has its length.',
   },
   // 422: valid request, refused by a business rule
   idempotency_key_reused: {
@@ -208,13 +208,13 @@ export const problems = {
   },
   beneficiary_cooling_off: {
     status: 422,
-    title: 'Beneficiary in its cooling-off period',
+    title: 'Beneficiary in cooling-off period',
     detail: 'The beneficiary is new or has a new name. Pay it when the cooling-off period has ended.',
   },
   recall_not_supported: {
     status: 422,
     title: 'Recall not supported',
-    detail: 'The rail or the bank of the payout knows no recalls. Ask the recipient to pay the money back.',
+    detail: 'The rail or the bank of the payout does not support recalls. Ask the recipient to pay the money back.',
   },
   recall_deadline_passed: {
     status: 422,
@@ -234,7 +234,7 @@ export const problems = {
   iban_issuer_not_configured: {
     status: 422,
     title: 'No IBAN issuer configured',
-    detail: 'This service has no bank that issues IBANs. Ask the operator to configure an issuer.',
+    detail: 'No bank that issues IBANs is configured. Ask the operator to configure an issuer.',
   },
   beneficiary_currency_mismatch: {
     status: 422,
@@ -249,17 +249,17 @@ export const problems = {
   fx_quote_expired: {
     status: 422,
     title: 'Quote expired',
-    detail: 'The quote does not hold any more. Ask for a new quote and accept it before its `expiresAt`.',
+    detail: 'The quote has expired. Request a new quote and accept it before its `expiresAt`.',
   },
   fx_quote_accepted: {
     status: 422,
     title: 'Quote already accepted',
-    detail: 'Another transaction has accepted the quote. Ask for a new quote.',
+    detail: 'Another transaction has accepted the quote. Request a new quote.',
   },
   wallet_address_not_payable: {
     status: 422,
     title: 'Address cannot receive tokens',
-    detail: 'What is sent to the address is lost. Use the address of a wallet.',
+    detail: 'Money sent to the address is lost. Use the address of a wallet.',
   },
   recipient_blocked: {
     status: 422,

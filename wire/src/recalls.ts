@@ -32,13 +32,13 @@ const statusText = Object.entries(statusMeanings)
 export const PayoutRecallCreate = closed({
   reason: described(
     oneOf(recallReasons),
-    'Why you want the money back. `DUPL`: paid twice. `TECH`: a technical error. `FRAD`: fraud. `CUST`: you ask for it, for another reason. ' +
+    'Reason for the recall. `DUPL`: paid twice. `TECH`: a technical error. `FRAD`: fraud. `CUST`: you ask for it, for another reason. ' +
       '`AC03`: wrong account. `AM09`: wrong amount.',
     { examples: ['FRAD'] },
   ),
   text: described(
     optional(singleLine(140)),
-    'What the bank of the recipient should know, 1 to 140 characters. It travels with the request.',
+    "Message to the recipient's bank, sent with the request. 1 to 140 characters.",
     { examples: ['The invoice was forged.'] },
   ),
 })
@@ -65,10 +65,10 @@ export const PayoutRecall = closed({
     optional(
       closed({
         code: described(Type.String(), "The bank's code of ISO 20022, such as `NOAS`, as it sent it."),
-        text: described(Type.String(), 'What the code means.'),
+        text: described(Type.String(), 'Meaning of the code.'),
       }),
     ),
-    'Why the recall was refused, or what the bank said besides. Absent if it gave no code.',
+    'Answer of the bank: the reason of a refusal, or a remark. Absent if it gave no code.',
   ),
   expiredAt: described(
     optional(Timestamp),
@@ -76,11 +76,11 @@ export const PayoutRecall = closed({
   ),
   settledAmount: described(
     optional(Amount),
-    'What came back, in major units of `currency`. Absent until the money is booked on your balance.',
+    'Returned amount, in major units of `currency`. Absent until the money is booked on your balance.',
   ),
   fee: described(
     optional(Amount),
-    'What the other bank kept of the amount, in major units of `currency`. Absent until money is booked.',
+    'Amount that the other bank kept, in major units of `currency`. Absent until money is booked.',
   ),
   returnReference: described(
     optional(Type.String()),

@@ -85,7 +85,7 @@ export const Report = closed({
     optional(Type.String()),
     'SHA-256 of the content, in hexadecimal. The same request has the same. Absent until the report is `Ready`.',
   ),
-  failure: described(optional(Type.String()), 'Why the report failed, for people. Absent unless it is `Failed`.'),
+  failure: described(optional(Type.String()), 'Reason for the failure, for people. Absent unless it is `Failed`.'),
   createdAt: described(Timestamp, 'Time of the request.'),
   expiresAt: described(Timestamp, 'The report and its content are deleted at this time.'),
 })
@@ -105,7 +105,7 @@ const scheduleFields = {
   ),
   emails: described(
     Type.Array(Email, { minItems: 1, maxItems: emailsMax }),
-    'Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked.',
+    'Recipients of a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked.',
   ),
 }
 export const ReportScheduleCreate = closed({

@@ -140,7 +140,7 @@ export const pageQuery = {
   cursor: optional(text(512, { description: 'The `nextCursor` of the previous page. Omit it for the first page.' })),
 }
 
-/** What a string of a pattern or a format is. Refusals quote it after "must be". */
+/** Description of a string with a pattern or a format. Refusals quote it after "must be". */
 export type Meaning = { readonly is: string; readonly example?: string }
 const uuidExample = '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10'
 export const patternMeanings: Readonly<Record<string, Meaning>> = {
@@ -164,7 +164,7 @@ export const patternMeanings: Readonly<Record<string, Meaning>> = {
   },
   [limitPattern]: { is: `an integer from 1 to ${listLimitMax}` },
 }
-/** For formats without a pattern. */
+/** Meanings of formats without a pattern. */
 export const formatMeanings: Readonly<Record<string, Meaning>> = {
   uri: { is: 'an absolute URL', example: 'https://partner.example.com/webhooks' },
 }

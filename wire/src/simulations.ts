@@ -109,7 +109,7 @@ export const SimulatedCreditCreate = closed({
   debtorName: described(optional(nullable(text(140))), 'Name of the payer. Default: `Sandbox Payer`.'),
   remittance: described(
     optional(nullable(text(140))),
-    'What the payer writes. A creditor reference (ISO 11649) of a checkout session pays that session.',
+    'Remittance text of the payer. A creditor reference (ISO 11649) of a checkout session pays that session.',
     { examples: ['RF18 5390 0754 7034'] },
   ),
 })
@@ -202,5 +202,5 @@ export const SignatureDiagnosis = closed({
     optional(LikelyMistake),
     'The mistake that explains the refused signature. Absent if the service knows none.',
   ),
-  explanation: described(Type.String(), 'What is wrong and what to do, for people. The text may change.'),
+  explanation: described(Type.String(), 'Explanation of the mistake and its remedy, for people. The text may change.'),
 })

@@ -47,7 +47,7 @@ const count = described(
   'How many dates the schedule has, 1 to 10,000. Not with `Once` or `endsOn`.',
 )
 const businessDayText =
-  'What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. ' +
+  'Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. ' +
   '`Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`.'
 
 const ScheduleCreate = closed({
@@ -129,7 +129,7 @@ const ExecutionProblem = closed({
   code: described(Type.String(), 'The code of the refusal, as `POST /v1/payouts/fiat` answers it.', {
     examples: ['insufficient_funds'],
   }),
-  detail: described(Type.String(), 'What is wrong, in a sentence.'),
+  detail: described(Type.String(), 'Explanation of the refusal, in one sentence.'),
 })
 
 export const StandingOrderExecution = closed({
@@ -146,7 +146,7 @@ export const StandingOrderExecution = closed({
     optional(Type.String()),
     'Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is made.',
   ),
-  problem: described(optional(ExecutionProblem), 'Why the last attempt was refused. Absent if none was.'),
+  problem: described(optional(ExecutionProblem), 'Refusal of the last attempt. Absent if none was.'),
   createdAt: described(Timestamp, 'Time of the first attempt, or of the decision to skip it.'),
   updatedAt: described(Timestamp, 'Time of the last change.'),
 })

@@ -80,10 +80,10 @@ export const timelineSteps = [
   'RecallExpired',
 ] as const
 
-/** Who may cause a step. */
+/** Actors of a step. */
 export const timelineActors = ['Partner', 'Service', 'Bank', 'Time', 'Operator'] as const
 export type TimelineActor = (typeof timelineActors)[number]
-/** What one transaction of a payment is to another. */
+/** Relations between the transactions of a payment. */
 export const transactionRelations = ['Original', 'Return', 'Refund', 'Reversal'] as const
 export type TransactionRelation = (typeof transactionRelations)[number]
 
@@ -133,7 +133,7 @@ const statusText = Object.entries(transactionStatusMeanings)
 export const TimelineEntry = closed({
   createdAt: described(Timestamp, 'Time of the step.'),
   status: described(oneOf(transactionStatuses), 'Status of the transaction after the step.'),
-  step: described(oneOf(timelineSteps), 'What happened.'),
+  step: described(oneOf(timelineSteps), 'Kind of the step.'),
 })
 
 /** Interface document, Transaction. An optional field without a value is absent. */
@@ -209,11 +209,11 @@ const RelatedTransaction = closed({
       '`Refund`: the money of a deposit was given back to its payer. `Reversal`: a bank cancelled its credit.',
   ),
   reference: described(Type.String(), 'The `reference` of the other transaction.'),
-  type: described(oneOf(transactionTypes), 'Its `type`.'),
-  direction: described(oneOf(transactionDirections), 'Its `direction`.'),
-  amount: described(Amount, 'Its amount in major units of `currency`. A return may be of a part.'),
+  type: described(oneOf(transactionTypes), 'Type of the transaction.'),
+  direction: described(oneOf(transactionDirections), 'Direction of the transaction.'),
+  amount: described(Amount, 'Amount of the transaction, in major units of `currency`. A return may be of a part.'),
   currency: described(Currency, 'Currency of `amount`: ISO 4217 alpha-3, or a token code.'),
-  status: described(oneOf(transactionStatuses), 'Its `status`.'),
+  status: described(oneOf(transactionStatuses), 'Status of the transaction.'),
   recallId: described(
     optional(Uuid),
     'The recall by which the money came back: of a `Return` its own, of an `Original` that of the return you asked about. ' +
@@ -243,22 +243,22 @@ export const TransactionTimeline = closed({
     Type.Array(
       closed({
         sequence: described(Type.Integer({ minimum: 1 }), 'Place of the step, from 1 without gaps. It never changes.'),
-        step: described(oneOf(timelineSteps), 'What happened.'),
+        step: described(oneOf(timelineSteps), 'Kind of the step.'),
         status: described(oneOf(transactionStatuses), 'Status of the transaction after the step.'),
         createdAt: described(Timestamp, 'Time of the step.'),
         actor: described(
           optional(oneOf(timelineActors)),
-          'Who caused the step. `Service`: its worker. `Time`: a deadline has passed. `Operator`: a person who works for ' +
+          'Actor of the step. `Service`: its worker. `Time`: an expired deadline. `Operator`: a person who works for ' +
             'the operator of the service. Absent for steps that were recorded before actors were.',
         ),
         reason: described(
           optional(
             closed({
               code: described(Type.String(), "The bank's code of ISO 20022, such as `AC04`, as it sent it."),
-              text: described(Type.String(), 'What the code means.'),
+              text: described(Type.String(), 'Meaning of the code.'),
             }),
           ),
-          'Why the bank caused the step. Of `RecallRequested` the reason of the request. Absent if there is no code.',
+          'Reason that the bank gave for the step. For `RecallRequested`: the reason of the request. Absent if there is no code.',
         ),
         recallId: described(
           optional(Uuid),

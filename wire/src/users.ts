@@ -26,7 +26,7 @@ export const invitationExpiryDaysMax = 30
 export const invitationExpiryDaysDefault = 7
 
 const redirectText =
-  'Where the invitation link leads: an absolute `https` URL. The sandbox also allows `http` on localhost.'
+  'Target of the invitation link: an absolute `https` URL. The sandbox also allows `http` on localhost.'
 
 const InvitationEntry = closed({
   email: described(Email, 'Address that receives the invitation.'),

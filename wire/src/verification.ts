@@ -1,7 +1,7 @@
 /** The verification of a customer's KYC by rules: a state for each field, and a code that says how to correct it. Extension. */
 import { CalendarDate, Type, Uuid, closed, described, oneOf, optional } from './shapes.ts'
 
-/** What is wrong, and what to do. */
+/** Remedies for each verification code. */
 export const verificationCodes = {
   field_required: 'A customer of this type needs the field. Ask the customer for it.',
   lei_format: 'An LEI has 18 letters or digits and 2 check digits (ISO 17442). Copy it from the register.',
@@ -35,8 +35,8 @@ const VerifiedField = closed({
     '`Valid`: a rule has checked the value. `Unchecked`: the value is given and no rule is known for it. `Invalid`: a rule ' +
       'refuses it. `Missing`: a customer of this type needs the field.',
   ),
-  code: described(optional(oneOf(codes)), 'Why the field is `Invalid` or `Missing`. Absent otherwise.'),
-  remediation: described(optional(Type.String()), 'What is wrong, and what to do. Present if `code` is.'),
+  code: described(optional(oneOf(codes)), 'Code of the fault of an `Invalid` or `Missing` field. Absent otherwise.'),
+  remediation: described(optional(Type.String()), 'Explanation of the fault and its remedy. Present if `code` is.'),
 })
 
 export const CustomerVerification = closed({

@@ -25,9 +25,9 @@ export const deliveryStatuses = ['Pending', 'Delivered', 'Held'] as const
 export const signatures = ['v1', 'v1a'] as const
 export const recoveryStatuses = ['Running', 'Completed'] as const
 export const breakerStates = ['Closed', 'Open'] as const
-/** As the only entry of `events`: every event type of the interface document. Extensions have to be named. */
+/** Wildcard as the only entry of `events`: every event type of the interface document. Extensions have to be named. */
 export const allEvents = '*'
-/** After a rotation, earlier secrets continue to sign for this time. */
+/** Longest time for which earlier secrets continue to sign after a rotation. */
 export const overlapSecondsMax = 7 * 24 * 60 * 60
 export const overlapSecondsDefault = 24 * 60 * 60
 /** Per subscription. Every active secret adds a signature to the headers of each delivery. */
@@ -41,7 +41,7 @@ const eventNamesText = `Event names, or ["${allEvents}"] for every event type of
 const EventNames = Type.Array(text(100), { minItems: 1, maxItems: 50, uniqueItems: true, description: eventNamesText })
 const orderedText = 'True: the events of a reference are delivered strictly in order, each after the previous one.'
 const urlText =
-  'Where events are delivered: an `https` URL on a public address. The sandbox also allows `http` on loopback.'
+  'Address of the endpoint: an `https` URL on a public address. The sandbox also allows `http` on loopback.'
 const signatureText = '`v1`: HMAC-SHA256 with a shared secret. `v1a`: Ed25519 with a public key.'
 const statusText = '`Enabled`: events are delivered. `Disabled`: events are kept and not delivered.'
 const descriptionText = 'Your note about the subscription, 1 to 255 characters.'
@@ -86,7 +86,7 @@ const publicKey = optional(
 )
 const subscription = {
   id: described(Uuid, 'Identifies the subscription.'),
-  url: described(Type.String(), 'Where events are delivered.'),
+  url: described(Type.String(), 'Address of the endpoint.'),
   events: described(Type.Array(Type.String()), eventNamesText),
   description: described(optional(Type.String()), 'Your note about the subscription. Absent if none was given.'),
   apiVersion: described(Type.Integer(), 'Version of the envelope.'),
@@ -149,7 +149,7 @@ export const TestSend = closed({
 const responseBodyText = 'The beginning of the response body, as text. Absent without a response.'
 const durationText = 'Duration of the attempt in milliseconds.'
 const endpointStatusText = 'HTTP status of the response. Absent without a response.'
-const errorText = 'Why the attempt failed. Absent after a success.'
+const errorText = 'Reason for the failure. Absent after a success.'
 export const TestResult = closed({
   eventId: described(Uuid, 'Identifies the sample. Equal to `webhook-id`.'),
   eventType: described(Type.String(), 'Event type of the sample.'),

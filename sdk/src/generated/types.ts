@@ -43,7 +43,7 @@ export type AccountStateChangePage = {
     readonly id: string
     /** When the state was changed. */
     readonly at: string
-    /** Of which balance. Absent if it is the account of a customer. */
+    /** Currency of the balance. Absent if it is the account of a customer. */
     readonly currency?: string
     /** The `guid` of the customer. Absent if it is a balance. */
     readonly customerId?: string
@@ -51,7 +51,7 @@ export type AccountStateChangePage = {
     readonly from: 'Active' | 'BlockedInbound' | 'BlockedOutbound' | 'Blocked' | 'Closed'
     /** The state from then on. `BlockedInbound` takes no money, `BlockedOutbound` pays none, `Blocked` does neither. `Closed` does neither for good. */
     readonly state: 'Active' | 'BlockedInbound' | 'BlockedOutbound' | 'Blocked' | 'Closed'
-    /** Why the operator changed it. */
+    /** Reason for the operator's change. */
     readonly reason: 'Compliance' | 'CourtOrder' | 'CustomerRequest' | 'Fraud' | 'PartnerRequest' | 'Other'
   })[]
   /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
@@ -214,7 +214,7 @@ export type CustomerBalancePage = {
   readonly data: readonly {
     /** Currency of the movements: ISO 4217 alpha-3, or a token code. */
     readonly currency: string
-    /** Everything that came in for the customer minus everything that went out, in major units. Below zero if you paid out more for the customer than came in. */
+    /** Incoming minus outgoing money of the customer, in major units. Below zero if you paid out more for the customer than came in. */
     readonly posted: Amount
     /** Money set aside for payouts of the customer that have not settled, in major units. */
     readonly reserved: Amount
@@ -292,7 +292,7 @@ export type CustomerErasure = {
   readonly state: 'Running' | 'Retained' | 'Completed'
   /** Time of the erasure. From then on no operation finds the customer. */
   readonly requestedAt: string
-  /** Until when names, dates, addresses and identifiers are kept with the payments. Absent if nothing had to be kept. */
+  /** Date until which names, dates, addresses and identifiers are kept with the payments. Absent if nothing had to be kept. */
   readonly retainedUntil?: string
   /** Names of the KYC fields that are kept. Empty if none is kept. */
   readonly retainedFields: readonly string[]
@@ -350,7 +350,7 @@ export type DeliveryAttempt = {
   readonly durationMs: number
   /** HTTP status of the response. Absent without a response. */
   readonly status?: number
-  /** Why the attempt failed. Absent after a success. */
+  /** Reason for the failure. Absent after a success. */
   readonly error?: string
   /** The beginning of the response body, as text. Absent without a response. */
   readonly responseBody?: string
@@ -448,9 +448,9 @@ export type FiatPayoutPreview = {
   readonly amount: Amount
   /** Currency of the payout, ISO 4217 alpha-3. */
   readonly currency: string
-  /** What the payout costs besides its amount, in major units of `currency`. */
+  /** Fee of the payout in addition to its amount, in major units of `currency`. */
   readonly fee: Amount
-  /** What would be reserved from the balance: amount and fee. */
+  /** Amount that would be reserved from the balance: amount and fee. */
   readonly total: Amount
   /** Payment rail: `Sepa` or `Swift`. Absent if a rule about the request failed. */
   readonly rail?: string
@@ -472,7 +472,7 @@ export type FiatPayoutPreview = {
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
     /** The problem code of the refusal. Of the rule `reach` the `errorKey` of the failed payout. Only if the rule failed. */
     readonly code?: string
-    /** What is wrong, for people. The text may change. */
+    /** Explanation for people. The text may change. */
     readonly detail?: string
   })[]
 }
@@ -505,7 +505,7 @@ export type FxPayout = {
   readonly reference: string
   /** `Pending`: accepted; the amount is reserved. `PendingApproval`: waits for the approval of a second person. `Processing`: being submitted to the bank. `Sent`: the bank accepted the instruction. `Completed`: settled. `Failed`: refused or rejected; the reserved amount is available again. Final. `Returned`: settled, then returned by the bank in a new refund transaction. Final. `Cancelled`: cancelled before submission. Final. */
   readonly status: PayoutStatus
-  /** What left the balance, in major units of `sellCurrency`. Only with exchange. */
+  /** Amount that left the balance, in major units of `sellCurrency`. Only with exchange. */
   readonly sellAmount?: Amount
   /** The currency that was sold for the payout. Only with exchange. */
   readonly sellCurrency?: string
@@ -533,9 +533,9 @@ export type FxPayoutPreview = {
   readonly amount: Amount
   /** Currency of the payout, ISO 4217 alpha-3. */
   readonly currency: string
-  /** What the payout costs besides the sold amount, in major units of `sellCurrency`. */
+  /** Fee of the payout in addition to the sold amount, in major units of `sellCurrency`. */
   readonly fee: Amount
-  /** What would be reserved from the balance in `sellCurrency`: sold amount and fee. */
+  /** Amount that would be reserved from the balance in `sellCurrency`: sold amount and fee. */
   readonly total: Amount
   /** Payment rail: `Sepa` or `Swift`. Absent if a rule about the request failed. */
   readonly rail?: string
@@ -557,10 +557,10 @@ export type FxPayoutPreview = {
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
     /** The problem code of the refusal. Of the rule `reach` the `errorKey` of the failed payout. Only if the rule failed. */
     readonly code?: string
-    /** What is wrong, for people. The text may change. */
+    /** Explanation for people. The text may change. */
     readonly detail?: string
   })[]
-  /** What the quote sells, with the fee of the quote, in major units of `sellCurrency`. */
+  /** Amount that the quote sells, with its fee, in major units of `sellCurrency`. */
   readonly sellAmount: Amount
   /** The currency that is sold, ISO 4217 alpha-3. */
   readonly sellCurrency: string
@@ -608,7 +608,7 @@ export type InvitationPage = {
 }
 
 export type InvitationResend = {
-  /** Where the invitation link leads: an absolute `https` URL. The sandbox also allows `http` on localhost. Absent: the earlier one stays. */
+  /** Target of the invitation link: an absolute `https` URL. The sandbox also allows `http` on localhost. Absent: the earlier one stays. */
   readonly redirectUrl?: string | null | undefined
 }
 
@@ -626,7 +626,7 @@ export type InvitationsCreate = {
     readonly fullName: string
     /** `Admin`: every permission. `Developer`: reads, webhooks and simulations. `Operator`: daily work with money. */
     readonly role: 'Admin' | 'Developer' | 'Operator'
-    /** Where the invitation link leads: an absolute `https` URL. The sandbox also allows `http` on localhost. */
+    /** Target of the invitation link: an absolute `https` URL. The sandbox also allows `http` on localhost. */
     readonly redirectUrl?: string | null | undefined
   })[]
   /** Days until the invitations expire, 1 to 30. Absent or null: 7. */
@@ -650,7 +650,7 @@ export type Kyc = {
   readonly lei?: string
   /** Mobile phone number, preferably in E.164 form. Stored as given. */
   readonly mobilePhone?: string
-  /** What the company does, in a sentence. */
+  /** Business of the company, in one sentence. */
   readonly natureOfBusiness?: string
   /** Postal code of the postal address. */
   readonly postalCode?: string
@@ -715,7 +715,7 @@ export type KycInput = {
   readonly lei?: string | null | undefined
   /** Mobile phone number, preferably in E.164 form. Stored as given. */
   readonly mobilePhone?: string | null | undefined
-  /** What the company does, in a sentence. */
+  /** Business of the company, in one sentence. */
   readonly natureOfBusiness?: string | null | undefined
   /** Postal code of the postal address. */
   readonly postalCode?: string | null | undefined
@@ -814,7 +814,7 @@ export type PayoutFee = {
   readonly max?: Amount
   /** Whether the rule holds now. False: it begins at `validFrom`. */
   readonly inForce: boolean
-  /** From when the rule holds. */
+  /** Time from which the rule applies. */
   readonly validFrom: string
   /** When another rule replaces it. Absent: none is set. */
   readonly validUntil?: string
@@ -832,7 +832,7 @@ export type PayoutFeePage = {
 export type PayoutLimit = {
   /** Id of the limit. */
   readonly id: string
-  /** Whose payouts the limit counts. */
+  /** Scope of the limit: payouts of the partner, of each customer or of each beneficiary. */
   readonly scope: 'partner' | 'customer' | 'beneficiary'
   /** The `guid` of the customer that `used` and `left` are about. Absent: the limit is that of each customer. */
   readonly customerId?: string
@@ -844,9 +844,9 @@ export type PayoutLimit = {
   readonly currency: string
   /** The most that may be paid in a period. */
   readonly amount: Amount
-  /** What is paid in the period of now. Absent: the limit is that of one payment, or of each customer or beneficiary. */
+  /** Amount paid in the current period. Absent: the limit applies to single payments, or to each customer or beneficiary. */
   readonly used?: Amount
-  /** What may still be paid in the period. Zero if the limit is below `used`. */
+  /** Amount that may still be paid in the period. Zero if the limit is below `used`. */
   readonly left?: Amount
   /** First day of the period of now. */
   readonly startsOn?: string
@@ -889,21 +889,21 @@ export type PayoutRecord = {
   readonly reference: string
   /** `Pending`: accepted; the amount is reserved. `PendingApproval`: waits for the approval of a second person. `Processing`: being submitted to the bank. `Sent`: the bank accepted the instruction. `Completed`: settled. `Failed`: refused or rejected; the reserved amount is available again. Final. `Returned`: settled, then returned by the bank in a new refund transaction. Final. `Cancelled`: cancelled before submission. Final. */
   readonly status: PayoutStatus
-  /** What left the balance, in major units of `sellCurrency`. Only with exchange. */
+  /** Amount that left the balance, in major units of `sellCurrency`. Only with exchange. */
   readonly sellAmount?: Amount
   /** The currency that was sold for the payout. Only with exchange. */
   readonly sellCurrency?: string
   /** The quote that the payout has accepted. Only with exchange. */
   readonly quoteId?: string
-  /** What the payout costs, reserved and settled with it: in major units of `currency`, with exchange of `sellCurrency` and besides the fee of the quote. Absent if it costs nothing. */
+  /** Fee of the payout, reserved and settled with it, in major units of `currency`. With exchange: in `sellCurrency`, in addition to the fee of the quote. Absent if there is none. */
   readonly fee?: Amount
-  /** Until when a second person may approve the payout, which is cancelled otherwise. Absent if it needed no approval. */
+  /** Deadline for the approval by a second person; then the payout is cancelled. Absent if it needed no approval. */
   readonly approvalExpiresAt?: string
-  /** What became of the approval that the payout needs. Absent if it needs none. */
+  /** State of the required approval. Absent if it needs none. */
   readonly approval?: {
     /** `Approved` and `Rejected`: by a second person. `Expired`: the time ended without a decision. `Cancelled`: the payout was cancelled before. Absent while the payout waits. */
     readonly decision?: 'Approved' | 'Rejected' | 'Expired' | 'Cancelled'
-    /** Who approved or rejected the payout. Absent for other decisions. */
+    /** Service account that approved or rejected the payout. Absent for other decisions. */
     readonly decidedBy?: {
       /** Identifies the service account. */
       readonly id: string
@@ -934,7 +934,7 @@ export type PayoutRecord = {
 }
 
 export type PayoutReject = {
-  /** Why you reject the payout, for your own records. 1 to 140 characters. */
+  /** Reason for the rejection, for your own records. 1 to 140 characters. */
   readonly reason: string
 }
 
@@ -947,7 +947,7 @@ export type Problem = {
   readonly title: string
   /** HTTP status of the response. */
   readonly status: number
-  /** What is wrong with this request and what to do, for people. The text may change. */
+  /** Explanation of the error and its remedy, for people. The text may change. */
   readonly detail: string
   /** Path of the request. */
   readonly instance: string
@@ -959,9 +959,9 @@ export type Problem = {
   readonly errors?: readonly ({
     /** RFC 6901 JSON pointer to the field in the body. Begins with `/query` or `/path` for a parameter. */
     readonly pointer: string
-    /** Why the field is refused. */
+    /** Code of the error. */
     readonly code: 'required' | 'unknown_field' | 'duplicate_key' | 'wrong_type' | 'empty' | 'too_long' | 'too_few' | 'too_many' | 'invalid_format' | 'invalid_value' | 'invalid_character' | 'out_of_range' | 'too_precise' | 'exists'
-    /** What is wrong with the field, for people. The text may change. */
+    /** Explanation of the fault, for people. The text may change. */
     readonly message: string
   })[]
   /** The canonical string that the service computed. Only for a refused signature in the sandbox. */
@@ -1014,15 +1014,15 @@ export type RelatedTransactions = {
     readonly relation: 'Original' | 'Return' | 'Refund' | 'Reversal'
     /** The `reference` of the other transaction. */
     readonly reference: string
-    /** Its `type`. */
+    /** Type of the transaction. */
     readonly type: 'NotDefined' | 'PartnerCustomerDeposit' | 'PartnerCustomerWithdraw' | 'PartnerDeposit' | 'PartnerWithdraw' | 'PartnerCustomerRefund' | 'TokenTransferOut' | 'TokenTransferIn' | 'CustomerDeposit' | 'CustomerWithdraw' | 'CustomerRefund' | 'Conversion'
-    /** Its `direction`. */
+    /** Direction of the transaction. */
     readonly direction: 'Internal' | 'Inward' | 'Outward'
-    /** Its amount in major units of `currency`. A return may be of a part. */
+    /** Amount of the transaction, in major units of `currency`. A return may be of a part. */
     readonly amount: Amount
     /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
     readonly currency: string
-    /** Its `status`. */
+    /** Status of the transaction. */
     readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
     /** The recall by which the money came back: of a `Return` its own, of an `Original` that of the return you asked about. Absent if the bank sent the money back without a recall. */
     readonly recallId?: string
@@ -1069,7 +1069,7 @@ export type SignatureDiagnosis = {
   readonly canonicalString: string
   /** The mistake that explains the refused signature. Absent if the service knows none. */
   readonly likelyMistake?: 'timestamp_unit' | 'clock' | 'nonce_format' | 'signature_hex' | 'signature_encoding' | 'signature_length' | 'private_key' | 'padding_scheme' | 'hash_algorithm' | 'digest_info_missing' | 'double_hash' | 'line_feeds' | 'trailing_line_feed' | 'item_order' | 'method_case' | 'method' | 'path' | 'path_with_query' | 'query_missing' | 'query_question_mark' | 'query_order' | 'query_encoding' | 'timestamp_mismatch' | 'nonce_spelling' | 'secret_missing' | 'secret_spelling' | 'body_missing' | 'body_not_hashed' | 'body_hash_case' | 'body_hash_form' | 'body_reserialised' | 'canonical_string'
-  /** What is wrong and what to do, for people. The text may change. */
+  /** Explanation of the mistake and its remedy, for people. The text may change. */
   readonly explanation: string
 }
 
@@ -1146,7 +1146,7 @@ export type SimulatedCreditCreate = {
   readonly currency: string
   /** Name of the payer. Default: `Sandbox Payer`. */
   readonly debtorName?: string | null | undefined
-  /** What the payer writes. A creditor reference (ISO 11649) of a checkout session pays that session. */
+  /** Remittance text of the payer. A creditor reference (ISO 11649) of a checkout session pays that session. */
   readonly remittance?: string | null | undefined
 }
 
@@ -1221,7 +1221,7 @@ export type SimulatedWithdrawalCreate = {
 export type Subscription = {
   /** Identifies the subscription. */
   readonly id: string
-  /** Where events are delivered. */
+  /** Address of the endpoint. */
   readonly url: string
   /** Event names, or ["*"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them. */
   readonly events: readonly string[]
@@ -1250,7 +1250,7 @@ export type Subscription = {
 }
 
 export type SubscriptionCreate = {
-  /** Where events are delivered: an `https` URL on a public address. The sandbox also allows `http` on loopback. */
+  /** Address of the endpoint: an `https` URL on a public address. The sandbox also allows `http` on loopback. */
   readonly url: string
   /** Event names, or ["*"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them. */
   readonly events?: readonly string[] | undefined
@@ -1267,7 +1267,7 @@ export type SubscriptionCreate = {
 export type SubscriptionCreated = {
   /** Identifies the subscription. */
   readonly id: string
-  /** Where events are delivered. */
+  /** Address of the endpoint. */
   readonly url: string
   /** Event names, or ["*"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them. */
   readonly events: readonly string[]
@@ -1344,7 +1344,7 @@ export type SubscriptionStatistics = {
 }
 
 export type SubscriptionUpdate = {
-  /** Where events are delivered: an `https` URL on a public address. The sandbox also allows `http` on loopback. */
+  /** Address of the endpoint: an `https` URL on a public address. The sandbox also allows `http` on loopback. */
   readonly url?: string | undefined
   /** Event names, or ["*"] for every event type of the interface document. Event types that are extensions go only to subscriptions that name them. */
   readonly events?: readonly string[] | undefined
@@ -1367,7 +1367,7 @@ export type TestResult = {
   readonly durationMs: number
   /** HTTP status of the response. Absent without a response. */
   readonly status?: number
-  /** Why the attempt failed. Absent after a success. */
+  /** Reason for the failure. Absent after a success. */
   readonly error?: string
   /** The beginning of the response body, as text. Absent without a response. */
   readonly responseBody?: string
@@ -1383,7 +1383,7 @@ export type TimelineEntry = {
   readonly createdAt: string
   /** Status of the transaction after the step. */
   readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
-  /** What happened. */
+  /** Kind of the step. */
   readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired' | 'RecallRequested' | 'RecallSent' | 'RecallAccepted' | 'RecallRefused' | 'RecallExpired'
 }
 
@@ -1498,19 +1498,19 @@ export type TransactionTimeline = {
   readonly data: readonly ({
     /** Place of the step, from 1 without gaps. It never changes. */
     readonly sequence: number
-    /** What happened. */
+    /** Kind of the step. */
     readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired' | 'RecallRequested' | 'RecallSent' | 'RecallAccepted' | 'RecallRefused' | 'RecallExpired'
     /** Status of the transaction after the step. */
     readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
     /** Time of the step. */
     readonly createdAt: string
-    /** Who caused the step. `Service`: its worker. `Time`: a deadline has passed. `Operator`: a person who works for the operator of the service. Absent for steps that were recorded before actors were. */
+    /** Actor of the step. `Service`: its worker. `Time`: an expired deadline. `Operator`: a person who works for the operator of the service. Absent for steps that were recorded before actors were. */
     readonly actor?: 'Partner' | 'Service' | 'Bank' | 'Time' | 'Operator'
-    /** Why the bank caused the step. Of `RecallRequested` the reason of the request. Absent if there is no code. */
+    /** Reason that the bank gave for the step. For `RecallRequested`: the reason of the request. Absent if there is no code. */
     readonly reason?: {
       /** The bank's code of ISO 20022, such as `AC04`, as it sent it. */
       readonly code: string
-      /** What the code means. */
+      /** Meaning of the code. */
       readonly text: string
     }
     /** The recall that the step is of, or by which the money came back. Absent for other steps. */
@@ -1529,11 +1529,11 @@ export type Verification = {
   readonly result: 'Match' | 'CloseMatch' | 'NoMatch' | 'NotPossible'
   /** The name of the account. Only for `CloseMatch`. */
   readonly matchedName?: string
-  /** Why there is no answer. The bank does not know the account, the name has no letter to compare, or the scheme is not configured, too slow or unreachable. Only for `NotPossible`. */
+  /** Reason for the missing answer. The bank does not know the account, the name has no letter to compare, or the scheme is not configured, too slow or unreachable. Only for `NotPossible`. */
   readonly reason?: 'AccountUnknown' | 'NameNotComparable' | 'SchemeNotConfigured' | 'SchemeTimeout' | 'SchemeUnavailable'
-  /** Who answered: `own` for an IBAN of this service, otherwise the scheme. */
+  /** Source of the answer: `own` for an IBAN of this service, otherwise the scheme. */
   readonly source: string
-  /** By which the scheme finds its answer. Absent if it has none. */
+  /** Reference by which the scheme finds its answer. Absent if it has none. */
   readonly schemeReference?: string
   /** The name of the service account that asked, or `renewal` if the service asked by itself. */
   readonly requestedBy: string
@@ -1759,7 +1759,7 @@ export type PartnerCustomerDepositFailed = {
   readonly customerEmail: string
   /** IP address from which the payment was requested, IPv4 or IPv6. */
   readonly customerIpAddress: string
-  /** Why the payment failed, for people. Null if the bank gave no reason. */
+  /** Reason for the failure, for people. Null if the bank gave no reason. */
   readonly errorDetails: string | null
   /** Country of the payer's account, ISO 3166-1 alpha-2. */
   readonly paymentCountryCode: string
@@ -2019,7 +2019,7 @@ export type PartnerCustomerWithdrawalFailed = {
   readonly customerGuid: string | null
   /** Your identifier of the customer. Null without one. */
   readonly partnerCustomerId: string | null
-  /** Why the payment failed, for people. Null if the bank gave no reason. */
+  /** Reason for the failure, for people. Null if the bank gave no reason. */
   readonly errorDetails: string | null
 }
 
@@ -2119,7 +2119,7 @@ export type PayoutRecallUpdated = {
   readonly answerCode: string | null
   /** Last day for the answer, `YYYY-MM-DD`. Null until the bank has the request. */
   readonly answerDueOn: string | null
-  /** What came back, in major units of `currency`. Null until it is booked. */
+  /** Returned amount, in major units of `currency`. Null until it is booked. */
   readonly settledAmount: Amount | null
   /** Reference of the transaction that brought the money back. Null until it is booked. */
   readonly returnReference: string | null
@@ -2151,9 +2151,9 @@ export type AccountBalanceCrossed = {
   readonly direction: string
   /** `Triggered`: the balance crossed `threshold`. `Rearmed`: it came back to `rearmAt`. */
   readonly kind: string
-  /** Which sum is watched: `Posted` or `Available`. */
+  /** Watched sum: `Posted` or `Available`. */
   readonly measure: string
-  /** Where the monitor is armed again, in major units. */
+  /** Balance that rearms the monitor, in major units. */
   readonly rearmAt: Amount
   /** The threshold of the monitor, in major units. */
   readonly threshold: Amount
@@ -2187,7 +2187,7 @@ export type StandingOrderFailed = {
   readonly nextAttemptAt: string | null
   /** The code of the refusal. Null if it was skipped. */
   readonly problemCode: string | null
-  /** Why it was refused, for people. Null if it was skipped. */
+  /** Explanation of the refusal, for people. Null if it was skipped. */
   readonly problemDetail: string | null
   /** `Retrying`, sent once for a date; `Failed` or `Skipped`. */
   readonly status: string
@@ -2598,13 +2598,13 @@ export type OperationResults = {
     readonly direction: 'Below' | 'Above'
     /** The balance that is watched for, in major units. */
     readonly threshold: Amount
-    /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+    /** Balance that rearms the monitor after it has triggered: with `Below` at least this amount, with `Above` at most. In major units. */
     readonly rearmAt: Amount
-    /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+    /** Watched sum. `Posted`: settled money, as in the entries of the account. `Available`: `Posted` minus the money reserved for payouts. */
     readonly measure: 'Posted' | 'Available'
-    /** Who is told. */
+    /** Recipients of the alert. */
     readonly notify: {
-      /** Who gets a mail each time the monitor triggers. */
+      /** Recipients of a mail each time the monitor triggers. */
       readonly emails: readonly string[]
       /** Whether the event `account.balance.crossed` is sent. */
       readonly event: boolean
@@ -2637,13 +2637,13 @@ export type OperationResults = {
       readonly direction: 'Below' | 'Above'
       /** The balance that is watched for, in major units. */
       readonly threshold: Amount
-      /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+      /** Balance that rearms the monitor after it has triggered: with `Below` at least this amount, with `Above` at most. In major units. */
       readonly rearmAt: Amount
-      /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+      /** Watched sum. `Posted`: settled money, as in the entries of the account. `Available`: `Posted` minus the money reserved for payouts. */
       readonly measure: 'Posted' | 'Available'
-      /** Who is told. */
+      /** Recipients of the alert. */
       readonly notify: {
-        /** Who gets a mail each time the monitor triggers. */
+        /** Recipients of a mail each time the monitor triggers. */
         readonly emails: readonly string[]
         /** Whether the event `account.balance.crossed` is sent. */
         readonly event: boolean
@@ -2679,13 +2679,13 @@ export type OperationResults = {
     readonly direction: 'Below' | 'Above'
     /** The balance that is watched for, in major units. */
     readonly threshold: Amount
-    /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+    /** Balance that rearms the monitor after it has triggered: with `Below` at least this amount, with `Above` at most. In major units. */
     readonly rearmAt: Amount
-    /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+    /** Watched sum. `Posted`: settled money, as in the entries of the account. `Available`: `Posted` minus the money reserved for payouts. */
     readonly measure: 'Posted' | 'Available'
-    /** Who is told. */
+    /** Recipients of the alert. */
     readonly notify: {
-      /** Who gets a mail each time the monitor triggers. */
+      /** Recipients of a mail each time the monitor triggers. */
       readonly emails: readonly string[]
       /** Whether the event `account.balance.crossed` is sent. */
       readonly event: boolean
@@ -2716,13 +2716,13 @@ export type OperationResults = {
     readonly direction: 'Below' | 'Above'
     /** The balance that is watched for, in major units. */
     readonly threshold: Amount
-    /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+    /** Balance that rearms the monitor after it has triggered: with `Below` at least this amount, with `Above` at most. In major units. */
     readonly rearmAt: Amount
-    /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+    /** Watched sum. `Posted`: settled money, as in the entries of the account. `Available`: `Posted` minus the money reserved for payouts. */
     readonly measure: 'Posted' | 'Available'
-    /** Who is told. */
+    /** Recipients of the alert. */
     readonly notify: {
-      /** Who gets a mail each time the monitor triggers. */
+      /** Recipients of a mail each time the monitor triggers. */
       readonly emails: readonly string[]
       /** Whether the event `account.balance.crossed` is sent. */
       readonly event: boolean
@@ -2900,9 +2900,9 @@ export type OperationResults = {
       readonly field: string
       /** `Valid`: a rule has checked the value. `Unchecked`: the value is given and no rule is known for it. `Invalid`: a rule refuses it. `Missing`: a customer of this type needs the field. */
       readonly state: 'Valid' | 'Unchecked' | 'Invalid' | 'Missing'
-      /** Why the field is `Invalid` or `Missing`. Absent otherwise. */
+      /** Code of the fault of an `Invalid` or `Missing` field. Absent otherwise. */
       readonly code?: 'field_required' | 'lei_format' | 'lei_check_digits' | 'phone_not_international' | 'phone_invalid' | 'phone_not_mobile' | 'website_invalid' | 'tax_id_format' | 'tax_id_check_digits' | 'date_in_future' | 'age_impossible' | 'under_age' | 'incorporated_before_birth' | 'owner_incomplete' | 'owner_gap' | 'owner_duplicate'
-      /** What is wrong, and what to do. Present if `code` is. */
+      /** Explanation of the fault and its remedy. Present if `code` is. */
       readonly remediation?: string
     })[]
   }
@@ -2913,7 +2913,7 @@ export type OperationResults = {
   readonly getFxRates: {
     /** The currency that is sold. */
     readonly base: string
-    /** Where the rates come from. */
+    /** Source of the rates. */
     readonly source: string
     /** The time at which the rates held, by their source. */
     readonly asOf: string
@@ -2938,11 +2938,11 @@ export type OperationResults = {
     readonly kind: 'firm' | 'held'
     /** The currency that leaves the balance. */
     readonly sellCurrency: string
-    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    /** Amount that leaves the balance, with the fee, in major units of `sellCurrency`. */
     readonly sellAmount: Amount
     /** The currency that is bought. */
     readonly buyCurrency: string
-    /** What is bought, in major units of `buyCurrency`. */
+    /** Bought amount, in major units of `buyCurrency`. */
     readonly buyAmount: Amount
     /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
     readonly rate: Amount
@@ -2957,7 +2957,7 @@ export type OperationResults = {
     readonly midRate: Amount
     /** The difference between `midRate` and `rate`, for what is exchanged. */
     readonly margin: {
-      /** What `midRate` would have bought more, in major units of `currency`. */
+      /** Additional amount that `midRate` would have bought, in major units of `currency`. */
       readonly amount: Amount
       /** The bought currency. */
       readonly currency: string
@@ -2966,7 +2966,7 @@ export type OperationResults = {
     }
     /** Time of creation. */
     readonly createdAt: string
-    /** From this time on the quote cannot be accepted. */
+    /** Expiry of the quote: it cannot be accepted from this time on. */
     readonly expiresAt: string
     /** The `guid` of the customer. Absent for the money of the partner. */
     readonly customerId?: string
@@ -2982,11 +2982,11 @@ export type OperationResults = {
     readonly kind: 'firm' | 'held'
     /** The currency that leaves the balance. */
     readonly sellCurrency: string
-    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    /** Amount that leaves the balance, with the fee, in major units of `sellCurrency`. */
     readonly sellAmount: Amount
     /** The currency that is bought. */
     readonly buyCurrency: string
-    /** What is bought, in major units of `buyCurrency`. */
+    /** Bought amount, in major units of `buyCurrency`. */
     readonly buyAmount: Amount
     /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
     readonly rate: Amount
@@ -3001,7 +3001,7 @@ export type OperationResults = {
     readonly midRate: Amount
     /** The difference between `midRate` and `rate`, for what is exchanged. */
     readonly margin: {
-      /** What `midRate` would have bought more, in major units of `currency`. */
+      /** Additional amount that `midRate` would have bought, in major units of `currency`. */
       readonly amount: Amount
       /** The bought currency. */
       readonly currency: string
@@ -3010,7 +3010,7 @@ export type OperationResults = {
     }
     /** Time of creation. */
     readonly createdAt: string
-    /** From this time on the quote cannot be accepted. */
+    /** Expiry of the quote: it cannot be accepted from this time on. */
     readonly expiresAt: string
     /** The `guid` of the customer. Absent for the money of the partner. */
     readonly customerId?: string
@@ -3026,11 +3026,11 @@ export type OperationResults = {
     readonly quoteId: string
     /** The currency that leaves the balance. */
     readonly sellCurrency: string
-    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    /** Amount that leaves the balance, with the fee, in major units of `sellCurrency`. */
     readonly sellAmount: Amount
     /** The currency that is bought. */
     readonly buyCurrency: string
-    /** What is bought, in major units of `buyCurrency`. */
+    /** Bought amount, in major units of `buyCurrency`. */
     readonly buyAmount: Amount
     /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
     readonly rate: Amount
@@ -3169,11 +3169,11 @@ export type OperationResults = {
       readonly payoutId?: string
       /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is accepted. */
       readonly reference?: string
-      /** Why the payout is refused. Only if it is. */
+      /** Refusal of the payout. Absent if it is accepted. */
       readonly problem?: {
         /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
         readonly code: string
-        /** What is wrong, in a sentence. */
+        /** Explanation of the refusal, in one sentence. */
         readonly detail: string
       }
     })[]
@@ -3207,7 +3207,7 @@ export type OperationResults = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -3259,7 +3259,7 @@ export type OperationResults = {
         readonly endsOn?: string
         /** How many dates the schedule has. Absent without a number. */
         readonly count?: number
-        /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+        /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
         readonly businessDays: 'Following' | 'Preceding' | 'None'
       }
       /** How many payouts were made. */
@@ -3314,7 +3314,7 @@ export type OperationResults = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -3364,7 +3364,7 @@ export type OperationResults = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -3414,7 +3414,7 @@ export type OperationResults = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -3464,7 +3464,7 @@ export type OperationResults = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -3502,11 +3502,11 @@ export type OperationResults = {
       readonly payoutId?: string
       /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is made. */
       readonly reference?: string
-      /** Why the last attempt was refused. Absent if none was. */
+      /** Refusal of the last attempt. Absent if none was. */
       readonly problem?: {
         /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
         readonly code: string
-        /** What is wrong, in a sentence. */
+        /** Explanation of the refusal, in one sentence. */
         readonly detail: string
       }
       /** Time of the first attempt, or of the decision to skip it. */
@@ -3548,18 +3548,18 @@ export type OperationResults = {
     readonly answerDueOn?: string
     /** When the answer or the money came. Absent before that. */
     readonly answeredAt?: string
-    /** Why the recall was refused, or what the bank said besides. Absent if it gave no code. */
+    /** Answer of the bank: the reason of a refusal, or a remark. Absent if it gave no code. */
     readonly answer?: {
       /** The bank's code of ISO 20022, such as `NOAS`, as it sent it. */
       readonly code: string
-      /** What the code means. */
+      /** Meaning of the code. */
       readonly text: string
     }
     /** When the time for the answer ended without one. It stays if an answer comes later. */
     readonly expiredAt?: string
-    /** What came back, in major units of `currency`. Absent until the money is booked on your balance. */
+    /** Returned amount, in major units of `currency`. Absent until the money is booked on your balance. */
     readonly settledAmount?: Amount
-    /** What the other bank kept of the amount, in major units of `currency`. Absent until money is booked. */
+    /** Amount that the other bank kept, in major units of `currency`. Absent until money is booked. */
     readonly fee?: Amount
     /** The `reference` of the transaction that brought the money back. Absent until it is booked. */
     readonly returnReference?: string
@@ -3597,18 +3597,18 @@ export type OperationResults = {
       readonly answerDueOn?: string
       /** When the answer or the money came. Absent before that. */
       readonly answeredAt?: string
-      /** Why the recall was refused, or what the bank said besides. Absent if it gave no code. */
+      /** Answer of the bank: the reason of a refusal, or a remark. Absent if it gave no code. */
       readonly answer?: {
         /** The bank's code of ISO 20022, such as `NOAS`, as it sent it. */
         readonly code: string
-        /** What the code means. */
+        /** Meaning of the code. */
         readonly text: string
       }
       /** When the time for the answer ended without one. It stays if an answer comes later. */
       readonly expiredAt?: string
-      /** What came back, in major units of `currency`. Absent until the money is booked on your balance. */
+      /** Returned amount, in major units of `currency`. Absent until the money is booked on your balance. */
       readonly settledAmount?: Amount
-      /** What the other bank kept of the amount, in major units of `currency`. Absent until money is booked. */
+      /** Amount that the other bank kept, in major units of `currency`. Absent until money is booked. */
       readonly fee?: Amount
       /** The `reference` of the transaction that brought the money back. Absent until it is booked. */
       readonly returnReference?: string
@@ -3645,18 +3645,18 @@ export type OperationResults = {
     readonly answerDueOn?: string
     /** When the answer or the money came. Absent before that. */
     readonly answeredAt?: string
-    /** Why the recall was refused, or what the bank said besides. Absent if it gave no code. */
+    /** Answer of the bank: the reason of a refusal, or a remark. Absent if it gave no code. */
     readonly answer?: {
       /** The bank's code of ISO 20022, such as `NOAS`, as it sent it. */
       readonly code: string
-      /** What the code means. */
+      /** Meaning of the code. */
       readonly text: string
     }
     /** When the time for the answer ended without one. It stays if an answer comes later. */
     readonly expiredAt?: string
-    /** What came back, in major units of `currency`. Absent until the money is booked on your balance. */
+    /** Returned amount, in major units of `currency`. Absent until the money is booked on your balance. */
     readonly settledAmount?: Amount
-    /** What the other bank kept of the amount, in major units of `currency`. Absent until money is booked. */
+    /** Amount that the other bank kept, in major units of `currency`. Absent until money is booked. */
     readonly fee?: Amount
     /** The `reference` of the transaction that brought the money back. Absent until it is booked. */
     readonly returnReference?: string
@@ -3690,7 +3690,7 @@ export type OperationResults = {
     readonly bytes?: number
     /** SHA-256 of the content, in hexadecimal. The same request has the same. Absent until the report is `Ready`. */
     readonly sha256?: string
-    /** Why the report failed, for people. Absent unless it is `Failed`. */
+    /** Reason for the failure, for people. Absent unless it is `Failed`. */
     readonly failure?: string
     /** Time of the request. */
     readonly createdAt: string
@@ -3726,7 +3726,7 @@ export type OperationResults = {
       readonly bytes?: number
       /** SHA-256 of the content, in hexadecimal. The same request has the same. Absent until the report is `Ready`. */
       readonly sha256?: string
-      /** Why the report failed, for people. Absent unless it is `Failed`. */
+      /** Reason for the failure, for people. Absent unless it is `Failed`. */
       readonly failure?: string
       /** Time of the request. */
       readonly createdAt: string
@@ -3749,7 +3749,7 @@ export type OperationResults = {
     readonly currency?: string
     /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
     readonly frequency: 'daily' | 'weekly' | 'monthly'
-    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
+    /** Recipients of a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
     readonly emails: readonly string[]
     /** The `guid` of the customer. Absent: the reports are of the partner. */
     readonly customerId?: string
@@ -3773,7 +3773,7 @@ export type OperationResults = {
       readonly currency?: string
       /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
       readonly frequency: 'daily' | 'weekly' | 'monthly'
-      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
+      /** Recipients of a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
       readonly emails: readonly string[]
       /** The `guid` of the customer. Absent: the reports are of the partner. */
       readonly customerId?: string
@@ -3800,7 +3800,7 @@ export type OperationResults = {
     readonly currency?: string
     /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
     readonly frequency: 'daily' | 'weekly' | 'monthly'
-    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
+    /** Recipients of a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
     readonly emails: readonly string[]
     /** The `guid` of the customer. Absent: the reports are of the partner. */
     readonly customerId?: string
@@ -3839,7 +3839,7 @@ export type OperationResults = {
     readonly bytes?: number
     /** SHA-256 of the content, in hexadecimal. The same request has the same. Absent until the report is `Ready`. */
     readonly sha256?: string
-    /** Why the report failed, for people. Absent unless it is `Failed`. */
+    /** Reason for the failure, for people. Absent unless it is `Failed`. */
     readonly failure?: string
     /** Time of the request. */
     readonly createdAt: string
@@ -3850,7 +3850,7 @@ export type OperationResults = {
   readonly getReportContent: ReadableStream<ReturnType<Uint8Array['slice']>>
   readonly simulateDeposit: Simulated
   readonly simulateFxRates: {
-    /** From this time on the change holds. */
+    /** Time from which the change applies. */
     readonly asOf: string
     /** True while the rates are stopped. */
     readonly stale: boolean
@@ -3950,26 +3950,26 @@ export type OperationResults = {
       readonly id: string
       /** Time of the record. */
       readonly at: string
-      /** Who acted. */
+      /** Actor of the record. */
       readonly actor: {
         /** `partner`: a service account. `worker`, `bank` and `time` cause steps of payments. `operator`: a person who works for the operator of the service. */
         readonly kind: string
         /** The service account. Absent for all others. */
         readonly id?: string
-        /** Its name. */
+        /** Name of the actor. */
         readonly name?: string
         /** The staff member of an impersonation session. */
         readonly impersonatedBy?: string
         /** IP address of the request. */
         readonly ip?: string
       }
-      /** What was done: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
+      /** Recorded action: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
       readonly action: string
-      /** What it was done to: the `reference` of a transaction, or the path parameters of the operation. */
+      /** Subject of the action: the `reference` of a transaction, or the path parameters of the operation. */
       readonly subject: { readonly [name: string]: unknown }
-      /** What more is recorded, such as the steps. */
+      /** Further recorded details, such as the steps. */
       readonly details?: { readonly [name: string]: unknown }
-      /** Why: the bank's code of ISO 20022. Absent if none was given. */
+      /** Reason: the bank's code of ISO 20022. Absent if none was given. */
       readonly reason?: string
       /** The `X-Request-Id` of the request. Absent if no request caused it. */
       readonly requestId?: string
@@ -4177,11 +4177,11 @@ export type Namespaces = {
       readonly direction: 'Below' | 'Above'
       /** The balance that is watched for, in major units of the currency of the account: 0 to 1,000,000,000,000, with `Below` greater than 0. */
       readonly threshold: AmountInput
-      /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. Default: the threshold. */
+      /** Balance that rearms the monitor after it has triggered: with `Below` at least this amount, with `Above` at most. In major units. Default: the threshold. */
       readonly rearmAt?: AmountInput | undefined
-      /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. Default: `Posted`. */
+      /** Watched sum. `Posted`: settled money, as in the entries of the account. `Available`: `Posted` minus the money reserved for payouts. Default: `Posted`. */
       readonly measure?: 'Posted' | 'Available' | undefined
-      /** Who is told. At least one address, or the event. Default: the event alone. */
+      /** Recipients of the alert. At least one address, or the event. Default: the event alone. */
       readonly notify?: {
         /** Mail addresses that get a mail each time the monitor triggers, at most 10. Each is a member of your team: its newest invitation is not revoked. */
         readonly emails?: readonly string[] | undefined
@@ -4201,13 +4201,13 @@ export type Namespaces = {
     readonly direction: 'Below' | 'Above'
     /** The balance that is watched for, in major units. */
     readonly threshold: Amount
-    /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+    /** Balance that rearms the monitor after it has triggered: with `Below` at least this amount, with `Above` at most. In major units. */
     readonly rearmAt: Amount
-    /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+    /** Watched sum. `Posted`: settled money, as in the entries of the account. `Available`: `Posted` minus the money reserved for payouts. */
     readonly measure: 'Posted' | 'Available'
-    /** Who is told. */
+    /** Recipients of the alert. */
     readonly notify: {
-      /** Who gets a mail each time the monitor triggers. */
+      /** Recipients of a mail each time the monitor triggers. */
       readonly emails: readonly string[]
       /** Whether the event `account.balance.crossed` is sent. */
       readonly event: boolean
@@ -4248,13 +4248,13 @@ export type Namespaces = {
       readonly direction: 'Below' | 'Above'
       /** The balance that is watched for, in major units. */
       readonly threshold: Amount
-      /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+      /** Balance that rearms the monitor after it has triggered: with `Below` at least this amount, with `Above` at most. In major units. */
       readonly rearmAt: Amount
-      /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+      /** Watched sum. `Posted`: settled money, as in the entries of the account. `Available`: `Posted` minus the money reserved for payouts. */
       readonly measure: 'Posted' | 'Available'
-      /** Who is told. */
+      /** Recipients of the alert. */
       readonly notify: {
-        /** Who gets a mail each time the monitor triggers. */
+        /** Recipients of a mail each time the monitor triggers. */
         readonly emails: readonly string[]
         /** Whether the event `account.balance.crossed` is sent. */
         readonly event: boolean
@@ -4293,13 +4293,13 @@ export type Namespaces = {
       readonly direction: 'Below' | 'Above'
       /** The balance that is watched for, in major units. */
       readonly threshold: Amount
-      /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+      /** Balance that rearms the monitor after it has triggered: with `Below` at least this amount, with `Above` at most. In major units. */
       readonly rearmAt: Amount
-      /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+      /** Watched sum. `Posted`: settled money, as in the entries of the account. `Available`: `Posted` minus the money reserved for payouts. */
       readonly measure: 'Posted' | 'Available'
-      /** Who is told. */
+      /** Recipients of the alert. */
       readonly notify: {
-        /** Who gets a mail each time the monitor triggers. */
+        /** Recipients of a mail each time the monitor triggers. */
         readonly emails: readonly string[]
         /** Whether the event `account.balance.crossed` is sent. */
         readonly event: boolean
@@ -4343,13 +4343,13 @@ export type Namespaces = {
     readonly direction: 'Below' | 'Above'
     /** The balance that is watched for, in major units. */
     readonly threshold: Amount
-    /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+    /** Balance that rearms the monitor after it has triggered: with `Below` at least this amount, with `Above` at most. In major units. */
     readonly rearmAt: Amount
-    /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+    /** Watched sum. `Posted`: settled money, as in the entries of the account. `Available`: `Posted` minus the money reserved for payouts. */
     readonly measure: 'Posted' | 'Available'
-    /** Who is told. */
+    /** Recipients of the alert. */
     readonly notify: {
-      /** Who gets a mail each time the monitor triggers. */
+      /** Recipients of a mail each time the monitor triggers. */
       readonly emails: readonly string[]
       /** Whether the event `account.balance.crossed` is sent. */
       readonly event: boolean
@@ -4384,11 +4384,11 @@ export type Namespaces = {
       readonly direction?: 'Below' | 'Above' | undefined
       /** The balance that is watched for, in major units of the currency of the account: 0 to 1,000,000,000,000, with `Below` greater than 0. */
       readonly threshold?: AmountInput | undefined
-      /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. Null: the threshold. */
+      /** Balance that rearms the monitor after it has triggered: with `Below` at least this amount, with `Above` at most. In major units. Null: the threshold. */
       readonly rearmAt?: AmountInput | null | undefined
-      /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+      /** Watched sum. `Posted`: settled money, as in the entries of the account. `Available`: `Posted` minus the money reserved for payouts. */
       readonly measure?: 'Posted' | 'Available' | undefined
-      /** Who is told. What it does not name stays as it is. At least one address, or the event, is left. */
+      /** Recipients of the alert. Omitted fields stay unchanged. At least one address, or the event, must remain. */
       readonly notify?: {
         /** Mail addresses that get a mail each time the monitor triggers, at most 10. Each is a member of your team: its newest invitation is not revoked. */
         readonly emails?: readonly string[] | undefined
@@ -4408,13 +4408,13 @@ export type Namespaces = {
     readonly direction: 'Below' | 'Above'
     /** The balance that is watched for, in major units. */
     readonly threshold: Amount
-    /** Where the balance has to come back to before the monitor triggers again: with `Below` at least this amount, with `Above` at most. In major units. */
+    /** Balance that rearms the monitor after it has triggered: with `Below` at least this amount, with `Above` at most. In major units. */
     readonly rearmAt: Amount
-    /** Which sum is watched. `Posted`: settled money, as in the entries of the account. `Available`: without the money that is set aside for payouts. */
+    /** Watched sum. `Posted`: settled money, as in the entries of the account. `Available`: `Posted` minus the money reserved for payouts. */
     readonly measure: 'Posted' | 'Available'
-    /** Who is told. */
+    /** Recipients of the alert. */
     readonly notify: {
-      /** Who gets a mail each time the monitor triggers. */
+      /** Recipients of a mail each time the monitor triggers. */
       readonly emails: readonly string[]
       /** Whether the event `account.balance.crossed` is sent. */
       readonly event: boolean
@@ -4919,9 +4919,9 @@ export type Namespaces = {
       readonly field: string
       /** `Valid`: a rule has checked the value. `Unchecked`: the value is given and no rule is known for it. `Invalid`: a rule refuses it. `Missing`: a customer of this type needs the field. */
       readonly state: 'Valid' | 'Unchecked' | 'Invalid' | 'Missing'
-      /** Why the field is `Invalid` or `Missing`. Absent otherwise. */
+      /** Code of the fault of an `Invalid` or `Missing` field. Absent otherwise. */
       readonly code?: 'field_required' | 'lei_format' | 'lei_check_digits' | 'phone_not_international' | 'phone_invalid' | 'phone_not_mobile' | 'website_invalid' | 'tax_id_format' | 'tax_id_check_digits' | 'date_in_future' | 'age_impossible' | 'under_age' | 'incorporated_before_birth' | 'owner_incomplete' | 'owner_gap' | 'owner_duplicate'
-      /** What is wrong, and what to do. Present if `code` is. */
+      /** Explanation of the fault and its remedy. Present if `code` is. */
       readonly remediation?: string
     })[]
   }>
@@ -4991,7 +4991,7 @@ export type Namespaces = {
     readonly getRates: (query?: GetFxRatesQuery, options?: CallOptions) => Promise<{
     /** The currency that is sold. */
     readonly base: string
-    /** Where the rates come from. */
+    /** Source of the rates. */
     readonly source: string
     /** The time at which the rates held, by their source. */
     readonly asOf: string
@@ -5041,11 +5041,11 @@ export type Namespaces = {
     readonly kind: 'firm' | 'held'
     /** The currency that leaves the balance. */
     readonly sellCurrency: string
-    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    /** Amount that leaves the balance, with the fee, in major units of `sellCurrency`. */
     readonly sellAmount: Amount
     /** The currency that is bought. */
     readonly buyCurrency: string
-    /** What is bought, in major units of `buyCurrency`. */
+    /** Bought amount, in major units of `buyCurrency`. */
     readonly buyAmount: Amount
     /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
     readonly rate: Amount
@@ -5060,7 +5060,7 @@ export type Namespaces = {
     readonly midRate: Amount
     /** The difference between `midRate` and `rate`, for what is exchanged. */
     readonly margin: {
-      /** What `midRate` would have bought more, in major units of `currency`. */
+      /** Additional amount that `midRate` would have bought, in major units of `currency`. */
       readonly amount: Amount
       /** The bought currency. */
       readonly currency: string
@@ -5069,7 +5069,7 @@ export type Namespaces = {
     }
     /** Time of creation. */
     readonly createdAt: string
-    /** From this time on the quote cannot be accepted. */
+    /** Expiry of the quote: it cannot be accepted from this time on. */
     readonly expiresAt: string
     /** The `guid` of the customer. Absent for the money of the partner. */
     readonly customerId?: string
@@ -5093,11 +5093,11 @@ export type Namespaces = {
     readonly kind: 'firm' | 'held'
     /** The currency that leaves the balance. */
     readonly sellCurrency: string
-    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    /** Amount that leaves the balance, with the fee, in major units of `sellCurrency`. */
     readonly sellAmount: Amount
     /** The currency that is bought. */
     readonly buyCurrency: string
-    /** What is bought, in major units of `buyCurrency`. */
+    /** Bought amount, in major units of `buyCurrency`. */
     readonly buyAmount: Amount
     /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
     readonly rate: Amount
@@ -5112,7 +5112,7 @@ export type Namespaces = {
     readonly midRate: Amount
     /** The difference between `midRate` and `rate`, for what is exchanged. */
     readonly margin: {
-      /** What `midRate` would have bought more, in major units of `currency`. */
+      /** Additional amount that `midRate` would have bought, in major units of `currency`. */
       readonly amount: Amount
       /** The bought currency. */
       readonly currency: string
@@ -5121,7 +5121,7 @@ export type Namespaces = {
     }
     /** Time of creation. */
     readonly createdAt: string
-    /** From this time on the quote cannot be accepted. */
+    /** Expiry of the quote: it cannot be accepted from this time on. */
     readonly expiresAt: string
     /** The `guid` of the customer. Absent for the money of the partner. */
     readonly customerId?: string
@@ -5157,11 +5157,11 @@ export type Namespaces = {
     readonly quoteId: string
     /** The currency that leaves the balance. */
     readonly sellCurrency: string
-    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    /** Amount that leaves the balance, with the fee, in major units of `sellCurrency`. */
     readonly sellAmount: Amount
     /** The currency that is bought. */
     readonly buyCurrency: string
-    /** What is bought, in major units of `buyCurrency`. */
+    /** Bought amount, in major units of `buyCurrency`. */
     readonly buyAmount: Amount
     /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
     readonly rate: Amount
@@ -5192,11 +5192,11 @@ export type Namespaces = {
     readonly quoteId: string
     /** The currency that leaves the balance. */
     readonly sellCurrency: string
-    /** What leaves the balance, the fee included, in major units of `sellCurrency`. */
+    /** Amount that leaves the balance, with the fee, in major units of `sellCurrency`. */
     readonly sellAmount: Amount
     /** The currency that is bought. */
     readonly buyCurrency: string
-    /** What is bought, in major units of `buyCurrency`. */
+    /** Bought amount, in major units of `buyCurrency`. */
     readonly buyAmount: Amount
     /** Units of `buyCurrency` for one unit of `sellCurrency`, with the margin taken off. */
     readonly rate: Amount
@@ -5386,7 +5386,7 @@ export type Namespaces = {
       readonly mode: 'AllOrNothing' | 'BestEffort'
       /** Your key of this bulk, 1 to 255 characters, unique among your bulks. Repeat it to retry the same bulk. */
       readonly idempotencyKey: string
-      /** One to 1,000 payouts, each as `POST /v1/payouts/fiat` takes it. The whole body has at most 256 KiB. Their idempotency keys differ. */
+      /** Payouts: 1 to 1,000, each as `POST /v1/payouts/fiat` takes it. The whole body has at most 256 KiB. Their idempotency keys differ. */
       readonly payouts: readonly FiatPayoutCreate[]
     }, options?: CallOptions) => Promise<{
     /** Identifies the bulk. */
@@ -5412,7 +5412,7 @@ export type Namespaces = {
       readonly mode: 'AllOrNothing' | 'BestEffort'
       /** Your key of this bulk, 1 to 255 characters, unique among your bulks. Repeat it to retry the same bulk. */
       readonly idempotencyKey: string
-      /** One to 1,000 payouts, each as `POST /v1/payouts/fiat` takes it. The whole body has at most 256 KiB. Their idempotency keys differ. */
+      /** Payouts: 1 to 1,000, each as `POST /v1/payouts/fiat` takes it. The whole body has at most 256 KiB. Their idempotency keys differ. */
       readonly payouts: readonly FiatPayoutCreate[]
     }, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<{
     /** Identifies the bulk. */
@@ -5627,11 +5627,11 @@ export type Namespaces = {
       readonly payoutId?: string
       /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is accepted. */
       readonly reference?: string
-      /** Why the payout is refused. Only if it is. */
+      /** Refusal of the payout. Absent if it is accepted. */
       readonly problem?: {
         /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
         readonly code: string
-        /** What is wrong, in a sentence. */
+        /** Explanation of the refusal, in one sentence. */
         readonly detail: string
       }
     })[]
@@ -5673,7 +5673,7 @@ export type Namespaces = {
         readonly endsOn?: string | undefined
         /** How many dates the schedule has, 1 to 10,000. Not with `Once` or `endsOn`. */
         readonly count?: number | undefined
-        /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. Default: `Following`. */
+        /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. Default: `Following`. */
         readonly businessDays?: 'Following' | 'Preceding' | 'None' | undefined
       }
     }, options?: CallOptions) => Promise<{
@@ -5705,7 +5705,7 @@ export type Namespaces = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -5765,7 +5765,7 @@ export type Namespaces = {
         readonly endsOn?: string
         /** How many dates the schedule has. Absent without a number. */
         readonly count?: number
-        /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+        /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
         readonly businessDays: 'Following' | 'Preceding' | 'None'
       }
       /** How many payouts were made. */
@@ -5823,7 +5823,7 @@ export type Namespaces = {
         readonly endsOn?: string
         /** How many dates the schedule has. Absent without a number. */
         readonly count?: number
-        /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+        /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
         readonly businessDays: 'Following' | 'Preceding' | 'None'
       }
       /** How many payouts were made. */
@@ -5886,7 +5886,7 @@ export type Namespaces = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -5945,7 +5945,7 @@ export type Namespaces = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -6004,7 +6004,7 @@ export type Namespaces = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -6063,7 +6063,7 @@ export type Namespaces = {
       readonly endsOn?: string
       /** How many dates the schedule has. Absent without a number. */
       readonly count?: number
-      /** What happens to a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
+      /** Rule for a date on which TARGET is closed. `Following`: the payout is made on the next business day. `Preceding`: on the one before. `None`: on the date itself. A `Daily` schedule has only business days as its dates, unless the rule is `None`. */
       readonly businessDays: 'Following' | 'Preceding' | 'None'
     }
     /** How many payouts were made. */
@@ -6109,11 +6109,11 @@ export type Namespaces = {
       readonly payoutId?: string
       /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is made. */
       readonly reference?: string
-      /** Why the last attempt was refused. Absent if none was. */
+      /** Refusal of the last attempt. Absent if none was. */
       readonly problem?: {
         /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
         readonly code: string
-        /** What is wrong, in a sentence. */
+        /** Explanation of the refusal, in one sentence. */
         readonly detail: string
       }
       /** Time of the first attempt, or of the decision to skip it. */
@@ -6144,11 +6144,11 @@ export type Namespaces = {
       readonly payoutId?: string
       /** Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is made. */
       readonly reference?: string
-      /** Why the last attempt was refused. Absent if none was. */
+      /** Refusal of the last attempt. Absent if none was. */
       readonly problem?: {
         /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
         readonly code: string
-        /** What is wrong, in a sentence. */
+        /** Explanation of the refusal, in one sentence. */
         readonly detail: string
       }
       /** Time of the first attempt, or of the decision to skip it. */
@@ -6175,9 +6175,9 @@ export type Namespaces = {
      * request_in_progress, idempotency_key_reused.
      */
     readonly createRecall: (id: string, body: {
-      /** Why you want the money back. `DUPL`: paid twice. `TECH`: a technical error. `FRAD`: fraud. `CUST`: you ask for it, for another reason. `AC03`: wrong account. `AM09`: wrong amount. */
+      /** Reason for the recall. `DUPL`: paid twice. `TECH`: a technical error. `FRAD`: fraud. `CUST`: you ask for it, for another reason. `AC03`: wrong account. `AM09`: wrong amount. */
       readonly reason: 'DUPL' | 'TECH' | 'FRAD' | 'CUST' | 'AC03' | 'AM09'
-      /** What the bank of the recipient should know, 1 to 140 characters. It travels with the request. */
+      /** Message to the recipient's bank, sent with the request. 1 to 140 characters. */
       readonly text?: string | undefined
     }, options?: CallOptions) => Promise<{
     /** Identifies the recall. */
@@ -6208,18 +6208,18 @@ export type Namespaces = {
     readonly answerDueOn?: string
     /** When the answer or the money came. Absent before that. */
     readonly answeredAt?: string
-    /** Why the recall was refused, or what the bank said besides. Absent if it gave no code. */
+    /** Answer of the bank: the reason of a refusal, or a remark. Absent if it gave no code. */
     readonly answer?: {
       /** The bank's code of ISO 20022, such as `NOAS`, as it sent it. */
       readonly code: string
-      /** What the code means. */
+      /** Meaning of the code. */
       readonly text: string
     }
     /** When the time for the answer ended without one. It stays if an answer comes later. */
     readonly expiredAt?: string
-    /** What came back, in major units of `currency`. Absent until the money is booked on your balance. */
+    /** Returned amount, in major units of `currency`. Absent until the money is booked on your balance. */
     readonly settledAmount?: Amount
-    /** What the other bank kept of the amount, in major units of `currency`. Absent until money is booked. */
+    /** Amount that the other bank kept, in major units of `currency`. Absent until money is booked. */
     readonly fee?: Amount
     /** The `reference` of the transaction that brought the money back. Absent until it is booked. */
     readonly returnReference?: string
@@ -6265,18 +6265,18 @@ export type Namespaces = {
       readonly answerDueOn?: string
       /** When the answer or the money came. Absent before that. */
       readonly answeredAt?: string
-      /** Why the recall was refused, or what the bank said besides. Absent if it gave no code. */
+      /** Answer of the bank: the reason of a refusal, or a remark. Absent if it gave no code. */
       readonly answer?: {
         /** The bank's code of ISO 20022, such as `NOAS`, as it sent it. */
         readonly code: string
-        /** What the code means. */
+        /** Meaning of the code. */
         readonly text: string
       }
       /** When the time for the answer ended without one. It stays if an answer comes later. */
       readonly expiredAt?: string
-      /** What came back, in major units of `currency`. Absent until the money is booked on your balance. */
+      /** Returned amount, in major units of `currency`. Absent until the money is booked on your balance. */
       readonly settledAmount?: Amount
-      /** What the other bank kept of the amount, in major units of `currency`. Absent until money is booked. */
+      /** Amount that the other bank kept, in major units of `currency`. Absent until money is booked. */
       readonly fee?: Amount
       /** The `reference` of the transaction that brought the money back. Absent until it is booked. */
       readonly returnReference?: string
@@ -6321,18 +6321,18 @@ export type Namespaces = {
     readonly answerDueOn?: string
     /** When the answer or the money came. Absent before that. */
     readonly answeredAt?: string
-    /** Why the recall was refused, or what the bank said besides. Absent if it gave no code. */
+    /** Answer of the bank: the reason of a refusal, or a remark. Absent if it gave no code. */
     readonly answer?: {
       /** The bank's code of ISO 20022, such as `NOAS`, as it sent it. */
       readonly code: string
-      /** What the code means. */
+      /** Meaning of the code. */
       readonly text: string
     }
     /** When the time for the answer ended without one. It stays if an answer comes later. */
     readonly expiredAt?: string
-    /** What came back, in major units of `currency`. Absent until the money is booked on your balance. */
+    /** Returned amount, in major units of `currency`. Absent until the money is booked on your balance. */
     readonly settledAmount?: Amount
-    /** What the other bank kept of the amount, in major units of `currency`. Absent until money is booked. */
+    /** Amount that the other bank kept, in major units of `currency`. Absent until money is booked. */
     readonly fee?: Amount
     /** The `reference` of the transaction that brought the money back. Absent until it is booked. */
     readonly returnReference?: string
@@ -6394,7 +6394,7 @@ export type Namespaces = {
     readonly bytes?: number
     /** SHA-256 of the content, in hexadecimal. The same request has the same. Absent until the report is `Ready`. */
     readonly sha256?: string
-    /** Why the report failed, for people. Absent unless it is `Failed`. */
+    /** Reason for the failure, for people. Absent unless it is `Failed`. */
     readonly failure?: string
     /** Time of the request. */
     readonly createdAt: string
@@ -6437,7 +6437,7 @@ export type Namespaces = {
       readonly bytes?: number
       /** SHA-256 of the content, in hexadecimal. The same request has the same. Absent until the report is `Ready`. */
       readonly sha256?: string
-      /** Why the report failed, for people. Absent unless it is `Failed`. */
+      /** Reason for the failure, for people. Absent unless it is `Failed`. */
       readonly failure?: string
       /** Time of the request. */
       readonly createdAt: string
@@ -6479,7 +6479,7 @@ export type Namespaces = {
       readonly bytes?: number
       /** SHA-256 of the content, in hexadecimal. The same request has the same. Absent until the report is `Ready`. */
       readonly sha256?: string
-      /** Why the report failed, for people. Absent unless it is `Failed`. */
+      /** Reason for the failure, for people. Absent unless it is `Failed`. */
       readonly failure?: string
       /** Time of the request. */
       readonly createdAt: string
@@ -6510,7 +6510,7 @@ export type Namespaces = {
       readonly currency?: string | undefined
       /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
       readonly frequency: 'daily' | 'weekly' | 'monthly'
-      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
+      /** Recipients of a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
       readonly emails: readonly string[]
       /** Only movements of this customer: its `guid` or its `serviceId`. Not for `reconciliation`. */
       readonly customerId?: string | undefined
@@ -6527,7 +6527,7 @@ export type Namespaces = {
     readonly currency?: string
     /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
     readonly frequency: 'daily' | 'weekly' | 'monthly'
-    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
+    /** Recipients of a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
     readonly emails: readonly string[]
     /** The `guid` of the customer. Absent: the reports are of the partner. */
     readonly customerId?: string
@@ -6558,7 +6558,7 @@ export type Namespaces = {
       readonly currency?: string
       /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
       readonly frequency: 'daily' | 'weekly' | 'monthly'
-      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
+      /** Recipients of a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
       readonly emails: readonly string[]
       /** The `guid` of the customer. Absent: the reports are of the partner. */
       readonly customerId?: string
@@ -6588,7 +6588,7 @@ export type Namespaces = {
       readonly currency?: string
       /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
       readonly frequency: 'daily' | 'weekly' | 'monthly'
-      /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
+      /** Recipients of a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
       readonly emails: readonly string[]
       /** The `guid` of the customer. Absent: the reports are of the partner. */
       readonly customerId?: string
@@ -6623,7 +6623,7 @@ export type Namespaces = {
     readonly currency?: string
     /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
     readonly frequency: 'daily' | 'weekly' | 'monthly'
-    /** Who gets a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
+    /** Recipients of a mail with a link when a report is ready. 1 to 10 addresses. Each is a member of your team: its newest invitation is not revoked. */
     readonly emails: readonly string[]
     /** The `guid` of the customer. Absent: the reports are of the partner. */
     readonly customerId?: string
@@ -6678,7 +6678,7 @@ export type Namespaces = {
     readonly bytes?: number
     /** SHA-256 of the content, in hexadecimal. The same request has the same. Absent until the report is `Ready`. */
     readonly sha256?: string
-    /** Why the report failed, for people. Absent unless it is `Failed`. */
+    /** Reason for the failure, for people. Absent unless it is `Failed`. */
     readonly failure?: string
     /** Time of the request. */
     readonly createdAt: string
@@ -6738,7 +6738,7 @@ export type Namespaces = {
       /** True stops the rates: quotes are refused with 503 `fx_rates_unavailable`. False starts them again. */
       readonly stale?: boolean | undefined
     }, options?: CallOptions) => Promise<{
-    /** From this time on the change holds. */
+    /** Time from which the change applies. */
     readonly asOf: string
     /** True while the rates are stopped. */
     readonly stale: boolean
@@ -7048,26 +7048,26 @@ export type Namespaces = {
       readonly id: string
       /** Time of the record. */
       readonly at: string
-      /** Who acted. */
+      /** Actor of the record. */
       readonly actor: {
         /** `partner`: a service account. `worker`, `bank` and `time` cause steps of payments. `operator`: a person who works for the operator of the service. */
         readonly kind: string
         /** The service account. Absent for all others. */
         readonly id?: string
-        /** Its name. */
+        /** Name of the actor. */
         readonly name?: string
         /** The staff member of an impersonation session. */
         readonly impersonatedBy?: string
         /** IP address of the request. */
         readonly ip?: string
       }
-      /** What was done: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
+      /** Recorded action: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
       readonly action: string
-      /** What it was done to: the `reference` of a transaction, or the path parameters of the operation. */
+      /** Subject of the action: the `reference` of a transaction, or the path parameters of the operation. */
       readonly subject: { readonly [name: string]: unknown }
-      /** What more is recorded, such as the steps. */
+      /** Further recorded details, such as the steps. */
       readonly details?: { readonly [name: string]: unknown }
-      /** Why: the bank's code of ISO 20022. Absent if none was given. */
+      /** Reason: the bank's code of ISO 20022. Absent if none was given. */
       readonly reason?: string
       /** The `X-Request-Id` of the request. Absent if no request caused it. */
       readonly requestId?: string
@@ -7085,26 +7085,26 @@ export type Namespaces = {
       readonly id: string
       /** Time of the record. */
       readonly at: string
-      /** Who acted. */
+      /** Actor of the record. */
       readonly actor: {
         /** `partner`: a service account. `worker`, `bank` and `time` cause steps of payments. `operator`: a person who works for the operator of the service. */
         readonly kind: string
         /** The service account. Absent for all others. */
         readonly id?: string
-        /** Its name. */
+        /** Name of the actor. */
         readonly name?: string
         /** The staff member of an impersonation session. */
         readonly impersonatedBy?: string
         /** IP address of the request. */
         readonly ip?: string
       }
-      /** What was done: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
+      /** Recorded action: `transaction.steps`, or the id of the operation that was requested, such as `getCustomer`. */
       readonly action: string
-      /** What it was done to: the `reference` of a transaction, or the path parameters of the operation. */
+      /** Subject of the action: the `reference` of a transaction, or the path parameters of the operation. */
       readonly subject: { readonly [name: string]: unknown }
-      /** What more is recorded, such as the steps. */
+      /** Further recorded details, such as the steps. */
       readonly details?: { readonly [name: string]: unknown }
-      /** Why: the bank's code of ISO 20022. Absent if none was given. */
+      /** Reason: the bank's code of ISO 20022. Absent if none was given. */
       readonly reason?: string
       /** The `X-Request-Id` of the request. Absent if no request caused it. */
       readonly requestId?: string

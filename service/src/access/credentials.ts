@@ -30,7 +30,7 @@ export type IssueRequest = {
 
 const generateKeys = promisify(generateKeyPair)
 const rsaBits = 2048
-/** For this long a process may still accept a key that was revoked. */
+/** Time for which a process may still accept a revoked key. */
 export const credentialTtlMs = 2 * secondMs
 const credentialsCachedMax = 10_000
 const credentialsPerBatchMax = 100

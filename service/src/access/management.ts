@@ -1,4 +1,4 @@
-/** What operators do with partners and their credentials: list, rotate, expire. */
+/** Operator actions on partners and their credentials: list, rotate, expire. */
 import type { Permission } from '@partner-payments/wire'
 import { Refusal } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
@@ -33,9 +33,9 @@ export type AccessManagement = {
   readonly expireServiceAccount: (tx: Tx, partnerId: string, id: string, at: Date) => Promise<void>
   /** Expires every credential of a partner; returns how many. Refuses: not_found (the partner). */
   readonly expirePartner: (tx: Tx, partnerId: string, at: Date) => Promise<number>
-  /** Before a partner is moved: its requests get 401 after `credentialTtlMs`. */
+  /** Closes a partner's credentials before it is moved: its requests get 401 after `credentialTtlMs`. */
   readonly closeCredentials: (tx: Tx, partnerId: string) => Promise<void>
-  /** After a move, or after one that failed. */
+  /** Reopens the credentials after a move, or after a move that failed. */
   readonly openCredentials: (tx: Tx, partnerId: string) => Promise<void>
 }
 

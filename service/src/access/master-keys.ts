@@ -15,7 +15,7 @@ type MasterKeys = readonly [Uint8Array, ...Uint8Array[]]
 
 const checkValueOf = (key: Uint8Array) => deriveKey(key, 'master-key-check')
 
-/** Also before the migrations: a database without the tables is `unused`. */
+/** Reads the state of the master key. Works before the migrations: a database without the tables is `unused`. */
 export async function masterKeyState(tx: Tx, keys: MasterKeys): Promise<MasterKeyState> {
   const tables = await store.existingTables(tx)
   const recorded = tables.masterKeys ? await store.masterKeys(tx) : []

@@ -39,14 +39,14 @@ type SigningCredential = {
 export type SignatureDiagnosis = {
   /** Empty if the signature is valid. The likeliest first; a request may have two. */
   readonly mistakes: readonly SignatureMistake[]
-  /** What the service verifies, with the secret masked. */
+  /** The string that the service verifies, with the secret masked. */
   readonly canonicalString: string
 }
 
 /** Stands for the API secret, as in the interface document. */
 const secretMask = '<API_SECRET>'
 const candidatesMax = 6000
-/** Of each item, how many variants are combined with those of other items. */
+/** Limit of the variants of one item that are combined with variants of other items. */
 const combinedVariantsMax = 12
 
 type SearchOptions = {

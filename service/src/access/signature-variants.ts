@@ -18,13 +18,13 @@ export type Items = {
 /** Items that a client may have signed instead of the right ones. */
 export type Variant = { readonly changes: Partial<Items>; readonly mistake: SignatureMistake }
 
-/** What a client may have made of the right items. */
+/** One way in which a client may have laid out the correct items. */
 export type Layout = { readonly write: (items: readonly string[]) => string; readonly mistake: SignatureMistake }
 
 export type SignedParts = {
   readonly method: string
   readonly path: string
-  /** As sent, without the leading `?`. */
+  /** The query as sent, without the leading `?`. */
   readonly query: string
   readonly timestamp: string
   readonly nonce: string

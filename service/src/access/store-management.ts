@@ -29,7 +29,7 @@ export function partners(tx: Tx): Promise<readonly PartnerRow[]> {
   )
 }
 
-/** Of each partner: its valid service accounts, and the last use of any credential. */
+/** Counts each partner's valid service accounts and reads the last use of any of its credentials. */
 export function credentialTotals(tx: Tx, now: Date): Promise<readonly CredentialTotals[]> {
   return tx.rows<CredentialTotals>(
     acrossPartners(

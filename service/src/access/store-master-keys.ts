@@ -4,7 +4,7 @@ import { acrossPartners, sql, type Tx } from '../postgres/index.ts'
 export type MasterKeyRow = { readonly keyId: string; readonly checkValue: Buffer; readonly createdAt: Date }
 export type SealedSample = { readonly partnerId: string; readonly id: string; readonly sealed: Buffer }
 
-/** Which tables the migrations have created so far. */
+/** Names the tables that the migrations have created so far. */
 export async function existingTables(
   tx: Tx,
 ): Promise<{ readonly masterKeys: boolean; readonly serviceAccounts: boolean }> {
@@ -20,7 +20,7 @@ export function masterKeys(tx: Tx): Promise<readonly MasterKeyRow[]> {
   )
 }
 
-/** Until the end of the transaction no other process records a key. */
+/** Locks the key records: no other process records a key until the transaction ends. */
 export async function lockMasterKeys(tx: Tx): Promise<void> {
   await tx.run(sql`/* access.lockMasterKeys */ lock table access.master_keys in share row exclusive mode`)
 }

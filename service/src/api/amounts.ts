@@ -30,7 +30,7 @@ function exactDigits(
 export const readAmount = (value: Decimal, currency: Currency, pointer = '/amount'): Minor =>
   readMinor(value, currency, pointer, { majorMax: amountMajorMax, zero: false, expected: expectedRange })
 
-/** So many major units of a token with 6 digits are a bigint of PostgreSQL. */
+/** Largest balance in major units. With a token of 6 digits it still fits a PostgreSQL bigint. */
 const balanceMajorMax = 1_000_000_000_000n
 
 /**

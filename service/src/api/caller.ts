@@ -8,6 +8,6 @@ export type Caller = {
   readonly permissions: readonly Permission[]
   /** The staff member of an impersonation session. Its writes are refused. */
   readonly impersonatedBy?: string
-  /** Of the request that it sends. */
+  /** Id of the request that it sends. */
   readonly requestId?: string
 }

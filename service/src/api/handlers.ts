@@ -49,7 +49,7 @@ export type Content = {
   readonly mediaType: string
   readonly fileName: string
   readonly bytes: number
-  /** In hexadecimal. */
+  /** SHA-256 in hexadecimal. */
   readonly sha256: string
   /** The bytes from `from` to before `until`. Throws if the content ends early, so that no partial file looks whole. */
   readonly read: (from: number, until: number) => AsyncIterable<Uint8Array>

@@ -4,7 +4,7 @@ export type Nonce = {
   readonly serviceAccountId: string
   /** 32 lower-case hexadecimal digits. */
   readonly nonce: string
-  /** After this time the nonce may be deleted. */
+  /** The nonce may be deleted after this time. */
   readonly expiresAt: Date
 }
 

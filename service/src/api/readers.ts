@@ -15,7 +15,7 @@ export function createReaders(): (partnerId: string) => () => void {
   }
   return (partnerId) => {
     if ((readers.get(partnerId) ?? 0) >= readersMax)
-      throw new Refusal('rate_limited', `The partner reads ${readersMax} streams already.`, {
+      throw new Refusal('rate_limited', `The partner already reads ${readersMax} streams.`, {
         headers: { 'retry-after': String(retrySeconds) },
       })
     count(partnerId, 1)

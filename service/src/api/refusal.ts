@@ -4,7 +4,7 @@
  */
 import { type FieldError, type ProblemCode, problems, type SignatureMistake } from '@partner-payments/wire'
 
-/** What the sandbox adds to a refused signature. */
+/** Details that the sandbox adds to a refused signature. */
 export type SignatureHint = { readonly canonicalString: string; readonly likelyMistake: SignatureMistake }
 
 type RefusalExtras = {

@@ -35,7 +35,7 @@ type Moving = {
   readonly report: CaseReport
 }
 
-/** What cases cannot do by themselves. Each joins the transaction, and refuses what does not fit. */
+/** Effects that cases need from other modules. Each joins the transaction and refuses what does not fit. */
 export type CaseEffects = {
   /** The money is that of a payout: it has left, or has come back. Refuses: not_found, validation_failed. */
   readonly payout: (tx: Tx, moving: Moving, payoutId: string) => Promise<void>
@@ -45,7 +45,7 @@ export type CaseEffects = {
   readonly credit: (tx: Tx, moving: Moving) => Promise<void>
   /** The entry of the case is one that counts already. Refuses: validation_failed. */
   readonly announced: (tx: Tx, row: store.CaseRow) => Promise<void>
-  /** Why no one decides about the case now. Undefined: persons may. */
+  /** Reason why the case cannot be decided now. Undefined: it can. */
   readonly notNow: (tx: Tx, row: store.CaseRow) => Promise<string | undefined>
   /** The money goes back to who sent it. */
   readonly sendBack: (tx: Tx, row: store.CaseRow, money: Booked, id: string) => Promise<void>
@@ -151,7 +151,7 @@ export async function decide(
   return changed
 }
 
-/** What a decision may change of a case, as text that stays the same for the same case. */
+/** Fingerprint of the parts of a case that a decision may change. The same case always gives the same text. */
 const stateOf = (row: store.CaseRow): string =>
   JSON.stringify({
     proposalId: row.proposalId,

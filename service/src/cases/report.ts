@@ -1,7 +1,7 @@
 /** The report of a case as far as decisions read it. It is kept as JSON, as the connector sent it. */
 import type { CaseRow } from './store.ts'
 
-/** Of a credit: who sent the money, to which account, and what for. Absent where the report says nothing of it. */
+/** Report of a bank about a payment. A credit also names its sender, account and purpose, where the bank gives them. */
 export type CaseReport = {
   readonly kind?: string
   readonly subjectId?: string

@@ -16,7 +16,7 @@ import * as returnStore from './store-returns.ts'
 
 export type ReturnClaim = returnStore.ReturnRow & { readonly leaseId: string }
 
-/** What a bank reports of a return. */
+/** Bank notification about a return. */
 export type ReturnReport = {
   readonly kind: 'payout.settled' | 'payout.rejected' | 'payout.returned'
   readonly partnerId: string
@@ -43,7 +43,7 @@ export type Returns = {
    * `unknown`: it is about no return. `contradiction`: it does not fit, so that its money is a case of its own.
    */
   readonly reported: (report: ReturnReport) => Promise<boolean | 'unknown' | 'contradiction'>
-  /** Of this id. */
+  /** Finds a return by its id. */
   readonly byId: typeof returnStore.returnById
 }
 
@@ -206,7 +206,7 @@ async function settle(
   await decide(deps, tx, row, ended, decided)
 }
 
-/** What the bank booked besides the amount of the return stands in suspense with a case of its own. */
+/** Books the difference between the bank's amount and the amount of the return to suspense, with a case of its own. */
 async function recordDifference(
   deps: ReturnsDeps,
   tx: Tx,

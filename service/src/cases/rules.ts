@@ -2,12 +2,13 @@
 import type { AccountName } from '../ledger/index.ts'
 import { type Currency, dayMs, type Minor } from '../kernel/index.ts'
 
-/** In whose ledger money is booked that belongs to no partner as far as we know (RFC 9562, version 8). */
+/** Partner whose ledger holds money that belongs to no known partner (RFC 9562, version 8). */
 export const operatorPartnerId = '00000000-0000-8000-8000-000000000000'
 
 /**
- * Of what settlement and deposits find; `debit.booked` and `oddity` of the port of connectors; what reconciliation finds; money of a deposit
- * that waits for a decision about a name, or is frozen by one; and a payout that is frozen by one, whose money stays reserved.
+ * Kinds of cases. Sources: settlement and deposits; `debit.booked` and `oddity` of the connector port;
+ * reconciliation; deposits that wait for a screening decision or are frozen by one; payouts that are frozen by one
+ * and keep their money reserved.
  */
 export type CaseKind =
   | 'unknown_payment'
@@ -73,10 +74,10 @@ export const reversingTransfer = (connector: string, amount: Minor) => openingTr
 
 export const feesTransfer = (amount: Minor) => between('suspense', 'fees', amount)
 
-/** What an action names besides the case. */
+/** Arguments of an action besides the case. */
 export type Named = { readonly toPartnerId?: string; readonly customerId?: string; readonly payoutId?: string }
 
-/** Why an action does not fit a case, as a sentence for the operator. Undefined: it fits. `booked`: null without money. */
+/** Explains to the operator why an action does not fit a case. Undefined: it fits. `booked`: null without money. */
 export function misfitOf(
   action: CaseAction,
   booked: Minor | null,
@@ -100,7 +101,7 @@ export function misfitOf(
 
 export const hasExpired = (proposedAt: Date, now: Date): boolean => now.getTime() - proposedAt.getTime() > proposalMsMax
 
-/** What a payer reads of money that comes back: at most 140 characters, as SEPA carries. */
+/** Remittance text that the payer reads on returned money: at most 140 characters, the limit of SEPA. */
 export function returnRemittance(endToEndId: string | null, remittance: string | null): string {
   const named = endToEndId === null || endToEndId === '' || endToEndId === 'NOTPROVIDED' ? '' : ` ${endToEndId}`
   return `Return of your payment${named}${remittance ? `: ${remittance}` : ''}`.slice(0, 140).trimEnd()

@@ -11,15 +11,15 @@ import * as store from './store.ts'
 export type NewCase = {
   /** Default: a new one. */
   readonly id?: string
-  /** Whose ledger the money is booked in; `operatorPartnerId` if it belongs to no partner as far as we know. */
+  /** Partner whose ledger holds the money. `operatorPartnerId` if it belongs to no known partner. */
   readonly partnerId: string
   readonly kind: CaseKind
   readonly connector: string
   readonly notificationId: string
   readonly subject: string
-  /** What the bank reported, for people. */
+  /** The bank's report, for operators. */
   readonly report: object
-  /** To suspense. Below zero: money left. Null: the report names no money. */
+  /** Money booked to suspense. Negative: money left. Null: the report names no money. */
   readonly booked: Booked | null
 }
 
@@ -36,7 +36,7 @@ export type Cases = {
    * suspense in the same transaction.
    */
   readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
-  /** Of cases that were resolved before a time: what they say of persons. */
+  /** Erases personal data from cases that were resolved before a time. */
   readonly eraseReports: typeof eraseReports
   /** Oldest first, in pages behind `after`. */
   readonly list: (
@@ -49,13 +49,13 @@ export type Cases = {
   readonly openAt: (tx: Tx, partnerId: string, moment: Date) => Promise<readonly store.CaseSums[]>
   /** When the oldest open case was opened; null: none is open. Frozen money is none of them: it may stay for years. */
   readonly oldestOpen: () => Promise<Date | null>
-  /** For reconciliation: what stands in suspense and why, and what moved outside this service, of all partners. */
+  /** Open suspense items and movements outside this service, of all partners. For reconciliation. */
   readonly openSums: (tx: Tx) => Promise<readonly store.OpenSums[]>
   readonly reversedSums: (tx: Tx) => Promise<readonly store.ReversedSum[]>
   readonly reversed: typeof store.reversedCases
-  /** Those of the notifications that have a case, open or resolved. */
+  /** Returns the notifications that have a case, open or resolved. */
   readonly withCase: typeof store.notificationsWithCase
-  /** As `withCase`, their ids, outside of a transaction. */
+  /** Returns the ids that `withCase` finds, outside a transaction. */
   readonly idsWithCase: (connector: string, notificationIds: readonly string[]) => Promise<ReadonlySet<string>>
   readonly openOfKind: typeof store.openOfKind
   readonly openAbout: typeof store.openAbout
@@ -131,7 +131,7 @@ async function record(
   if ((await store.insertCase(tx, row)) === 0) return undefined
   const { id } = row
   tx.afterCommit(() =>
-    log.error({ caseId: id, partnerId, kind, connector, subject }, 'case opened: an operator decides'),
+    log.error({ caseId: id, partnerId, kind, connector, subject }, 'case opened: waits for an operator'),
   )
   return row
 }

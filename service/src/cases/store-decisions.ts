@@ -18,7 +18,7 @@ export type DecisionKind =
 export type DecisionRow = {
   readonly partnerId: string
   readonly caseId: string
-  /** From 1 in each case. */
+  /** Position in the case, from 1. */
   readonly sequence: number
   readonly kind: DecisionKind
   readonly actor: string
@@ -52,7 +52,7 @@ async function insertDecision(tx: Tx, row: DecisionRow): Promise<void> {
       ${row.note}, ${row.before}, ${row.after}, ${row.decidedAt})`)
 }
 
-/** In their order. */
+/** Reads the decisions of a case in their order. */
 export function decisionsOf(tx: Tx, partnerId: string, caseId: string): Promise<readonly DecisionRow[]> {
   return tx.rows<DecisionRow>(sql`/* cases.decisionsOf */
     select ${columns} from cases.decisions where partner_id = ${partnerId} and case_id = ${caseId} order by sequence`)

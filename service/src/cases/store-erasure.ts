@@ -7,7 +7,7 @@ type Page = Readonly<Record<'partnerId' | 'afterId' | 'beforeId', string>> & {
 }
 type Looked = readonly { readonly id: string; readonly isOver: boolean }[]
 
-/** What was booked, who decided what and when stays. The bank's report, notes and the party of a return go. */
+/** Erases the bank's report, the notes and the party of a return. Keeps the bookings, the decisions and their times. */
 export async function eraseReports(
   tx: Tx,
   { partnerId, afterId, beforeId, endedBefore, rowsMax }: Page,

@@ -18,7 +18,7 @@ export type CaseRow = {
   readonly resolution: Resolution | null
   readonly resolvedBy: string | null
   readonly note: string | null
-  /** What one person proposes, until another one decides. */
+  /** Id of a person's proposal that waits for a second person's decision. */
   readonly proposalId: string | null
   readonly proposal: string | null
   readonly proposedBy: string | null
@@ -105,7 +105,7 @@ export type OpenSums = {
   readonly count: bigint
   readonly booked: Minor
   readonly oldest: Date
-  /** Of them: with a proposal that waits for a second person. */
+  /** Cases among them with a proposal that waits for a second person. */
   readonly proposals: bigint
 }
 
@@ -130,7 +130,7 @@ export type ReversedSum = {
   readonly oldest: Date
 }
 
-/** What cases that were resolved by `reverse` had in suspense: no entry of a bank has moved it back. */
+/** Sums of cases that were resolved by `reverse`: no bank entry has moved their money. */
 export function reversedSums(tx: Tx): Promise<readonly ReversedSum[]> {
   return tx.rows<ReversedSum>(
     acrossPartners(
@@ -159,7 +159,7 @@ export function reversedCases(
   )
 }
 
-/** Those of the notifications that have or had a case, whose money is therefore in the ledger, or was. */
+/** Returns the notifications that have or had a case. Their money is in the ledger, or was. */
 export function notificationsWithCase(
   tx: Tx,
   connector: string,

@@ -18,7 +18,10 @@ export const limitsDefault = {
   retryAfterMsMax: hourMs,
   /** The breaker opens after this many consecutive failures. */
   breakerFailures: 10,
-  /** It also opens if this percentage of at least `breakerAttemptsMin` attempts failed within `breakerWindowMs`. */
+  /**
+   * The breaker also opens if this percentage of at least `breakerAttemptsMin` attempts failed within
+   * `breakerWindowMs`.
+   */
   breakerPercent: 70,
   breakerAttemptsMin: 10,
   breakerWindowMs: 5 * minuteMs,

@@ -41,7 +41,7 @@ export type DeliveryOptions = {
 }
 
 const partnersPerFanOutMax = 50
-/** Of all partners of one fan-out together. */
+/** Limit of one fan-out, for all partners together. */
 const eventsPerFanOutMax = 1000
 const eventsPerPartnerMin = 20
 /** The longest wait of an event whose commit woke no loop. A look at an empty queue costs one probe of an index. */

@@ -1,6 +1,6 @@
 /**
- * Which cell holds a partner. The router asks the operations ports of the cells and keeps the answer for `freshMs`, so that
- * a partner that has moved is found in its new cell after that time.
+ * Finds the cell that holds a partner. The router asks the operations ports of the cells and keeps each answer for
+ * `freshMs`, so that a moved partner is found in its new cell after that time.
  */
 import { Pool } from 'undici'
 import { Unreachable } from '../api/index.ts'
@@ -8,9 +8,9 @@ import { type Clock, type Log, secondMs } from '../kernel/index.ts'
 
 export type Cell = {
   readonly name: string
-  /** Of its API. */
+  /** URL of the cell's API. */
   readonly url: string
-  /** Of its operations port. */
+  /** URL of the cell's operations port. */
   readonly opsUrl: string
 }
 
@@ -25,7 +25,7 @@ export type CellLookup = {
   readonly close: () => Promise<void>
 }
 
-/** As long as a gateway keeps a credential. */
+/** The time for which a gateway keeps a credential. */
 const freshMs = 2 * secondMs
 /** The network between router and cells is private and near. */
 const lookupTimeoutMs = secondMs

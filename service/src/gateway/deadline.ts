@@ -9,7 +9,7 @@ export function startDeadline(timeoutMs: number): Deadline {
   return async (work) => {
     const late = Promise.withResolvers<never>()
     const timer = setTimeout(
-      () => late.reject(new Unreachable('downstream_timeout', 'the request was not carried out in time')),
+      () => late.reject(new Unreachable('downstream_timeout', 'the request did not complete in time')),
       endMs - performance.now(),
     )
     // After the deadline no caller reads the outcome.

@@ -1,4 +1,4 @@
-/** From an authenticated request to its reply: consumes the nonce, authorizes the caller and runs the operation. */
+/** Handles an authenticated request: consumes the nonce, authorizes the caller, runs the operation and replies. */
 import type { OperationId } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
 import { type AllHandlers, Unreachable } from '../api/index.ts'

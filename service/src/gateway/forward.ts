@@ -26,7 +26,7 @@ export type Forwarder = {
    * unreachable or its response is invalid (502), or if it is too slow (504).
    */
   readonly forward: (request: RawRequest, forwarded: Forwarded, reply: FastifyReply) => Promise<Reply | undefined>
-  /** As `forward`, of a public page. Throws the failures. */
+  /** Forwards a request for a public page, as `forward` does. Throws the failures. */
   readonly forwardPublic: (request: RawRequest, body: Buffer, reply: FastifyReply) => Promise<undefined>
 }
 
@@ -136,7 +136,7 @@ const acceptedTypes = (content: readonly string[]): RegExp =>
     ? json
     : new RegExp(`${json.source}|^(?:${content.map((type) => RegExp.escape(type)).join('|')})$`)
 
-/** Why the response of the api process cannot be passed on; undefined if it can. */
+/** Reason why the response of the api process cannot be passed on. Undefined: it can. */
 function refusalOf(status: number, contentType: string | undefined, accepts: RegExp): string | undefined {
   // The gateway has verified the partner's signature, so that a 401 is about the internal token.
   if (status === 401) return 'the api process refused the internal token: compare MASTER_KEY and the clocks'

@@ -63,7 +63,7 @@ type Internal = { readonly form: 'api' }
 export type Gateway = {
   /** Resolves to the port. Rejects with the socket's error (EADDRINUSE, EACCES, ...). */
   readonly listen: (host: string, port: number) => Promise<number>
-  /** From now on every response has `Connection: close`. Connections and requests are accepted until `close`. */
+  /** Starts draining: every response has `Connection: close`. Connections and requests are accepted until `close`. */
   readonly drain: () => void
   /**
    * Accepts no more connections. Answers requests on open connections for `lingerMs`, then closes idle connections and
@@ -72,7 +72,9 @@ export type Gateway = {
   readonly close: (lingerMs?: number) => Promise<void>
 }
 
-/** As long as the longest database statement. Slower requests and incomplete ones do not delay the stop. */
+/**
+ * Limit of draining: as long as the longest database statement. Slower and incomplete requests do not delay the stop.
+ */
 const drainMsMax = 15_000
 
 export function createGateway(options: GatewayOptions): Gateway {

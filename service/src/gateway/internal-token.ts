@@ -19,7 +19,7 @@ export function targetOf(headers: Headers): string | undefined {
 }
 
 type BoundRequest = { readonly method: string; readonly url: string; readonly body: Uint8Array }
-/** Without a caller: of a public page, which no operation accepts. */
+/** Contents of an internal token. A null caller: a public page, which no operation accepts. */
 type Envelope = { readonly caller: Caller | null; readonly at: number; readonly ip: string }
 
 export type InternalTokens = {

@@ -1,4 +1,4 @@
-/** Counts what one request asks for many times, against a rate of the partner beside that of its requests. */
+/** Counts the items of bulk requests against a rate of the partner, beside the rate of its requests. */
 import type { Operation } from '@partner-payments/wire'
 import type { Caller } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'

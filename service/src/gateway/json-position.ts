@@ -1,9 +1,9 @@
 /** Finds where a text stops being JSON (RFC 8259). Runs only after `JSON.parse` has refused the text. */
 
 export type JsonFault = {
-  /** From 1. */
+  /** Line, from 1. */
   readonly line: number
-  /** From 1, in UTF-16 code units. */
+  /** Column, from 1, in UTF-16 code units. */
   readonly column: number
   readonly expected: string
 }

@@ -38,7 +38,7 @@ import { compileCheck, compileValidator } from './validate.ts'
 export type OperationRequest = {
   readonly caller: Caller
   readonly params: Readonly<Record<string, string>>
-  /** As sent, without the leading `?`. */
+  /** The query as sent, without the leading `?`. */
   readonly query: string
   readonly contentType: string | undefined
   readonly headers: Headers

@@ -73,7 +73,7 @@ export function toProblem(error: unknown, context: ProblemContext): ProblemAnswe
     return problem('validation_failed', unrepresentable, context)
   }
   if (isConflict(error)) {
-    log.error({ err: error }, 'another transaction was in the way of a request')
+    log.error({ err: error }, 'a request failed because of a concurrent transaction')
     return problem('overloaded', conflicting, context, { headers: retryHeaders })
   }
   log.error({ err: error }, 'request failed')

@@ -35,7 +35,7 @@ export function servePublic(options: Options & Limited, serving: Serving): Publi
   })
 }
 
-/** In front of an api process: refuses what need not reach it. */
+/** Serves public pages in front of an api process: refuses requests that need not reach it. */
 export function forwardPublic(
   options: Options & Limited,
   { admission, incoming }: Serving,
@@ -54,7 +54,7 @@ export function forwardPublic(
   })
 }
 
-/** In an api process: only its gateway may call, and says who the client is. */
+/** Serves public pages in an api process: only its gateway may call, and it names the client. */
 export function internalPublic(options: Options, tokens: InternalTokens, serving: Serving): PublicPipeline {
   return answeringPages(options, async (route, request) => {
     const body = await serving.incoming.read(request.message)

@@ -23,7 +23,7 @@ export function createRateLimiter(options: {
   readonly clock: Clock
   readonly perSecond: number
   readonly burst: number
-  /** What is counted. Default: requests. */
+  /** Unit that is counted. Default: requests. */
   readonly unit?: string
 }): RateLimiter {
   const { clock, perSecond, burst, unit = 'requests' } = options

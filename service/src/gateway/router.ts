@@ -71,7 +71,7 @@ export function createRouter(options: RouterOptions): Router {
   }
 }
 
-/** By the API key, or by the token in the link of a public page. */
+/** Finds the partner by the API key, or by the token in the link of a public page. */
 function partnerOf({ headers, path }: RawRequest): string | undefined {
   const apiKey = headers['apikey']
   if (typeof apiKey === 'string') return apiKeyPartner(apiKey)
@@ -137,7 +137,7 @@ const replaced = new Set(['content-length', 'expect', 'x-forwarded-for', 'x-requ
 const namedBy = (connection: string | undefined) =>
   new Set((connection ?? '').split(',').map((name) => name.trim().toLowerCase()))
 
-/** As sent, also in order and repetition. */
+/** Request headers as sent, with their order and repetitions. */
 function requestHeaders({ message, headers, ip, requestId }: RawRequest): string[] {
   const named = namedBy(headers['connection'] as string | undefined)
   const kept: string[] = []

@@ -26,7 +26,7 @@ import { takeTurns } from './turns.ts'
 
 export type RawRequest = {
   readonly method: string
-  /** As sent, with the query. */
+  /** Request target as sent, with the query. */
   readonly url: string
   readonly path: string
   readonly query: string
@@ -40,12 +40,12 @@ export type RawRequest = {
   readonly trace: RequestTrace
 }
 
-/** What the log line of a request says beyond its status. */
+/** Fields of the log line of a request besides its status. */
 export type RequestTrace = { caller?: Caller; code?: ProblemCode }
 
 export type Reply = {
   readonly status: number
-  /** Of a problem. */
+  /** Code of a problem. */
   readonly code?: ProblemCode
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer | Readable
@@ -73,8 +73,8 @@ type Authenticating = {
     (id: OperationId, request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
   >
   /**
-   * For the routes without an operation (404, 405): authenticates the request and consumes its nonce, so that a caller
-   * without credentials cannot find out which paths exist. Throws or returns a refusal.
+   * Authenticates a request that has no operation (404, 405) and consumes its nonce, so that a caller without
+   * credentials cannot learn which paths exist. Throws or returns a refusal.
    */
   readonly authenticateOnly: (request: RawRequest) => Promise<Reply | undefined>
   readonly pages: PublicPipeline
@@ -83,7 +83,7 @@ type Authenticating = {
 type Passing = { readonly pass: Handle }
 export type Pipeline = Authenticating | Passing
 
-/** What logs and metrics name: an operation, a public page, or a path that is neither. */
+/** Label in logs and metrics: an operation, a public page, or a path that is neither. */
 type Answering = OperationId | 'page' | 'unknown'
 type Observing = Pick<ServerOptions, 'admission' | 'log' | 'observe' | 'tracing'>
 
@@ -97,7 +97,7 @@ export type ServerOptions = {
   readonly headersTimeoutMs: number
   readonly bodyTimeoutMs: number
   readonly incoming: Pick<Incoming, 'open'>
-  /** In an api process: the request target that the partner sent to the gateway. */
+  /** Returns the request target that the partner sent to the gateway. Set in an api process. */
   readonly targetOf?: ((headers: Headers) => string | undefined) | undefined
   /** Counts what is refused before authentication. An api process, which only gateways call, has none. */
   readonly refusals?: Refusals
@@ -111,14 +111,14 @@ const timeoutCheckMs = 1000
 const requestTimeoutMarginMs = 5000
 /** Longer than the usual 60 s of a load balancer, so that the balancer closes the connection first. */
 const keepAliveTimeoutMs = 72_000
-/** In logs and metrics only: the client closed the connection before the response. */
+/** Status in logs and metrics only: the client closed the connection before the response. */
 const clientClosedStatus = 499
 const paramCharsMax = 2048
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 export type Server = {
   readonly app: FastifyInstance
-  /** From now on every response has `Connection: close`, so that clients send their next request elsewhere. */
+  /** Starts draining: every response has `Connection: close`, so that clients send their next request elsewhere. */
   readonly drain: () => void
 }
 
@@ -235,7 +235,7 @@ function mountPublic(app: FastifyInstance, options: ServerOptions): void {
     })
 }
 
-/** As Fastify writes parameters. */
+/** Converts a path to Fastify's notation of parameters. */
 const toUrl = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 
 function mountOperations(app: FastifyInstance, options: ServerOptions): void {

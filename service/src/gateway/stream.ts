@@ -17,7 +17,7 @@ type StreamReply = {
 const readerPauseMsMax = minuteMs
 
 export function streamReply({ mediaType, fileName, read, closed }: Stream, pauseMsMax = readerPauseMsMax): StreamReply {
-  const giveUp = () => body.destroy(new Error('the reader of a stream takes nothing'))
+  const giveUp = () => body.destroy(new Error('the client does not read the stream'))
   // From the start: an answer that is never sent must not stay open.
   let timer = setTimeout(giveUp, pauseMsMax)
   async function* parts() {

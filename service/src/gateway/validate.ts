@@ -27,7 +27,7 @@ export function compileValidator(schema: TSchema, part: Part = 'field'): Validat
   }
 }
 
-/** For path parameters: a mismatch is 404, without field errors. */
+/** Compiles the check of path parameters: a mismatch is 404, without field errors. */
 export function compileCheck(schema: TSchema): (value: unknown) => boolean {
   const compiled = Compile(schema)
   return (value) => compiled.Check(value)

@@ -41,18 +41,18 @@ export type Idempotency = {
   readonly forget: (tx: Tx, partnerId: string, customerId: string, made: readonly Made[]) => Promise<void>
 }
 
-/** What a request has created. */
+/** Resource that a request has created. */
 export type Made = { readonly operation: HeaderOperationId; readonly createdAt: Date; readonly created: string }
 
 type Created<K extends OperationId> = {
   readonly body: ResponseOf<K>
   /** Names what the request created, for the refusal of another request with the same key. */
   readonly created: string
-  /** Whose data the answer has, which is erased with the customer. */
+  /** Customer whose data the answer contains. The answer is erased with the customer. */
   readonly customerId?: string | null
 }
 
-/** What is sealed under a key. */
+/** Content that is sealed under a key. */
 type KeptAnswer<K extends OperationId> = {
   readonly requestFingerprint: string
   readonly reference: string

@@ -11,7 +11,10 @@ export async function claimKey(tx: Tx, { partnerId, operation, idempotencyKey }:
   return inserted === 1
 }
 
-/** In the transaction of `claimKey`. Sent with the commit. `customerId`: whose data the answer has; null: of none. */
+/**
+ * Stores the answer in the transaction of `claimKey`; it is sent with the commit. `customerId`: the customer whose
+ * data the answer contains, or null.
+ */
 export function saveAnswer(
   tx: Tx,
   { partnerId, operation, idempotencyKey }: Key,
@@ -50,7 +53,7 @@ export function answersOfCustomer(
     where partner_id = ${partnerId} and customer_id = ${customerId} and answer_sealed is not null limit ${rowsMax}`)
 }
 
-/** At once, so that the next page does not have it. */
+/** Rewrites the answer at once, so that the next page does not contain it. */
 export async function replaceAnswer(
   tx: Tx,
   { partnerId, operation, idempotencyKey }: Key,

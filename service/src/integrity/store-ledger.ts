@@ -3,7 +3,7 @@ import { nilId } from '../kernel/index.ts'
 import { sql, type Sql, type Tx } from '../postgres/index.ts'
 import type { Finding } from './finding.ts'
 
-/** What each transfer adds to each of its two accounts. */
+/** The change that each transfer makes to each of its two accounts. */
 const legsOf = (partnerId: string): Sql => sql`
   select id, party_id, reference, currency, credit_account_id as account_id, 0::bigint as reserved,
     case when kind in ('direct', 'post') then amount else 0 end as posted,

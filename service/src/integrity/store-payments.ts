@@ -3,7 +3,7 @@ import { currencies } from '../kernel/index.ts'
 import { sql, type Sql, type Tx } from '../postgres/index.ts'
 import type { Finding } from './finding.ts'
 
-/** What the references of a partner have moved on its accounts of one name, and hold reserved there. */
+/** Sums that the references of a partner have moved on its accounts of one name, and hold reserved there. */
 const movedOn = (partnerId: string, name: 'balance' | 'suspense'): Sql => sql`
   select transfer.reference, account.currency,
     sum(case when kind not in ('direct', 'post') then 0 when credit_account_id = account.id then amount else -amount end) as posted,

@@ -24,7 +24,7 @@ export function isFiat(code: string): code is Currency {
   return isCurrency(code) && currencies[code].method === 'Fiat'
 }
 
-/** docs/gaps.md: an amount is 0.01 to 10,000,000.00 in major units. */
+/** docs/groups/payouts.md: an amount is 0.01 to 10,000,000.00 in major units. */
 export const amountMajorMax = 10_000_000n
 
 /** The amount as decimal text with all digits of the currency: 1234n EUR is `12.34`. */

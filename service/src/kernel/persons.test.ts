@@ -1,4 +1,4 @@
-/** Which names are those of one person. */
+/** Tests which names belong to one person. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isNoName, isSamePerson, tidyName } from './persons.ts'

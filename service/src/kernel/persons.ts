@@ -27,7 +27,10 @@ const lookAlikes = new Map(
   ].flatMap(([letters = '', latin = '']) => Array.from(letters).map((letter) => [letter, latin] as const)),
 )
 
-/** Without case, spaces, accents, invisible characters and look-alikes of other scripts, so that one person is not two. */
+/**
+ * Normalises a name: removes case, spaces, accents, invisible characters and look-alikes of other scripts, so that
+ * one person does not count as two.
+ */
 const personOf = (name: string): string => {
   const plain = name
     .normalize('NFKD')

@@ -5,7 +5,7 @@
 export type Mode = 'sandbox' | 'production'
 
 export type Setting<T> = {
-  /** As the documentation shows it. */
+  /** Default as shown in the documentation. */
   readonly default: string
   readonly description: string
   /** Printed as `[set]`, never as its value. */

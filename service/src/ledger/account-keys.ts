@@ -6,7 +6,7 @@ import type { Transfer } from './rules.ts'
 
 export type Movement = Pick<Transfer, 'partnerId' | 'currency' | 'debit' | 'credit'>
 
-/** By account: its id, which never changes, and its available balance at the time of the read. */
+/** Account snapshots by account: the id, which never changes, and the available balance at the time of the read. */
 export type AccountSnapshots = ReadonlyMap<string, AccountSnapshot>
 type AccountSnapshot = {
   readonly id: string

@@ -1,10 +1,13 @@
-/** What each kind of account may do and holds. The constraint `accounts_never_negative` states the first column again. */
+/** Properties of each kind of account. The constraint `accounts_never_negative` repeats the first column. */
 import type { Currency } from '../kernel/index.ts'
 
 export type AccountKind = {
-  /** Its posted sum may fall below zero. Otherwise it never falls below its reserved part. */
+  /** True if the posted sum may fall below zero. Otherwise it never falls below the reserved part. */
   readonly mayFallBelowZero: boolean
-  /** Whose money it counts: of the partner and its customers, ours at a bank, or our own income and positions. */
+  /**
+   * Money that the account counts: that of the partner and its customers, ours at a bank, or the operator's income and
+   * positions.
+   */
   readonly holds: 'customers' | 'bank' | 'own'
 }
 

@@ -1,4 +1,7 @@
-/** What a balance, or the account of a customer, lets pass. Pure. `Closed` lets nothing pass and is final. */
+/**
+ * States of a balance or of a customer's account, and the movements that each permits. Pure. `Closed` permits none
+ * and is final.
+ */
 import type { accounts } from '@partner-payments/wire'
 
 export type AccountState = (typeof accounts.accountStates)[number]

@@ -5,7 +5,7 @@ import { type AccountSnapshots, mapKey } from './account-keys.ts'
 import type { AccountKey } from './account-kinds.ts'
 import * as store from './store.ts'
 
-/** Without a lock. An account that does not exist is absent. */
+/** Reads accounts without a lock. An account that does not exist is absent. */
 export async function readAccounts(tx: Tx, keys: readonly AccountKey[]): Promise<AccountSnapshots> {
   if (keys.length === 0) return new Map()
   const rows = await store.accountsByKey(tx, keys)

@@ -143,7 +143,7 @@ async function verify({ db, log }: CheckpointsDeps, partnerId: string): Promise<
         { partnerId, accounts },
         'accounts differ from their transfers: their checkpoints were made again',
       )
-    log.error({ partnerId, accounts }, 'checkpoints differ from the accounts: they are made again')
+    log.error({ partnerId, accounts }, 'checkpoints differ from the accounts; recreating them')
     store.deleteCheckpoints(tx, partnerId)
     parties.deletePartyCheckpoints(tx, partnerId)
     parties.setPartyPosition(tx, partnerId, null)

@@ -151,10 +151,13 @@ const findAccountIds = <T extends Movement>(transfers: readonly T[], accounts: A
     return [{ ...transfer, debitAccountId, creditAccountId }]
   })
 
-/** By the id of a balance: the `blocks` that its entries were judged by. */
+/** The `blocks` by which the entries of a balance were judged, by the id of the balance. */
 type Judged = ReadonlyMap<string, number>
 
-/** Of the balances alone: other accounts have no state. One that did not exist when it was judged had no blocks. */
+/**
+ * Collects the judged blocks of the balances; other accounts have no state. A balance that did not exist when it was
+ * judged had no blocks.
+ */
 function judgedOf(
   entries: readonly Entry[],
   transfers: readonly store.NewTransfer[],

@@ -21,7 +21,7 @@ type CheckedBatch = { readonly totals: Totals; next: CheckedBatch | undefined }
 /** Marks the moment before a batch reads its balances. */
 export type ReadMark = { readonly underWay: readonly CheckedBatch[]; readonly lastChecked: CheckedBatch }
 
-/** What a batch read: the balances, and the mark that was taken before. */
+/** Result of a batch's read: the balances, and the mark that was taken before. */
 export type BalancesRead = { readonly accounts: AccountSnapshots; readonly mark: ReadMark }
 
 export type FundsCheck = {

@@ -13,7 +13,7 @@ export type StatementRequest = {
   readonly currency: Currency
   /** Only the transfers of this party, and what they add up to. Of the account `balance` only. */
   readonly partyId?: string | undefined
-  /** From the first transfer on. */
+  /** Start of the period. Undefined: the first transfer. */
   readonly from?: Date | undefined
   /** The period ends before it. Undefined: with the last transfer. */
   readonly until?: Date | undefined
@@ -24,13 +24,13 @@ export type StatementRequest = {
 }
 
 export type StatementLine = {
-  /** Of the transfer. */
+  /** Id of the transfer. */
   readonly id: string
   readonly entryId: string | null
   /** When the id was made, in the transaction of the transfer. */
   readonly at: Date
   readonly kind: TransferKind
-  /** What the transfer adds to the posted sum of the account. */
+  /** Change of the account's posted sum. */
   readonly amount: Minor
   readonly counterAccount: AccountName
   readonly partyId: string
@@ -60,7 +60,7 @@ export type History = {
    * no such account.
    */
   readonly statement: (tx: Tx, request: StatementRequest) => Promise<StatementPage | undefined>
-  /** What a customer's transfers before a moment, by default now, add up to on each balance on which it had any. */
+  /** Sums a customer's transfers before a moment, by default now, on each balance on which it had any. */
   readonly partySumsAt: (
     tx: Tx,
     partnerId: string,

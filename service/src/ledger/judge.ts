@@ -14,7 +14,7 @@ import { createAccounts, readAccounts } from './accounts.ts'
 import { type Change, effects, type EntryRequest, type Fit, fits, plus, type Shortage } from './rules.ts'
 import * as store from './store.ts'
 
-/** What an entry adds to each account that it changes, by the key of the account. */
+/** Net change of an entry on each account, by the key of the account. */
 type NetChanges = ReadonlyMap<string, NetChange>
 type NetChange = { readonly account: AccountKey; readonly change: Change }
 

@@ -1,4 +1,7 @@
-/** What moved accounts behind a position, in the order of the transfers. For workers that follow many accounts. */
+/**
+ * Reads the movements of accounts behind a position, in the order of the transfers. For workers that follow many
+ * accounts.
+ */
 import type { Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { effects } from './rules.ts'
@@ -11,15 +14,15 @@ export type Standing = {
   readonly posted: Minor
   readonly reserved: Minor
   readonly isClosed: boolean
-  /** Its partner has transfers behind the position and before the end. */
+  /** True if its partner has transfers behind the position and before the end. */
   readonly hasMoved: boolean
-  /** Its partner has no transfer behind the position. */
+  /** True if its partner has no transfer behind the position. */
   readonly isQuiet: boolean
 }
 
 /** A transfer of an account, and what it adds to its sums. */
 export type AccountMovement = {
-  /** Of the transfer. */
+  /** Id of the transfer. */
   readonly id: string
   readonly posted: Minor
   readonly reserved: Minor
@@ -34,7 +37,10 @@ export type MovementPage = {
 }
 
 export type Movements = {
-  /** By the id of the account; one that does not exist is absent. On a sharded database the positions are of one partner. */
+  /**
+   * Standings by the id of the account; one that does not exist is absent. On a sharded database the positions are of
+   * one partner.
+   */
   readonly standings: (
     tx: Tx,
     positions: readonly AccountPosition[],

@@ -9,10 +9,10 @@ import type { IdRange } from './store-history.ts'
 import * as store from './store-period.ts'
 
 export type PeriodLine = {
-  /** Of the transfer. Its first 48 bits are its time. */
+  /** Id of the transfer. Its first 48 bits are its time. */
   readonly id: string
   readonly posted: boolean
-  /** What the transfer adds to the posted sum of the account. */
+  /** Change of the account's posted sum. */
   readonly amount: Minor
   readonly counterAccountId: string
   readonly partyId: string
@@ -30,13 +30,13 @@ export type PeriodReader = {
   /** The lines of an account, oldest first. While the caller works with a part, the next one is read. */
   readonly linesOfPeriod: (tx: Tx, filter: LineFilter, period: Period) => AsyncGenerator<Part<readonly PeriodLine[]>>
   readonly sumOfPeriod: (tx: Tx, filter: LineFilter, period: Period) => Promise<Sums>
-  /** What moved on each account of a partner. */
+  /** Sums the movements on each account of a partner. */
   readonly sumsOfPeriod: (tx: Tx, partnerId: string, period: Period) => Promise<readonly AccountSums[]>
 }
 
 /** A part is formatted in about 5 ms, so that a request of the same process waits no longer. */
 const linesPerPartMax = 4_000
-/** Of a part of which only sums leave the database: it is read in about 20 ms. */
+/** Size of a part of which only sums leave the database. It is read in about 20 ms. */
 const summedPerPartMax = 50_000
 /** A look at 100,000 keys takes about 15 ms. */
 const partsPerLookMax = 25

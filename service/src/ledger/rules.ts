@@ -11,7 +11,7 @@ export type Transfer = {
   readonly credit: AccountName
   readonly currency: Currency
   readonly amount: Minor
-  /** Whose money moves: a customer's guid, or the partner's own id. */
+  /** Party of the money: a customer's guid, or the partner's own id. */
   readonly partyId: string
   /** The transaction's reference. */
   readonly reference: string
@@ -23,12 +23,12 @@ export type EntryTransfer = Transfer & { readonly kind: Extract<TransferKind, 'd
 /** Transfers of one partner that take effect together or not at all. The first one has the id of the entry. */
 export type Entry = { readonly id: string; readonly transfers: readonly EntryTransfer[] }
 
-/** What the funds of an entry are judged by. */
+/** Request by which the funds of an entry are judged. */
 export type EntryRequest = {
   readonly transfers: readonly Omit<EntryTransfer, 'partyId' | 'reference'>[]
 }
 
-/** What one side of a transfer adds to an account row. */
+/** Change that one side of a transfer makes to an account row. */
 export type Change = { readonly posted: Minor; readonly reserved: Minor }
 
 /** More than a payout, its fees and a conversion need. Bounds the ids that an entry takes. */

@@ -26,9 +26,9 @@ export type Ledger = Entries &
      * Marks a balance as controlled or not, and creates it if it is missing. Until the transaction ends, no other one marks it.
      */
     readonly setControlled: (tx: Tx, partnerId: string, currency: Currency, controlled: boolean) => Promise<void>
-    /** What the accounts `fx` of all partners hold together: above zero what the operator has bought, below what it owes. */
+    /** Sums of the `fx` accounts of all partners: positive for bought money, negative for owed money. */
     readonly positions: (tx: Tx) => Promise<readonly store.PositionRow[]>
-    /** What the settlement accounts of connectors and `suspense` of all partners stand at together. */
+    /** Totals of the settlement accounts of connectors and of `suspense`, over all partners. */
     readonly connectorTotals: (tx: Tx) => Promise<readonly store.ConnectorTotal[]>
   }
 

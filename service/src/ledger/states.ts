@@ -30,7 +30,7 @@ export function createStates(clock: Clock): States {
       if (before === 'Closed')
         throw new Refusal('account_blocked', `The ${currency} balance is closed, which is final.`)
       if (state === 'Closed' && (row.posted !== 0n || row.reserved !== 0n))
-        throw new Refusal('account_blocked', `The ${currency} balance has money: only an empty balance is closed.`)
+        throw new Refusal('account_blocked', `The ${currency} balance is not empty. Empty it before you close it.`)
       await states.setState(tx, key, state)
       return before
     },

@@ -10,8 +10,8 @@ export type IdRange = { readonly after: string; readonly end: string }
 export type Direction = 'ascending' | 'descending'
 
 /**
- * What transfers add to their accounts, as `effects` in rules.ts: a row for each account that one changes. `lines` counts
- * the transfers that move posted money.
+ * Changes that transfers make to their accounts, as `effects` in rules.ts: one row per changed account. `lines`
+ * counts the transfers that move posted money.
  */
 export const sidesOfTransfers = sql`ledger.transfers as transfer cross join lateral (values
       (debit_account_id, case when kind in ('direct', 'post') then -amount else 0 end,
@@ -50,7 +50,7 @@ export type AccountChanges = {
   readonly lines: number
 }
 
-/** What the transfers behind `after`, up to `position`, add to each account that they change. */
+/** Reads the changes that the transfers behind `after`, up to `position`, make to each account. */
 export function changesOfStretch(
   tx: Tx,
   partnerId: string,
@@ -125,7 +125,7 @@ export function deleteCheckpoints(tx: Tx, partnerId: string): void {
 }
 
 export type PastBalance = AccountRow & {
-  /** Of the account row, which is the balance of this moment. */
+  /** Posted sum of the account row: the balance at this moment. */
   readonly postedNow: Minor
   readonly reservedNow: Minor
 }

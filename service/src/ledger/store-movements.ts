@@ -42,8 +42,8 @@ export type MovementRow = Pick<TransferRow, 'id' | 'kind' | 'amount' | 'referenc
 }
 
 /**
- * Of the next `transfersMax` transfers of the partner behind each position those of the account, and the last one of them all,
- * which says how far was read.
+ * Reads the account's transfers among the next `transfersMax` of the partner behind each position, and the last
+ * transfer of all, which marks how far was read.
  */
 export function movementsBehind(
   tx: Tx,

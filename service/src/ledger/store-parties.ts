@@ -63,7 +63,7 @@ export async function partyPosition(tx: Tx, partnerId: string): Promise<string> 
 
 export type PartyKey = { readonly partnerId: string; readonly partyId: string }
 export type PartySum = {
-  /** Of the account `balance` on which the money moved. */
+  /** Id of the account `balance` on which the money moved. */
   readonly id: string
   readonly currency: Currency
   readonly posted: Minor
@@ -120,7 +120,7 @@ function partySumsSince(
   )
 }
 
-/** As `stretchesOf`: the stretches that reach into a range, and in which the account had lines of the party. */
+/** Stretches that reach into a range and in which the account had lines of the party; as `stretchesOf`. */
 export function stretchesOfParty(
   tx: Tx,
   { partnerId, partyId, accountId }: PartyKey & { readonly accountId: string },

@@ -60,7 +60,7 @@ export type Sums = {
   readonly debits: Minor
 }
 
-/** What the lines of a part add up to. */
+/** Sums the lines of a part. */
 export async function sumOfLines(tx: Tx, filter: LineFilter, { after, end }: IdRange): Promise<Sums> {
   const { partnerId, accountId } = filter
   const row = await tx.row<Sums>(
@@ -76,7 +76,7 @@ export async function sumOfLines(tx: Tx, filter: LineFilter, { after, end }: IdR
 
 export type AccountSums = Sums & { readonly accountId: string }
 
-/** What the transfers of a part add to the posted sum of each account, and take from it. */
+/** Sums what the transfers of a part add to and take from the posted sum of each account. */
 export function sumsByAccount(tx: Tx, partnerId: string, { after, end }: IdRange): Promise<readonly AccountSums[]> {
   return tx.rows<AccountSums>(
     unprepared(sql`/* ledger.sumsByAccount */

@@ -111,7 +111,7 @@ type AccountMarks = {
   readonly blocks: number | null
 }
 
-/** As `lockAccountsByKey`, without a lock: the ids never change, the balances do. */
+/** Reads accounts as `lockAccountsByKey`, without a lock: the ids never change, the balances do. */
 export function accountsByKey(
   tx: Tx,
   keys: readonly AccountKey[],

@@ -9,7 +9,7 @@ export type Unfinished = {
   readonly since: Date
 }
 
-/** Of all partners, the oldest payment in a status; null: there is none. `limitMs`: how old it may be. */
+/** The oldest payment in a status, over all partners. Null: there is none. `limitMs`: the permitted age. */
 export type OldestUnfinished = {
   readonly subject: string
   readonly status: string

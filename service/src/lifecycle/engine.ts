@@ -23,7 +23,7 @@ type Kinded<Kind extends string> = { readonly kind: Kind }
 export type Move<Row extends Payment, Trigger, Event extends EventName> = Found<Row['status'], Event> & {
   readonly row: Row
   readonly trigger: Trigger
-  /** Who caused it. */
+  /** Actor that caused it. */
   readonly actor: Actor
 }
 
@@ -32,7 +32,7 @@ type Parts<Row extends Payment, Trigger, Kind extends string, Event extends Even
   readonly lifecycle: Lifecycle<Row['status'], Kind, Event>
   /** Locks the rows of all payments in one order, so that two batches cannot deadlock. */
   readonly lock: (tx: Tx, keys: readonly Key[]) => Promise<readonly Row[]>
-  /** By what the trigger carries, not by its kind. */
+  /** Derives the actor from the content of the trigger, not from its kind. */
   readonly actorOf: (trigger: Trigger) => Actor
   /** The kind of a trigger, if it depends on the payment. */
   readonly kindOf?: (row: Row, trigger: Trigger) => Kind

@@ -6,8 +6,8 @@ import { assert } from '../kernel/index.ts'
 export type Actor = 'partner' | 'worker' | 'bank' | 'time' | 'operator'
 
 /**
- * What happens to the money. `post` and `release` end the reserve. `credit` moves money to the balance. `refund` brings
- * money back that was posted, by a new transaction.
+ * Effect of a transition on the money. `post` and `release` end the reserve. `credit` moves money to the balance.
+ * `refund` brings posted money back by a new transaction.
  */
 type LedgerEffect = 'reserve' | 'post' | 'release' | 'credit' | 'refund'
 
@@ -37,17 +37,17 @@ export type Transition<Status extends string = string, Event extends EventName =
 type Transitions<Status extends string> = Readonly<Record<string, Transition<Status>>>
 
 /**
- * What a report of the bank means in a status that it does not change. `repeat`: nothing new. `early`: an earlier report has
- * yet to come; the bank is left to repeat this one. `contradiction`: it fits nothing that is recorded.
+ * Meaning of a bank report in a status that it does not change. `repeat`: nothing new. `early`: an earlier report is
+ * still missing, and the bank has to repeat this one. `contradiction`: it fits no recorded state.
  */
 export type Unmoved = 'repeat' | 'early' | 'contradiction'
 
-/** By trigger, the statuses; a pair in neither list is a contradiction. */
+/** Statuses by trigger. A pair in neither list is a contradiction. */
 type Reports<Status extends string> = Readonly<
   Record<Exclude<Unmoved, 'contradiction'>, Readonly<Record<string, readonly Status[]>>>
 >
 
-/** What a trigger does in a status. */
+/** Transition that a trigger causes in a status. */
 export type Found<Status extends string = string, Event extends EventName = EventName> = {
   readonly name: string
   readonly transition: Transition<Status, Event>
@@ -115,7 +115,7 @@ export const transitionOn = <Status extends string, Trigger extends string, Even
   trigger: NoInfer<Trigger>,
 ): Found<Status, Event> | undefined => found.get(keyOf(status, trigger))
 
-/** What a report of the bank means that is no transition. */
+/** Classifies a bank report that causes no transition. */
 export function unmovedBy<Status extends string>(
   { reports }: Pick<Lifecycle<Status>, 'reports'>,
   status: NoInfer<Status>,

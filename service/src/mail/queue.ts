@@ -12,7 +12,7 @@ export type MailData = Readonly<Record<string, string | null>>
 export type NewMail = {
   /** Names the template that renders the mail. */
   readonly kind: string
-  /** What the mail is about: `endPending` finds the mail by it. */
+  /** Subject of the mail, by which `endPending` finds it. */
   readonly subjectId: string
   readonly to: Mailbox
   readonly data: MailData
@@ -43,7 +43,7 @@ export type MailQueue = {
   readonly deleteOld: (tx: Tx, partnerId: string) => Promise<void>
 }
 
-/** As long as events and delivery attempts. */
+/** Retention of mails: as long as events and delivery attempts. */
 const keptMs = 30 * dayMs
 
 /** PostgreSQL refuses an unpaired surrogate in jsonb. */

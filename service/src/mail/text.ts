@@ -1,4 +1,4 @@
-/** What templates share. */
+/** Helpers that all templates share. */
 
 const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
 export const utc = (time: Date) => `${format.format(time)} UTC`

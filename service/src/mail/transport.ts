@@ -1,9 +1,9 @@
-/** What the SMTP and folder transports share: one message, one recipient, and no text that can become a header line. */
+/** Helpers of the SMTP and folder transports: one message, one recipient, and no text that can become a header line. */
 import type { SendMailOptions } from 'nodemailer'
 
 export type Mailbox = { readonly name: string; readonly address: string }
 
-/** What a template renders. */
+/** Rendered mail. */
 export type MailContent = {
   readonly subject: string
   readonly text: string

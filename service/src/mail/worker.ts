@@ -15,7 +15,7 @@ import type { MailData, MailQueue } from './queue.ts'
 import type { ClaimedMail } from './store.ts'
 import { type Mailbox, type MailContent, MailRefused, type MailTransport, oneLine } from './transport.ts'
 
-/** What a template renders. */
+/** Input of a template. */
 export type MailToRender = Pick<ClaimedMail, 'kind' | 'toName' | 'expiresAt' | 'createdAt'> & {
   readonly partnerName: string
   readonly data: MailData
@@ -29,7 +29,7 @@ export type MailWorkerDeps = {
   readonly log: Log
   readonly queue: MailQueue
   readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
-  /** By the kind of the mail. */
+  /** Templates by the kind of the mail. */
   readonly templates: Readonly<Record<string, MailTemplate>>
   readonly transport: MailTransport
   readonly from: Mailbox

@@ -106,7 +106,7 @@ function createGauges(registry: Registry, now: () => Date, split: () => Split): 
     },
     {
       name: 'payments_endpoint_failing_seconds',
-      help: 'Time since which no delivery has succeeded',
+      help: 'Time without a successful delivery',
       valueOf: ({ failingSince }) => secondsSince(failingSince),
       combine: largest,
     },

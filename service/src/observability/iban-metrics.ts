@@ -18,7 +18,7 @@ export function createIbanPoolMetrics(registers: Registry[]): IbanPoolMetrics {
   const labelNames = ['pool', 'currency']
   const free = new Gauge({
     name: 'payments_iban_pool_free',
-    help: 'IBANs of an imported pool that no account has taken',
+    help: 'Free IBANs of an imported pool',
     labelNames,
     registers,
   })

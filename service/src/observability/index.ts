@@ -18,7 +18,7 @@ export { createTracing } from './tracing.ts'
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 /** The processes whose readiness and metrics this process serves. */
 export type OtherProcesses = {
-  /** Why no other process can serve. Undefined: at least one can. */
+  /** Reason why no other process can serve. Undefined: at least one can. */
   readonly unready: () => string | undefined
   readonly snapshots: () => Promise<readonly MetricsSnapshot[]>
 }
@@ -39,7 +39,7 @@ export type ObservabilityDeps = {
   /** The label `process` of every series, where several processes run. */
   readonly process?: string
   readonly others?: OtherProcesses
-  /** For the router, which asks each cell for a partner. */
+  /** Partner lookup for the router, which asks each cell. */
   readonly partners?: { readonly cell: string | undefined; readonly has: (partnerId: string) => Promise<boolean> }
 }
 

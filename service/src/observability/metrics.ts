@@ -28,7 +28,7 @@ export type Metrics = {
   /** How much is left in the pools of IBANs. */
   readonly ibanPools: IbanPoolMetrics
   readonly queueAge: (queue: string, connector: string, ageMs: number) => void
-  /** What reconciliation has found, and the open cases. */
+  /** Results of reconciliation, and the open cases. */
   readonly reconciliation: ReconciliationMetrics
 }
 
@@ -132,7 +132,7 @@ function createAgeMetrics(registers: Registry[]): Metrics['age'] {
   })
   const limit = new Gauge({
     name: 'payments_unfinished_limit_seconds',
-    help: 'How old a payment in a status that is not final may be',
+    help: 'Age limit of a payment in a status that is not final',
     labelNames,
     registers,
   })
@@ -150,7 +150,7 @@ function createRatesMetrics(registers: Registry[]): Metrics['fxRatesAge'] {
   })
   const limit = new Gauge({
     name: 'payments_fx_rates_limit_seconds',
-    help: 'How old exchange rates may be; older ones are never quoted',
+    help: 'Age limit of exchange rates; older ones are never quoted',
     registers,
   })
   return ({ ageMs, limitMs }) => {

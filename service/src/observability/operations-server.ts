@@ -16,7 +16,7 @@ type Pages = {
   readonly readiness: () => Promise<Readiness>
   readonly metricsText: () => Promise<string>
   readonly metricsType: string
-  /** What the router asks for. Undefined: the database does not have the partner. */
+  /** Partner lookup for the router. Undefined: the database does not have the partner. */
   readonly findPartner?: (partnerId: string) => Promise<object | undefined>
 }
 

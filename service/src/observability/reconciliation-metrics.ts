@@ -9,7 +9,10 @@ type Item = {
   readonly ageMs: number
 }
 export type ReconciliationMetrics = {
-  /** What was found of an account. `statementAgeMs`: since the day of its last statement ended; undefined: it has none. */
+  /**
+   * Sets the state of an account. `statementAgeMs`: time since the day of its last statement ended; undefined: it has
+   * none.
+   */
   readonly account: (state: {
     readonly connector: string
     readonly account: string
@@ -30,7 +33,7 @@ export function createReconciliationMetrics(registers: Registry[]): Reconciliati
   const items = createItemMetrics(registers)
   const unexplained = new Gauge({
     name: 'payments_reconciliation_unexplained_minor',
-    help: 'What the ledger has more than the bank and no item names, in minor units; `suspense`: more than the open cases',
+    help: 'Difference between ledger and bank that no item explains, in minor units; for `suspense`, between suspense and the open cases',
     labelNames: ofAccount,
     registers,
   })
@@ -74,13 +77,13 @@ function createItemMetrics(registers: Registry[]): (labels: Labels, items: reado
   const labelNames = [...ofAccount, 'side', 'kind']
   const amounts = new Gauge({
     name: 'payments_reconciliation_amount_minor',
-    help: 'Parts of the difference between ledger and bank, and what stands in suspense, by kind, in minor units',
+    help: 'Parts of the difference between ledger and bank, and amounts in suspense, by kind, in minor units',
     labelNames,
     registers,
   })
   const counts = new Gauge({
     name: 'payments_reconciliation_items',
-    help: 'How many entries, payments or cases a part consists of',
+    help: 'Number of entries, payments or cases of a part',
     labelNames,
     registers,
   })

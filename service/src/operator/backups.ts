@@ -8,7 +8,7 @@ import { type Options, readTime, required } from './options.ts'
 const refuseExternal = ({ DATABASE_URL }: Config) => {
   if (DATABASE_URL !== undefined)
     throw new ConfigError(
-      'operator: backups are of the embedded database; for DATABASE_URL use the tools of PostgreSQL (docs/runbooks/backup-restore.md)',
+      'operator: backup commands are for the embedded database; for DATABASE_URL use the tools of PostgreSQL (docs/runbooks/backup-restore.md)',
     )
 }
 
@@ -23,7 +23,7 @@ export const backupCommands = {
   },
 }
 
-/** These commands run before a database is opened. */
+/** Commands that run before a database is opened. */
 export const commandsWithoutDatabase = {
   'backup restore': async (config: Config, options: Options) => {
     refuseExternal(config)

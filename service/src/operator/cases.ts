@@ -102,13 +102,13 @@ async function decided(context: Context, change: Change, work: (tx: Tx) => Promi
 function readAction(options: Options): CaseAction {
   const text = required(options, 'action')
   const action = caseActions.find((each) => each === text)
-  if (action === undefined) throw new ConfigError(`operator: --action is one of ${caseActions.join(', ')}`)
+  if (action === undefined) throw new ConfigError(`operator: --action must be one of ${caseActions.join(', ')}`)
   return action
 }
 
 type Case = Awaited<ReturnType<Context['service']['cases']['list']>>[number]
 
-/** As an operator reads it: money as a decimal number, the report as the bank sent it. */
+/** Formats a case for the operator: money as a decimal number, the report as the bank sent it. */
 function viewOf({ booked, currency, report, proposal, ...row }: Case): object {
   const money =
     booked === null ? null : { currency, amount: amountText(booked, present(currency, 'money has a currency')) }

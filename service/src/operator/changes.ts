@@ -1,4 +1,4 @@
-/** What a command changes, with its record in the audit log of the partner, in one transaction. */
+/** Runs a change of a command and its record in the partner's audit log in one transaction. */
 import type { NewRecord } from '../audit/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
@@ -6,16 +6,19 @@ import type { Context } from './context.ts'
 import type { Options } from './options.ts'
 
 export type Change = {
-  /** As it is typed: `limit set`. */
+  /** The command as typed: `limit set`. */
   readonly command: string
   readonly options: Options
   /** Default: `--partner`. */
   readonly partnerId?: string
-  /** What came of it, if the options do not say it: the id of what was made. */
+  /** Ids of created records, if the options do not contain them. */
   readonly made?: Readonly<Record<string, string>>
 }
 
-/** Who did it and why has a place of its own, and so have ids. Files hold keys; their paths say nothing about the partner. */
+/**
+ * Options left out of the record: the actor, the reason and ids have fields of their own; the paths of key files say
+ * nothing about the partner.
+ */
 const saidElsewhere: ReadonlySet<string> = new Set([
   'partner',
   'id',

@@ -1,4 +1,4 @@
-/** What the commands work with. */
+/** Dependencies of the commands. */
 import type { Service } from '../compose.ts'
 import type { Config } from '../config.ts'
 import { publicUrlOf } from '../derived.ts'

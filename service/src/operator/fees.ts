@@ -25,7 +25,7 @@ export const feeCommands = {
       validFrom: readTime(options, 'from'),
     }
     if (rule.maxAmount !== null && rule.maxAmount < rule.minAmount)
-      throw new ConfigError('operator: --max is not below --min')
+      throw new ConfigError('operator: --max must not be below --min')
     return decided(context, { command: 'fee set', options }, async (tx) =>
       viewOf(await context.service.payoutControls.fees.set(tx, rule)),
     )

@@ -29,7 +29,7 @@ export const fxCommands = {
   },
 }
 
-/** In cents, rounded towards zero. Undefined: the sheet has no rate of the currency. */
+/** Value in cents, rounded towards zero. Undefined: the sheet has no rate of the currency. */
 function valueOf(
   { quotes }: Sheet,
   currency: Currency,

@@ -25,7 +25,7 @@ export const ibanCommands = {
 
   'ibans list': async ({ service: { accounts }, db }: Context) => accounts.pools.list(db),
 
-  /** What was given stays with its account. */
+  /** Withdraws IBANs from a pool. An assigned IBAN stays with its account. */
   'ibans withdraw': (context: Context, options: Options) => {
     const wanted = { pool: poolOf(options), partnerId: ownerOf(options), iban: options.iban?.replaceAll(' ', '') }
     required(options, 'staff')
@@ -40,7 +40,7 @@ export const ibanCommands = {
 function poolOf(options: Options): string {
   const pool = required(options, 'pool')
   if (poolNameForm.test(pool)) return pool
-  throw new ConfigError('operator: --pool is a name of 1 to 32 lower-case letters, digits and hyphens')
+  throw new ConfigError('operator: --pool must be a name of 1 to 32 lower-case letters, digits and hyphens')
 }
 
 /** Undefined: all partners share the pool. */
@@ -55,7 +55,7 @@ function connectorOf({ config }: Context, { connector }: Options): string | null
     ...config.ISO20022_BANKS.map(({ id }) => id),
   ].filter((id) => id !== null)
   if (known.includes(connector)) return connector
-  throw new ConfigError(`operator: --connector is one of ${[...new Set(known)].join(', ')}`)
+  throw new ConfigError(`operator: --connector must be one of ${[...new Set(known)].join(', ')}`)
 }
 
 type File = {

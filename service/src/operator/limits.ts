@@ -15,7 +15,7 @@ export const limitCommands = {
     const period = readChoice({ period: required(options, 'period') }, 'period', limitPeriods)
     const currency = readCurrencyOption(options)
     const amount = readMoney(options, 'amount', currency)
-    if (amount === 0n) throw new ConfigError('operator: --amount is greater than zero')
+    if (amount === 0n) throw new ConfigError('operator: --amount must be greater than zero')
     const partnerId = required(options, 'partner')
     const limit = { partnerId, scope, period, currency, amount, scopeRef: scopeRefOf(options, scope) }
     return decided(context, { command: 'limit set', options }, async (tx) =>

@@ -132,8 +132,7 @@ async function readKey(options: Options): Promise<Buffer> {
 
 /** A partner may have so many rows that a statement takes longer than a request may. */
 async function withLongStatements<T>({ config, databaseUrl }: Context, work: (db: Database) => Promise<T>): Promise<T> {
-  if (config.DATABASE_SHARDED)
-    throw new ConfigError('operator: a sharded database spreads its partners itself: it exports and imports none')
+  if (config.DATABASE_SHARDED) throw new ConfigError('operator: a sharded database exports and imports no partners')
   const limits = { queryTimeoutMs: dayMs, idleInTransactionMsMax: dayMs, lockTimeoutMs }
   const db = createDatabase({ url: databaseUrl, connectionsMax: 2, log: createLog('silent'), ...limits })
   try {

@@ -100,7 +100,7 @@ export function readId(options: Options, name: 'to-partner' | 'payout' | 'propos
 export function readInteger(options: Options, name: Name, { min, max, otherwise }: IntegerBounds): number {
   const value = options[name] === undefined ? otherwise : Number(options[name])
   if (!Number.isInteger(value) || value < min || value > max)
-    throw new ConfigError(`operator: --${name} is ${min} to ${max}`)
+    throw new ConfigError(`operator: --${name} must be from ${min} to ${max}`)
   return value
 }
 type IntegerBounds = { readonly min: number; readonly max: number; readonly otherwise: number }
@@ -134,7 +134,8 @@ export function readMoment(options: Options, name: Name): Date | undefined {
 
 export function readCurrencyOption(options: Options): Currency {
   const code = required(options, 'currency')
-  if (!isCurrency(code)) throw new ConfigError(`operator: --currency is one of ${Object.keys(currencies).join(', ')}`)
+  if (!isCurrency(code))
+    throw new ConfigError(`operator: --currency must be one of ${Object.keys(currencies).join(', ')}`)
   return code
 }
 
@@ -147,15 +148,17 @@ export function readMoney(options: Options, name: Name, currency: Currency): Min
   const match = /^(\d+)(?:\.(\d+))?$/.exec(required(options, name))
   const [, whole = '', fraction = ''] = match ?? []
   if (match === null || whole.length > wholeDigitsMax || fraction.length > digits)
-    throw new ConfigError(`operator: --${name} is an amount such as 1000.00, with at most ${digits} decimal digits`)
+    throw new ConfigError(
+      `operator: --${name} must be an amount such as 1000.00, with at most ${digits} decimal digits`,
+    )
   return BigInt(`${whole}${fraction.padEnd(digits, '0')}`)
 }
 
-/** One of the values of an option. Without the option: the first. */
+/** Reads an option that takes one of several values. Default: the first. */
 export function readChoice<T extends string>(options: Options, name: Name, choices: readonly [T, ...T[]]): T {
   const value = options[name] ?? choices[0]
   const choice = choices.find((each) => each === value)
-  if (choice === undefined) throw new ConfigError(`operator: --${name} is ${choices.join(' or ')}`)
+  if (choice === undefined) throw new ConfigError(`operator: --${name} must be ${choices.join(' or ')}`)
   return choice
 }
 

@@ -21,7 +21,7 @@ export type Header = {
   readonly exportedAt: string
   /** The export removed the partner from its cell. */
   readonly removed: boolean
-  /** Of the key that seals the values in the file. */
+  /** Id of the key that seals the values in the file. */
   readonly keyId: string
 }
 type TableLine = { readonly table: string; readonly columns: readonly string[] }

@@ -5,7 +5,7 @@ import type { Context, Write } from './context.ts'
 import { quoted } from './csv.ts'
 import { type Options, readChoice, readMoment } from './options.ts'
 
-/** In this order in CSV; a line of JSON has those that it fills. */
+/** Columns of the CSV, in this order. A line of JSON has those that it fills. */
 const columns = [
   ...['record', 'connector', 'account', 'currency', 'id', 'kind', 'status', 'amount', 'count', 'since', 'age_seconds'],
   ...['first_seen', 'why', 'at', 'statement_on', 'sequence', 'from', 'opening', 'credits', 'debits', 'closing'],

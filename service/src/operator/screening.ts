@@ -93,7 +93,7 @@ export const screeningCommands = {
     const { screening } = context.service
     const text = required(options, 'outcome')
     const outcome = outcomes.find((each) => each === text)
-    if (outcome === undefined) throw new ConfigError(`operator: --outcome is ${outcomes.join(' or ')}`)
+    if (outcome === undefined) throw new ConfigError(`operator: --outcome must be ${outcomes.join(' or ')}`)
     const [staff, note] = [required(options, 'staff'), required(options, 'note')]
     const deciding = { ...keyOf(options), outcome, staff, note }
     const change = { command: 'screening decide', options }
@@ -119,7 +119,7 @@ async function allOpen(screening: Context['service']['screening']): Promise<read
   }
 }
 
-/** What a person needs to choose a hit; `show` has the rest. */
+/** Summary of a hit for choosing one; `show` has the rest. */
 function viewOf({ words, entryDigest: _digest, endedGeneration: _ended, cause: _cause, ...hit }: Hit): object {
   return { ...hit, matched: words.map(({ word, listed, how }) => `${word ?? '-'} ~ ${listed ?? '-'}: ${how}`) }
 }

@@ -2,7 +2,7 @@
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Encoding, PublicAnswer } from '../api/index.ts'
 
-/** Nothing inline, no other host, no frame. The browser test fails if the policy blocks anything of the pages. */
+/** Policy without inline content, other hosts or frames. The browser test fails if it blocks anything of the pages. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "style-src 'self'",

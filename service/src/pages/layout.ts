@@ -3,11 +3,11 @@ import { html, type Html } from './html.ts'
 import { type Language, languages, texts } from './language.ts'
 import type { Texts } from './texts/en.ts'
 
-/** What a page needs to know of its request. All links are relative, so that PUBLIC_URL may have a path. */
+/** Request data that a page needs. All links are relative, so that PUBLIC_URL may have a path. */
 export type View = {
   readonly language: Language
   readonly t: Texts
-  /** From the page to `/checkout/`: empty or `../`. */
+  /** Relative path from the page to `/checkout/`: empty or `../`. */
   readonly root: string
   /** `?lang=..` if the reader chose the language on the page: kept in links and forms. */
   readonly query: string
@@ -19,12 +19,12 @@ export type View = {
 export type Page = {
   readonly title: string
   readonly main: Html
-  /** Of the live status: the script reads them. */
+  /** State for the script of the live status. */
   readonly state?: string
   readonly statusUrl?: string
   readonly expiresAt?: string
   readonly serverTime?: string
-  /** Of the bank's page, which looks different from the payment page. */
+  /** Look of the sandbox's bank page or of a message. Default: the payment page. */
   readonly look?: 'bank' | 'message'
 }
 

@@ -84,7 +84,7 @@ async function openSession(fields: Partial<BodyOf<'createCheckoutSession'>> = {}
   return { session, page: new URL(session.url).pathname, token: session.url.split('/').at(-1) ?? '' }
 }
 
-/** Where payers have a bank page, or have none. */
+/** Checkouts with and without a bank page for payers. */
 const checkouts = () => ({
   sandbox: service.checkout,
   production: createCheckout({ ...service, bank: undefined, sandbox: false, publicUrl: 'https://pay.example.com' }),

@@ -18,7 +18,7 @@ export function amountIn({ amount, currency }: Payment, { language }: View): str
   return new Intl.NumberFormat(language, { style: 'currency', currency }).format(text)
 }
 
-/** As banks print them. */
+/** Groups digits in fours, as banks print them. */
 export const inFours = (text: string): string => text.replaceAll(/(.{4})(?=.)/g, '$1 ')
 
 export function paymentPage(view: View, shown: Shown): string {
@@ -37,7 +37,10 @@ export function paymentPage(view: View, shown: Shown): string {
   })
 }
 
-/** What the page says in one line: the title of the tab, and what a screen reader hears when the status changes. */
+/**
+ * Summarises the page in one line: the title of the tab, and the text that a screen reader hears when the status
+ * changes.
+ */
 function headingOf(view: View, payment: Payment): string {
   const { t } = view
   if (payment.mayPay) return fill(t.titleOpen, { amount: amountIn(payment, view), payee: payment.payee })

@@ -50,7 +50,7 @@ const page = ({ headers }: PublicRequest, status: number, body: string): PublicA
   return compressed({ status, headers: all, body }, encodingFor(headers['accept-encoding']), 'quick')
 }
 
-/** After a form: the browser asks for the page, so that a reload does not send the form again. */
+/** Redirects after a form: the browser asks for the page, so that a reload does not send the form again. */
 const seeOther = (location: string): PublicAnswer => ({
   status: 303,
   headers: { ...pageHeaders, location },

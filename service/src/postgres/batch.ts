@@ -59,7 +59,7 @@ export type BatcherOptions<In, Out, Read = undefined> = {
   /** How many calls must wait before a batch starts while another one runs. */
   readonly secondBatchMin?: number
   readonly partnerOf: (call: In) => string
-  /** As in `TransactionOptions`. */
+  /** Same options as in `TransactionOptions`. */
   readonly byIndex?: boolean
   readonly planOnce?: boolean
 }
@@ -72,7 +72,7 @@ export function createBatcher<In, Out, Read = undefined>(options: BatcherOptions
 /** Batches of all partners that run at once on a sharded database. Beyond that many they wait for connections. */
 const shardedBatchesMax = 32
 
-/** What a queue needs to start a batch. `take` is false if there is none now; `start` is then called when one is free. */
+/** Slots that a queue needs to start a batch. `take` is false if none is free; `start` is then called when one is. */
 type Slots = { readonly take: (start: () => void) => boolean; readonly free: () => void }
 const unlimited: Slots = { take: () => true, free: () => undefined }
 
@@ -100,8 +100,8 @@ function createSlots(slotsMax: number): Slots {
 }
 
 /**
- * For a database that is sharded by partner: a queue for each partner with calls, so that a transaction stays on one shard
- * and as many batches run at once as partners wait.
+ * Creates batchers for a database that is sharded by partner: a queue for each partner with calls, so that a
+ * transaction stays on one shard and batches of several partners run at once.
  */
 function createPartnerBatchers<In, Out, Read>(options: BatcherOptions<In, Out, Read>): Batcher<In, Out> {
   const queues = new Map<string, Batcher<In, Out>>()

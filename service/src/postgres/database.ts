@@ -203,8 +203,9 @@ function give(hint: Hint, log: Log): void {
 }
 
 /**
- * After a failover, idle connections can still lead to the demoted server (SQLSTATE 25006). The pool closes a connection
- * that is released as broken; one that is ended from outside would stay in the pool and fail the next caller.
+ * Closes idle connections. After a failover they can still lead to the demoted server (SQLSTATE 25006). The pool
+ * closes a connection that is released as broken; one that is ended from outside would stay in the pool and fail the
+ * next caller.
  */
 function closeIdle(pool: pg.Pool): void {
   for (let left = pool.idleCount; left > 0; left -= 1)

@@ -122,7 +122,7 @@ export function createSchemaCheck(pool: pg.Pool, folder = migrationsFolder): () 
   }
 }
 
-/** For roles that do not migrate. Throws a MigrationError unless the database is exactly at this version. */
+/** Throws a MigrationError unless the database is exactly at this version. For roles that do not migrate. */
 export async function requireMigrated(pool: pg.Pool, folder = migrationsFolder): Promise<void> {
   const migrations = await readMigrations(folder)
   const client = await pool.connect().catch((error: unknown) => {
@@ -154,7 +154,7 @@ function ignoreConcurrentCreate(error: unknown): void {
   if (!new Set(['23505', '42P07', '42710']).has(stateOf(error) ?? '')) throw error
 }
 
-/** Without the usual time limit: the statement waits for migrations of another process, or builds an index. */
+/** Runs a statement without the usual time limit: it waits for migrations of another process, or builds an index. */
 function runLong(client: pg.PoolClient, text: string): Promise<pg.QueryResult> {
   const config = { text, query_timeout: dayMs }
   return client.query(config)
@@ -162,7 +162,7 @@ function runLong(client: pg.PoolClient, text: string): Promise<pg.QueryResult> {
 
 const lockTimeoutMsDefault = 2000
 const retryPauseMsDefault = 500
-/** With the pauses, about two minutes. */
+/** Number of tries: about two minutes with the pauses. */
 const triesMaxDefault = 50
 
 /** A short wait for locks, and many tries: later transactions queue behind a lock request of the migration. */

@@ -16,7 +16,10 @@ const lockTimeoutMs = 300
 const monday = (moment: Date): Date =>
   new Date(Math.floor((moment.getTime() - firstMondayMs) / weekMs) * weekMs + firstMondayMs)
 
-/** For names of tables and columns, which cannot be parameters. They come from migrations, never from requests. */
+/**
+ * Builds a statement with names of tables and columns, which cannot be parameters. They come from migrations, never
+ * from requests.
+ */
 function statement(text: string): Sql {
   return unprepared({ parts: [text], values: [] })
 }

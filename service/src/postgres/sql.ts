@@ -60,8 +60,8 @@ export const columnOf =
     rows.map((row) => row[name])
 
 /**
- * For a statement that joins the rows of a batch by `partner_id`. A batch of one partner also compares with a constant, by
- * which a sharded database finds the shard; otherwise the join is the condition.
+ * Condition for a statement that joins the rows of a batch by `partner_id`. A batch of one partner also compares with
+ * a constant, by which a sharded database finds the shard; otherwise the join is the condition.
  */
 export function ofOnePartner(partnerIds: readonly string[], column: Sql = sql`partner_id`): Sql {
   const [first, ...others] = new Set(partnerIds)
@@ -69,8 +69,8 @@ export function ofOnePartner(partnerIds: readonly string[], column: Sql = sql`pa
 }
 
 /**
- * For a statement on a queue or on the rows of a batch: planned at each execution for the current rows. A prepared statement
- * would keep a plan from its first five executions, when the table was perhaps empty and a full scan was the cheapest plan.
+ * Marks a statement on a queue or on the rows of a batch as planned at each execution. A prepared statement would
+ * keep a plan from its first five executions, when the table was perhaps empty and a full scan was the cheapest plan.
  */
 export const unprepared = (statement: Sql): Sql => ({ ...statement, unprepared: true })
 

@@ -7,7 +7,10 @@ import type { Log } from '../kernel/index.ts'
 import type { Database } from './database.ts'
 import { sql } from './sql.ts'
 
-/** In smaller tables every plan is fast. Larger ones are analysed whenever they have doubled. */
+/**
+ * Smallest table that is analysed. In smaller ones every plan is fast; larger ones are analysed whenever they have
+ * doubled.
+ */
 const rowsMin = 500
 const tablesMax = 10
 

@@ -35,7 +35,7 @@ export type TransactionOptions<P = undefined> = {
 export type Work<T, P> = (tx: Tx, read: P) => Promise<T>
 export type Committed<T> = { readonly result: T; readonly hints: ReadonlySet<Hint> }
 
-/** On a sharded database: the limit of locks that every transaction sends to the shards. */
+/** Lock limit that every transaction sends to the shards. Only on a sharded database. */
 export type ShardSettings = { readonly lockTimeoutMs: number }
 type Limits = Omit<TransactionOptions, 'before'> & { readonly shardSettings: ShardSettings | undefined }
 

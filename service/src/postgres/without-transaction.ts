@@ -1,4 +1,4 @@
-/** For batches whose work is one statement: PostgreSQL makes it a transaction by itself, without `begin` and `commit`. */
+/** Runs batches that are one statement: PostgreSQL makes it a transaction by itself, without `begin` and `commit`. */
 import type { Database, TransactionOptions } from './database.ts'
 import type { Tx } from './tx.ts'
 

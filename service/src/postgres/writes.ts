@@ -14,7 +14,7 @@ const probeStatement = `
   rollback`
 
 export type Writes = {
-  /** Why the database refuses writes. Undefined: it accepts them. */
+  /** Reason why the database refuses writes. Undefined: it accepts them. */
   readonly problem: () => string | undefined
   /** Reports a refused write. */
   readonly refused: (reason: string) => void

@@ -5,7 +5,7 @@ import { rateText } from './rate.ts'
 
 const now = new Date('2026-11-20T16:00:00Z')
 
-/** As the bank publishes it. */
+/** Sheet as the bank publishes it. */
 const sheet = (
   rates = ['USD 1.0823', 'JPY 162.05', 'GBP 0.8532'],
   time = '2026-11-20',

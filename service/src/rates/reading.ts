@@ -4,13 +4,13 @@ import { type Clock, secondMs } from '../kernel/index.ts'
 import type { RateSheet, RateSource } from './port.ts'
 
 /**
- * At most one read of the source at a time, also of one that ignores its signal: a file that hangs holds a thread. Throws an
- * Error if the read fails, or does not end in time.
+ * Creates a reader with at most one read of the source at a time, even if the source ignores its signal: a file that
+ * hangs holds a thread. Throws an Error if the read fails or does not end in time.
  */
 export function createReading(source: RateSource, clock: Clock, readMsMax = 10 * secondMs): () => Promise<RateSheet> {
   let underWay = false
   return async () => {
-    if (underWay) throw new Error('the source still reads')
+    if (underWay) throw new Error('the previous read of the source has not ended')
     underWay = true
     const timer = new AbortController()
     const limit = new AbortController()

@@ -3,9 +3,9 @@ import { type Currency, currencies, isCurrency } from '../kernel/index.ts'
 import type { Quotes } from './port.ts'
 import { type Rate, rateOf, rateText, roundedRate } from './rate.ts'
 
-/** Of a mid rate between two currencies. */
+/** Digits of a mid rate between two currencies. */
 const midDigits = 8
-/** Of a rate that follows from one that was set by hand, so that the mid rate is again exactly that one. */
+/** Digits of a rate that follows from one set by hand, so that the mid rate is exactly that one again. */
 const derivedDigits = 20
 const one: Rate = { digits: 1n, scale: 0 }
 

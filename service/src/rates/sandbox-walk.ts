@@ -25,7 +25,7 @@ const noiseMax = 1000n
 const million = 1_000_000n
 const ratePlaces = 6
 
-/** In millionths for one euro, and how far a rate moves from there, in millionths of it. */
+/** Centre in millionths for one euro, and the largest distance of a rate from it, in millionths of it. */
 const centres = {
   USD: { centre: 1_082_000n, spread: 10_000n },
   GBP: { centre: 853_000n, spread: 8_000n },
@@ -34,7 +34,7 @@ const centres = {
 /** USDC follows USD. */
 const usdcSpread = 150n
 
-/** From -1000 to 1000, by the first four bytes of a hash. */
+/** Noise from -1000 to 1000, by the first four bytes of a hash. */
 function noise(seed: string, name: string, octave: number, index: bigint): bigint {
   const first = createHash('sha256').update(`${seed}:${name}:${octave}:${index}`).digest().readUInt32BE()
   return (BigInt(first) % (2n * noiseMax + 1n)) - noiseMax

@@ -20,7 +20,7 @@ export type Rates = {
   readonly refreshStep: () => Promise<number>
   /** How often a loop calls `refreshStep`; undefined: there is no source. */
   readonly everyMs: number | undefined
-  /** In a sandbox: the first sheet is there before the first request. */
+  /** Reads the first sheet of a sandbox before the first request. */
   readonly prepare: () => Promise<void>
   /** Sets rates of the sandbox, for every partner in it. Refuses: fx_rates_unavailable, currency_not_supported. */
   readonly setByHand: (change: ByHand) => Promise<Sheet>
@@ -98,7 +98,7 @@ function createRatesOf({ db, clock, log, observe, ...deps }: RatesDeps, source: 
     everyMs: source.everyMs,
     prepare: async () => {
       if (source.id !== sandboxSourceId) return
-      await refreshStep().catch((error: unknown) => log.warn({ err: error }, 'the first exchange rates are late'))
+      await refreshStep().catch((error: unknown) => log.warn({ err: error }, 'waiting for the first exchange rates'))
     },
     setByHand: async (change) => {
       if (source.id !== sandboxSourceId) throw unavailable('Rates are set by hand only where FX_RATES is sandbox.')

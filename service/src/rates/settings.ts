@@ -54,7 +54,7 @@ function readMargins(text: string): Margins {
   return { others: others ?? refuseSetting('must name the margin of all other pairs'), pairs }
 }
 
-/** In the sold currency: a fixed part in minor units, and a part of the sold amount. */
+/** Fee in the sold currency: a fixed part in minor units, and a share of the sold amount. */
 type Fee = { readonly fixed: Minor; readonly basisPoints: number }
 type Fees = ReadonlyMap<Currency, Fee>
 
@@ -124,6 +124,6 @@ export const ratesSettings = {
 } as const satisfies Settings
 
 type Values = SettingValues<typeof ratesSettings>
-/** What the operator takes for an exchange. */
+/** Charges of the operator for an exchange. */
 export type FxTerms = Pick<Values, 'FX_MARGIN' | 'FX_HELD_MARGIN' | 'FX_FEE'>
 export type RatesConfig = Omit<Values, keyof FxTerms>

@@ -11,12 +11,12 @@ import * as store from './store.ts'
 export type Sheet = RateSheet & {
   readonly id: string
   readonly source: string
-  /** Those that a simulation has set. */
+  /** Quotes that a simulation has set. */
   readonly byHand: Quotes
   readonly stopped: boolean
 }
 
-/** What a simulation does to the rates of the sandbox. */
+/** Change that a simulation makes to the rates of the sandbox. */
 export type ByHand = {
   /** Null: the pair follows the source again. */
   readonly pair?: { readonly base: Currency; readonly quote: Currency; readonly rate: Rate | null }

@@ -21,7 +21,7 @@ export function newestSheet(tx: Tx, source: string): Promise<SheetRow | undefine
     select ${columns} from rates.sheets where source = ${source} order by as_of desc, id desc limit 1`)
 }
 
-/** Until the end of the transaction no other process writes a sheet: what is written follows the newest one. */
+/** Locks the sheets until the transaction ends, so that each new sheet follows the newest one. */
 export async function lockSheets(tx: Tx): Promise<void> {
   await tx.run(sql`/* rates.lockSheets */ lock table rates.sheets in share row exclusive mode`)
 }

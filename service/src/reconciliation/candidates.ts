@@ -1,13 +1,19 @@
-/** What might fit the money of a case: payments that the connector has carried, deposits that wait, owners of accounts. */
+/**
+ * Finds candidates for the money of a case: payments that the connector has submitted, waiting deposits, owners of
+ * accounts.
+ */
 import { type CaseReport, type CaseRow, reportOf } from '../cases/index.ts'
 import type { Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { BankInstruction, BankBooks } from '../rails/index.ts'
 import { type Candidate, type Money, type Scored, scored } from './score.ts'
 
-/** What modules know. */
+/** Sources of candidates in the modules. */
 export type CandidateSources = {
-  /** Of the account that was credited, and deposits that a reference names or that wait for this amount at the partner of the case. */
+  /**
+   * Candidates for incoming money: the credited account, and deposits that a reference names or that wait for this
+   * amount at the partner of the case.
+   */
   readonly incoming: (tx: Tx, money: Money, credited: string, partnerId: string) => Promise<readonly Candidate[]>
   /** Payouts of the partner of the case with this amount. */
   readonly outgoing: (tx: Tx, money: Money, partnerId: string) => Promise<readonly Candidate[]>

@@ -88,7 +88,7 @@ function createMoves(partners: readonly TestPartner[]): readonly (() => Promise<
   ]
 }
 
-/** What is written meanwhile is on the next one. */
+/** Creates statements. A movement that is written meanwhile is on the next one. */
 function createStatements(): () => Promise<void> {
   let balance = 0n
   let number = 0n

@@ -13,8 +13,8 @@ import type { BankStatement, BooksAccount, BankBooks, PendingReport } from '../r
 import { type Chain, chainOf, type Item, type Looked, sum, unexplainedOf } from './rules.ts'
 
 /**
- * What the ledger has of a report: `settled`, the payout's payment; `returned`, its payment and return, or neither; `applied`, what the
- * report is about, as far as it is no payout. Absent: nothing.
+ * State of reports in the ledger: `settled`, the payout's payment; `returned`, its payment and return, or neither;
+ * `applied`, a report about anything but a payout. Absent: nothing is booked.
  */
 export type InLedger = ReadonlyMap<string, 'settled' | 'returned' | 'applied'>
 
@@ -22,13 +22,13 @@ export type LookDeps = {
   readonly books: BankBooks
   readonly ledger: Pick<Ledger, 'connectorTotals'>
   readonly cases: Pick<Cases, 'openSums' | 'reversedSums'>
-  /** By the id of the report. */
+  /** State of reports in the ledger, by the id of the report. */
   readonly inLedger: (tx: Tx, connector: string, reports: readonly PendingReport[]) => Promise<InLedger>
   /** The sums of statements that do not change any more. */
   readonly counted: (tx: Tx, account: BooksAccount) => Promise<ReadonlyMap<string, Minor>>
 }
 
-/** Of all accounts, read once a look. */
+/** Data of all accounts, read once per check. */
 export type Shared = {
   readonly totals: Awaited<ReturnType<Ledger['connectorTotals']>>
   readonly open: Awaited<ReturnType<Cases['openSums']>>
@@ -189,8 +189,9 @@ async function effects(
 type Payment = NonNullable<PendingReport['instruction']>
 
 /**
- * By entry: what the ledger does not have of it. And the payments that the connector counts as paid and not booked, and that the
- * ledger does not have. An entry may be the sum of many payments; and the return of a payment may be reported before the payment.
+ * Amounts that the ledger lacks, by entry, and payments that the connector counts as paid and not booked and that the
+ * ledger lacks. An entry may be the sum of many payments, and the return of a payment may be reported before the
+ * payment.
  */
 function notInLedger(reports: readonly PendingReport[], states: InLedger) {
   const missing = new Map<string, Minor>()
@@ -216,7 +217,7 @@ function notInLedger(reports: readonly PendingReport[], states: InLedger) {
   return { missing, unbooked }
 }
 
-/** By statement: the sum of the entries that are written of it. */
+/** Sums of the written entries, by statement. */
 function writtenOf(
   statements: readonly BankStatement[],
   counted: ReadonlyMap<string, Minor>,
@@ -257,7 +258,7 @@ function reversedOf({ reversed }: Shared, connector: string, currency: Currency)
   return found === undefined ? nothing : { count: found.count, amount: found.booked, oldest: found.oldest }
 }
 
-/** With those without money, which may be about this account. */
+/** Open suspense items of the account, with those without money, which may be about it. */
 function suspenseItems({ open }: Shared, connector: string, currency: Currency): readonly Item[] {
   const ours = open.filter((one) => one.connector === connector && (one.currency === currency || one.currency === null))
   return [...Map.groupBy(ours, ({ kind }) => kind)].map(([kind, rows]) => {

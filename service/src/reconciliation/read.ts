@@ -1,4 +1,4 @@
-/** What an operator reads: every account with every item, now or as it was kept at a time; and what might fit a case. */
+/** Reads for operators: every account with every item, now or as stored at a time; and candidates for a case. */
 import type { Cases, CaseRow } from '../cases/index.ts'
 import { amountText, type Clock, type Currency, type Minor, secondMs } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
@@ -18,7 +18,7 @@ export type Wanted = {
 }
 
 export type Reader = {
-  /** Of the caller's snapshot. With `at`: as it was kept then, without the single entries. */
+  /** Reads the report in the caller's snapshot. With `at`: as stored then, without single entries. */
   readonly report: (tx: Tx, wanted: Wanted) => AsyncGenerator<readonly Line[]>
   /** The best first. */
   readonly candidates: (tx: Tx, found: CaseRow) => Promise<readonly Scored[]>
@@ -135,7 +135,7 @@ function accountLines(
   ]
 }
 
-/** What the entries of a statement were taken for is added up for so many of the last ones. */
+/** Number of latest statements whose entries are summed by kind. */
 const detailedMax = 31
 
 async function statementLines({ books }: ReaderDeps, tx: Tx, { looked, chain }: Look): Promise<readonly Line[]> {

@@ -18,7 +18,7 @@ export const differenceKinds = {
     'A statement lists these entries, and they are not taken: another statement has them, or they cannot be read.',
 } as const
 
-/** Not a part of the difference: payments on their way. */
+/** Kinds of items that are not part of the difference: payments on their way. */
 export const memoKinds = {
   queued: 'These payments wait for their window or their file.',
   at_bank: 'These payments are at the bank, which has not said that it has paid them.',
@@ -27,7 +27,7 @@ export const memoKinds = {
 
 export type Item = {
   readonly side: 'difference' | 'suspense' | 'memo'
-  /** Of `differenceKinds`, of cases, or of `memoKinds`. */
+  /** Kind of the item: one of `differenceKinds`, of cases, or of `memoKinds`. */
   readonly kind: string
   readonly amount: Minor
   readonly count: bigint
@@ -38,19 +38,19 @@ export type Item = {
 export type Gap = {
   readonly before: BankStatement
   readonly after: BankStatement
-  /** What moved between them; nothing, where only a number is missing. */
+  /** Sum of the movements between them. Zero where only a number is missing. */
   readonly amount: Minor
 }
 
 export type Chain = {
   readonly statements: readonly BankStatement[]
-  /** By the statement that counts: all messages that have brought it, itself included. */
+  /** All messages that have brought a statement, by the statement that counts, itself included. */
   readonly versions: Versions<BankStatement>
   readonly last: BankStatement | undefined
   /** The opening balance of the first statement, and the closing balance of the last; null: the bank states none. */
   readonly opening: Minor | null
   readonly closing: Minor | null
-  /** What the bank says that has moved on the account since the opening of the first statement. */
+  /** Movement that the bank reports on the account since the opening of the first statement. */
   readonly moved: Minor
   readonly gaps: readonly Gap[]
   readonly sumsDiffer: readonly { readonly statement: BankStatement; readonly amount: Minor }[]
@@ -104,7 +104,7 @@ export type Looked = {
   readonly bank: Minor
   readonly ledger: Minor
   readonly items: readonly Item[]
-  /** What no item names. */
+  /** Part of the difference that no item explains. */
   readonly unexplained: Minor
 }
 

@@ -1,7 +1,7 @@
 /** Pure: how well a payment fits the money of a case, in points that can be read. */
 import type { Currency, Minor } from '../kernel/index.ts'
 
-/** What is known of the money of a case. Empty texts are unknown. */
+/** Known facts about the money of a case. Empty texts are unknown. */
 export type Money = {
   readonly currency: Currency
   /** Above zero, whichever way it went. */
@@ -113,7 +113,7 @@ const wordsOf = (name: string): readonly string[] =>
     .filter((word) => word !== '')
     .toSorted()
 
-/** From 0 to 1, by the pairs of letters that both have, whatever the order of the words. */
+/** Similarity from 0 to 1, by the pairs of letters that both have, in any order of the words. */
 function nameSimilarity(a: string, b: string): number {
   const [one, other] = [pairsOf(wordsOf(a)), pairsOf(wordsOf(b))]
   if (one.length === 0 || other.length === 0) return 0

@@ -14,7 +14,7 @@ import { type Reader, createReader } from './read.ts'
 import type { Looked } from './rules.ts'
 import * as store from './store.ts'
 
-/** What a look has found, for metrics. */
+/** Observes the results of a check, for metrics. */
 export type ReconciliationObserver = {
   readonly account: (state: Observed) => void
   readonly cases: (kinds: readonly CaseCount[], proposals: number) => void
@@ -103,7 +103,7 @@ async function knownAccounts({ db, ledger, accounts }: ReconciliationDeps): Prom
 }
 const suspenseOf = (currency: Currency): BooksAccount => ({ connector: '', account: 'suspense', currency })
 
-/** In one snapshot, which locks nothing. */
+/** Checks all due accounts in one snapshot, without locks. */
 const lookAtAll = ({ db }: ReconciliationDeps, parts: LookDeps, due: readonly BooksAccount[]) =>
   db.transaction(async (tx) => {
     await readAtOneMoment(tx)
@@ -175,7 +175,7 @@ async function keepRun(tx: Tx, row: store.AccountRow, looked: Looked, now: Date)
 const caseIdOf = ({ account, currency }: Pick<Looked, 'account' | 'currency'>, since: Date) =>
   `unexplained ${account} ${currency} ${since.toISOString()}`
 
-/** Of a bank's connector; suspense has none. */
+/** Connector of a bank; suspense has none. */
 const connectorOf = ({ connector }: Pick<Looked, 'connector'>): string => connector || 'ledger'
 
 async function openCase({ cases }: ReconciliationDeps, tx: Tx, looked: Looked, since: Date): Promise<void> {
@@ -217,10 +217,10 @@ async function resolveUnexplained({ db, cases, decisions }: ReconciliationDeps, 
     )
 }
 
-/** Of a day of the bank. */
+/** End of a day of the bank. */
 const endOf = (day: string | null): Date | undefined => (day === null ? undefined : new Date(`${day}T23:59:59Z`))
 
-/** From what is kept, whichever process has looked. */
+/** Reports the stored results, from any process that has checked. */
 async function tell({ db, cases }: ReconciliationDeps, observe: ReconciliationObserver, now: Date): Promise<void> {
   const age = (moment: Date | null) => (moment === null ? 0 : Math.max(0, now.getTime() - moment.getTime()))
   for (const row of await store.accounts(db)) {

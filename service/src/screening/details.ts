@@ -1,4 +1,4 @@
-/** What a hit says for the person who decides: names and words, sealed in its row. */
+/** Details of a hit for the person who decides: names and words, sealed in its row. */
 import type { Sealer } from '../kernel/index.ts'
 import type { ListEntry } from './lists/entry.ts'
 import type { WordMatch } from './names/compare.ts'

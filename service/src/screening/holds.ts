@@ -21,7 +21,10 @@ export type ScreenedCredit = {
   readonly customer: SubjectKey | undefined
   /** Empty: the bank does not say who paid. */
   readonly payerName: string
-  /** From where it was paid. A confirmed hit about the account holds it, whatever the payer is called. Empty: the bank does not say. */
+  /**
+   * Account that paid. A confirmed hit about the account holds the money whatever the payer is called. Empty: the
+   * bank does not give it.
+   */
   readonly payerAccount: string
   /** The payer of money that waits, whose name is a subject by now. Undefined: the name is compared here. */
   readonly payer: SubjectKey | undefined
@@ -40,7 +43,7 @@ export const createHoldsOf =
     return holdsIn((await Promise.all(groups.map((group) => statesOf(db, group)))).flat())
   }
 
-/** What names of payers are compared with is in memory: a list of 20,000 names takes less than a millisecond for each. */
+/** Creates the check of payers' names in memory: a list of 20,000 names takes less than a millisecond for each. */
 export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>): HoldsOfCredits {
   const matches = createMatches(scoreMin)
   return async (tx, credits) => {
@@ -71,7 +74,7 @@ export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>): HoldsOf
   }
 }
 
-/** Of several names of one payment. */
+/** Strictest hold of several names of one payment. */
 export const worst = (holds: readonly (Hold | undefined)[]): Hold | undefined =>
   (['confirmed', 'open', 'unscreened'] as const).find((each) => holds.includes(each))
 

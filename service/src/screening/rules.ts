@@ -6,7 +6,7 @@ import { plainName } from './names/words.ts'
 
 /** A name that reaches this score is a hit. bench/screening.ts and corpus.test.ts show what it finds, and what it finds falsely. */
 export const scoreMin = 88
-/** From this score on two persons decide: every word is there, and at most their spelling or their order differs. */
+/** Lowest score that needs two persons: every word is there, and at most their spelling or their order differs. */
 export const twoPersonsScoreMin = 95
 /** A proposal that waits for a second person for so long has ended, as with cases. */
 const proposalMsMax = 7 * dayMs
@@ -24,7 +24,7 @@ export const accountKey = (account: string): string => account.replaceAll(/\s/g,
 /** A name of a subject, and which one it is: `fullName`, `owner2`, `name`. */
 export type SubjectName = { readonly role: string; readonly name: string }
 
-/** What a module knows of a subject. Without names: there is no such subject. `account`: null if it has none of its own. */
+/** Subject as a module knows it. Without names: there is no such subject. `account`: null if it has none of its own. */
 export type Subject = { readonly names: readonly SubjectName[]; readonly account: string | null }
 
 export const outcomes = ['clear', 'confirm'] as const
@@ -45,11 +45,11 @@ export type IndexedEntry = {
 /** A name of a subject that matches an entry. */
 export type FoundMatch = SubjectName & { readonly match: Match<IndexedEntry> }
 
-/** What is compared of a hit that stands. */
+/** Compared fields of a hit that stands. */
 export type StandingHit = IndexedEntry & {
   readonly id: string
   readonly role: string
-  /** As it was screened. */
+  /** Name as it was screened. */
   readonly name: string
   readonly status: HitStatus
 }

@@ -161,7 +161,7 @@ async function screen(
     const { length } = changes.opened
     if (length > 0)
       tx.afterCommit(() =>
-        log.warn({ partnerId, kind, subjectId: id, hits: length }, 'screening hit: a person decides'),
+        log.warn({ partnerId, kind, subjectId: id, hits: length }, 'screening hit: waits for a decision'),
       )
   })
 }

@@ -42,7 +42,7 @@ export type Screening = {
    * the same, proposed by the same person).
    */
   readonly decide: (tx: Tx, deciding: Deciding) => Promise<Hit>
-  /** What the list of a generation has changed of the hits, in pages behind `afterId`. */
+  /** Pages through the hits that the list of a generation has changed. */
   readonly differences: (generation: number, afterId: string | null, hitsMax: number) => Promise<readonly Hit[]>
   /** How many subjects a partner has, and how many were not screened against a generation yet. */
   readonly progressOf: typeof store.progressOf

@@ -9,9 +9,9 @@ export type HitRow = {
   readonly subjectKind: SubjectKind
   readonly subjectId: string
   readonly role: string
-  /** Which one of the names that the role had, of those that match the entry. */
+  /** Number of the matched name among those of the role that match the entry. */
   readonly nameNumber: number
-  /** As `accountKey`. Null: a customer, or the bank does not say. */
+  /** Account in the form of `accountKey`. Null: a customer, or the bank does not give it. */
   readonly account: string | null
   readonly source: ListSource
   readonly entryId: string
@@ -101,7 +101,7 @@ export function openHits(tx: Tx, after: HitPage | undefined, rowsMax: number): P
   )
 }
 
-/** What a list has changed of the hits of all partners, by pages of ids: opened by it, or ended by it. */
+/** Pages through the hits of all partners that a list has opened or ended, in the order of ids. */
 export function hitsOfList(
   tx: Tx,
   generation: number,
@@ -123,7 +123,7 @@ export function hitsOfList(
 export type DecisionRow = {
   readonly partnerId: string
   readonly hitId: string
-  /** From 1 in each hit. */
+  /** Position in the hit, from 1. */
   readonly sequence: number
   readonly kind: 'proposed' | 'decided'
   readonly outcome: Outcome
@@ -135,7 +135,7 @@ export type DecisionRow = {
 
 const decisionColumns = sql`partner_id, hit_id, sequence, kind, outcome, actor, note, generation, decided_at`
 
-/** In their order. */
+/** Reads the decisions of a hit in their order. */
 export function decisionsOf(tx: Tx, partnerId: string, hitId: string): Promise<readonly DecisionRow[]> {
   return tx.rows<DecisionRow>(sql`/* screening.decisionsOf */
     select ${decisionColumns} from screening.decisions where partner_id = ${partnerId} and hit_id = ${hitId}

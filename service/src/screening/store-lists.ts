@@ -18,7 +18,7 @@ export type ListRow = {
 
 const columns = sql`generation, source, published_at, hash, loaded_at, loaded_by, entries, names, added, changed, removed`
 
-/** Until the end of the transaction no other process loads a list. */
+/** Locks the lists: no other process loads one until the transaction ends. */
 export async function lockLists(tx: Tx): Promise<void> {
   await tx.run(sql`/* screening.lockLists */ lock table screening.lists in share row exclusive mode`)
 }

@@ -42,7 +42,10 @@ export function earlierNamesOf(tx: Tx, { partnerId, kind, id }: SubjectKey): Pro
 /** Binds an earlier name to its row. */
 export const earlierNameContext = (partnerId: string, id: string) => ['screening.earlier_names', partnerId, id]
 
-/** For the command that seals all values under a new master key. Bytes 2 to 5 of a sealed value are the id of its key. */
+/**
+ * Sealed column, for the command that seals all values under a new master key. Bytes 2 to 5 of a sealed value are the
+ * id of its key.
+ */
 export const sealedEarlierNames: SealedColumn = {
   name: 'screening.earlier_names.name_sealed',
   contextOf: (partnerId, cell) => earlierNameContext(partnerId, cell('id')),

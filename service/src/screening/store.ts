@@ -18,7 +18,7 @@ const newSubjects = insertBy<NewSubject>(
   [['partnerId', 'kind', 'generation', 'changedAt']],
 )
 
-/** Those that are there stay as they are. */
+/** Adds subjects. Existing ones stay unchanged. */
 export async function addSubjects(tx: Tx, keys: readonly SubjectKey[], now: Date): Promise<void> {
   const rows = keys.map((key) => ({ ...key, generation: 0, changedAt: now }))
   await tx.run(sql`/* screening.addSubjects */
@@ -49,7 +49,7 @@ export type ClaimedSubject = SubjectKey & {
   readonly leaseId: string
 }
 
-/** What was written since it was screened comes first. */
+/** Claims subjects. Those written since they were screened come first. */
 export function claimSubjects(
   tx: Tx,
   partnerId: string,

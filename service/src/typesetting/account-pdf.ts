@@ -5,7 +5,7 @@ import { printable } from './fonts.ts'
 export type DocumentRow = {
   readonly date: string
   readonly text: string
-  /** In small type below the text. */
+  /** Detail in small type below the text. */
   readonly detail: string
   readonly amount: string
   /** Absent in a table without running balance. */
@@ -15,7 +15,7 @@ export type DocumentSection = {
   readonly heading: string
   readonly box: readonly (readonly [label: string, value: string])[]
   readonly columns: { readonly amount: string; readonly balance?: string }
-  /** Before the first row and behind the last one. */
+  /** Opening row before the first row, and closing row behind the last one. */
   readonly opening?: readonly [label: string, value: string]
   readonly closing: readonly [label: string, value: string]
   readonly empty: string
@@ -30,7 +30,10 @@ export type AccountDocument = {
   readonly note: string
   /** The date in the document's own data. Not the time of the run. */
   readonly createdAt: Date
-  /** With the structure that a screen reader follows. The library keeps it in memory, about 25 kB for each row. */
+  /**
+   * True for a tagged PDF, with the structure that a screen reader follows. The library keeps it in memory, about 25
+   * kB for each row.
+   */
   readonly tagged: boolean
 }
 

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 
 /** RFC 4291 section 2.4: an address outside 2000::/3 is not global unicast, even if no other list names it. */
 const globalUnicast6 = ipaddr.IPv6.parseCIDR('2000::/3')
-/** In a public range, but every virtual machine of Azure reaches its metadata service and its agent at this address. */
+/** Azure's metadata and agent address. It is in a public range, but every virtual machine of Azure reaches it. */
 const azureHost = '168.63.129.16'
 
 /**

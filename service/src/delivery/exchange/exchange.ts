@@ -8,7 +8,7 @@ import { createDestinations, type DeliveryRequest, envelope, headersOf, type Loc
 import { createResponseReader, type EndpointResponse } from './response-reader.ts'
 import { createTimeLimit } from './time-limit.ts'
 
-/** From the start of the name lookup to the last byte of the response. */
+/** Time limit of an exchange, from the start of the name lookup to the last byte of the response. */
 export const exchangeTimeoutMsDefault = 15 * secondMs
 const connectTimeoutMsMax = 5 * secondMs
 /** Far above the size of any event. Receivers may rely on this limit. */

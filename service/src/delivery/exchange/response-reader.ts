@@ -9,7 +9,7 @@ const keptBytesMax = 8 * 1024
 
 export type EndpointResponse = {
   status?: number
-  /** Why the exchange failed. */
+  /** Reason why the exchange failed. */
   error?: string
   responseBody?: string
   /** The Retry-After header as sent. */

@@ -1,4 +1,4 @@
-/** What an alert email about an endpoint says: plain text, and the same in simple HTML. */
+/** Renders the alert email about an endpoint, as plain text and as simple HTML. */
 import { escapeHtml, htmlPage, type MailContent, type MailToRender, oneLine, utc } from '../../mail/index.ts'
 
 /** The endpoint fails for so long, or is disabled because it failed for too long or answered 410. */
@@ -17,7 +17,7 @@ export type AlertMailData = {
 const shownCharsMax = 300
 const shown = (text: string) => oneLine(text).slice(0, shownCharsMax)
 
-/** Without the query, which may contain a secret of the partner. */
+/** The URL without its query, which may contain a secret of the partner. */
 function shownUrl(url: string): string {
   const { origin, pathname, search } = new URL(url)
   return shown(`${origin}${pathname}${search === '' ? '' : '?...'}`)

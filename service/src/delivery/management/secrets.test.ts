@@ -24,7 +24,7 @@ async function subscribed(more: { readonly signature?: 'v1' | 'v1a' } = {}) {
   return { partnerId, subscriptionId: created.id, created }
 }
 
-/** It has no opened keys in memory. */
+/** Creates an engine without opened keys in memory, as another process has. */
 const engineOfAnotherProcess = () =>
   createDeliveryEngine({
     db: hooks.db,
@@ -36,7 +36,7 @@ const engineOfAnotherProcess = () =>
     alerts: hooks.alerts,
   })
 
-/** What verifies the current signatures, newest first, as another process reads it. */
+/** Keys that verify the current signatures, newest first, as another process reads them. */
 async function verifyingKeys(key: { readonly partnerId: string; readonly subscriptionId: string }) {
   const secrets = createSecrets({ sealer: createSealer([hooks.key]) })
   const signing = (await secrets.signingKeys(hooks.db, [key], hooks.clock.now())).get(key.subscriptionId)

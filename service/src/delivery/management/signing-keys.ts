@@ -9,8 +9,8 @@ import type { SubscriptionKey } from './store-subscriptions.ts'
 export type Signing = { readonly keys: readonly SigningKey[]; readonly until: Date | null }
 
 /**
- * By subscription. One whose key cannot be decrypted is `unreadable`, and does not fail the others. The worker that reads
- * the keys to sign logs the error.
+ * Public keys by subscription. A key that cannot be decrypted is `unreadable` and does not fail the others; the
+ * worker that reads it to sign logs the error.
  */
 export type PublicKeys = {
   readonly found: ReadonlyMap<string, string>

@@ -88,7 +88,7 @@ export function createSubscriptionUpdates({ db, clock, urlRules, view }: Deps) {
   return {
     update,
 
-    /** Same as an update to `Enabled`. Refuses: not_found. */
+    /** Enables a subscription, as an update to `Enabled` does. Refuses: not_found. */
     enable: (partnerId: string, id: string): Promise<Subscription> => update(partnerId, id, { status: 'Enabled' }),
   }
 }

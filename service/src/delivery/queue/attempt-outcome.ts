@@ -1,10 +1,12 @@
-/** What a result means for its delivery, by the retry schedule, and for its endpoint queue, by its health. */
+/**
+ * Applies the result of an attempt to its delivery, by the retry schedule, and to its endpoint queue, by its health.
+ */
 import { randomFraction } from '../../kernel/index.ts'
 import { createWindow, type FailingAlert, type Health, healthy, nextHealth, type Window } from './health.ts'
 import type { Limits } from '../limits.ts'
 import { type AttemptResult, type Next, nextAfterFailure, retryAfterMs, type Verdict, verdictOf } from './schedule.ts'
 
-/** What the worker has in memory. Undefined if it has lost the endpoint queue since the attempt began. */
+/** State that the worker holds in memory. Undefined if it has lost the endpoint queue since the attempt began. */
 export type AttemptContext =
   | {
       readonly health: Health

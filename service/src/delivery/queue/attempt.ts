@@ -1,4 +1,4 @@
-/** What an attempt consists of: a delivery from the queue, and the target that it goes to. */
+/** Types of an attempt: a delivery from the queue and its target. */
 import type { SigningKey } from '@partner-payments/wire'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 import type { QueueRow } from './store-queue.ts'
@@ -6,7 +6,7 @@ import type { QueueRow } from './store-queue.ts'
 /** A row of the queue with the payload of its event. */
 export type QueuedDelivery = QueueRow & { readonly data: string }
 
-/** Where a subscription's deliveries go, and what signs them. */
+/** URL and signing key of a subscription's deliveries. */
 export type Target = {
   readonly url: string
   readonly ordered: boolean
@@ -15,7 +15,7 @@ export type Target = {
   readonly until: Date | null
   /** Set while the rows of a subscription that became ordered are being marked. None of them may be read before that ends. */
   readonly orderPending: string | null
-  /** Of the subscription, when it was read. */
+  /** `updatedAt` of the subscription when it was read. */
   readonly updatedAt: Date
 }
 
@@ -27,7 +27,7 @@ export const isSameTarget = (a: Target, b: Target): boolean =>
   a.keys.length === b.keys.length &&
   a.keys.every((key, index) => key === b.keys[index])
 
-/** Before the first read. */
+/** Placeholder before the first read. */
 export const targetUnread: Target = {
   url: '',
   ordered: false,
@@ -39,7 +39,7 @@ export const targetUnread: Target = {
 
 /** Every delivery that fan-out created for a subscription between two numbers of the partner's feed. */
 export type NewDeliveries = SubscriptionKey & {
-  /** Of the subscription, when fan-out read it. */
+  /** `updatedAt` of the subscription when fan-out read it. */
   readonly updatedAt: Date
   readonly after: bigint
   readonly upTo: bigint

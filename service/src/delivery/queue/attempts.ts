@@ -61,7 +61,7 @@ export function createAttempts({ clock, limits, held, slots, begin, wake }: Atte
 
   return {
     start,
-    /** Once for all attempts that end in the same turn of the event loop. */
+    /** Schedules one start for all attempts that end in the same turn of the event loop. */
     startSoon: (): void => {
       if (isScheduled) return
       isScheduled = true

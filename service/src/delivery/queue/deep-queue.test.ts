@@ -12,7 +12,7 @@ import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
 const partners = 2
 const futureRowsPerEndpointQueue = 50_000
-/** As many as may be in flight to one endpoint. */
+/** The number of attempts that may be in flight to one endpoint. */
 const events = 10
 const readMax = 1_000
 

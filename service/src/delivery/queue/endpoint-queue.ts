@@ -35,7 +35,7 @@ type State = {
   readonly busyReferences: Set<string>
   /** New rows up to this number of the feed have been read. */
   readUpTo: bigint
-  /** There may be new rows behind `readUpTo`. */
+  /** True if there may be new rows behind `readUpTo`. */
   mayHaveNewRows: boolean
   /** A read that begins now sees every row up to this number. */
   committedUpTo: bigint
@@ -43,7 +43,7 @@ type State = {
   nextDueAt: Date | null
   /** Events whose attempts ended since the last read began. That read may show them as they were before. */
   readonly endedSinceRead: Set<string>
-  /** Of an ordered subscription: the row before has been delivered, and the next row of the reference has to be read. */
+  /** References of an ordered subscription whose previous row was delivered, so that the next row has to be read. */
   readonly unblockedReferences: Set<string>
   /** How far the rows of a subscription that became ordered are marked. */
   orderMarking: OrderMarking | undefined
@@ -58,7 +58,10 @@ export type EndpointQueue = Readonly<State>
 /** The end of a lease that the worker may have lost. */
 const leaseUncertain = new Date(0)
 
-/** As the worker has just claimed it: nothing is read. `committedUpTo`: the highest number that fan-out announced, if any. */
+/**
+ * Creates the state of an endpoint queue that was just claimed: nothing is read. `committedUpTo`: the highest number
+ * that fan-out announced, if any.
+ */
 export const createEndpointQueue = (
   key: SubscriptionKey,
   health: Health,
@@ -201,7 +204,7 @@ export function addNewDeliveries(
   return true
 }
 
-/** What to read of an endpoint queue, as its state was when the read began. */
+/** Range to read from an endpoint queue, taken from its state when the read began. */
 export type ReadRequest = SubscriptionKey & {
   readonly after: bigint
   readonly ordered: boolean
@@ -306,7 +309,7 @@ export function close(queue: State, closing: Closing, now: Date): void {
   queue.closing = closing
 }
 
-/** After a wake-up: another transaction changed rows or health, so both are taken from the database. */
+/** Resets the queue after a wake-up: another transaction changed rows or health, so both are read from the database. */
 export function wakeUp(queue: State, health: Health, now: Date): void {
   queue.health = health
   queue.closing = undefined
@@ -332,7 +335,7 @@ export function doubtLease(queue: State, now: Date): void {
 
 export const isLeaseUncertain = ({ leaseUntil }: EndpointQueue): boolean => leaseUntil === leaseUncertain
 
-/** For how long there has been nothing to do, counted from the first call on. */
+/** Time for which the queue has been idle, counted from the first call. */
 export function idleMs(queue: State, nowMs: number): number {
   queue.idleSince ??= nowMs
   return nowMs - queue.idleSince

@@ -58,18 +58,18 @@ export type HealthChange = {
   readonly health: Health
   /** Whether the attempt is a step of the delivery's retry schedule. */
   readonly countsAsFailure: boolean
-  /** Why the subscription has to be disabled. */
+  /** Reason to disable the subscription. */
   readonly disable?: 'Gone' | 'Failing'
   readonly alert?: FailingAlert
 }
 
 export type EndedAttempt = {
   readonly verdict: Verdict
-  /** It was the probe of an open breaker. */
+  /** True if the attempt was the probe of an open breaker. */
   readonly isProbe: boolean
   readonly restMs: number
   readonly now: Date
-  /** In [0, 1), for the jitter. */
+  /** Random number in [0, 1), for the jitter. */
   readonly fraction: number
 }
 

@@ -91,7 +91,10 @@ export function createLeases({ db, clock, log, limits, perShard, workerId, held 
 
 export type Leases = ReturnType<typeof createLeases>
 
-/** After a third of the lease; at once if the clock was put back, because no other worker could claim it for hours. */
+/**
+ * Renew after a third of the lease; at once if the clock was put back, because no other worker could claim it for
+ * hours.
+ */
 function needsRenewal({ leaseUntil }: memory.EndpointQueue, now: Date, limits: Limits): boolean {
   const restMs = leaseUntil.getTime() - now.getTime()
   return restMs < (limits.leaseMs * 2) / 3 || restMs > limits.leaseMs

@@ -8,7 +8,7 @@ import { type EndpointQueue, type OrderMarking, setOrderMarking } from './endpoi
 import { markOrdered } from './store-queue.ts'
 import { completeOrder, type SubscriptionKey } from '../management/store-subscriptions.ts'
 
-/** Of one transaction: other endpoint queues wait for it, and leases are renewed between two. */
+/** Limit of one transaction: other endpoint queues wait for it, and leases are renewed between two. */
 const rowsPerStepMax = 2000
 
 export type OrderMarkingDeps = { readonly db: Database; readonly log: Log }

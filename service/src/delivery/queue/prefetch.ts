@@ -14,7 +14,7 @@ import { createTargetReader, type TargetDeps, type TargetsRead } from './targets
 export type PrefetchDeps = TargetDeps &
   RowReaderDeps & { readonly limits: Limits; readonly held: HeldQueues; readonly releases: Releases }
 
-/** Of one endpoint queue and one kind (new, scheduled) in one read. */
+/** Limit of one read, for one endpoint queue and one kind (new, scheduled). */
 const rowsPerReadMax = 64
 
 export function createPrefetch(deps: PrefetchDeps) {
@@ -58,7 +58,7 @@ export type Prefetch = ReturnType<typeof createPrefetch>
 type AfterTarget =
   /** The rows that were read may be used. */
   | 'deliverable'
-  /** They were read under the other rule and have to be read again. */
+  /** The subscription became ordered after these rows were read: read them again. */
   | 'becameOrdered'
   /** The rows of the subscription have to be marked before any is read. */
   | 'needsMarking'
@@ -127,7 +127,7 @@ type CompletedRead = {
   readonly queue: EndpointQueue
   readonly request: memory.ReadRequest
   readonly found: FoundRows
-  /** Those that may be attempted now. */
+  /** Rows that may be attempted now. */
   readonly rows: readonly QueueRow[]
 }
 

@@ -14,7 +14,7 @@ export type AttemptToRecord = queue.AttemptRecord & {
   readonly verdict: Verdict
   /** Undefined: delivered. */
   readonly next: Next | undefined
-  /** Of the endpoint queue, if the attempt changed it. */
+  /** New health of the endpoint queue, if the attempt changed it. */
   readonly health: Health | undefined
   readonly disable: 'Gone' | 'Failing' | undefined
   readonly alert: FailingAlert | undefined
@@ -31,7 +31,7 @@ type Deps = {
 }
 
 export function createResultBatches({ db, clock, alerts }: Deps) {
-  /** Of one worker. Returns those that were not stale. */
+  /** Records the results of one worker. Returns those that were not stale. */
   const recordAll = async (tx: Tx, workerId: string, results: readonly AttemptToRecord[], now: Date) => {
     const delivered = results.filter(({ next }) => next === undefined)
     const failed = results.flatMap((result) =>

@@ -13,7 +13,7 @@ export type RowReaderDeps = {
 
 type NewRow = store.QueueRow & { readonly blocked: boolean }
 
-/** What a read found of one endpoint queue. */
+/** Rows that a read found for one endpoint queue. */
 export type FoundRows = {
   readonly newRows: readonly NewRow[]
   readonly scheduledRows: readonly store.QueueRow[]

@@ -7,7 +7,7 @@ export type AttemptResult = {
   readonly durationMs: number
   /** The HTTP status, if the endpoint sent one. */
   readonly status?: number
-  /** Why the exchange did not complete. A 2xx with an error is a failure. */
+  /** Reason why the exchange did not complete. A 2xx with an error is a failure. */
   readonly error?: string
   readonly responseBody?: string
   readonly address?: string

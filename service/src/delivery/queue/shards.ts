@@ -21,8 +21,8 @@ export const createPerShard =
   }
 
 /**
- * As `createPerShard`, but leaves out the partners whose shard does not answer, so that the others are served. Throws if no
- * partner can be served.
+ * Runs a step on every shard that answers, as `createPerShard` does, and leaves out the partners of the others.
+ * Throws if no partner can be served.
  */
 export const createPerReachableShard =
   ({ db, log }: Deps): PerShard =>

@@ -142,7 +142,7 @@ export type Release = SubscriptionKey & {
   readonly readUpTo: bigint
   /** When the next row that the worker has read is due. */
   readonly dueAt: Date | null
-  /** Nothing can be attempted until a change of the subscription wakes the endpoint queue. */
+  /** True if no delivery can be attempted until a change of the subscription wakes the endpoint queue. */
   readonly closed: boolean
 }
 
@@ -207,7 +207,7 @@ export function lockEndpointQueues(tx: Tx, keys: readonly SubscriptionKey[]): vo
 export type Addition = SubscriptionKey & {
   /** Rows that the transaction adds to the queue. */
   readonly count: number
-  /** They can be attempted, so the endpoint queue becomes due. */
+  /** True if deliveries can be attempted: the endpoint queue becomes due. */
   readonly wake: boolean
 }
 

@@ -15,7 +15,7 @@ export type TargetDeps = {
 }
 
 export type TargetsRead = {
-  /** By subscription. None for a disabled or deleted subscription. */
+  /** Targets by subscription. None for a disabled or deleted subscription. */
   readonly targets: ReadonlyMap<string, Target>
   /** Subscriptions that could not be read, for example because a secret cannot be decrypted. */
   readonly failed: ReadonlySet<string>

@@ -1,4 +1,4 @@
-/** Why each problem occurs and how to remove it, for the page that `type` leads to. */
+/** Causes and remedies of each problem, for the page that `type` leads to. */
 import { type ProblemCode, problems } from '@partner-payments/wire'
 
 export type Explanation = { readonly cause: string; readonly cure: string }

@@ -13,7 +13,7 @@ export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (ch
 export type Heading = { readonly depth: number; readonly text: string; readonly anchor: string }
 export type Rendered = { readonly html: string; readonly headings: readonly Heading[] }
 
-/** Where a link of a document leads on this site, or undefined if that document has no page. */
+/** Resolves a link of a document to a page of this site. Undefined: the document has no page. */
 export type LinkOf = (href: string) => string | undefined
 
 /** The anchor that GitHub gives a heading, so that links inside the documents work in both places. */

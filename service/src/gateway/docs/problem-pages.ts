@@ -9,7 +9,7 @@ export type ProblemPage = {
   readonly path: string
   readonly title: string
   readonly html: string
-  /** For the search. */
+  /** Text for the search index. */
   readonly text: string
 }
 

@@ -7,7 +7,7 @@ import type { ProblemPage } from './problem-pages.ts'
 export type SearchEntry = {
   readonly kind: 'Operation' | 'Event' | 'Guide' | 'Problem'
   readonly title: string
-  /** What the title does not contain and a reader may search for: path, code, text. */
+  /** Searchable text that the title does not contain: path, code, description. */
   readonly text: string
   readonly path: string
 }

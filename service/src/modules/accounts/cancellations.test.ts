@@ -105,7 +105,7 @@ test('an account is not unblocked before its payouts are cancelled, and pays aga
   const partner = await addPartner(service, 10_000n)
   const paid = await pays(partner, 3)
   await change(partner, 'Blocked')
-  const refused = { code: 'account_blocked', detail: /are being cancelled/ }
+  const refused = { code: 'account_blocked', detail: /still being cancelled/ }
   await assert.rejects(change(partner, 'Active'), refused)
   await assert.rejects(change(partner, 'BlockedInbound'), refused)
   assert.equal((await change(partner, 'BlockedOutbound'))?.toState, 'BlockedOutbound')

@@ -3,7 +3,7 @@ import { isValidBIC } from 'ibantools'
 import { dayMs } from '../../kernel/index.ts'
 import { ibanProblem } from '../../rails/index.ts'
 
-/** Why a line of the file is not imported. */
+/** Reasons why a line of the file is not imported. */
 export type BadReason =
   | 'not_an_iban'
   | 'unknown_country'
@@ -17,7 +17,7 @@ export type BadReason =
   | 'issued_by_range'
 
 export type BadLine = {
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number
   readonly iban: string
   readonly reason: BadReason
@@ -77,7 +77,7 @@ function reasonOf(
   }
 }
 
-/** By how much an estimate of the use looks back. */
+/** Period over which the use of a pool is estimated. */
 export const useDays = 30
 
 export type PoolUse = {
@@ -87,7 +87,10 @@ export type PoolUse = {
   readonly createdAt: Date
 }
 
-/** In how many days the pool is empty, by its use of the last 30 days or since it exists. Null: it is not in use. */
+/**
+ * Estimates in how many days the pool is empty, by its use of the last 30 days or since it exists. Null: it is not in
+ * use.
+ */
 export function daysLeft({ free, givenLately, createdAt }: PoolUse, now: Date): number | null {
   if (givenLately === 0) return null
   const days = Math.min(useDays, Math.max(1, (now.getTime() - createdAt.getTime()) / dayMs))

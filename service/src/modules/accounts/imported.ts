@@ -75,7 +75,7 @@ export type ImportedPools = {
    * pool belongs to another partner, or has another currency or connector).
    */
   readonly importFile: (tx: Tx, file: IbanFile) => Promise<ImportedFile>
-  /** By name. Reads all IBANs. */
+  /** Lists the pools by name. Reads all IBANs. */
   readonly list: (tx: Tx) => Promise<readonly PoolView[]>
   /**
    * Withdraws one free IBAN of a pool, or all. Answers how many. Refuses: not_found (the pool, the IBAN among its free ones),
@@ -215,7 +215,7 @@ function refuseOther(known: store.PoolRow, file: IbanFile): void {
 
 const isGood = (line: GoodLine | BadLine): line is GoodLine => !('reason' in line)
 
-/** What only the database and the other lines of the file can tell about the good lines of a page. */
+/** Judges the good lines of a page by the database and the other lines of the file. */
 async function judge(
   { issuers, poolCountries }: ImportedPoolsDeps,
   tx: Tx,

@@ -116,7 +116,10 @@ export function boundsOf(issuer: Issuer): NumberBounds {
   return { blockSize, firstBlock: (first - 1) / blockSize, endIndex: last }
 }
 
-/** Why the configuration is wrong, or undefined. One issuer per country, because a customer has one IBAN in each. */
+/**
+ * Explains what is wrong with the configuration; undefined if nothing is. One issuer per country, because a customer
+ * has one IBAN in each.
+ */
 export function issuersProblem(issuers: readonly Issuer[]): string | undefined {
   for (const [at, issuer] of issuers.entries()) {
     const { country, bankCode } = issuer
@@ -184,7 +187,7 @@ function checkDigits(country: string, bban: string): string {
   return twoDigits(98 - mod97(digits))
 }
 
-/** In configured order. IBANs of countries that are no longer configured come last, oldest first. */
+/** Sorts IBANs in configured order. Those of countries that are no longer configured come last, oldest first. */
 export function inConfiguredOrder<T extends { readonly country: string }>(
   countries: readonly string[],
   ibans: readonly T[],

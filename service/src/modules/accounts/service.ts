@@ -20,7 +20,7 @@ export type CustomerAccount = {
   readonly customerId: string
   /** The partner's identifier of the customer, or its serviceId if there is none. */
   readonly partnerCustomerId: string
-  /** In configured order, at least one. The BIC is that of the file or of the issuer; null: neither is known. */
+  /** IBANs in configured order, at least one. The BIC is that of the file or of the issuer; null: neither is known. */
   readonly ibans: readonly [store.IbanRow, ...store.IbanRow[]]
 }
 
@@ -33,17 +33,17 @@ export type Accounts = Statements &
     readonly create: (partnerId: string, customerRef: string, tx?: Tx) => Promise<CustomerAccount>
     /** Refuses: not_found (no such customer, or no IBAN is issued yet). */
     readonly get: (partnerId: string, customerRef: string) => Promise<CustomerAccount>
-    /** Of an erased customer: its IBANs take no credits from now on, and are not issued again. */
+    /** Closes the IBANs of an erased customer: they take no credits and are not issued again. */
     readonly close: typeof store.closeIbans
-    /** Of an erased customer: nothing names its IBANs any longer. Money that comes in for one becomes a case. */
+    /** Erases the owner of an erased customer's IBANs. Money that arrives for one becomes a case. */
     readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
-    /** For the export of a customer: its IBANs, oldest first. */
+    /** Reads a customer's IBANs for its export, oldest first. */
     readonly ibansOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly store.IbanRow[]>
     /** Whether an IBAN has a bank code of ours or is in a pool, issued or not. */
     readonly issues: (tx: Tx, iban: string) => Promise<boolean>
     /** Pools of IBANs from a bank's file, for the operator's commands and the worker. */
     readonly pools: ImportedPools
-    /** Whose IBANs these are. One that is not ours is absent. */
+    /** Finds the owners of IBANs. An IBAN that this service did not issue is absent. */
     readonly ownersOf: (
       tx: Tx,
       ibans: readonly string[],
@@ -77,7 +77,7 @@ async function takeIndex(tx: Tx, partnerId: string, issuer: Issuer, now: Date): 
 
 type Issuing = Pick<AccountsDeps, 'clock' | 'issuers' | 'poolCountries'>
 
-/** Where a customer has an IBAN: as the countries of the issuers are configured, then those that have pools alone. */
+/** Countries in which a customer has an IBAN: those of the issuers as configured, then those that only have pools. */
 const countriesOf = ({ issuers, poolCountries }: Pick<Issuing, 'issuers' | 'poolCountries'>): readonly string[] => [
   ...new Set([...issuers.map(({ country }) => country), ...poolCountries]),
 ]

@@ -38,7 +38,7 @@ after(async () => {
 const euros = { currency: 'EUR' } as const
 const changeIn = (tx: Tx, { partnerId }: TestPartner, state: AccountState, account: AccountRef = euros) =>
   service.accounts.changeState(tx, { partnerId, account, state, reason: 'CourtOrder', note: 'Order 17', staff: 'Ada' })
-/** As the command: an unblock ends the cancellations of the block first. */
+/** Changes a state as the command does: an unblock ends the cancellations of the block first. */
 async function change(partner: TestPartner, state: AccountState, account: AccountRef = euros) {
   const { partnerId, customer } = partner
   const of = 'currency' in account ? { ...account, customerId: null } : { currency: null, customerId: customer.id }
@@ -82,7 +82,7 @@ const depositsOf = async ({ partnerId }: TestPartner) =>
   (await service.transactions.list(partnerId, { category: 'Deposit', type: 'PartnerCustomerDeposit' })).data.map(
     ({ row: { status, amount } }) => [status, amount],
   )
-/** Until a statement of this database waits for a lock. */
+/** Waits until a statement of this database waits for a lock. */
 const untilWaiting = () =>
   until('a statement waits for a lock', async () =>
     service.db.row(sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`),

@@ -64,7 +64,7 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
     if (sums.some(({ reserved }) => reserved !== 0n))
       throw new Refusal(
         'account_blocked',
-        'The customer has payouts under way: its account is closed when they have ended.',
+        'The customer has payouts in progress. Close the account when they have ended.',
       )
     return before
   }
@@ -124,6 +124,6 @@ async function cancelOrRefuse(
   } else if (blocksOutbound(fromState) && (await cancellations.hasCancellation(tx, partnerId, of)))
     throw new Refusal(
       'account_blocked',
-      'Payouts that were not begun at the block are being cancelled: repeat the change in a few seconds.',
+      'Payouts that were not begun at the block are still being cancelled. Repeat the change in a few seconds.',
     )
 }

@@ -2,7 +2,7 @@
 import type { Currency } from '../../kernel/index.ts'
 import { dueWork, sql, type Tx } from '../../postgres/index.ts'
 
-/** Of a balance, or of the account of a customer: the other one is null. */
+/** Blocked balance or customer account: the other field is null. */
 export type BlockedAccount =
   | { readonly currency: Currency; readonly customerId: null }
   | { readonly currency: null; readonly customerId: string }
@@ -41,7 +41,9 @@ export function partnerWithCancellation(tx: Tx, now: Date): Promise<{ readonly p
   )
 }
 
-/** Also one that is leased: a payout that cannot be cancelled renews the lease for ever. */
+/**
+ * Time of the oldest cancellation, leased ones included: a payout that cannot be cancelled renews the lease for ever.
+ */
 export async function oldestCancellation(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ readonly blockedAt: Date | null }>(
     dueWork(

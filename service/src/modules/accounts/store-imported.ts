@@ -12,7 +12,7 @@ export type PoolRow = {
 }
 const poolColumns = sql`partner_id, name, country, currency, connector, created_at, withdrawn_at`
 
-/** Until the end of the transaction no other process imports a file. Openings of accounts go on. */
+/** Locks the imports until the transaction ends. Accounts can still be opened. */
 export async function lockImports(tx: Tx): Promise<void> {
   await tx.run(
     acrossPartners(
@@ -79,7 +79,7 @@ export type KnownIban = {
   readonly line: number
 }
 
-/** Those of these IBANs that are in a pool, in whatever state. */
+/** Returns which of these IBANs are in a pool, in any state. */
 export function knownAmong(tx: Tx, ibans: readonly string[]): Promise<readonly KnownIban[]> {
   return tx.rows<KnownIban>(
     acrossPartners(
@@ -90,7 +90,7 @@ export function knownAmong(tx: Tx, ibans: readonly string[]): Promise<readonly K
   )
 }
 
-/** Those of these IBANs that an account has, also one that is closed. */
+/** Returns which of these IBANs belong to an account, open or closed. */
 export async function issuedAmong(tx: Tx, ibans: readonly string[]): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly iban: string }>(
     acrossPartners(
@@ -213,7 +213,7 @@ export function poolLevels(tx: Tx, since: Date): Promise<readonly PoolLevelRow[]
 
 export type PoolCounts = PoolLevelRow & {
   readonly total: number
-  /** Of an account that is not closed. */
+  /** Number of IBANs of accounts that are not closed. */
   readonly given: number
   readonly quarantined: number
   readonly withdrawn: number

@@ -6,7 +6,7 @@ import { noSql, sql, type Tx } from '../../postgres/index.ts'
 
 export type StateReason = (typeof accounts.stateReasons)[number]
 
-/** Of a balance (`currency`) or of the account of a customer (`customerId`): the other one is null. */
+/** Change of the state of a balance (`currency`) or of a customer's account (`customerId`): the other one is null. */
 export type StateChange = {
   readonly id: string
   readonly customerId: string | null

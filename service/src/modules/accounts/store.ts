@@ -5,7 +5,7 @@ import type { NumberBounds } from './rules.ts'
 export type IbanRow = {
   readonly iban: string
   readonly country: string
-  /** That of the file from which the IBAN was imported. */
+  /** BIC of the file from which the IBAN was imported. */
   readonly bic: string | null
 }
 /** The numbers of one bank code in one country. */
@@ -17,7 +17,7 @@ export function ibansOf(tx: Tx, partnerId: string, customerId: string): Promise<
     where partner_id = ${partnerId} and customer_id = ${customerId} order by created_at, country`)
 }
 
-/** Whose IBANs these are. An IBAN is issued once, to one partner. */
+/** Finds the owners of IBANs. An IBAN is issued once, to one partner. */
 export function ownersOfIbans(
   tx: Tx,
   ibans: readonly string[],

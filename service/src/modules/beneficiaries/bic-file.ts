@@ -11,7 +11,7 @@ export type BicEntry = {
   readonly name: string
 }
 
-/** What is wrong with a file. Lines count from 1. */
+/** Error of a file. Lines count from 1. */
 export class BicFileProblem extends Error {
   readonly line: number
   constructor(line: number, message: string) {

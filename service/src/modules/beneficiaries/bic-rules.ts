@@ -4,7 +4,7 @@ import { countrySpecs } from 'ibantools'
 import { territoriesWithIbansOf } from '../../rails/index.ts'
 
 type Span = readonly [first: number, last: number]
-/** Where the BBAN has the identifiers of the bank and of its branch. */
+/** Positions of the bank and branch identifiers in the BBAN. */
 type Structure = { readonly bank: Span; readonly branch: Span | undefined }
 
 /** Countries that `ibantools` has without a bank identifier (SWIFT, IBAN Registry). San Marino has the structure of Italy. */
@@ -70,10 +70,13 @@ export const bicCountriesOf = (ibanCountry: string): readonly string[] => [
 
 export const countryOfBic = (bic: string): string => bic.slice(4, 6)
 
-/** Without the branch: `DEUTDEFF` and `DEUTDEFF500` are one bank at one place. */
+/** Removes the branch: `DEUTDEFF` and `DEUTDEFF500` are one bank at one place. */
 const bankOf = (bic: string): string => bic.slice(0, 8)
 
-/** Why a BIC is not that of the bank of an IBAN. `known`: what the directory says, if it knows the bank. Both are well-formed. */
+/**
+ * Reports a BIC that is not that of the bank of an IBAN. `known`: the directory's BIC, if it knows the bank. Both are
+ * well-formed.
+ */
 export function bicContradiction(iban: string, bic: string, known: string | undefined): FieldError | undefined {
   const wrong = (message: string): FieldError => ({ pointer: '/bic', code: 'invalid_value', message })
   const countries = bicCountriesOf(iban.slice(0, 2))

@@ -71,7 +71,7 @@ export function createRenewals(deps: RenewalsDeps): Renewals {
   }
 }
 
-/** Who asks, as the evidence says. */
+/** Name of the requester in the evidence. */
 const renewer = { serviceAccountId: nilId, name: 'renewal' }
 
 async function renew(deps: RenewalsDeps, claim: store.ClaimedRenewal): Promise<void> {

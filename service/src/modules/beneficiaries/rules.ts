@@ -22,7 +22,7 @@ export type Destination = {
 /** The electronic format of an IBAN has no spaces (ISO 13616). */
 const electronic = (text: string) => text.replace(/\s/g, '').toUpperCase()
 
-/** Without spaces. Refuses (400) what is no IBAN. */
+/** Reads an IBAN and removes its spaces. Refuses (400) any other text. */
 export function readIban(text: string, pointer: string): string {
   const iban = electronic(text)
   if (!isIban(iban)) throw refuseField({ pointer, ...notAnIban })

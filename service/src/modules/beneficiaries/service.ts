@@ -43,26 +43,34 @@ export type Beneficiaries = Verifications & {
   readonly update: (partnerId: string, input: BeneficiaryUpdate) => Promise<Beneficiary>
   /** Hides the beneficiary from every later request. Accepted payouts have their own copy of it. Refuses: not_found. */
   readonly remove: (partnerId: string, id: string) => Promise<void>
-  /** What the travel rule asks of the payee of an accepted payout, also if it was removed. */
+  /**
+   * Reads the data of the payee that the travel rule requires for an accepted payout, also after the payee was
+   * removed.
+   */
   readonly partyOf: (
     tx: Tx,
     partnerId: string,
     id: string,
   ) => Promise<Pick<Beneficiary, 'country' | 'vasp'> | undefined>
-  /** For screening: the name and the account, also of a removed beneficiary, because a payout to it may be under way. */
+  /** Names and account for screening. Also of a removed beneficiary, because a payout to it may be in progress. */
   readonly subjectOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
-  /** For screening: ids of the partner's beneficiaries behind one of them, in their order; also of removed ones. */
+  /** Pages through the ids of a partner's beneficiaries, removed ones included. For screening. */
   readonly idsAfter: (tx: Tx, partnerId: string, afterId: string, idsMax: number) => Promise<readonly string[]>
-  /** For batches of payouts, by `partnerKey(partnerId, id)`: one that is unknown, removed or another's is not among them. */
+  /**
+   * Payees for batches of payouts, by `partnerKey(partnerId, id)`. One that is unknown, removed or another partner's
+   * is absent.
+   */
   readonly payeesByIds: (
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, Payee>>
-  /** Of an erased customer: deletes its beneficiaries, and answers which. Payouts have their own copy of the payee. */
+  /**
+   * Deletes the beneficiaries of an erased customer and returns their ids. Payouts have their own copy of the payee.
+   */
   readonly eraseOf: typeof store.eraseOf
-  /** Those of payees that are not in use, when their time of retention is over. */
+  /** Erases the verifications of unused payees when their retention ends. */
   readonly eraseVerifications: typeof eraseVerifications
-  /** For the export of a customer: those of it behind one of them, in their order; also removed ones. */
+  /** Pages through a customer's beneficiaries for its export, removed ones included. */
   readonly ofCustomer: (
     tx: Tx,
     partnerId: string,
@@ -70,7 +78,7 @@ export type Beneficiaries = Verifications & {
     afterId: string,
     rowsMax: number,
   ) => Promise<readonly store.HeldBeneficiary[]>
-  /** Those of one customer, or of the partner itself (null), with one of the accounts. Oldest first. */
+  /** Finds beneficiaries of one customer, or of the partner itself (null), by account. Oldest first. */
   readonly byIbans: (
     partnerId: string,
     customerId: string | null,

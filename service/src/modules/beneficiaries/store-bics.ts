@@ -15,7 +15,7 @@ export type DirectoryRow = {
 
 const columns = sql`version, hash, loaded_at, loaded_by, entries, added, changed, removed`
 
-/** Until the end of the transaction no other process loads a directory. */
+/** Locks the directories: no other process loads one until the transaction ends. */
 export async function lockDirectories(tx: Tx): Promise<void> {
   await tx.run(sql`/* beneficiaries.lockDirectories */
     lock table beneficiaries.bic_directories in share row exclusive mode`)

@@ -7,7 +7,10 @@ type Page = Readonly<Record<'partnerId' | 'afterId' | 'beforeId', string>> & {
 }
 type Looked = readonly { readonly id: string; readonly isOver: boolean }[]
 
-/** In use: a payee has this name and IBAN, whose next payout shows the verification. */
+/**
+ * Erases verifications that are not in use. One is in use while a payee has its name and IBAN, because the next
+ * payout shows it.
+ */
 export async function eraseVerifications(
   tx: Tx,
   { partnerId, afterId, beforeId, endedBefore, rowsMax }: Page,

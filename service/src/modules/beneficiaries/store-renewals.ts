@@ -17,7 +17,10 @@ const newAnswers = insertBy<NewAnswer>(
   [['partnerId', 'result', 'answeredAt', 'attempts']],
 )
 
-/** What was due is answered with it. A worker that asks meanwhile loses its lease. The caller has locked the beneficiaries. */
+/**
+ * Stores answers and ends what was due with them. A worker that asks meanwhile loses its lease. The caller has locked
+ * the beneficiaries.
+ */
 export async function putAnswers(
   tx: Tx,
   partnerId: string,

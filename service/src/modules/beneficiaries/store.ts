@@ -56,7 +56,7 @@ export function payeesByIds(
       and removed_at is null`)
 }
 
-/** Those of one customer, or of the partner itself, with one of the accounts. Oldest first. */
+/** Finds beneficiaries of one customer, or of the partner itself, by account. Oldest first. */
 export function byIbans(
   tx: Tx,
   partnerId: string,
@@ -86,7 +86,7 @@ export function list(
 
 export type HeldBeneficiary = Beneficiary & { readonly removedAt: Date | null }
 
-/** Those of a customer behind one of them, in their order; also removed ones. */
+/** Pages through a customer's beneficiaries in their order, removed ones included. */
 export function ofCustomer(
   tx: Tx,
   partnerId: string,
@@ -146,7 +146,7 @@ export function remove(tx: Tx, partnerId: string, id: string, now: Date): Promis
     where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
 }
 
-/** Also of a removed beneficiary: a payout to it may be under way. */
+/** Reads the payee, also of a removed beneficiary: a payout to it may be in progress. */
 export function partyById(
   tx: Tx,
   partnerId: string,
@@ -156,7 +156,7 @@ export function partyById(
     select country, vasp from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Also of a removed beneficiary. */
+/** Reads the name, also of a removed beneficiary. */
 export function nameById(
   tx: Tx,
   partnerId: string,
@@ -166,7 +166,7 @@ export function nameById(
     select name, iban, wallet_address from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** In their order, behind one of them; also removed ones. */
+/** Pages through ids in their order, removed beneficiaries included. */
 export async function idsAfter(tx: Tx, partnerId: string, afterId: string, idsMax: number): Promise<readonly string[]> {
   const rows = await tx.rows<{ id: string }>(sql`/* beneficiaries.idsAfter */
     select id from beneficiaries.beneficiaries where partner_id = ${partnerId} and id > ${afterId}

@@ -24,7 +24,7 @@ export type Verifications = {
   ) => Promise<Page<VerificationRow>>
   /** The newest answer for the present name and IBAN. Refuses: not_found (the beneficiary, or no such answer). */
   readonly verificationOf: (partnerId: string, beneficiaryId: string) => Promise<VerificationRow>
-  /** For payouts: what was known about a name and an IBAN at a moment. */
+  /** Returns the evidence about a name and an IBAN at a moment, for payouts. */
   readonly evidenceFor: (
     tx: Tx,
     partnerId: string,

@@ -1,4 +1,4 @@
-/** What the checkout module is composed of. */
+/** Dependencies of the checkout module. */
 import type { Access } from '../../access/index.ts'
 import type { Cursors } from '../../api/index.ts'
 import type { Clock, Sealer } from '../../kernel/index.ts'

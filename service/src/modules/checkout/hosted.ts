@@ -10,18 +10,18 @@ import type { CheckoutDeps } from './deps.ts'
 import { statusOf, tokenHash } from './rules.ts'
 import * as store from './store.ts'
 
-/** What the pages show of a session. */
+/** Payment as the pages show it. */
 export type Payment = {
   readonly key: store.SessionKey
   readonly depositId: string
   readonly status: CheckoutStatus
-  /** Of the deposit, for the progress that the page shows. */
+  /** Status of the deposit, for the progress that the page shows. */
   readonly depositStatus: Exclude<DepositStatus, 'Screening'>
   readonly amount: Minor
   readonly currency: Currency
   /** The partner. */
   readonly payee: string
-  /** Whose account the IBAN is, for the transfer: the payer's bank verifies this name. The partner if its customer has no name. */
+  /** Account holder of the IBAN, which the payer's bank verifies. The partner if its customer has no name. */
   readonly accountHolder: string
   readonly iban: string
   readonly bic: string | null
@@ -36,7 +36,7 @@ export type Payment = {
   readonly bankCountries: readonly string[]
   /** The payer may still decide: neither the bank nor the clock has ended it, and the account takes the money. */
   readonly mayPay: boolean
-  /** In the sandbox, once the payer has chosen a bank. */
+  /** Visit of the sandbox's bank page, once the payer has chosen a bank. */
   readonly visit: Pick<store.VisitRow, 'payerName' | 'decision' | 'bankCountry'> | undefined
 }
 

@@ -1,4 +1,4 @@
-/** What happens at the same time, twice or too late, on the real database. */
+/** Concurrent, repeated and late actions on the real database. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { bodyFor, code, createSessions } from '../../../../test/support/checkout.ts'

@@ -9,7 +9,7 @@ import { creditorReferenceOf } from '../deposits/index.ts'
 import { payerSteps, sandboxBankCountries } from '../../connectors/sandbox/script.ts'
 import { epcText, fingerprintOf, readSession, type SessionCreate } from './rules.ts'
 
-/** As JSON: an undefined field is absent. */
+/** Fields as in JSON: an undefined field is absent. */
 type Fields = { readonly [K in keyof SessionCreate]?: SessionCreate[K] | undefined }
 const withFields = (fields: Fields) => ({ ...valid, ...fields }) as SessionCreate
 

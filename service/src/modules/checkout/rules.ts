@@ -26,7 +26,7 @@ const statuses: Readonly<Record<DepositStatus, CheckoutStatus>> = {
 }
 export const statusOf = (status: DepositStatus): CheckoutStatus => statuses[status]
 
-/** Without a salt, because 256 random bits cannot be guessed from their hash. */
+/** Hashes a token. No salt is needed, because 256 random bits cannot be guessed from their hash. */
 export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
 
 export type SessionRequest = {
@@ -42,7 +42,11 @@ export function readSession(body: SessionCreate, sandbox: boolean): SessionReque
   const currency = readCurrency(body.currency)
   if (!isFiat(currency))
     throw refuseField(
-      { pointer: '/currency', code: 'invalid_value', message: 'is a token; a payment page takes fiat money only' },
+      {
+        pointer: '/currency',
+        code: 'invalid_value',
+        message: 'is a token; a payment page accepts fiat currencies only',
+      },
       'currency_not_supported',
     )
   const amount = readAmount(body.amount, currency)
@@ -102,7 +106,7 @@ function returnErrors(text: string | null | undefined, sandbox: boolean): readon
   ]
 }
 
-/** What the request says, whatever the state of the customer: repeated with its key it must be equal. */
+/** Fingerprint of the request, independent of the customer's state: a repetition with the same key must be equal. */
 export function fingerprintOf(
   body: SessionCreate,
   { amount, currency, paymentMethod, expiresAfterMs }: SessionRequest,

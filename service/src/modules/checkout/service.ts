@@ -28,9 +28,9 @@ export type Checkout = Hosted & {
   readonly get: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
   /** Newest first. Refuses: validation_failed (cursor). An unknown customer has no sessions. */
   readonly list: (partnerId: string, query: QueryOf<'listCheckoutSessions'>) => Promise<Page<Session>>
-  /** Of an erased customer: the address by which payers are found. */
+  /** Forgets the email address of an erased customer, by which payers are found. */
   readonly forgetEmail: typeof store.forgetEmail
-  /** Of an erased customer: what its sessions say of it. */
+  /** Erases the customer's data from its sessions. */
   readonly eraseSessions: typeof store.eraseSessions
   /** Refuses: not_found, checkout_session_not_open. */
   readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
@@ -112,7 +112,8 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
   const customer = await customerOf(deps, tx, caller, body)
   const [isStopped] = await deposits.notToAsk(tx, [{ partnerId, customerId: customer.id, currency }])
   // The same words for a block and for a hit: a listed person is not to be warned.
-  if (isStopped) throw new Refusal('account_blocked', 'The account of the customer takes no money.')
+  if (isStopped)
+    throw new Refusal('account_blocked', 'The account of the customer is closed or blocked for incoming money.')
   const { ibans } = await accounts.create(partnerId, customer.id, tx)
   const { iban, bic } = (currency === 'GBP' ? ibans.find(({ country }) => country === 'GB') : undefined) ?? ibans[0]
   const payee = await access.partnerName(tx, partnerId)

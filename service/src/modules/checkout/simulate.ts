@@ -73,13 +73,13 @@ function creditOf({ creditId }: Deposit): string {
   throw refuseField({
     pointer: '/step',
     code: 'invalid_value',
-    message: 'takes back a credit; no credit paid the session',
+    message: 'reverses a credit, but no credit paid the session',
   })
 }
 
 function requireOne({ outcome, step }: BodyOf<'simulateCheckoutSession'>): void {
   if (outcome === undefined && step === undefined)
-    throw refuseField({ pointer: '/outcome', code: 'required', message: 'is required, or `step` instead' })
+    throw refuseField({ pointer: '/outcome', code: 'required', message: 'is required unless `step` is given' })
   if (outcome !== undefined && step !== undefined)
     throw refuseField({
       pointer: '/step',

@@ -80,13 +80,13 @@ export async function lockEmail(tx: Tx, partnerId: string, email: string, now: D
   }
 }
 
-/** Of an erased customer. The address of another customer gets a row again when it pays. */
+/** Forgets the email address of an erased customer. Another customer with the address gets a row again when it pays. */
 export async function forgetEmail(tx: Tx, partnerId: string, email: string): Promise<void> {
   await tx.run(sql`/* checkout.forgetEmail */
     delete from checkout.payer_emails where partner_id = ${partnerId} and email = lower(${email}::text)`)
 }
 
-/** Where the customer lives, where it came from, and whom the bank page of the sandbox saw. */
+/** Erases the countries and return URLs of sessions, and the visits to the sandbox's bank page. */
 export async function eraseSessions(tx: Tx, partnerId: string, sessionIds: readonly string[]): Promise<void> {
   if (sessionIds.length === 0) return
   await tx.run(sql`/* checkout.eraseSessions */
@@ -128,7 +128,7 @@ export function visitsBySessions(tx: Tx, keys: readonly SessionKey[]): Promise<r
     where ${ofPartners(keys.map((key) => key.partnerId))} and session_id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
-/** After the decision the name stays. */
+/** Names the visitor. The name stays after the decision. */
 export async function nameVisitor(tx: Tx, { partnerId, id }: SessionKey, name: string): Promise<void> {
   await tx.run(sql`/* checkout.nameVisitor */
     update checkout.sandbox_visits set payer_name = ${name}

@@ -56,7 +56,7 @@ const isErased = async (id: string) =>
     () => true,
   )
 
-/** Which of the two took effect. */
+/** Returns which of the two took effect. */
 async function assertOne(id: string, [made, erased]: readonly PromiseSettledResult<unknown>[]): Promise<string> {
   assert.ok(made && erased)
   const codes = `${codeOf(made)} ${codeOf(erased)}`
@@ -98,7 +98,10 @@ const waiting = async () => {
 
 type Steps = readonly [() => Promise<unknown>, () => Promise<unknown>]
 
-/** Both wait while the balance is locked, in this order, so that each has read the customer before the other ends. */
+/**
+ * Starts both steps in this order while the balance is locked, so that each has read the customer before the other
+ * ends.
+ */
 async function behindBalance(partnerId: string, steps: Steps, isErasedFirst: boolean) {
   const order = isErasedFirst ? [1, 0] : [0, 1]
   const running: Promise<unknown>[] = []

@@ -6,8 +6,8 @@ import type { Hold } from '../../screening/index.ts'
 import type { FieldChange, KycFields } from './rules.ts'
 
 /**
- * What shows who the customer was: AMLD, Art. 40(1)(a) with Art. 13. Everything else has no use for the duty: telephone, website, what
- * the business does.
+ * Fields that prove the customer's identity: AMLD, Art. 40(1)(a) with Art. 13. The duty does not cover the others:
+ * telephone, website, nature of the business.
  */
 const retained: ReadonlySet<keyof KycFields> = new Set([
   'fullName',
@@ -60,11 +60,11 @@ export type ErasurePhase = 'details' | 'retained' | 'payments' | 'payouts' | 'do
 export const stateOf = (phase: ErasurePhase): ErasureState =>
   phase === 'done' ? 'Completed' : phase === 'retained' ? 'Retained' : 'Running'
 
-/** What is known of a customer that an erasure is judged by. */
+/** Facts about a customer by which an erasure is judged. */
 export type Standing = {
   /** References of some transactions that are pending. */
   readonly pending: readonly string[]
-  /** What came in for the customer and has not gone out. */
+  /** Money that came in for the customer and has not gone out. */
   readonly balances: readonly { readonly currency: Currency; readonly posted: bigint; readonly reserved: bigint }[]
   readonly holds: readonly (Hold | undefined)[]
 }

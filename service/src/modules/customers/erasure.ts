@@ -36,13 +36,13 @@ export type Erasures = {
   readonly oldestDue: (now: Date) => Promise<Date | null>
 }
 
-/** What other modules hold about a customer. */
+/** Data about a customer that other modules hold. */
 export type HeldByModules = {
   /** References of transactions that are pending. */
   readonly pendingOf: (tx: Tx, partnerId: string, customerId: string, rowsMax: number) => Promise<readonly string[]>
   /** When its newest payment last changed; null: it had none. */
   readonly lastPaymentAt: (tx: Tx, partnerId: string, customerId: string) => Promise<Date | null>
-  /** Of the customer and of its beneficiaries. */
+  /** Holds on the customer and on its beneficiaries. */
   readonly holdsOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly (Hold | undefined)[]>
   /** The address by which payers are found. Before the customer is locked. */
   readonly forgetEmail: (tx: Tx, partnerId: string, email: string) => Promise<void>
@@ -55,7 +55,7 @@ export type HeldByModules = {
     customer: { readonly id: string; readonly serviceId: string },
     now: Date,
   ) => Promise<readonly Made[]>
-  /** What `eraseLinked` has closed. */
+  /** Erases the records that `eraseLinked` has closed. */
   readonly eraseClosed: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
   /** A page behind a position. Answers the next position, or undefined behind the last page. */
   readonly erasePayments: (tx: Tx, page: ErasedPage) => Promise<string | undefined>

@@ -16,7 +16,7 @@ after(() => service.close())
 
 type Line = { readonly type: string; readonly data: Readonly<Record<string, unknown>> }
 
-/** As a reader sees them. */
+/** Lines of an export, as a reader sees them. */
 async function linesOf(partnerId: string, ref: string): Promise<readonly Line[]> {
   const { pages, closed } = await service.personalData.exports.open(partnerId, ref)
   const lines: ExportLine[] = []

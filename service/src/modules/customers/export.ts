@@ -8,7 +8,7 @@ import type { Customer, Customers } from './service.ts'
 
 /** A line of an export: what `data` is, and the fields of it. Amounts are exact JSON numbers. */
 export type ExportLine = { readonly type: string; readonly data: object }
-/** What one part of the service holds about a customer, in pages. */
+/** Section of an export: the data that one part of the service holds about a customer, in pages. */
 export type ExportSection = (partnerId: string, customer: Customer) => AsyncIterable<readonly ExportLine[]>
 
 export type CustomerExport = {

@@ -7,7 +7,7 @@ import { changedFields, type FieldChange, type Recorded } from './rules.ts'
 import * as store from './store-changes.ts'
 import { changeContext } from './store-sealed.ts'
 
-/** Who makes a change. Absent: the service itself, for example the command that seeds the sandbox. */
+/** Actor of a change. Absent: the service itself, for example the command that seeds the sandbox. */
 export type Actor = { readonly serviceAccountId: string; readonly name: string; readonly requestId?: string }
 
 export type Change = Omit<store.ChangeRow, 'valuesSealed' | 'fields'> & { readonly changes: readonly FieldChange[] }

@@ -9,7 +9,7 @@ const indexedNames = ['fullName', 'legalName', 'tradingName'] as const satisfies
 export const prefixCharsMin = 2
 /** A longer search compares this many characters: each further one would be one more row for each word of each name. */
 const prefixCharsMax = 12
-/** Of one name. Bounds the rows of a customer. */
+/** Limit of the indexed words of one name. Bounds the rows of a customer. */
 const wordsMax = 8
 
 /** Latin letters without marks, in lower case, and digits; everything else is one space: `Müller-Østby` is `muller ostby`. */
@@ -38,7 +38,7 @@ function prefixesOfName(name: string): readonly string[] {
   })
 }
 
-/** What a search for `text` is looked up by. Undefined: fewer than two letters or digits. */
+/** Index key of a search for `text`. Undefined: fewer than two letters or digits. */
 export function searchedPrefix(text: string): string | undefined {
   const prefix = normaliseName(text).slice(0, prefixCharsMax).trimEnd()
   return prefix.length < prefixCharsMin ? undefined : prefix

@@ -10,7 +10,7 @@ import type { Customer, Customers } from './service.ts'
 
 type ChangeOnWire = ResponseOf<'listCustomerChanges'>['data'][number]
 
-/** Without the identification number, which the response schema drops as well. */
+/** Removes the identification number, which the response schema drops as well. */
 export function toCustomer(customer: Customer): ResponseOf<'getCustomer'> {
   const { personalIdentificationNumber: _omitted, ...kyc } = customer.kyc
   const { partnerCustomerIdentifier, email } = customer

@@ -129,7 +129,7 @@ export function refuseEmptyUpdate(input: CustomerUpdate): void {
   })
 }
 
-/** What the history records of a customer. */
+/** Fields of a customer that the history records. */
 export type Recorded = {
   readonly email: string | null
   readonly partnerCustomerIdentifier: string | null
@@ -143,7 +143,10 @@ export type FieldChange = {
   readonly withheld?: true
 }
 
-/** In the order of the names. The identification number is withheld: that it changed is recorded, and no value. */
+/**
+ * Lists changed fields in the order of their names. Of the identification number only the fact of a change is
+ * recorded, no value.
+ */
 export function changedFields(before: Recorded | undefined, after: Recorded): readonly FieldChange[] {
   const [earlier, later] = [before === undefined ? new Map<string, string>() : valuesOf(before), valuesOf(after)]
   return [...new Set([...earlier.keys(), ...later.keys()])].toSorted().flatMap((field): readonly FieldChange[] => {

@@ -33,16 +33,16 @@ export type Customer = {
   readonly partnerCustomerIdentifier: string | null
   readonly email: string | null
   readonly customerType: CustomerType
-  /** With `personalIdentificationNumber`, which no response contains. */
+  /** KYC fields with `personalIdentificationNumber`, which no response contains. */
   readonly kyc: KycFields
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
-/** What events contain of a customer for whom money moves. Of KYC they contain only the citizenship. */
+/** Customer in the events of a payment. Of KYC it contains only the citizenship. */
 export type Payer = Pick<Customer, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email'> & {
   readonly citizenshipCountryCode: string | null
-  /** Its earlier payments may still return. It gets no new ones. */
+  /** True for an erased customer. Its earlier payments may still return; it gets no new ones. */
   readonly isErased: boolean
   readonly accountState: AccountState
 }
@@ -61,15 +61,21 @@ export type Customers = {
   readonly verification: (partnerId: string, ref: string) => Promise<Verification & { readonly customer: Customer }>
   /** Merges: a value is set, null clears, an absent field stays. Refuses: not_found, validation_failed (empty, date, country). */
   readonly update: (partnerId: string, ref: string, input: CustomerUpdate, by?: Actor) => Promise<Customer>
-  /** What changed the customer, newest first. Refuses: not_found, validation_failed (cursor). */
+  /** Lists the changes of the customer, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly history: (partnerId: string, ref: string, query: QueryOf<'listCustomerChanges'>) => Promise<Page<Change>>
-  /** For other modules: `ref` is a guid or a serviceId, as in requests. Refuses: not_found, with `pointer` if it is given. */
+  /**
+   * Finds a customer for other modules by `ref`, a guid or a serviceId. Refuses: not_found, with `pointer` if it is
+   * given.
+   */
   readonly find: (tx: Tx, partnerId: string, ref: string, pointer?: string) => Promise<Customer>
-  /** As `find`, and until the transaction ends the customer is not erased. Within a transaction. */
+  /** Finds a customer as `find` does and prevents its erasure until the transaction ends. */
   readonly hold: Customers['find']
   /** The oldest customer with this email address, in any case of letters. It is held as by `hold`. */
   readonly byEmail: (tx: Tx, partnerId: string, email: string) => Promise<Customer | undefined>
-  /** For batches of payments, by `partnerKey(partnerId, guid)`: one that does not exist or is another's is not among them; an erased one is. */
+  /**
+   * Payers for batches of payments, by `partnerKey(partnerId, guid)`. An unknown one or another partner's is absent;
+   * an erased one is present.
+   */
   readonly payersByIds: (
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
@@ -82,20 +88,23 @@ export type Customers = {
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, readonly string[]>>
-  /** As `payersByIds`, and until the transaction ends none of them is erased. Within a transaction. */
+  /** Reads payers as `payersByIds` does and prevents their erasure until the transaction ends. */
   readonly heldPayersByIds: Customers['payersByIds']
   /**
    * Sets the state of the customer's account under the lock of its row, and answers the state before. The same state again changes
    * nothing. Refuses: not_found, account_blocked (it is closed).
    */
   readonly setAccountState: (tx: Tx, partnerId: string, id: string, state: AccountState) => Promise<AccountState>
-  /** For screening: the names of the customer and of its owners. */
+  /** Names of the customer and of its owners, for screening. */
   readonly subjectOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
-  /** For screening: ids of the partner's customers behind one of them, in their order. */
+  /** Pages through the ids of a partner's customers in their order. For screening. */
   readonly idsAfter: (tx: Tx, partnerId: string, afterId: string, idsMax: number) => Promise<readonly string[]>
-  /** For filters: the guid of a guid or serviceId, also of an erased customer. Undefined: no such customer. Does not open KYC. */
+  /**
+   * Resolves a guid or serviceId to the guid, for filters; also of an erased customer. Undefined: no such customer.
+   * Does not open KYC.
+   */
   readonly idOf: (tx: Tx, partnerId: string, ref: string) => Promise<string | undefined>
-  /** As `idOf`, and undefined for an erased customer. */
+  /** Resolves a reference as `idOf` does. Undefined for an erased customer. */
   readonly presentIdOf: Customers['idOf']
   /** A step of a worker: indexes the names of some customers whose names are not in the index, and returns how many. */
   readonly indexNamesStep: () => Promise<number>
@@ -268,7 +277,7 @@ function createSteps(
   }
 }
 
-/** What is written beside a customer, in the same database transaction. */
+/** Records that are written with a customer in the same database transaction. */
 type Records = { readonly names: NameIndex; readonly history: History }
 
 function createCustomer(

@@ -46,5 +46,5 @@ export function changesOf(
     order by sequence desc limit ${rowsMax}`)
 }
 
-/** Of the type `integer`. */
+/** Maximum of the type `integer`. */
 const greatestSequence = 2_147_483_647

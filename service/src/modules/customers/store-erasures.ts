@@ -43,7 +43,7 @@ export async function eraseCustomer(
     delete from customers.name_tokens where partner_id = ${partnerId} and customer_id = ${id}`)
 }
 
-/** What was kept of an erased customer. */
+/** Replaces the data kept of an erased customer. */
 export async function replaceKept(tx: Tx, partnerId: string, id: string, kycSealed: Uint8Array): Promise<void> {
   await tx.run(sql`/* customers.replaceKept */
     update customers.customers set kyc_sealed = ${kycSealed}

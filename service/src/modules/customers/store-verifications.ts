@@ -3,7 +3,7 @@ import type { VerificationState } from '@partner-payments/wire'
 import { dueWork, sql, type Tx } from '../../postgres/index.ts'
 import type { CustomerType } from './rules.ts'
 
-/** What is kept of a verification. `state` is null if the KYC cannot be read. */
+/** Stored result of a verification. `state` is null if the KYC cannot be read. */
 export type KeptVerification = {
   readonly verificationState: VerificationState | null
   /** When the state may be another one although nothing was changed. */

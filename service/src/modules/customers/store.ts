@@ -127,7 +127,7 @@ export async function idByRef(
   return row?.id
 }
 
-/** In their order, behind one of them. */
+/** Pages through ids in their order. */
 export async function idsAfter(tx: Tx, partnerId: string, afterId: string, idsMax: number): Promise<readonly string[]> {
   const rows = await tx.rows<{ id: string }>(sql`/* customers.idsAfter */
     select id from customers.customers where partner_id = ${partnerId} and id > ${afterId} and erased_at is null

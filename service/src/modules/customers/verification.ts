@@ -38,7 +38,7 @@ const owners = [1, 2, 3, 4, 5] as const
 
 const address = ['addressLine1', 'city'] as const
 const person = ['fullName', 'dateOfBirth', 'citizenshipCountryCode', ...address] as const
-/** What a customer of each type needs. `residenceAddress` replaces the fields of the address. */
+/** Fields that each type of customer needs. `residenceAddress` replaces the fields of the address. */
 const required: Readonly<Record<CustomerType, readonly Field[]>> = {
   Individual: person,
   SoleTrader: [...person, 'natureOfBusiness', 'countryOfPrincipalBusiness', 'taxId'],

@@ -37,7 +37,7 @@ export type Credits = {
     owner: AccountOwner,
     notification: CreditNotification,
   ) => Promise<boolean>
-  /** Those of the credits whose money a partner has got. */
+  /** Returns the credits whose money a partner has received. */
   readonly creditsCompleted: typeof matchingStore.creditsCompleted
   /** Deposits of a partner with this amount that are not paid, made since a time, newest first. */
   readonly waitingOfAmount: (
@@ -126,7 +126,7 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
       const decided = { ...triggerOf(booking, id), isDecided: true }
       const [applied] = await apply.inTransaction(tx, [decided])
       if (applied === 'early')
-        throw new Refusal('validation_failed', 'The names of the payment are not screened yet: repeat it in a minute.')
+        throw new Refusal('validation_failed', 'The names are not screened yet. Repeat the command in a minute.')
       return applied === true
     },
     creditsCompleted: matchingStore.creditsCompleted,

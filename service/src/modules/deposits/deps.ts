@@ -1,4 +1,4 @@
-/** What the deposits module is composed of. */
+/** Dependencies of the deposits module. */
 import type { Access } from '../../access/index.ts'
 import { type Clock, type Currency, isFiat } from '../../kernel/index.ts'
 import type { Cases } from '../../cases/index.ts'
@@ -21,11 +21,11 @@ export type DepositsDeps = {
   readonly customers: Customers
   readonly transactions: Transactions
   readonly screening: Pick<Screening, 'holdsOfCredits' | 'lists' | 'request'>
-  /** Whose accounts these are, by account: IBANs of customers, addresses of wallets. Others are absent. */
+  /** Finds the owners of accounts: IBANs of customers, addresses of wallets. An unknown account is absent. */
   readonly ownersOf: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>
 }
 
-/** Without a customer: the account of the partner itself. */
+/** Owner of an account. Without a customer it is the partner itself. */
 export type AccountOwner = { readonly partnerId: string; readonly customerId: string | null }
 
 /** The accounts of a credit: from the settlement account of a connector to the partner's balance. */

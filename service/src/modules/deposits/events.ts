@@ -26,7 +26,7 @@ const session = (deposit: Deposit) => ({
   paymentCountryCode: deposit.paymentCountry,
 })
 
-/** Before the payer has chosen a bank, the country may be unknown. */
+/** The payment's country. Null if it is unknown, as it may be before the payer has chosen a bank. */
 const knownCountry = ({ paymentCountry }: Deposit) => (paymentCountry === '' ? null : paymentCountry)
 
 const payer = (debtor: IncomingDebtor) => ({

@@ -48,8 +48,8 @@ export async function readInbound(
 export type Asked = { readonly partnerId: string; readonly customerId: string | null; readonly currency: Currency }
 
 /**
- * Which of these are not asked for money, in their order: the balance or the account of the customer is blocked, the customer is erased,
- * or a confirmed hit freezes it.
+ * Reports which of these must not be asked for money, in their order: the balance or the customer's account is
+ * blocked, the customer is erased, or a confirmed hit freezes it.
  */
 export async function notToAsk(
   { ledger, customers, screening }: Pick<DepositsDeps, 'ledger' | 'customers' | 'screening'>,
@@ -79,7 +79,10 @@ export async function notToAsk(
   })
 }
 
-/** For money that an operator gives to an owner, block or not. Refuses: account_blocked (closed). */
+/**
+ * Refuses money that an operator gives to an owner whose account is closed. A block does not prevent it. Refuses:
+ * account_blocked.
+ */
 export async function refuseClosed(
   { ledger, customers }: Pick<DepositsDeps, 'ledger' | 'customers'>,
   tx: Tx,

@@ -19,7 +19,7 @@ import { createLock, type Decided, type HeldDeposit, payerKey } from './screened
 import * as store from './store.ts'
 
 export type DepositNotification = Extract<BankNotification, { readonly kind: `deposit.${string}` }>
-/** What changes the status of a deposit. What no connector reports is a time that has passed, or a decision. */
+/** Triggers that change the status of a deposit. One that no connector reports is an expired time or a decision. */
 export type DepositTrigger =
   | (DepositNotification & { readonly connector: string })
   | CreditOfDeposit
@@ -34,7 +34,7 @@ export type CreditOfDeposit = Pick<Credit, 'money' | 'debtor' | 'transactionHash
   readonly id: string
   readonly subjectId: string
   readonly creditId: string
-  /** For the case of a credit that an account does not take: to which account it was paid, and what for. */
+  /** Account, remittance and reference of a credit, for the case of a credit that the account does not take. */
   readonly origin: { readonly account: string; readonly remittance: string | null; readonly endToEndId: string | null }
   /** An operator has decided whose it is: a block does not stop it. */
   readonly isDecided: boolean
@@ -44,7 +44,7 @@ export type Reversed = {
   readonly kind: 'reversed'
   readonly connector: string
   readonly partnerId: string
-  /** Of the notification. */
+  /** Id of the notification. */
   readonly id: string
   /** The deposit. */
   readonly subjectId: string
@@ -65,7 +65,7 @@ export function createApplyBatch(deps: DepositsDeps) {
   }
 }
 
-/** By deposit: which connector reports about it. */
+/** Maps each deposit to the connector that reports about it. */
 const connectorsOf = (triggers: readonly DepositTrigger[]): ReadonlyMap<string, string> =>
   new Map(
     triggers.flatMap((trigger) =>
@@ -208,7 +208,10 @@ async function write(
   else await ledger.enterMany(tx, credits, accounts)
 }
 
-/** Who paid becomes a subject. The case ends with the wait, unless the money is frozen. Answers the entries of money that went back. */
+/**
+ * Adds the payer to screening. The case ends with the wait, unless the money is frozen. Returns the entries of
+ * returned money.
+ */
 async function followScreening(
   { cases, screening }: DepositsDeps,
   tx: Tx,
@@ -248,7 +251,7 @@ const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date):
     : { connector: null, creditId: null, transactionHash: null }),
 })
 
-/** Where the payment really began, which is known once it begins. */
+/** Origin of the payment, which is known once it begins. */
 function originOf(trigger: DepositTrigger) {
   const payer = trigger.kind === 'deposit.initiated' ? trigger.payer : undefined
   return { ipAddress: payer?.ipAddress ?? null, paymentCountry: payer?.countryCode ?? null }
@@ -269,7 +272,10 @@ const detailsOf = (deposit: store.Deposit, trigger: DepositTrigger): string | nu
 const movedOf = ({ partnerId, currency, amount, customerId, reference }: store.Deposit) =>
   ({ partnerId, currency, amount, partyId: customerId ?? partnerId, reference }) as const
 
-/** From the settlement account of the connector whose bank reports the money, or from suspense if it waited there. */
+/**
+ * Credits the deposit from the settlement account of the reporting connector, or from suspense if the money waited
+ * there.
+ */
 function creditOf({ name, row, trigger }: DepositMove): Entry {
   if (name === 'release') return entryOf('direct', { ...movedOf(row), debit: 'suspense', credit: 'balance' })
   assert('connector' in trigger, 'a credit is reported by a connector')

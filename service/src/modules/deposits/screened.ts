@@ -1,4 +1,4 @@
-/** Before money is credited, the names of the customer and of the payer must let it be. */
+/** Screens the names of the customer and of the payer before money is credited. */
 import { after, secondMs } from '../../kernel/index.ts'
 import type { Applied } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -19,7 +19,7 @@ export type Screened = {
   readonly screenDue: (depositsMax: number) => Promise<number>
   /** Since when the oldest deposit waits for a decision about a name; null: none does. */
   readonly oldestInScreening: () => Promise<Date | null>
-  /** For screening: the name and the account of who paid a deposit. */
+  /** Name and account of a deposit's payer, for screening. */
   readonly payerOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
   /** Whether a deposit waits for a decision about a name. */
   readonly isInScreening: (tx: Tx, partnerId: string, id: string) => Promise<boolean>

@@ -31,7 +31,7 @@ export type AwaitedDeposit = {
   readonly idempotencyKey: string | null
   readonly websiteReference: string | null
   readonly customFields: Record<string, unknown> | null
-  /** Of the payer; empty until it is known, as is the country of the bank. */
+  /** IP address of the payer. Empty until it is known, as is the country of the bank. */
   readonly ip: string
   readonly paymentCountry: string
   /** The time in which the payer must fund the deposit. */
@@ -50,7 +50,10 @@ export type NewDeposit = Omit<AwaitedDeposit, 'paymentCountry'> & {
 
 export type Deposits = Credits &
   Screened & {
-    /** Which of these are not asked for money, in their order. Why is not said: it may be a list of sanctions. */
+    /**
+     * Reports which of these must not be asked for money, in their order. Gives no reason: it may be a sanctions
+     * list.
+     */
     readonly notToAsk: (tx: Tx, asked: readonly Asked[]) => Promise<readonly boolean[]>
     /**
      * Opens a deposit that awaits payment, and calls `opened` in the same transaction. Refuses: not_found (customerId),
@@ -73,11 +76,11 @@ export type Deposits = Credits &
       operation: string,
       idempotencyKey: string,
     ) => Promise<store.DepositRow | undefined>
-    /** Those of them that exist, in no order. */
+    /** Returns the deposits that exist, in no order. */
     readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
-    /** Of an erased customer: what these deposits do not need, or everything that names a person. */
+    /** Erases the customer's data from deposits: the fields that they do not need, or all that name a person. */
     readonly eraseFields: typeof eraseFields
-    /** For the export of a customer: the deposits of these transactions, in no order. */
+    /** Deposits of these transactions for the export of a customer, in no order. */
     readonly byReferences: typeof store.depositsByReferences
     /** Expires a deposit before its time, in the caller's transaction. False: its status does not permit it. */
     readonly end: (tx: Tx, partnerId: string, id: string) => Promise<boolean>

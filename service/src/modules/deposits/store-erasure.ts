@@ -2,8 +2,8 @@
 import { noSql, sql, type Tx } from '../../postgres/index.ts'
 
 /**
- * In the order of the ids, as `lockDeposits`. The partner's own fields, also in the fingerprint of the request, and where the payer was,
- * or also who it was. Answers the ids.
+ * Erases the partner's own fields, also in the fingerprint of the request, and the payer's location or also its
+ * identity. Locks in the order of the ids, as `lockDeposits`. Returns the ids.
  */
 export async function eraseFields(
   tx: Tx,

@@ -3,7 +3,7 @@ import type { Currency, Minor } from '../../kernel/index.ts'
 import { acrossPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { DepositStatus } from './rules.ts'
 
-/** Those of the credits whose money a partner has got. */
+/** Returns the credits whose money a partner has received. */
 export async function creditsCompleted(
   tx: Tx,
   connector: string,

@@ -40,7 +40,7 @@ export type Deposit = {
   readonly heldSince: Date | null
   readonly expiryDate: Date
   readonly createdAt: Date
-  /** Who made the deposit out of a credit, or accepted it by one, and the connector's id of that credit. */
+  /** Connector that created the deposit from a credit, or accepted it by one, and its id of that credit. */
   readonly connector: string | null
   readonly creditId: string | null
   readonly transactionHash: string | null

@@ -23,7 +23,7 @@ export type Acceptances = {
   ) => Promise<{ readonly quote: OpenQuote; readonly refusal: Refusal | undefined }>
   /** Marks locked quotes, each once, with the reference of the transaction that accepts them. Writes with the commit. */
   readonly markAccepted: (tx: Tx, accepted: readonly Accepted[]) => void
-  /** Both for one quote. Refuses: not_found, fx_quote_accepted, fx_quote_expired. */
+  /** Locks one quote and marks it as accepted. Refuses: not_found, fx_quote_accepted, fx_quote_expired. */
   readonly accept: (tx: Tx, key: QuoteKey & { readonly reference: string }) => Promise<OpenQuote>
 }
 

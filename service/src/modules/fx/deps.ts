@@ -1,4 +1,4 @@
-/** What the verbs of fx depend on. */
+/** Dependencies of the verbs of fx. */
 import type { Clock } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { Database } from '../../postgres/index.ts'

@@ -27,7 +27,7 @@ type Batch<Call, Row> = {
   /** The rows of the keys of the batch, and perhaps others. */
   readonly found: readonly Row[]
   readonly keyed: (row: Row) => WithKey & Keyed
-  /** Where the key is in the request. */
+  /** Pointer to the key in the request. */
   readonly pointer: string
   /** Answers the first call of each free key and every call without a key. */
   readonly work: (firstCalls: readonly Call[]) => Promise<ReadonlyMap<Call, Outcome<Row>>>

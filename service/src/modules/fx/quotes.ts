@@ -112,7 +112,7 @@ function readGiven(
     throw invalid('/buyAmount', 'must be absent if sellAmount is given')
   if (sellAmount !== undefined) return { sellAmount: readAmount(sellAmount, sellCurrency, '/sellAmount') }
   if (buyAmount !== undefined) return { buyAmount: readAmount(buyAmount, buyCurrency, '/buyAmount') }
-  throw refuseField({ pointer: '/sellAmount', code: 'required', message: 'is required, or buyAmount' })
+  throw refuseField({ pointer: '/sellAmount', code: 'required', message: 'is required unless buyAmount is given' })
 }
 
 async function makeQuotes(
@@ -137,7 +137,7 @@ async function makeQuotes(
   return new Map(made.map(([call, row]) => [call, row instanceof Refusal ? row : { row, replayed: false }]))
 }
 
-/** Or the refusal: currency_not_supported, validation_failed. */
+/** Creates the quote of a call, or its refusal: currency_not_supported, validation_failed. */
 function quoteOf({ terms }: FxDeps, call: QuoteCall, sheet: Sheet, now: Date): store.QuoteRow | Refusal {
   const { partnerId, sellCurrency, buyCurrency, given, kind, customerId } = call
   const mid = midRateOf(sheet.quotes, sellCurrency, buyCurrency)

@@ -1,4 +1,4 @@
-/** Pure: what a quote costs, when it holds, and the transfers of an exchange. docs/gaps.md has the rounding rules. */
+/** Computes the price, the validity and the transfers of a quote. Pure. docs/groups/fx.md has the rounding rules. */
 import type { fx } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { amountMajorMax, type Currency, currencies, type Minor, minuteMs, secondMs } from '../../kernel/index.ts'
@@ -11,10 +11,10 @@ export type QuoteStatus = (typeof fx.quoteStatuses)[number]
 /** How long a quote holds. */
 export const quoteLifeMs: Readonly<Record<QuoteKind, number>> = { firm: 45 * secondMs, held: 30 * minuteMs }
 
-/** Of `rate`. Sources publish five or six. */
+/** Digits of `rate`. Sources publish five or six. */
 const rateDigits = 8
 
-/** What the operator takes: a margin in the rate, and a fee in the sold currency. 10,000 basis points are the whole. */
+/** Charges of the operator: a margin in the rate, and a fee in the sold currency. 10,000 basis points are the whole. */
 export type Terms = {
   readonly marginBasisPoints: number
   readonly fee: { readonly fixed: Minor; readonly basisPoints: number }
@@ -23,9 +23,9 @@ export type Terms = {
 export type Price = {
   readonly sellAmount: Minor
   readonly buyAmount: Minor
-  /** Of the sold amount. The rest of it is exchanged. */
+  /** Fee, taken from the sold amount. The rest is exchanged. */
   readonly feeAmount: Minor
-  /** In the bought currency. */
+  /** Margin in the bought currency. */
   readonly marginAmount: Minor
   readonly rate: Rate
 }
@@ -85,7 +85,7 @@ export function priceOf(pair: Pair, given: GivenAmount, mid: Rate, terms: Terms)
 const isTooLarge = (amount: Minor, currency: Currency) =>
   amount > amountMajorMax * 10n ** BigInt(currencies[currency].digits)
 
-/** What the status of a quote follows from. */
+/** Facts that determine the status of a quote. */
 export type QuoteState = {
   readonly id: string
   readonly expiresAt: Date
@@ -98,26 +98,26 @@ export function statusOf({ acceptedBy, expiresAt }: QuoteState, now: Date): Quot
   return now < expiresAt ? 'Open' : 'Expired'
 }
 
-/** Why a quote cannot be accepted now: fx_quote_accepted, fx_quote_expired. */
+/** Reason why a quote cannot be accepted now: fx_quote_accepted, fx_quote_expired. */
 export function refusalOf(quote: QuoteState, now: Date): Refusal | undefined {
   const field = { pointer: '/quoteId', code: 'invalid_value' } as const
   switch (statusOf(quote, now)) {
     case 'Open':
       return undefined
     case 'Accepted':
-      return new Refusal('fx_quote_accepted', `The quote was accepted by ${quote.acceptedBy}. Ask for a new quote.`, {
+      return new Refusal('fx_quote_accepted', `The quote was accepted by ${quote.acceptedBy}. Request a new quote.`, {
         errors: [{ ...field, message: `was accepted by ${quote.acceptedBy}` }],
       })
     case 'Expired':
       return new Refusal(
         'fx_quote_expired',
-        `The quote expired at ${quote.expiresAt.toISOString()}. Ask for a new quote.`,
+        `The quote expired at ${quote.expiresAt.toISOString()}. Request a new quote.`,
         { errors: [{ ...field, message: `expired at ${quote.expiresAt.toISOString()}` }] },
       )
   }
 }
 
-/** What the transfers of an exchange follow from. */
+/** Facts that determine the transfers of an exchange. */
 export type Exchanged = Pair & {
   readonly partnerId: string
   readonly sellAmount: Minor
@@ -128,7 +128,7 @@ export type Exchanged = Pair & {
 export type ExchangeUse = {
   /** A conversion moves its money at once; a payout sets it aside until the bank has settled it. */
   readonly kind: 'direct' | 'reserve'
-  /** Where the bought money goes: the balance, or the settlement account of a connector. */
+  /** Account that gets the bought money: the balance, or the settlement account of a connector. */
   readonly creditOfBuy: AccountName
 }
 

@@ -312,7 +312,7 @@ suite('races', () => {
     await service.rates.refreshStep()
   })
 
-  /** Until a statement on quotes waits for a lock. */
+  /** Waits until a statement on quotes waits for a lock. */
   async function waitsForLock(): Promise<void> {
     for (;;) {
       const waiting = await service.db.rows(sql`

@@ -44,9 +44,11 @@ export type Fx = Acceptances & {
   ) => Promise<Made<QuoteView>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<QuoteView>
-  /** Of a customer that is being erased: nothing is converted for it any more. Before the balance is locked. */
+  /**
+   * Deletes the open quotes of a customer before its erasure locks the balance: no further conversion is made for it.
+   */
   readonly deleteOpenQuotesOf: typeof store.deleteOpenQuotesOf
-  /** For the export of a customer: its quotes behind one of them, in their order. */
+  /** Pages through a customer's quotes for its export, in their order. */
   readonly quotesOf: (
     tx: Tx,
     partnerId: string,

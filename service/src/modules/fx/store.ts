@@ -76,7 +76,7 @@ export function quoteById(tx: Tx, partnerId: string, id: string): Promise<QuoteR
     select ${quoteColumns} from fx.quotes where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Those of a customer behind one of them, in their order. */
+/** Pages through a customer's quotes in their order. */
 export function quotesOfCustomer(
   tx: Tx,
   partnerId: string,
@@ -89,7 +89,7 @@ export function quotesOfCustomer(
     where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId} order by id limit ${rowsMax}`)
 }
 
-/** Those that no conversion has accepted. Waits for one that is accepting. */
+/** Deletes the quotes that no conversion has accepted. Waits for one that is accepting. */
 export async function deleteOpenQuotesOf(tx: Tx, partnerId: string, customerId: string): Promise<void> {
   await tx.run(sql`/* fx.deleteOpenQuotesOf */
     delete from fx.quotes where partner_id = ${partnerId} and customer_id = ${customerId} and accepted_at is null`)
@@ -166,7 +166,7 @@ export function insertConversions(tx: Tx, rows: readonly ConversionRow[]): void 
   )
 }
 
-/** What was exchanged, and how. */
+/** Exchanged amounts and terms of a conversion. */
 export type Conversion = Pick<
   ConversionRow,
   'partnerId' | 'quoteId' | 'idempotencyKey' | 'requestFingerprint' | 'reference' | 'createdAt'

@@ -46,7 +46,7 @@ export function readSpec({ kind, format, currency: code, customerId }: SpecInput
     })
   const token = code !== undefined && isCurrency(code) && !isFiat(code)
   if (format === 'camt.053' && token)
-    throw new Refusal('report_format_not_supported', 'camt.053 has no tokens: its currencies are those of ISO 4217.', {
+    throw new Refusal('report_format_not_supported', 'camt.053 supports currencies of ISO 4217, not tokens.', {
       errors: [{ pointer: '/currency', code: 'invalid_value', message: 'must be a currency of ISO 4217' }],
     })
   const errors: FieldError[] = []

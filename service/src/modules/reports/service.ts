@@ -41,7 +41,7 @@ export type Reports = {
   readonly getSchedule: (partnerId: string, id: string) => Promise<Schedule>
   /** Refuses: not_found. */
   readonly removeSchedule: (partnerId: string, id: string) => Promise<void>
-  /** Of an erased customer. */
+  /** Deletes the schedules of an erased customer. */
   readonly removeSchedulesOf: typeof schedules.deleteSchedulesOf
   /** Since when the oldest report waits for a worker; null: none does. */
   readonly oldestDue: (now: Date) => Promise<Date | null>
@@ -123,7 +123,7 @@ async function create(
     // Two requests that count at the same time would both pass.
     await store.lockTurn(tx, partnerId)
     if ((await store.openReports(tx, partnerId)) >= BigInt(openReportsMax))
-      throw new Refusal('report_limit_reached', `${openReportsMax} reports of the partner wait or run.`, {
+      throw new Refusal('report_limit_reached', `The partner has ${openReportsMax} reports that wait or run.`, {
         headers: { 'retry-after': String(retrySeconds) },
       })
     const id = newId()

@@ -51,7 +51,7 @@ export function deleteSchedule(tx: Tx, partnerId: string, id: string): Promise<n
     delete from reports.schedules where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Those of a customer. */
+/** Deletes the schedules of a customer. */
 export async function deleteSchedulesOf(tx: Tx, partnerId: string, customerId: string): Promise<void> {
   await tx.run(sql`/* reports.deleteSchedulesOf */
     delete from reports.schedules where partner_id = ${partnerId} and customer_id = ${customerId}`)

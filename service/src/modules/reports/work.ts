@@ -16,7 +16,7 @@ export type ReportWorkDeps = WriteDeps & {
   readonly keptDays: number
   /** Between the clocks of the processes, which make the ids, and that of the database. */
   readonly clockDifferenceMsMax: number
-  /** Where a link of a mail begins. */
+  /** Base URL of the links in mails. */
   readonly publicUrl: string
 }
 
@@ -67,7 +67,10 @@ export function createReportWork(deps: ReportWorkDeps): ReportWork {
 
 type Key = { readonly partnerId: string; readonly id: string }
 
-/** One that fails is logged, and does not stop those behind it. Returns how many succeeded, so that failures alone rest. */
+/**
+ * Runs a step for each item. A failure is logged and does not stop the others. Returns how many succeeded, so that
+ * failures alone back off.
+ */
 async function eachOrLog(
   deps: ReportWorkDeps,
   keys: readonly Key[],
@@ -137,7 +140,7 @@ async function recordFailure(deps: ReportWorkDeps, claimed: store.ReportRow, err
   await deleteChunks(deps, partnerId, id, null)
 }
 
-/** In short statements, so that a file of a gigabyte does not hold a connection for seconds. */
+/** Deletes chunks in short statements, so that a file of a gigabyte does not hold a connection for seconds. */
 async function deleteChunks({ db }: ReportWorkDeps, partnerId: string, id: string, kept: number | null): Promise<void> {
   while ((await store.deleteChunks(db, partnerId, id, kept, chunksPerDeleteMax)) === chunksPerDeleteMax);
 }

@@ -29,7 +29,7 @@ export type WriteDeps = {
 
 /** Far above the longest statement (16 s): only a worker that ended or hangs loses its lease. */
 export const leaseMs = 60 * secondMs
-/** Also how often `progress` is recorded. */
+/** Interval of lease renewals, and of recording `progress`. */
 const renewalMs = 2 * secondMs
 
 const formats = { csv, jsonl, pdf, 'camt.053': camt053 } as const

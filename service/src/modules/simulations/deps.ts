@@ -1,4 +1,4 @@
-/** What the simulations are composed of. */
+/** Dependencies of the simulations. */
 import type { Access } from '../../access/index.ts'
 import { Refusal } from '../../api/index.ts'
 import type { EventOutbox } from '../../events/index.ts'

@@ -1,6 +1,6 @@
 /**
- * What has changed, in the order of the times of changes, for lists and for streams. A transaction moves behind every
- * position when it changes, and a position is given out only when no change can appear before it.
+ * Lists changes in the order of their times, for lists and for streams. A transaction moves behind every position
+ * when it changes, and a position is given out only when no change can appear before it.
  */
 import { createReaders } from '../../api/index.ts'
 import { after, nilId } from '../../kernel/index.ts'
@@ -13,7 +13,7 @@ import { type TransactionView, view } from './view.ts'
 /** The name of the list, for its cursors. */
 export const changesList = (partnerId: string): string => `transaction-changes:${partnerId}`
 
-/** Behind a position that a cursor holds, or from a time. */
+/** Start position: the one that a cursor holds, or a time. */
 export const startOf = (position: string | null, since: Date): ChangePosition =>
   position === null ? { updatedAt: since, id: nilId } : readChangePosition(position)
 

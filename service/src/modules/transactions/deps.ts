@@ -1,4 +1,4 @@
-/** What the verbs of transactions depend on. */
+/** Dependencies of the verbs of transactions. */
 import type { Cursors } from '../../api/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { Audit } from '../../audit/index.ts'

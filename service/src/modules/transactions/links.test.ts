@@ -1,4 +1,4 @@
-/** What belongs to a payment: its returns and reversals, its exchange, and each step with who caused it. */
+/** Tests the links of a payment: its returns and reversals, its exchange, and the actor of each step. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {

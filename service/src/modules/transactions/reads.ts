@@ -33,7 +33,7 @@ export type Reads = {
    * payment (status, error, debtor, hash) is left out where that end came later.
    */
   readonly asOf: (filter: store.CreatedFilter) => AsyncGenerator<readonly TransactionView[]>
-  /** What statements say of the payments with these references, by reference. */
+  /** Parties and references of payments for statements, by reference. */
   readonly namesOf: (
     partnerId: string,
     references: readonly string[],

@@ -1,4 +1,4 @@
-/** What the audit log says about transactions: each opening and each step, in the transaction that makes it. */
+/** Audit records of transactions: each opening and each step, in the transaction that makes it. */
 import type { TimelineStep, TransactionStatus } from '@partner-payments/wire'
 import type { NewRecord } from '../../audit/index.ts'
 import { amountText, present } from '../../kernel/index.ts'
@@ -35,7 +35,7 @@ type Opening = {
   readonly requestId?: string | undefined
 }
 
-/** One for each row: it has the id of its transaction. */
+/** Creates one record for each row, with the id of its transaction. */
 export const recordsOfOpenings = (
   rows: readonly TransactionRow[],
   openings: readonly Opening[],

@@ -148,7 +148,7 @@ export function toTransaction({ row, timeline }: TransactionView): ResponseOf<'g
 
 const read = (json: string | null) => (json === null ? null : (JSON.parse(json) as Record<string, string>))
 
-/** Without the fields that are null. */
+/** Removes the fields that are null. */
 function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as {
     [K in keyof T]?: NonNullable<T[K]>

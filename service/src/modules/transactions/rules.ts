@@ -26,7 +26,7 @@ export function mayMove(from: TransactionStatus, to: TransactionStatus): boolean
   return (transitions[from] as readonly TransactionStatus[]).includes(to)
 }
 
-/** What a transaction is to another one that names it, or that it names. */
+/** Relation of a transaction to another one that it names or that names it. */
 export function relationOf(
   { reference, category, type }: { reference: string; category: TransactionCategory; type: TransactionType },
   original: string,
@@ -36,7 +36,7 @@ export function relationOf(
   return type.endsWith('Refund') ? 'Refund' : 'Reversal'
 }
 
-/** As the API names those who cause a step. */
+/** Names of the actors in the API. */
 export const actorNames: Readonly<Record<Actor, TimelineActor>> = {
   partner: 'Partner',
   worker: 'Service',

@@ -51,7 +51,7 @@ export type NewTransaction = {
   readonly rail: Rail | null
   readonly customerId: string | null
   readonly steps: readonly TimelineStep[]
-  /** Who caused the steps. Default: `worker`. */
+  /** Actor of the steps. Default: `worker`. */
   readonly actor?: Actor
   readonly beneficiary?: { readonly id: string; readonly alias: string | null }
   readonly endToEndId?: string
@@ -63,13 +63,16 @@ export type NewTransaction = {
   readonly creditor?: Party
   readonly debtor?: Party
   readonly partnerUser?: { readonly id: string; readonly name: string; readonly ipAddress: string }
-  /** Of the request that causes the transaction. */
+  /** Id of the request that causes the transaction. */
   readonly requestId?: string | undefined
   readonly exchange?: Exchange
   readonly transactionHash?: string
 }
 
-/** What the customer pays or receives in another currency than `currency`, and the quote of the exchange with its end. */
+/**
+ * Amount that the customer pays or receives in another currency than `currency`, and the quote of the exchange with
+ * its expiry.
+ */
 export type Exchange = {
   readonly userAmount: Minor
   readonly userCurrency: Currency
@@ -78,8 +81,8 @@ export type Exchange = {
 }
 
 /**
- * Who caused a step, by default the `worker`, and the bank's code of ISO 20022 for it. `by`: the service account of the partner, for
- * the audit log. `recallId`: of the recall that the step is of, or by which money came back.
+ * Cause of a step: the actor, by default `worker`, and the bank's code of ISO 20022. `by`: the service account of the
+ * partner, for the audit log. `recallId`: the recall of the step, or the one by which money came back.
  */
 export type Cause = {
   readonly actor?: Actor
@@ -89,13 +92,13 @@ export type Cause = {
 }
 
 export type RequestedReference = Pick<NewTransaction, 'partnerId' | 'reference'>
-/** By `partnerKey(partnerId, reference)`. */
+/** References in use, by `partnerKey(partnerId, reference)`. */
 export type TakenReferences = ReadonlySet<string>
 export type Opened = { readonly id: string; readonly reference: string }
 
 export type Transactions = Reads &
   Exports & {
-    /** What an erasure of a customer reads and writes of its transactions. */
+    /** Reads and writes that an erasure of a customer makes on its transactions. */
     readonly erasure: typeof erasure
     /** Opens a Pending transaction. */
     readonly open: (tx: Tx, transaction: NewTransaction) => Promise<Opened>
@@ -129,7 +132,7 @@ export type ConclusionRequest = Cause & {
   readonly customFields?: Record<string, unknown> | null
 }
 
-/** Without a conclusion the transaction stays Pending. */
+/** Move of a transaction. Without a conclusion it stays Pending. */
 export type Move = store.TransactionKey &
   Cause & {
     readonly steps: readonly TimelineStep[]

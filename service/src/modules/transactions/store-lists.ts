@@ -101,15 +101,15 @@ export function listTransactions(
   )
 }
 
-/** What a statement says of a payment. */
+/** Names and references of a payment in a statement. */
 export type PaymentNames = Pick<TransactionRow, 'reference' | 'endToEndId' | 'userReference'> & {
-  /** Of the other side. Null: it is not known, or was erased. */
+  /** Name of the other side. Null: it is not known, or was erased. */
   readonly name: string | null
   /** An IBAN, the address of a wallet, or what the bank told. */
   readonly account: string | null
 }
 
-/** Of the transactions with these references: a statement asks once for each part of its lines. */
+/** Reads the parties of these transactions: a statement asks once for each part of its lines. */
 export function paymentNames(
   tx: Tx,
   partnerId: string,
@@ -126,11 +126,14 @@ export function paymentNames(
   )
 }
 
-/** What a person knows of a payment. Null: not known. `before`: the end of the period that begins at `from`. */
+/**
+ * Search terms that a person knows of a payment. Null: not known. `before`: the end of the period that begins at
+ * `from`.
+ */
 export type WithdrawalSearch = {
   /** The reference of the transaction, or the one that the partner gave it. */
   readonly reference: string | null
-  /** What left the balance. */
+  /** Money that left the balance. */
   readonly money: { readonly currency: Currency; readonly amount: Minor } | null
   readonly from: Date | null
   readonly before: Date | null

@@ -205,7 +205,7 @@ export type TransactionMove = TransactionKey & {
   readonly updatedAt: Date
 }
 
-/** What the event of a move needs. */
+/** Columns that the event of a move needs. */
 export type Moved = Pick<
   TransactionRow,
   | 'partnerId'

@@ -27,7 +27,7 @@ export function tokenFor(partnerId: string, random: Uint8Array): string {
   return Buffer.concat([Buffer.from(partnerId.replaceAll('-', ''), 'hex'), random]).toString('base64url')
 }
 
-/** Without a salt, because 256 random bits cannot be guessed from their hash. */
+/** Hashes a token. No salt is needed, because 256 random bits cannot be guessed from their hash. */
 export function tokenHash(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }

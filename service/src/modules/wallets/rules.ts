@@ -11,6 +11,6 @@ export function networkFor(
 ): ChainNetwork {
   const connector = chooseConnector({ partnerId, rail: 'Wallet', currency })
   const network = networks.find(({ id, tokens }) => id === connector && tokens[currency] !== undefined)
-  if (network === undefined) throw new Refusal('currency_not_supported', `No chain carries ${currency} here.`)
+  if (network === undefined) throw new Refusal('currency_not_supported', `No configured chain supports ${currency}.`)
   return network
 }

@@ -34,9 +34,9 @@ export type Wallets = {
   readonly list: (partnerId: string, query: WalletList) => Promise<Page<Received>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<Received>
-  /** Of an erased customer: its wallets take no credits from now on. */
+  /** Closes the wallets of an erased customer: they take no credits. */
   readonly close: typeof store.closeWallets
-  /** Whose wallets these are, by address in lower case. An address that is not ours is absent. */
+  /** Finds the owners of wallets by address in lower case. An address that this service did not issue is absent. */
   readonly ownersOf: (
     tx: Tx,
     addresses: readonly string[],
@@ -109,7 +109,10 @@ function createMake({ clock, addressAt, addressKey }: WalletsDeps) {
   return async (tx: Tx, partnerId: string, { ownerId, customerId, currency, network }: NewWallet): Promise<Wallet> => {
     const publicKey = await addressKey(tx)
     if (publicKey === undefined)
-      throw new Refusal('currency_not_supported', 'This service has no key for addresses. Ask the operator to make it.')
+      throw new Refusal(
+        'currency_not_supported',
+        'The service has no key for wallet addresses. Ask the operator to create it.',
+      )
     const addressIndex = await store.lockIndex(tx, publicKey)
     const existing = await store.byOwner(tx, partnerId, ownerId, currency)
     if (existing !== undefined) return existing

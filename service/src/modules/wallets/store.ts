@@ -12,7 +12,7 @@ export type Wallet = {
   readonly connector: string
   readonly chainId: bigint
   readonly network: string
-  /** In lower case. */
+  /** Address in lower case. */
   readonly address: string
   readonly publicKey: string
   readonly addressIndex: number
@@ -70,7 +70,7 @@ export function list(
     order by id desc limit ${limit + 1}`)
 }
 
-/** Whose wallets these are. An address is given once, to one partner. */
+/** Finds the owners of wallets. An address is issued once, to one partner. */
 export function ownersOfAddresses(
   tx: Tx,
   addresses: readonly string[],

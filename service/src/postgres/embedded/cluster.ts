@@ -92,7 +92,7 @@ type NewCluster = {
   readonly method: LaunchMethod
   readonly ids: UserIds | undefined
   readonly log: ServerLog
-  /** Of the server's package. */
+  /** Version of the server's package. */
   readonly version: string
 }
 

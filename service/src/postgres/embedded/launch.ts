@@ -7,7 +7,7 @@ export type UserIds = { readonly uid: number; readonly gid: number }
 
 /** How to run PostgreSQL's programs: the user, the command in front, and the paths of the two folders as they see them. */
 export type LaunchMethod = {
-  /** For the log. */
+  /** Name for the log. */
   readonly title: string
   readonly ids: UserIds | undefined
   readonly prefix: readonly string[]

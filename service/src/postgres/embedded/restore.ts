@@ -15,7 +15,10 @@ export type Restored = {
   readonly lastTransactionAt: string | null
 }
 
-/** In the data folder: the server may not be permitted to read the backup folder. Relative to the cluster. */
+/**
+ * Folder of the WAL copy, relative to the cluster. It is in the data folder because the server may not be permitted
+ * to read the backup folder.
+ */
 const walCopy = 'restored-wal'
 const targetNotReached = /recovery ended before configured recovery target was reached/
 

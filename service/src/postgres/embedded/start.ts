@@ -38,7 +38,7 @@ export type EmbeddedPostgres = {
 const databaseName = 'payments'
 /** Enough for a service of one process, an operator's command and interactive sessions. */
 const connectionsMin = 200
-/** For operators and the server's own reserve, beside the service. */
+/** Connections for operators and the server's own reserve, beside the service. */
 const otherConnections = 20
 
 const ensureDatabase = async (adminUrl: string): Promise<void> => {

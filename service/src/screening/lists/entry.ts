@@ -1,4 +1,4 @@
-/** What a list says about one person or organisation, in whichever format it was published. */
+/** Entry of a list about one person or organisation, independent of the published format. */
 import { present } from './element.ts'
 
 export type ListSource = 'un' | 'eu' | 'ofac'
@@ -12,7 +12,7 @@ export type ListedName = { readonly text: string; readonly quality: 'primary' | 
 export type ListEntry = {
   /** The publisher's key of the entry: it stays when the entry changes. */
   readonly id: string
-  /** As the publisher's pages name the entry, for the person who decides. */
+  /** Reference of the entry on the publisher's pages, for the person who decides. */
   readonly reference: string
   readonly kind: EntryKind
   /** The primary name first. */

@@ -1,4 +1,4 @@
-/** What a format is: how a file of it begins, and what its records mean. */
+/** Format of a list: how a file of it begins, and the meaning of its records. */
 import type { ListEntry, ListSource } from './entry.ts'
 import type { Element } from './element.ts'
 
@@ -7,7 +7,10 @@ export type Refuse = (message: string) => never
 
 /** Reads one file. It gets each record whole, in the order of the file, and keeps what it needs of those that are no entries. */
 export type FileReader = {
-  /** By the path below the document: `INDIVIDUALS/INDIVIDUAL`; `Locations/*` is every element of a group. Undefined: no entry. */
+  /**
+   * Record readers by the path below the document: `INDIVIDUALS/INDIVIDUAL`; `Locations/*` is every element of a
+   * group. Undefined: no entry.
+   */
   readonly records: Readonly<Record<string, (record: Element) => ListEntry | undefined>>
   /** Called behind the last record, as the two below. Undefined: the file does not say when it was published. */
   readonly publishedAt: () => Date | undefined

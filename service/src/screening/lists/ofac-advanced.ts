@@ -76,7 +76,7 @@ function createReferences(refuse: Refuse): References {
 
 type Listing = { isOnList: boolean; readonly programmes: string[] }
 
-/** Which programmes the parties stand under, by profile: a few texts for each party. */
+/** Collects the programmes of the parties, by profile: a few texts for each party. */
 function createListings({ valueOf }: References, refuse: Refuse) {
   const byProfile = new Map<string, Listing>()
   const byEntry = new Map<string, Listing>()
@@ -170,7 +170,7 @@ function readBirths(profile: Element, { valueOf }: References, refuse: Refuse): 
     .map((period) => readPeriod(period, refuse))
 }
 
-/** From the first day that is possible to the last one. */
+/** Reads a period from the first possible day to the last one. */
 function readPeriod(period: Element, refuse: Refuse): string {
   const bounds = ['Start', 'End'].flatMap((side) => childrenOf(period, side))
   const days = bounds.flatMap(({ children }) => children).map((day) => readDay(day, refuse))

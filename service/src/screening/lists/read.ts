@@ -84,7 +84,7 @@ function begin(tag: Tag, where: Where): NonNullable<Reading['file']> {
   return { format, reader, groups: new Set(paths.map((path) => path.slice(0, path.indexOf('/')))) }
 }
 
-/** What reads an element that stands where records do. Undefined: it is not known there. */
+/** Finds the reader of an element among the records. Undefined: the element is not known there. */
 function readerOf({ file, group }: Reading, name: string): FileReader['records'][string] | undefined {
   const records = file?.reader.records ?? {}
   return [`${group}${name}`, `${group}*`].filter((path) => Object.hasOwn(records, path)).map((path) => records[path])[0]

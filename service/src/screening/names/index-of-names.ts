@@ -24,9 +24,9 @@ type Tables<Entry> = {
   readonly forms: Form[]
   readonly words: string[]
   readonly wordIds: Map<string, number>
-  /** By word: the forms with the word. */
+  /** Forms that contain a word, by word. */
   readonly postings: number[][]
-  /** By key: the words that have it. */
+  /** Words that have a key, by key. */
   readonly byKey: Map<string, number[]>
   weights: number[]
 }
@@ -37,7 +37,10 @@ const namesForWeightsMin = 1000
 /** Two words are one only where everything else fits: with misspellings besides, any two short words would make a third. */
 const joinedScoreMin = 95
 
-/** What an initial of the screened name adds at most, by `likenessOf`: it has no key, because it is like a part of all words. */
+/**
+ * Largest weight that an initial of the screened name adds, by `likenessOf`. It has no key, because it is like a part
+ * of all words.
+ */
 const initialLikenessMax = 0.7
 
 /** `pause` lets other work of the process run between parts of the names. */

@@ -3,7 +3,7 @@
  * script is written Muhammad, Mohammed and Mohamed, Yevgeny and Evgenii, Müller and Mueller.
  */
 
-/** In this order; each rule sees what the rules before it have left. */
+/** Rules of romanisation, in this order: each rule sees the output of the rules before it. */
 const romanisation: readonly (readonly [pattern: RegExp, sound: string])[] = [
   [/sch|sh|sz|tch|ch|cz|zh|ts|tz/g, 's'],
   [/kh|ck|gh|q|x/g, 'k'],

@@ -20,7 +20,7 @@ const apostrophes = /['\u2018\u2019\u201b\u02bb-\u02bf`\u00b4]/g
 export type NameWords = {
   /** All words in their order. */
   readonly all: readonly string[]
-  /** Those that identify: without particles, titles and legal forms. */
+  /** Identifying words: without particles, titles and legal forms. */
   readonly telling: readonly string[]
 }
 

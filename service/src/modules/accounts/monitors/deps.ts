@@ -1,4 +1,4 @@
-/** What monitors are made with. */
+/** Dependencies of monitors. */
 import type { Cursors } from '../../../api/index.ts'
 import type { EventOutbox } from '../../../events/index.ts'
 import { after, type Clock, type Log } from '../../../kernel/index.ts'
@@ -30,7 +30,7 @@ export type MonitorLimits = {
   readonly balancesPerBatchMax: number
   /** Transfers that one transaction reads: in about 20 ms. */
   readonly transfersPerBatchMax: number
-  /** Of one balance in one transaction. Each is a row, an event and mails. */
+  /** Limit for one balance in one transaction. Each crossing is a row, an event and mails. */
   readonly crossingsPerBalanceMax: number
 }
 export const limitsDefault: MonitorLimits = {

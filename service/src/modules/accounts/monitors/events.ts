@@ -27,7 +27,7 @@ function crossed({ monitor, kind, balance, reference, crossedAt }: Crossing): Cr
   }
 }
 
-/** One for each crossing of a monitor that sends events. */
+/** Appends one event for each crossing of a monitor that sends events. */
 export function appendCrossed(
   eventOutbox: Pick<EventOutbox, 'appendMany'>,
   tx: Tx,

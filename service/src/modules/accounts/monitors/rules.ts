@@ -5,7 +5,7 @@ import { type Currency, type Minor, momentOfId, present } from '../../../kernel/
 import type { AccountMovement } from '../../../ledger/index.ts'
 import type { BalanceRow, CrossingRow, MonitorRow } from './store.ts'
 
-/** What a request sets of a monitor. */
+/** Fields of a monitor that a request sets. */
 export type MonitorTerms = Pick<
   MonitorRow,
   'direction' | 'measure' | 'threshold' | 'rearmAt' | 'emails' | 'sendsEvent' | 'description'
@@ -25,7 +25,7 @@ const noTerms: MonitorTerms = {
   description: null,
 }
 
-/** As `termsOf`, for the fields that the body has. */
+/** Applies the fields of the body to the terms, as `termsOf` does. */
 export function changedTerms(
   terms: MonitorTerms,
   body: BodyOf<'updateAccountMonitor'>,
@@ -69,7 +69,7 @@ export const measured = ({ measure }: Pick<MonitorRow, 'measure'>, { posted, res
 export const rearmedAt = ({ rearmAt, threshold }: Pick<MonitorRow, 'rearmAt' | 'threshold'>): Minor =>
   rearmAt ?? threshold
 
-/** What a balance does to a monitor. Undefined: nothing. */
+/** Decides whether a balance triggers or rearms a monitor. Undefined: neither. */
 function kindOf(monitor: MonitorRow, balance: Minor): CrossingRow['kind'] | undefined {
   const { direction, state, threshold } = monitor
   const isAcross = direction === 'Below' ? balance < threshold : balance > threshold
@@ -81,22 +81,22 @@ function kindOf(monitor: MonitorRow, balance: Minor): CrossingRow['kind'] | unde
 /** `reference` null: no single transaction. */
 type Movement = Omit<AccountMovement, 'reference'> & { readonly reference: string | null }
 
-/** What a worker has read of a balance behind its position. */
+/** Movements and monitors that a worker has read of a balance behind its position. */
 export type Reading = {
   readonly balance: BalanceRow
-  /** Those that have not ended. */
+  /** Monitors that have not ended. */
   readonly monitors: readonly MonitorRow[]
   readonly movements: readonly Movement[]
   /** Up to which transfer the movements are complete. */
   readonly readTo: string
 }
 export type Judgement = {
-  /** With its new position and sums. */
+  /** The balance with its new position and sums. */
   readonly balance: BalanceRow
-  /** Those that have changed. */
+  /** Monitors that have changed. */
   readonly monitors: readonly MonitorRow[]
   readonly crossings: readonly Crossing[]
-  /** Not all movements were judged. */
+  /** True if movements remain to be judged. */
   readonly isPartial: boolean
 }
 /** `monitor`: as it is behind the crossing. */

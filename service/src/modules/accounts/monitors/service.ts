@@ -110,7 +110,8 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
       const terms = await requireTeam(deps, tx, partnerId, termsOf(body, currency))
       const key = { partnerId, accountId }
       const account = (await ledger.standings(tx, [{ ...key, position: nilId }], nilId)).get(accountId)
-      if (account?.isClosed === true) throw new Refusal('account_blocked', 'The balance is closed: it moves no more.')
+      if (account?.isClosed === true)
+        throw new Refusal('account_blocked', 'The balance is closed and no longer changes.')
       await store.ensureBalance(tx, { ...key, currency, position: nilId })
       const locked = present(await store.lockBalance(tx, key), 'the row exists')
       if (locked.monitors >= wire.monitorsPerAccountMax)

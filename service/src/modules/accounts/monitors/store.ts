@@ -28,7 +28,7 @@ export type BalanceRow = {
   readonly reserved: Minor
   /** The greatest start of its monitors. */
   readonly startsUntil: string
-  /** Those that have not ended. */
+  /** Number of monitors that have not ended. */
   readonly monitors: number
 }
 
@@ -104,7 +104,7 @@ const balanceNames = sql`partner_id, account_id, currency, position, posted, res
 const stored = (row: MonitorRow): StoredMonitor => ({ ...row, emails: JSON.stringify(row.emails) })
 const fromStored = (row: StoredMonitor): MonitorRow => ({ ...row, emails: JSON.parse(row.emails) as string[] })
 
-/** Without monitors, so that a worker does not read it. */
+/** Creates the row of a balance, without monitors, so that a worker does not read it. */
 export async function ensureBalance(
   tx: Tx,
   { partnerId, accountId, currency, position }: Pick<BalanceRow, 'partnerId' | 'accountId' | 'currency' | 'position'>,
@@ -116,7 +116,7 @@ export async function ensureBalance(
     on conflict (partner_id, account_id) do nothing`)
 }
 
-/** Until the transaction ends, no other one changes the monitors of the balance, and no worker judges them. */
+/** Locks a balance: until the transaction ends, no other one changes its monitors and no worker judges them. */
 export function lockBalance(tx: Tx, { partnerId, accountId }: BalanceKey): Promise<BalanceRow | undefined> {
   return tx.row<BalanceRow>(sql`/* accounts.lockBalance */
     select ${balanceNames} from accounts.monitored_balances
@@ -140,7 +140,7 @@ export async function insertMonitor(tx: Tx, row: MonitorRow): Promise<void> {
     insert into accounts.monitors (${monitorNames}) ${newMonitors(tx, [stored(row)])}`)
 }
 
-/** What the partner changes of a monitor, under the lock of its balance. */
+/** Stores a partner's change of a monitor, under the lock of its balance. */
 export async function updateMonitor(tx: Tx, row: MonitorRow): Promise<void> {
   const { emails, ...values } = stored(row)
   await tx.run(sql`/* accounts.updateMonitor */

@@ -49,7 +49,7 @@ export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
 /** `partial`: more can be read at once. `failed`: the next round reads them again. */
 type Outcome = { readonly partial: readonly store.BalanceKey[]; readonly failed: number }
 
-/** What this process knows of its rounds over all balances. A restart begins a new round: the positions are in the database. */
+/** Tracks one process's rounds over all balances. A restart begins a new round: the positions are in the database. */
 function createRound(clock: Clock) {
   const behind = new Map<string, store.BalanceKey>()
   let judgedAt = clock.now()
@@ -79,7 +79,7 @@ function createRound(clock: Clock) {
   }
 }
 
-/** On a sharded database the keys of a statement or a transaction are of one partner. */
+/** Splits keys into parts. On a sharded database the keys of a statement or a transaction are of one partner. */
 function partsOf<T extends store.BalanceKey>(sharded: boolean, keys: readonly T[], keysMax: number): readonly T[][] {
   const groups = sharded ? [...Map.groupBy(keys, ({ partnerId }) => partnerId).values()] : [[...keys]]
   return groups.flatMap((group) =>
@@ -87,7 +87,7 @@ function partsOf<T extends store.BalanceKey>(sharded: boolean, keys: readonly T[
   )
 }
 
-/** Those whose partner moved money, of which a monitor starts, or whose account closed or does not agree. */
+/** Finds due balances: the partner moved money, a monitor starts, or the account closed or does not agree. */
 async function dueOf(
   { db, ledger, limits = limitsDefault }: MonitorsDeps,
   rows: readonly store.BalanceRow[],
@@ -129,7 +129,7 @@ function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
             partial.push(...(await attempt([key], end)))
           } catch (error) {
             failed += 1
-            log.error({ err: error, ...key }, 'balance with monitors not judged: it is judged again')
+            log.error({ err: error, ...key }, 'balance with monitors not evaluated; will retry')
           }
       }
     return { partial, failed }
@@ -190,7 +190,7 @@ function resultOf(
   const isStill = standing !== undefined && movements.length === 0
   if (isStill && differs(row, standing)) {
     const { partnerId, accountId } = row
-    log.error({ partnerId, accountId }, 'balance with monitors differs from its transfers: it is judged as it is')
+    log.error({ partnerId, accountId }, 'balance with monitors differs from its transfers; evaluated as recorded')
     const { posted, reserved } = standing
     // No transfer is behind it, so that the balance of now is what the monitors missed.
     const missed = { id: readTo, posted: posted - row.posted, reserved: reserved - row.reserved, together: undefined }

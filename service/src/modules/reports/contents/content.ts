@@ -1,4 +1,4 @@
-/** What a report consists of, before it has a format: a head, and records that can be read several times. */
+/** Content of a report before it has a format: a head, and records that can be read several times. */
 import type { ReportKind } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../../kernel/index.ts'
 import type { Period } from '../rules.ts'
@@ -12,13 +12,13 @@ export type Row = Readonly<Record<string, string>>
 export type Head = {
   readonly kind: ReportKind
   readonly partnerName: string
-  /** Of the customer, if the report is of one. */
+  /** Customer, if the report is about one. */
   readonly customer: { readonly id: string; readonly name: string } | undefined
   readonly period: Period
   readonly currency: Currency | null
 }
 
-/** What the transaction of a line says. The other side of a fee is the operator, which is not named. */
+/** Transaction behind a line. The other side of a fee is the operator, which is not named. */
 export type LinePayment = Readonly<Record<'endToEndId' | 'userReference' | 'name' | 'account', string | null>>
 
 /** A line of an account: of the balance for statements, of `fees` for fees. */
@@ -32,7 +32,7 @@ export type Line = {
   readonly amount: Minor
   /** The balance behind the line. */
   readonly balance: Minor
-  /** Of statements. Absent: no transaction has the reference. */
+  /** Payment of a statement line. Absent: no transaction has the reference. */
   readonly payment?: LinePayment | undefined
 }
 
@@ -57,10 +57,10 @@ export type CsvPart = { readonly text: string; readonly rows: number }
 export type Content = {
   readonly head: Head
   readonly columns: Columns
-  /** In a total order. */
+  /** Rows in a total order. */
   readonly rows: () => AsyncIterable<readonly Row[]>
   /** `rows` as lines of CSV, for content that may be very long. */
   readonly csvLines?: () => AsyncIterable<CsvPart>
-  /** Of statements and fees. */
+  /** Sections of statements and fees. */
   readonly sections: readonly Section[]
 }

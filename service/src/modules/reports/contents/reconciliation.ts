@@ -110,7 +110,10 @@ type Found = {
   readonly inFlight: ReadonlyMap<Currency, InFlight>
 }
 
-/** By currency: the transactions of the period by category and status at its end, and payments of some days before that were at banks. */
+/**
+ * Counts the transactions of the period by currency, category and status at its end, and payments of the days before
+ * that were at banks.
+ */
 async function transactionsOf(
   { transactions, reached }: ReconciliationDeps,
   partnerId: string,

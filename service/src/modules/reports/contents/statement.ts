@@ -22,7 +22,7 @@ const columns: Columns = {
   counterpartyAccount: 'text',
 }
 
-/** What the movement was, by the other account. A new kind of account is a correction until it has a text. */
+/** Text of a movement by its other account. A new kind of account is a correction until it has a text. */
 const texts: Readonly<Record<string, readonly [credit: string, debit: string]>> = {
   settlement: ['Payment received', 'Payment sent'],
   fees: ['Fee refunded', 'Fee'],

@@ -11,7 +11,10 @@ import { present } from '../../../kernel/index.ts'
 import type { Content, Line } from '../contents/content.ts'
 import { ReportImpossible } from '../rules.ts'
 
-/** By the text of the line. The ledger does not know the rail of a payment, so that its sub-family is `OTHR`. */
+/**
+ * Transaction codes by the text of the line. The ledger does not know the rail of a payment, so that its sub-family
+ * is `OTHR`.
+ */
 const codes: Readonly<Record<string, TransactionCode>> = {
   'Payment received': ['PMNT', 'RCDT', 'OTHR'],
   'Payment sent': ['PMNT', 'ICDT', 'OTHR'],
