@@ -1,7 +1,7 @@
 /** The SQL that erases what connectors have kept of persons, when its time is over. */
 import type { Sealer } from '../kernel/index.ts'
 import { sql, type Tx } from '../postgres/index.ts'
-import { travelRuleContext } from './evm/store-sealed.ts'
+import { travelRuleContext } from './evm/sealed.ts'
 
 type Page = Readonly<Record<'partnerId' | 'afterId' | 'beforeId', string>> & {
   readonly endedBefore: Date
