@@ -7,7 +7,7 @@ import { sealedAnswers } from '../../service/src/idempotency/index.ts'
 import { sealedMailSecrets } from '../../service/src/mail/index.ts'
 import { sealedLinkTokens } from '../../service/src/modules/checkout/index.ts'
 import { sealedChanges, sealedKyc, sealedNameKeys } from '../../service/src/modules/customers/index.ts'
-import { type Sql, sql } from '../../service/src/postgres/index.ts'
+import { type Sql, sealedColumnName, sql } from '../../service/src/postgres/index.ts'
 import { sealedChainKeys, sealedTravelRules } from '../../service/src/connectors/evm/index.ts'
 import { sealedEarlierNames, sealedHits } from '../../service/src/screening/index.ts'
 import type { Service } from './composition.ts'
@@ -27,7 +27,7 @@ const sealedColumns = [
   sealedTravelRules,
   sealedWebhookSecrets,
 ]
-const sealedByName = new Map(sealedColumns.map((column) => [column.name, column]))
+const sealedByName = new Map(sealedColumns.map((declared) => [sealedColumnName(declared), declared]))
 
 type Column = { readonly place: string; readonly schema: string; readonly table: string; readonly name: string }
 

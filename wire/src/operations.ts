@@ -66,7 +66,7 @@ type WithEveryParameter<T> = {
 /** A table does not compile if an example leaves out a path parameter. */
 const complete = <const T>(table: T & WithEveryParameter<T>): T => table
 
-/** In the order of the OpenAPI document. */
+/** Every operation, in the order of the OpenAPI document. */
 export const operations = complete({
   ...accountsOperations,
   ...monitorsOperations,

@@ -8,7 +8,7 @@
 export { createNonceBatcher } from './nonces.ts'
 export { masterKeyState, recordMasterKeys } from './master-keys.ts'
 export { deleteOtherKeys, masterKeys } from './store-master-keys.ts'
-export { sealedApiSecrets } from './store-sealed.ts'
+export { sealedApiSecrets } from './sealed.ts'
 export { apiKeyPartner, isUnixSeconds, linkTokenPartner, newLinkToken, readNonce } from './rules.ts'
 export { type Credential, credentialTtlMs, type IssuedCredential } from './credentials.ts'
 export type { ConsumedNonce } from './nonces.ts'

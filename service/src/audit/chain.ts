@@ -16,7 +16,7 @@ import {
   type Sealer,
 } from '../kernel/index.ts'
 import { type Database, oldestTransactionStart, type Tx } from '../postgres/index.ts'
-import { keyContext } from './store-sealed.ts'
+import { keyContext } from './sealed.ts'
 import * as store from './store.ts'
 
 export type ChainDeps = {

@@ -8,5 +8,5 @@
 export { createChainStep } from './chain.ts'
 export { auditedHandlers } from './handlers.ts'
 export { type Audit, type AuditRecord, createAudit, type NewRecord } from './service.ts'
-export { sealedAuditKeys } from './store-sealed.ts'
+export { sealedAuditKeys } from './sealed.ts'
 export { verifyLog } from './verify.ts'

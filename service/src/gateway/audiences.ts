@@ -1,4 +1,4 @@
-/** Which authentication serves which audience: a form of the gateway has one for each audience that it serves. */
+/** The authentication of each audience: a form of the gateway has one for each audience that it serves. */
 import type { Audience } from '@partner-payments/wire'
 import { assert } from '../kernel/index.ts'
 

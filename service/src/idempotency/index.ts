@@ -17,9 +17,9 @@ import { type Call, type Handler, Refusal } from '../api/index.ts'
 import { after, type Clock, minuteMs, present, type Sealer } from '../kernel/index.ts'
 import { type Database, KeyTaken, once, type Tx } from '../postgres/index.ts'
 import * as store from './store.ts'
-import { answerContext } from './store-sealed.ts'
+import { answerContext } from './sealed.ts'
 
-export { sealedAnswers } from './store-sealed.ts'
+export { sealedAnswers } from './sealed.ts'
 
 type HeaderOperationId =
   | 'createReport'

@@ -8,7 +8,7 @@
  */
 export { folderTransport } from './folder.ts'
 export { createMailQueue, type MailData, type MailQueue } from './queue.ts'
-export { sealedMailSecrets } from './store-sealed.ts'
+export { sealedMailSecrets } from './sealed.ts'
 export { mailSettings } from './settings.ts'
 export { smtpTransport } from './smtp.ts'
 export { escapeHtml, htmlPage, utc } from './text.ts'

@@ -2,7 +2,7 @@
 import { after, type Clock, dayMs, newId, type Sealer } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import * as store from './store.ts'
-import { secretContext } from './store-sealed.ts'
+import { secretContext } from './sealed.ts'
 import type { ClaimedMail } from './store.ts'
 import type { Mailbox } from './transport.ts'
 

@@ -2,7 +2,7 @@
 import { deleteOtherKeys, masterKeys } from '../access/index.ts'
 import { ConfigError } from '../config.ts'
 import { masterKeyId } from '../kernel/index.ts'
-import type { SealedColumn } from '../postgres/index.ts'
+import { countByKey, replaceValues, type SealedColumn, sealedColumnName, valuesNotUnder } from '../postgres/index.ts'
 import { record } from './changes.ts'
 import type { Context } from './context.ts'
 import type { Options } from './options.ts'
@@ -14,7 +14,7 @@ const walksMax = 3
 export const keyCommands = {
   'key list': async ({ service, db, config }: Context) => {
     const configured = config.MASTER_KEY.map(masterKeyId)
-    const counts = await countByKey(service.sealedColumns, db)
+    const counts = await countsByKey(service.sealedColumns, db)
     const recorded = await masterKeys(db)
     return recorded.map(({ keyId, createdAt }) => ({
       keyId,
@@ -30,13 +30,16 @@ export const keyCommands = {
     await db.transaction((tx) => record(service, tx, { command: 'key reseal', options }))
     const keyId = masterKeyId(config.MASTER_KEY[0])
     const { sealedColumns } = service
-    const resealed: Record<string, number> = Object.fromEntries(sealedColumns.map(({ name }) => [name, 0]))
+    const resealed: Record<string, number> = Object.fromEntries(
+      sealedColumns.map((column) => [sealedColumnName(column), 0]),
+    )
     for (let walk = 0; walk < walksMax; walk += 1) {
-      for (const column of sealedColumns)
+      for (const column of sealedColumns) {
+        const name = sealedColumnName(column)
         for (const partnerId of await service.access.partnerIds(db))
-          resealed[column.name] =
-            (resealed[column.name] ?? 0) + (await resealPartner(service, db, column, partnerId, keyId))
-      const others = [...(await countByKey(sealedColumns, db)).keys()].filter((other) => other !== keyId)
+          resealed[name] = (resealed[name] ?? 0) + (await resealPartner(service, db, column, partnerId, keyId))
+      }
+      const others = [...(await countsByKey(sealedColumns, db)).keys()].filter((other) => other !== keyId)
       if (others.length === 0) return { keyId, resealed, forgottenKeys: await deleteOtherKeys(db, keyId) }
     }
     throw new ConfigError('operator: a process still seals under an earlier key: restart all processes and repeat')
@@ -53,27 +56,27 @@ async function resealPartner(
 ): Promise<number> {
   let count = 0
   for (let after = {}; ;) {
-    const rows = await column.notUnder(db, partnerId, { keyId, ...after, rowsMax: rowsPerStep })
+    const rows = await valuesNotUnder(db, column, partnerId, { keyId, ...after, rowsMax: rowsPerStep })
     const last = rows.at(-1)
     if (last === undefined) return count
     const values = rows.map(({ id, sealed, context }) => {
       return { id, sealed, resealed: sealer.seal(sealer.open(sealed, context), context) }
     })
-    count += await column.replace(db, partnerId, values)
+    count += await replaceValues(db, column, partnerId, values)
     after = { afterId: last.id }
   }
 }
 
 /** The number of values of each column, by key. */
-async function countByKey(
+async function countsByKey(
   columns: readonly SealedColumn[],
   db: Context['db'],
 ): Promise<ReadonlyMap<string, Readonly<Record<string, number>>>> {
   const counts = new Map<string, Record<string, number>>()
   for (const column of columns)
-    for (const { keyId, count } of await column.countByKey(db)) {
+    for (const { keyId, count } of await countByKey(db, column)) {
       const ofKey = counts.get(keyId) ?? {}
-      ofKey[column.name] = Number(count)
+      ofKey[sealedColumnName(column)] = Number(count)
       counts.set(keyId, ofKey)
     }
   return counts

@@ -245,10 +245,9 @@ function createReseal(
 ): Reseal {
   const names = columnsOf(table)
   const sealed = new Map(
-    sealedColumns.flatMap(({ name, contextOf }) => {
-      const column = name.slice(name.lastIndexOf('.') + 1)
-      return name === `${table.name}.${column}` ? [[names.indexOf(column), contextOf] as const] : []
-    }),
+    sealedColumns.flatMap((declared) =>
+      declared.table === table.name ? [[names.indexOf(declared.column), declared.contextOf] as const] : [],
+    ),
   )
   const missing = names.find((name, at) => name.endsWith('_sealed') && !sealed.has(at))
   assert(missing === undefined, 'every sealed column is in the list of the composition root')

@@ -19,7 +19,7 @@ export {
 export * from './batch.ts'
 export * from './partitions.ts'
 export * from './partner-rows.ts'
-export type * from './sealed-column.ts'
+export * from './sealed-column.ts'
 export { firstPartners, type PartnerPage } from './scan.ts'
 export { databaseSettings } from './settings.ts'
 export { tracedDatabase } from './traced.ts'

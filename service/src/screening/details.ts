@@ -3,7 +3,7 @@ import type { Sealer } from '../kernel/index.ts'
 import type { ListEntry } from './lists/entry.ts'
 import type { WordMatch } from './names/compare.ts'
 import type { HitRow } from './store-hits.ts'
-import { hitContext } from './store-sealed.ts'
+import { hitContext } from './sealed.ts'
 
 export type HitDetail = Pick<ListEntry, 'reference' | 'kind' | 'births' | 'programmes'> & {
   readonly name: string

@@ -2,7 +2,8 @@
 import { type Clock, newId, type Sealer } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { distinctNames, type SubjectKey, type SubjectName } from './rules.ts'
-import { earlierNameContext, earlierNamesOf, insertEarlierNames } from './store-names.ts'
+import { earlierNameContext } from './sealed.ts'
+import { earlierNamesOf, insertEarlierNames } from './store-names.ts'
 
 export async function readEarlierNames(tx: Tx, sealer: Sealer, key: SubjectKey): Promise<readonly SubjectName[]> {
   const rows = await earlierNamesOf(tx, key)

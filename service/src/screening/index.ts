@@ -22,5 +22,4 @@ export {
 } from './rules.ts'
 export { createScreener, type Screener, type ScreenerDeps } from './screener.ts'
 export { createScreening, type Hit, type Screening } from './service.ts'
-export { sealedEarlierNames } from './store-names.ts'
-export { sealedHits } from './store-sealed.ts'
+export { sealedEarlierNames, sealedHits } from './sealed.ts'

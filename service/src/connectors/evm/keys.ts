@@ -6,7 +6,7 @@ import { type Clock, present, randomBytes, type Sealer } from '../../kernel/inde
 import type { Database, Tx } from '../../postgres/index.ts'
 import { loadEvm } from './load.ts'
 import * as store from './store-keys.ts'
-import { keyContext } from './store-sealed.ts'
+import { keyContext } from './sealed.ts'
 import type { Secp256k1Signature } from './viem.ts'
 
 /**

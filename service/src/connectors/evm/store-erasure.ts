@@ -1,7 +1,7 @@
 /** The SQL that erases the personal data of transfers, when its time is over. */
 import type { Sealer } from '../../kernel/index.ts'
 import { sql, type Tx } from '../../postgres/index.ts'
-import { travelRuleContext } from './store-sealed.ts'
+import { travelRuleContext } from './sealed.ts'
 
 /** Erases the parties of ended payments. `ids`: those of the instructions. The parties of the travel rule are sealed as none. */
 export async function eraseTransfers(tx: Tx, sealer: Sealer, partnerId: string, ids: readonly string[]): Promise<void> {

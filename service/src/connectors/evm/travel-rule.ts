@@ -4,7 +4,7 @@ import type { Tx } from '../../postgres/index.ts'
 import type { Instruction } from '../../rails/index.ts'
 import type { ChainDeps } from './deps.ts'
 import { transferByHash } from './store-transfers.ts'
-import { travelRuleContext } from './store-sealed.ts'
+import { travelRuleContext } from './sealed.ts'
 
 /** By `partnerKey(partnerId, id)` of the instruction. */
 export async function sealedTravelRulesOf(

@@ -7,7 +7,7 @@ import { permissionsPage } from './permissions-page.ts'
 import { problemsPage } from './problems-page.ts'
 
 type Source = {
-  /** As other documents link to it, from the folder of documents. */
+  /** The path by which other documents link to it, seen from the folder of documents. */
   readonly file: string
   readonly path: string
   readonly title: string

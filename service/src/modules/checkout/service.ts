@@ -12,7 +12,7 @@ import { fingerprintOf, readSession, type SessionRequest, tokenHash } from './ru
 import { createSimulate, type Simulate } from './simulate.ts'
 import { createToSession, type Session, type ToSession } from './session.ts'
 import * as store from './store.ts'
-import { linkContext } from './store-sealed.ts'
+import { linkContext } from './sealed.ts'
 
 export type Checkout = Hosted & {
   /**

@@ -5,7 +5,7 @@ import type { Deposit } from '../deposits/index.ts'
 import type { CheckoutDeps } from './deps.ts'
 import { statusOf } from './rules.ts'
 import type * as store from './store.ts'
-import { linkContext } from './store-sealed.ts'
+import { linkContext } from './sealed.ts'
 
 export type Session = {
   readonly id: string

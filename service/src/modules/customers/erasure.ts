@@ -15,7 +15,7 @@ import type { FieldChange } from './rules.ts'
 import * as changesStore from './store-changes.ts'
 import * as store from './store-erasures.ts'
 import { byRef } from './store.ts'
-import { changeContext } from './store-sealed.ts'
+import { changeContext } from './sealed.ts'
 
 export type Erasure = {
   readonly serviceId: string

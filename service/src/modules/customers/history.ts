@@ -5,7 +5,7 @@ import { newId, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { changedFields, type FieldChange, type Recorded } from './rules.ts'
 import * as store from './store-changes.ts'
-import { changeContext } from './store-sealed.ts'
+import { changeContext } from './sealed.ts'
 
 /** Actor of a change. Absent: the service itself, for example the command that seeds the sandbox. */
 export type Actor = { readonly serviceAccountId: string; readonly name: string; readonly requestId?: string }

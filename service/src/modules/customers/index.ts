@@ -24,4 +24,4 @@ export { createKeptRecords, type KeptPage, type KeptPlace, type KeptRecord, type
 export { customersRoutes, toChange, toCustomer } from './routes.ts'
 export type { CustomerCreate, CustomerType, CustomerUpdate, KycFields } from './rules.ts'
 export { createCustomers, type Customer, type Customers, type Payer } from './service.ts'
-export { sealedChanges, sealedKyc, sealedNameKeys } from './store-sealed.ts'
+export { sealedChanges, sealedKyc, sealedNameKeys } from './sealed.ts'

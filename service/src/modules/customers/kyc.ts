@@ -3,7 +3,7 @@ import { serviceIdPattern, uuidPattern } from '@partner-payments/wire'
 import type { Sealer } from '../../kernel/index.ts'
 import type { KycFields } from './rules.ts'
 import type { CustomerRefKind } from './store.ts'
-import { kycContext } from './store-sealed.ts'
+import { kycContext } from './sealed.ts'
 
 export function createKycSealer(sealer: Sealer) {
   return {

@@ -4,7 +4,7 @@ import type { Database, Tx } from '../../postgres/index.ts'
 import { nameToken, prefixesOf } from './names.ts'
 import type { KycFields } from './rules.ts'
 import * as store from './store-names.ts'
-import { nameKeyContext } from './store-sealed.ts'
+import { nameKeyContext } from './sealed.ts'
 
 export type NameIndex = {
   /** The tokens of the names in `kyc`. The first ones of a partner make its key, in the same database transaction. */
