@@ -59,7 +59,8 @@ test(`${requests} generated requests get no answer of 500, and the ledger is rig
   let sent = 0
   const send = async (client: Client, generated: Generated): Promise<void> => {
     sent += 1
-    if (sent % requestsPerWorld === 0) actor = createActor()
+    // Not behind the last request: the test would end while the partner is being created.
+    if (sent < requests && sent % requestsPerWorld === 0) actor = createActor()
     const { call, mutation } = generated
     const answer = await client.send({ ...call, timestamp: String(nowSeconds()) })
     statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)

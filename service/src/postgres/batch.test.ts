@@ -60,6 +60,39 @@ test('a call that breaks its batch fails alone, and the other calls run exactly 
   assert.deepEqual(sizes, [1, 4, 1, 1, 1, 1, 1])
 })
 
+test('a call does not wait behind the many calls of another partner, and the calls of a partner keep their order', async () => {
+  const batches: string[] = []
+  const work = createBatcher<string, string>({
+    db: withoutTransaction(db),
+    work: async (_tx, calls) => {
+      batches.push(calls.join(' '))
+      return calls
+    },
+    callsMax: 4,
+    batchesMax: 1,
+    partnerOf: (call) => call.slice(0, 1),
+  })
+  const calls = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'b1', 'c1', 'c2', 'c3']
+  assert.deepEqual(await Promise.all(calls.map((call) => work(call))), calls)
+  assert.deepEqual(batches, ['a1 a2 b1 c1', 'a3 a4 c2 c3', 'a5 a6 a7'])
+})
+
+test('more partners than a batch holds take turns', async () => {
+  const batches: string[] = []
+  const work = createBatcher<string, string>({
+    db: withoutTransaction(db),
+    work: async (_tx, calls) => {
+      batches.push(calls.join(' '))
+      return calls
+    },
+    callsMax: 2,
+    batchesMax: 1,
+    partnerOf: (call) => call.slice(0, 1),
+  })
+  await Promise.all(['a1', 'a2', 'b1', 'b2', 'c1', 'c2'].map((call) => work(call)))
+  assert.deepEqual(batches, ['a1 b1', 'a2 c1', 'b2 c2'])
+})
+
 test('with a sharded database a batch holds calls of one partner, and every partner is served', async () => {
   const batches: number[][] = []
   const work = createBatcher<number, number>({

@@ -28,6 +28,8 @@ export type BatchWork<In, Out, Read = undefined> = (
 
 type WaitingCall<In, Out> = {
   readonly call: In
+  /** The order of arrival. */
+  readonly place: number
   readonly resolve: (value: Out) => void
   readonly reject: (reason: unknown) => void
 }
@@ -146,7 +148,7 @@ function createQueue<In, Out, Read>(
 
   /** Holds the partner's further calls back until this rerun ends: a partner reruns on one connection at most. */
   const rerunPartner = async (partnerId: string, calls: Batch<In, Out>): Promise<void> => {
-    if (waiting.heldPartners.has(partnerId)) return waiting.putBack(calls)
+    if (waiting.heldPartners.has(partnerId)) return waiting.putBack(partnerId, calls)
     waiting.heldPartners.add(partnerId)
     await rerun.run(calls)
     waiting.heldPartners.delete(partnerId)
@@ -187,22 +189,46 @@ function createQueue<In, Out, Read>(
     })
 }
 
-/** The calls that wait for a batch, oldest first. Calls of a held partner stay until its rerun has ended. */
+/**
+ * The calls that wait for a batch. Partners have equal shares of a batch, so that many calls of one do not delay another one's.
+ * The calls of a partner are taken oldest first; those of a held partner stay until its rerun has ended.
+ */
 function createWaitingCalls<In, Out, Read>({ callsMax, partnerOf }: BatcherOptions<In, Out, Read>) {
-  let calls: WaitingCall<In, Out>[] = []
+  /** In the order of their turns: a partner that was served and has calls left goes to the end. */
+  const byPartner = new Map<string, WaitingCall<In, Out>[]>()
   const heldPartners = new Set<string>()
+  let count = 0
+  let places = 0
   const takeBatch = (): Batch<In, Out> => {
-    const ready = calls.filter(({ call }) => !heldPartners.has(partnerOf(call)))
-    const batch = new Set(ready.slice(0, callsMax))
-    if (batch.size > 0) calls = calls.filter((each) => !batch.has(each))
-    return [...batch]
+    const ready = [...byPartner].filter(([partnerId]) => !heldPartners.has(partnerId)).slice(0, callsMax)
+    // Partners with few calls first: what they leave of their shares goes to the others.
+    const fewestFirst = ready.toSorted(([, calls], [, others]) => calls.length - others.length)
+    const batch: WaitingCall<In, Out>[] = []
+    fewestFirst.forEach(([partnerId, calls], index) => {
+      const share = Math.floor((callsMax - batch.length) / (fewestFirst.length - index))
+      batch.push(...calls.slice(0, share))
+      byPartner.delete(partnerId)
+      if (calls.length > share) byPartner.set(partnerId, calls.slice(share))
+    })
+    count -= batch.length
+    return batch.sort((one, other) => one.place - other.place)
   }
   return {
     heldPartners,
     takeBatch,
-    count: () => calls.length,
-    add: (call: WaitingCall<In, Out>) => void calls.push(call),
-    putBack: (earlier: Batch<In, Out>) => void calls.unshift(...earlier),
+    count: () => count,
+    add: (added: Omit<WaitingCall<In, Out>, 'place'>) => {
+      const partnerId = partnerOf(added.call)
+      const waiting = { ...added, place: (places += 1) }
+      const calls = byPartner.get(partnerId)
+      if (calls === undefined) byPartner.set(partnerId, [waiting])
+      else calls.push(waiting)
+      count += 1
+    },
+    putBack: (partnerId: string, earlier: Batch<In, Out>) => {
+      byPartner.set(partnerId, [...earlier, ...(byPartner.get(partnerId) ?? [])])
+      count += earlier.length
+    },
   }
 }
 

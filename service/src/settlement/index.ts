@@ -9,7 +9,7 @@ import type { SettlementDeps, SettlementObserver } from './deps.ts'
 import { createSubmitter, submitDuePayouts } from './instructions.ts'
 import { sendDueRecalls } from './recalls.ts'
 import { sendDueReturns } from './returns.ts'
-import { processBankNotifications, processNotificationsOf, type RetryPauses } from './notifications.ts'
+import { createNotificationStep, processBankNotifications, type RetryPauses } from './notifications.ts'
 
 export {
   processBankNotifications,
@@ -44,7 +44,6 @@ export function startSettlement(deps: SettlementDeps): readonly Loop[] {
 
 function startConnector(deps: SettlementDeps, connector: Connector): readonly Loop[] {
   const { log, idleMs } = deps
-  const retryPauses: RetryPauses = new Map()
   const submitter = createSubmitter(deps, connector)
   const submit = startLoop({ name: `settlement.instructions.${connector.id}`, idleMs, log, step: submitter.step })
   return [
@@ -53,7 +52,7 @@ function startConnector(deps: SettlementDeps, connector: Connector): readonly Lo
       name: `settlement.notifications.${connector.id}`,
       idleMs,
       log,
-      step: () => processNotificationsOf(deps, connector, retryPauses),
+      step: createNotificationStep(deps, connector),
     }),
     startLoop({
       name: `settlement.returns.${connector.id}`,

@@ -9,6 +9,9 @@ import { openCase } from './suspense.ts'
 import { withCode } from './reasons.ts'
 
 const notificationsPerStepMax = 5000
+const notificationsPerStepMin = 200
+/** Notifications that arrive during a step wait for its end, those of other partners too. */
+const stepAimMs = 250
 /** Acknowledging in parts frees processed notifications while the rest of the step still runs. */
 const notificationsPerAcknowledgementMax = 500
 /** The most notifications that the bank sends about one payment. */
@@ -33,6 +36,24 @@ export async function processBankNotifications(
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
+/** Steps of one connector, each as large as the database processes in a quarter of a second. */
+export function createNotificationStep(
+  deps: SettlementDeps,
+  connector: Connector,
+  monotonicMs = () => performance.now(),
+): () => Promise<number> {
+  const retryPauses: RetryPauses = new Map()
+  let notificationsMax = notificationsPerStepMin
+  return async () => {
+    const startMs = monotonicMs()
+    const processed = await processNotificationsOf(deps, connector, retryPauses, notificationsMax)
+    const isSlow = monotonicMs() - startMs > stepAimMs
+    if (isSlow) notificationsMax = Math.max(notificationsPerStepMin, Math.floor(notificationsMax / 2))
+    else if (processed >= notificationsMax) notificationsMax = Math.min(notificationsPerStepMax, notificationsMax * 2)
+    return processed
+  }
+}
+
 /**
  * Processes unacknowledged notifications of a connector and returns how many succeeded. A failed notification stays
  * unacknowledged, pauses its own payment or deposit and holds up no other.
@@ -41,9 +62,11 @@ export async function processNotificationsOf(
   deps: SettlementDeps,
   connector: Connector,
   retryPauses: RetryPauses,
+  notificationsMax = notificationsPerStepMax,
 ): Promise<number> {
   const source = { deps, connector }
-  const bySubject = Map.groupBy(await readProcessable(source, retryPauses), ({ subjectId }) => subjectId)
+  const processable = await readProcessable(source, retryPauses, notificationsMax)
+  const bySubject = Map.groupBy(processable, ({ subjectId }) => subjectId)
   let processed = 0
   for (let round = 0; bySubject.size > 0; round += 1) {
     const next = [...bySubject.values()].flatMap((notifications) => notifications[round] ?? [])
@@ -70,10 +93,10 @@ function pauseEarly(retryPauses: RetryPauses, subjectId: string): void {
 }
 
 /** Paused notifications are among the oldest. The limit grows by their number, so that they displace no others. */
-async function readProcessable({ connector }: Source, retryPauses: RetryPauses) {
+async function readProcessable({ connector }: Source, retryPauses: RetryPauses, notificationsMax: number) {
   const pausedMax = retryPauses.size * notificationsPerSubjectMax
   const unacknowledged = await inTime(endOfCall(connector), (options) =>
-    connector.notifications(notificationsPerStepMax + pausedMax, options),
+    connector.notifications(notificationsMax + pausedMax, options),
   )
   return unacknowledged.filter(({ subjectId }) => (retryPauses.get(subjectId) ?? 0) <= performance.now())
 }

@@ -14,6 +14,7 @@ import {
 } from '../../../test/support/composition.ts'
 import { dayMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
+import { createNotificationStep } from './notifications.ts'
 import { processBankNotifications, type RetryPauses, startSettlement, submitDuePayouts } from './index.ts'
 
 const { wrapConnector, arm, disarm } = createFaultyRail()
@@ -104,6 +105,42 @@ test('many failing notifications do not displace others from a step', async () =
   await service.db.run(sql`
     delete from rails.sandbox_notifications
     where partner_id = ${partner.partnerId} and due_at = '2020-01-01T00:00:00Z'::timestamptz`)
+})
+
+test('a step reads fewer notifications after a slow one and more after a quick full one', async () => {
+  const { partnerId } = await addPartner(service)
+  // With a case, it is ignored when it is repeated.
+  const odd = {
+    kind: 'oddity',
+    what: 'file_refused',
+    partnerId,
+    id: newId(),
+    subjectId: newId(),
+    details: 'Odd.',
+  } as const
+  const asked: number[] = []
+  let stepMs = 0
+  let nowMs = 0
+  const bank = (notificationsOf: (count: number) => readonly (typeof odd)[]) => ({
+    ...service.bank,
+    notifications: async (notificationsMax: number) => {
+      asked.push(notificationsMax)
+      nowMs += stepMs
+      return notificationsOf(notificationsMax)
+    },
+    acknowledge: async () => undefined,
+  })
+  assert.equal(
+    await createNotificationStep(
+      service.settlement,
+      bank(() => [odd]),
+    )(),
+    1,
+  )
+  const repeated = bank((count) => Array.from({ length: count }, () => ({ ...odd, subjectId: newId() })))
+  const step = createNotificationStep(service.settlement, repeated, () => nowMs)
+  for (stepMs of [100, 100, 300, 300, 300, 100]) await step()
+  assert.deepEqual(asked, [200, 200, 400, 800, 400, 200, 200])
 })
 
 test('deposit notifications are acknowledged in parts, and only a part that fails is repeated', async () => {
