@@ -1,19 +1,21 @@
 /** One version of `against.ts`: started with the folder of its tree, it accepts and ends payouts in process when it is told to. */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type * as Audit from '../service/src/audit/index.ts'
+import type * as Settlement from '../service/src/settlement/index.ts'
+import type * as Composition from '../test/support/composition.ts'
+import type * as Cpu from './cpu.ts'
+import type * as Postgres from './postgres.ts'
 
 const [tree = ''] = process.argv.slice(2)
-const load = (path: string) => import(pathToFileURL(join(tree, path)).href)
-/** The parts that every version of the tree has. */
-const { addPartner, createTestService, pay } =
-  (await load('test/support/composition.ts')) as typeof import('../test/support/composition.ts')
-const { processBankNotifications, submitDuePayouts } =
-  (await load('service/src/settlement/index.ts')) as typeof import('../service/src/settlement/index.ts')
-const { startPostgres, withClient } = (await load('bench/postgres.ts')) as typeof import('./postgres.ts')
-const { serverCpuSeconds } = (await load('bench/cpu.ts')) as typeof import('./cpu.ts')
-/** Versions before the audit log have no chain. */
-const audit = (await load('service/src/audit/index.ts').catch(() => undefined)) as
-  typeof import('../service/src/audit/index.ts') | undefined
+const load = <T>(path: string): Promise<T> => import(pathToFileURL(join(tree, path)).href)
+// These parts exist in every version.
+const { addPartner, createTestService, pay } = await load<typeof Composition>('test/support/composition.ts')
+const { processBankNotifications, submitDuePayouts } = await load<typeof Settlement>('service/src/settlement/index.ts')
+const { startPostgres, withClient } = await load<typeof Postgres>('bench/postgres.ts')
+const { serverCpuSeconds } = await load<typeof Cpu>('bench/cpu.ts')
+/** Undefined in versions before the audit log. */
+const audit = await load<typeof Audit>('service/src/audit/index.ts').catch(() => undefined)
 
 const partnerCount = 16
 /** As many as a batch of the service holds at most, and as many as the connections of the other benches. */
@@ -59,7 +61,10 @@ async function end(): Promise<void> {
 /** Seconds of this process and of PostgreSQL, and the position of its log. */
 async function spent(): Promise<Sample> {
   const position = `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as bytes`
-  const bytes = await withClient(url, async (client) => (await client.query<{ bytes: number }>(position)).rows[0]?.bytes)
+  const bytes = await withClient(
+    url,
+    async (client) => (await client.query<{ bytes: number }>(position)).rows[0]?.bytes,
+  )
   const { user, system } = process.cpuUsage()
   return { process: (user + system) / 1e6, database: serverCpuSeconds(postgres.pid ?? 0) ?? 0, logBytes: bytes ?? 0 }
 }
@@ -83,12 +88,14 @@ async function sample(payouts: number): Promise<Samples> {
   return { accepted: each(accepted), ended: each(ended) }
 }
 
+// The bench was stopped: the server that this process started ends with it.
+process.once('disconnect', () => process.exit(0))
 process.on('message', (message: number | 'stop') => {
   void (async () => {
     if (message !== 'stop') return process.send?.({ samples: await sample(message) })
     await service.close()
     await postgres.stop()
-    return process.disconnect()
+    return process.disconnect?.()
   })()
 })
 process.send?.('ready')

@@ -24,7 +24,8 @@ async function start(name: string, folder: string): Promise<Version> {
   const child = fork(join(import.meta.dirname, 'against-child.ts'), [resolve(folder)], { env: baseEnv })
   const answer = () =>
     new Promise<Samples | undefined>((done, fail) => {
-      const ended = (code: number | null) => (code === 0 ? done(undefined) : fail(new Error(`${name} ended with ${code}`)))
+      const ended = (code: number | null) =>
+        code === 0 ? done(undefined) : fail(new Error(`${name} ended with ${code}`))
       child.once('exit', ended)
       child.once('message', (message: { readonly samples?: Samples }) => {
         child.removeListener('exit', ended)
