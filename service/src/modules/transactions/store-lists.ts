@@ -60,9 +60,9 @@ const conditionsOf = (filter: TransactionFilter): Sql => sql`
     ${filter.createdFrom === null ? noSql : sql`and created_at >= ${filter.createdFrom}`}
     ${filter.createdTo === null ? noSql : sql`and created_at < ${filter.createdTo}`}`
 
+/** The operators of `text_pattern_ops` compare code points, as the unique index of references does. */
 const inRange = ({ from, before }: ReferenceRange): Sql =>
-  sql`and reference collate "C" >= ${from}
-    ${before === null ? noSql : sql`and reference collate "C" < ${before}`}`
+  sql`and reference ~>=~ ${from} ${before === null ? noSql : sql`and reference ~<~ ${before}`}`
 
 /**
  * The order of a list. It is that of the index which finds the filter that is a range; an equality has its own index by id.
@@ -71,11 +71,10 @@ const inRange = ({ from, before }: ReferenceRange): Sql =>
 function orderOf({ createdFrom, createdTo, references, amountMin, amountMax }: TransactionFilter) {
   // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
   if (createdFrom !== null || createdTo !== null)
-    return { by: sql`created_at desc, id desc`, position: sql`created_at, id`, isDescending: true }
-  if (references !== null)
-    return { by: sql`reference collate "C"`, position: sql`reference collate "C"`, isDescending: false }
+    return { by: sql`created_at desc, id desc`, position: sql`created_at, id`, behind: sql`<` }
+  if (references !== null) return { by: sql`reference using ~<~`, position: sql`reference`, behind: sql`~>~` }
   if (amountMin !== null || amountMax !== null)
-    return { by: sql`amount desc, id desc`, position: sql`amount, id`, isDescending: true }
+    return { by: sql`amount desc, id desc`, position: sql`amount, id`, behind: sql`<` }
   return undefined
 }
 
@@ -91,7 +90,7 @@ export function listTransactions(
   const behind =
     order === undefined
       ? sql`and id < ${afterId}`
-      : sql`and (${order.position}) ${order.isDescending ? sql`<` : sql`>`} (select ${order.position}
+      : sql`and (${order.position}) ${order.behind} (select ${order.position}
         from transactions.transactions where partner_id = ${partnerId} and id = ${afterId})`
   return tx.rows<TransactionRow>(
     unprepared(sql`/* transactions.listTransactions */
