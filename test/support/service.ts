@@ -3,7 +3,7 @@
  * by environment variables and inherits none but PATH.
  */
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
@@ -11,9 +11,9 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { freePorts } from '../../scripts/ports.ts'
 import { type Client, type Credentials, type JsonObject, createClient } from './client.ts'
+import { runOperator } from './operator.ts'
 import { createTestDatabase } from './postgres.ts'
 import { inheritedEnvironment, start as startProgram, stop as stopProgram } from './program.ts'
 import { until } from './until.ts'
@@ -43,7 +43,7 @@ export type TestService = {
   readonly pid: number
   /** Everything written to stdout and stderr so far. */
   readonly output: () => string
-  /** Runs `operator ...` with the environment of this service and returns the JSON object that it prints. */
+  /** Runs `operator ...` in this process with the environment of this service and returns the JSON object that it prints. */
   readonly operator: (...words: readonly string[]) => Promise<JsonObject>
   /** Signs with credentials that an operator command printed. */
   readonly clientOf: (credentials: JsonObject) => Client
@@ -191,8 +191,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     return stopService()
   }
   const operator = async (...words: readonly string[]) => {
-    const run = promisify(execFile)
-    const { stdout } = await run(process.execPath, [mainFile, 'operator', ...words], { cwd: repository, env })
+    const { code, stdout, stderr } = await runOperator(words, env)
+    assert.equal(code, 0, stderr)
     return JSON.parse(stdout) as JsonObject
   }
   return {
