@@ -1,4 +1,4 @@
-/** The role `operator`: one command of the operator, from its words to what it prints. It changes nothing outside its arguments. */
+/** The role `operator`: one command of the operator, from its words to what it prints. */
 import { join } from 'node:path'
 import { compose } from './compose.ts'
 import { type Config, type Environment, readConfig } from './config.ts'
@@ -7,8 +7,8 @@ import { helpOf, requireCommand, type Result, runOffline, runOperator, type Writ
 import { findRunningPostgres, migrate, requireMigrated } from './postgres/index.ts'
 import { acceptMasterKey, connectDatabase, requireMasterKey, startDatabase, type Started, stopper } from './process.ts'
 
-/** Runs the command with the settings of `env`. Throws the error that `explain` turns into one line. */
-export async function runCommand(args: readonly string[], env: Environment, write: Write): Promise<void> {
+/** Runs the command with the settings of `env`, by default those of the process. Throws the error that `explain` turns into one line. */
+export async function runCommand(args: readonly string[], write: Write, env?: Environment): Promise<void> {
   const help = helpOf(args)
   if (help !== undefined) return write(`${help}\n`)
   requireCommand(args)
@@ -43,5 +43,7 @@ async function runOnDatabase(args: readonly string[], context: Context): Promise
   return runOperator(args, { service, db, config, databaseUrl: url })
 }
 
-const print = (result: Result, write: Write): Promise<void> =>
-  typeof result === 'function' ? result(write) : write(`${JSON.stringify(result)}\n`)
+async function print(result: Result, write: Write): Promise<void> {
+  if (typeof result === 'function') await result(write)
+  else await write(`${JSON.stringify(result)}\n`)
+}

@@ -48,7 +48,7 @@ const separateRoles: ReadonlySet<Role> = new Set(['gateway', 'api', 'worker'])
 async function main(): Promise<void> {
   const [role = 'serve', ...args] = process.argv.slice(2)
   if (!isRole(role)) throw new ConfigError(`no role ${role}: the roles are ${roles.join(', ')}`)
-  if (role === 'operator') return runCommand(args, process.env, writeOut)
+  if (role === 'operator') return runCommand(args, writeOut)
   const given = readArguments(role, args)
   const signals = role === 'migrate' ? undefined : handleSignals()
   if (role === 'router') {

@@ -8,7 +8,7 @@ export async function runOperator(words: readonly string[], env: Environment): P
   let stdout = ''
   const write = async (text: string) => void (stdout += text)
   try {
-    await runCommand(words, env, write)
+    await runCommand(words, write, env)
     return { code: 0, stdout, stderr: '' }
   } catch (error) {
     return { code: 1, stdout, stderr: `${explain(error)}\n` }

@@ -39,7 +39,7 @@ suite('imports', () => {
       'core: ledger cases screening reconciliation lifecycle events access rails rates mail delivery idempotency iso20022 typesetting audit verification integrity',
       'modules: accounts beneficiaries checkout customers deposits fx payouts reports simulations transactions users wallets webhooks',
       'edges: gateway observability pages settlement',
-      'composition: cells config decisions derived personal probes tokens mails parts compose seed operator process processes child router main',
+      'composition: cells config decisions derived personal probes tokens mails parts compose seed operator process processes child router command main',
     ])
   })
 
