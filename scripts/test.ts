@@ -1,7 +1,8 @@
 /**
  * `npm test` runs all tests. An argument selects the files whose path contains it (`npm test -- embedded`). Options are
  * passed to `node --test` (`npm test -- --test-name-pattern=stop`). `--faults` (`npm run test:faults`) runs only the
- * fault tests, in their long form. `--sharded` (`npm run test:sharded`) runs the tests of delivery, payouts and settlement
+ * fault tests, in their long form. `--quick` (`npm run test:quick`) runs the files that need no server, in one process. `--times`
+ * prints what each file cost after the summary. `--sharded` (`npm run test:sharded`) runs the tests of delivery, payouts and settlement
  * as on a sharded database (test/support/sharded.ts).
  */
 import { spawn } from 'node:child_process'
@@ -9,6 +10,8 @@ import { globSync } from 'node:fs'
 import { availableParallelism, constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pureTests } from './pure-tests.ts'
+import { recordTimes } from './suite-times.ts'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const PATTERNS = ['wire/src/**/*.test.ts', 'service/src/**/*.test.ts', 'sdk/src/**/*.test.ts', 'test/**/*.test.ts']
@@ -18,7 +21,9 @@ const args = process.argv.slice(2)
 const filters = args.filter((arg) => !arg.startsWith('-')).map((arg) => arg.replaceAll('\\', '/').replace(/^\.\//, ''))
 const faults = args.includes('--faults')
 const sharded = args.includes('--sharded')
-const options = args.filter((arg) => arg.startsWith('-') && arg !== '--faults' && arg !== '--sharded')
+const quick = args.includes('--quick')
+const ownOptions: ReadonlySet<string> = new Set(['--faults', '--sharded', '--quick', '--times'])
+const options = args.filter((arg) => arg.startsWith('-') && !ownOptions.has(arg))
 
 const SHARDED_PATTERNS = [
   'delivery',
@@ -28,10 +33,12 @@ const SHARDED_PATTERNS = [
   'settlement',
 ].map((folder) => `service/src/${folder}/**/*.test.ts`)
 const patterns = faults ? ['test/fault/*.test.ts'] : sharded ? SHARDED_PATTERNS : PATTERNS
-const files = globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules/**'] })
+const selected = globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules/**'] })
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
   .toSorted()
+// `npm run check` runs test/tidy.
+const files = quick ? pureTests(ROOT, selected).filter((file) => !file.startsWith('test/')) : selected
 
 if (files.length === 0) {
   console.error(`no test file matches ${filters.join(', ') || PATTERNS.join(', ')}`)
@@ -41,14 +48,19 @@ if (files.length === 0) {
 // One process per core and at least two, because tests mostly wait for the database. The default of Node is one process
 // fewer than cores, which runs a single file at a time on two cores.
 const concurrency = Math.max(2, availableParallelism())
+const times = args.includes('--times') ? recordTimes(ROOT) : undefined
+const preload = (file: string): string => `--import=${pathToFileURL(join(ROOT, 'test/support', file)).href}`
+const isolation = quick
+  ? ['--test-isolation=none']
+  : [preload('file-limit.ts'), `--test-global-setup=${join(ROOT, 'test/support/global.ts')}`]
 const runner = spawn(
   process.execPath,
   [
     '--test',
     `--test-concurrency=${concurrency}`,
     '--test-reporter=spec',
-    `--import=${pathToFileURL(join(ROOT, 'test/support/file-limit.ts')).href}`,
-    `--test-global-setup=${join(ROOT, 'test/support/global.ts')}`,
+    ...isolation,
+    ...(times ? [preload('times.ts')] : []),
     ...options,
     ...files,
   ],
@@ -58,6 +70,7 @@ const runner = spawn(
     env: {
       NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/compile'),
       ...process.env,
+      ...times?.env,
       ...(faults ? { FAULTS: 'long' } : {}),
       ...(sharded ? { TEST_SHARDED: 'on' } : {}),
     },
@@ -79,5 +92,6 @@ runner.once('error', (thrown) => {
 })
 runner.once('exit', (code, signal) => {
   const endSignal = interrupted ?? signal
+  times?.print()
   process.exitCode = endSignal ? 128 + constants.signals[endSignal] : (code ?? 1)
 })

@@ -172,7 +172,7 @@ export type ReadOptions = {
   readonly given?: { readonly [K in Name]?: string }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
+export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Throws a ConfigError of one line. */
 export function readConfig(options: ReadOptions = {}, env: Environment = process.env): Config {

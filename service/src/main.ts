@@ -6,11 +6,11 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { partnerById } from './access/index.ts'
+import { runCommand } from './command.ts'
 import { compose, type Service } from './compose.ts'
 import {
   type Config,
   ConfigError,
-  makeDataDir,
   printConfig,
   readConfig,
   type ReadOptions,
@@ -20,25 +20,17 @@ import {
 import type { Gateway } from './gateway/index.ts'
 import { createLog, type Log, type Loop, systemClock } from './kernel/index.ts'
 import { createObservability } from './observability/index.ts'
-import { helpOf, requireCommand, type Result, runOffline, runOperator } from './operator/index.ts'
-import {
-  type Database,
-  findRunningPostgres,
-  hasCluster,
-  migrate,
-  requireMigrated,
-  startEmbeddedPostgres,
-} from './postgres/index.ts'
+import { type Database, hasCluster, migrate, requireMigrated } from './postgres/index.ts'
 import {
   acceptMasterKey,
   connectDatabase,
-  connectionsOf,
   drainParts,
   explain,
   gatewayForms,
   listening,
   listenForOperations,
   requireMasterKey,
+  startDatabase,
   type Started,
   stopper,
   tracingOf,
@@ -49,17 +41,16 @@ import { credentialsFile, seedSandbox } from './seed.ts'
 
 const roles = ['serve', 'gateway', 'api', 'worker', 'router', 'migrate', 'operator'] as const
 type Role = (typeof roles)[number]
+type ServiceRole = Exclude<Role, 'operator' | 'router'>
 /** Roles of one service in separate processes. The operator configures each with what they share. */
 const separateRoles: ReadonlySet<Role> = new Set(['gateway', 'api', 'worker'])
 
 async function main(): Promise<void> {
   const [role = 'serve', ...args] = process.argv.slice(2)
   if (!isRole(role)) throw new ConfigError(`no role ${role}: the roles are ${roles.join(', ')}`)
-  const help = role === 'operator' ? helpOf(args) : undefined
-  if (help !== undefined) return void process.stdout.write(`${help}\n`)
-  if (role === 'operator') requireCommand(args)
-  const given = role === 'operator' ? {} : readArguments(role, args)
-  const signals = role === 'operator' || role === 'migrate' ? undefined : handleSignals()
+  if (role === 'operator') return runCommand(args, writeOut)
+  const given = readArguments(role, args)
+  const signals = role === 'migrate' ? undefined : handleSignals()
   if (role === 'router') {
     const config = readRouterConfig()
     return stopOnFailure(createLog(config.LOG_LEVEL), signals, async (parts) => {
@@ -73,9 +64,7 @@ async function main(): Promise<void> {
     exchangesFiles: role === 'serve' || role === 'worker',
     given,
   })
-  // The operator's command prints its result, or the reason of its failure, and nothing else.
-  const log = createLog(role === 'operator' ? 'silent' : config.LOG_LEVEL)
-  await stopOnFailure(log, signals, (parts) => run(role, args, { ...parts, config, signals }))
+  await stopOnFailure(createLog(config.LOG_LEVEL), signals, (parts) => run(role, { ...parts, config, signals }))
 }
 
 type Parts = Pick<Context, 'log' | 'started' | 'stop'>
@@ -98,7 +87,7 @@ async function stopOnFailure(
   }
 }
 
-function readArguments(role: Role, args: readonly string[]): NonNullable<ReadOptions['given']> {
+function readArguments(role: ServiceRole | 'router', args: readonly string[]): NonNullable<ReadOptions['given']> {
   const options = answersRequests(role) ? { processes: { type: 'string' } as const } : {}
   try {
     const { processes } = parseArgs({ args: [...args], options }).values as { readonly processes?: string }
@@ -122,13 +111,11 @@ type Context = {
   readonly signals: Signals | undefined
 }
 
-async function run(role: Role, args: readonly string[], context: Context): Promise<void> {
+async function run(role: ServiceRole, context: Context): Promise<void> {
   const { config, log, started, stop, signals } = context
   log.info({ role, config: printConfig(config) }, 'starting')
   if (role === 'gateway' && config.API_URL === undefined)
     throw new ConfigError('API_URL is required for the role gateway')
-  const result = role === 'operator' ? await runOffline(args, config) : undefined
-  if (result !== undefined) return print(result)
   const { db, url, embedded } = await openDatabase(role, context)
   signals?.start.throwIfAborted()
   // Before the migrations: a wrong key often means a wrong database. `migrate` needs no key, and checks one that is set.
@@ -142,11 +129,6 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   signals?.start.throwIfAborted()
 
   const mailboxFolder = join(config.DATA_DIR, 'mailbox')
-  if (role === 'operator') {
-    const service = compose({ config, db, clock: systemClock, log, mailboxFolder })
-    await print(await runOperator(args, { service, db, config, databaseUrl: url }))
-    return stop()
-  }
   const processes =
     answersRequests(role) && config.PROCESSES > 1
       ? createProcesses({ role, config, log, onWritesRefused: db.writes.refused })
@@ -179,35 +161,23 @@ async function run(role: Role, args: readonly string[], context: Context): Promi
   if (role === 'serve' && baseUrl !== undefined) process.stdout.write(welcome(config, baseUrl, opsPort))
 }
 
-async function print(result: Result): Promise<void> {
-  if (typeof result !== 'function') return void process.stdout.write(`${JSON.stringify(result)}\n`)
-  // A reader that ends early fails the write, which ends the command.
-  process.stdout.on('error', () => undefined)
-  await result(
-    (text) =>
-      new Promise((resolve, reject) => process.stdout.write(text, (error) => (error ? reject(error) : resolve()))),
-  )
+/** Resolves when the text is on its way to the reader. A reader that ends early fails the write, which ends the command. */
+function writeOut(text: string): Promise<void> {
+  if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => undefined)
+  return new Promise((resolve, reject) => process.stdout.write(text, (error) => (error ? reject(error) : resolve())))
 }
 
-/** The configured database, or the embedded one, which only the role `serve` and single commands may start. */
-async function openDatabase(role: Role, { config, log, started }: Context) {
-  let url = config.DATABASE_URL ?? (role === 'operator' ? findRunningPostgres(config.DATA_DIR) : undefined)
-  let embedded: Awaited<ReturnType<typeof startEmbeddedPostgres>> | undefined
+/** The configured database, or the embedded one, which belongs to the role `serve`. */
+async function openDatabase(role: ServiceRole, context: Context) {
+  const { config } = context
   const processes = answersRequests(role) && config.PROCESSES > 1 ? config.PROCESSES + 1 : 1
-  if (url === undefined) {
-    if (separateRoles.has(role))
-      throw new ConfigError(
-        `DATABASE_URL is required for the role ${role}: the embedded database belongs to the role serve`,
-      )
-    makeDataDir(config.DATA_DIR)
-    const connectionsMax = connectionsOf(config, processes)
-    const logLine = (line: string) => log.debug(line)
-    const { DATA_DIR: dataDir, BACKUP_DIR: backupDir } = config
-    embedded = await startEmbeddedPostgres({ dataDir, backupDir, durable: true, connectionsMax, log: logLine })
-    started.push({ name: 'embedded PostgreSQL', stop: embedded.stop })
-    ;({ url } = embedded)
-  }
-  return { db: await connectDatabase(url, { config, log, started }, processes), url, embedded }
+  if (config.DATABASE_URL === undefined && separateRoles.has(role))
+    throw new ConfigError(
+      `DATABASE_URL is required for the role ${role}: the embedded database belongs to the role serve`,
+    )
+  const embedded = config.DATABASE_URL === undefined ? await startDatabase(context, processes) : undefined
+  const url = config.DATABASE_URL ?? embedded?.url ?? ''
+  return { db: await connectDatabase(url, context, processes), url, embedded }
 }
 
 type Serving = Context & {

@@ -2,11 +2,18 @@
 import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { allPartnerIds, masterKeyState, recordMasterKeys } from './access/index.ts'
-import { type Config, ConfigError, saveMasterKey } from './config.ts'
+import { type Config, ConfigError, makeDataDir, saveMasterKey } from './config.ts'
 import { createTracing } from './observability/index.ts'
 import { Refusal, Unreachable } from './api/index.ts'
 import { type Log, systemClock, type Tracing } from './kernel/index.ts'
-import { createDatabase, type Database, EmbeddedPostgresError, MigrationError } from './postgres/index.ts'
+import {
+  createDatabase,
+  type Database,
+  type EmbeddedPostgres,
+  EmbeddedPostgresError,
+  MigrationError,
+  startEmbeddedPostgres,
+} from './postgres/index.ts'
 
 /** A started part. Parts are stopped in the reverse order of their start. */
 export type Started = {
@@ -53,7 +60,7 @@ export async function drainParts(started: readonly Started[], delayMs: number): 
 /** Connections of a process beyond DATABASE_CONNECTIONS_MAX: those of unflushed writes (`postgres/database.ts`). */
 const extraConnections = 2
 /** The connections of all processes together. */
-export const connectionsOf = (config: Config, processes: number): number =>
+const connectionsOf = (config: Config, processes: number): number =>
   processes * (config.DATABASE_CONNECTIONS_MAX + extraConnections)
 
 type ServerLimits = { readonly version: number; readonly connectionsMax: number }
@@ -95,6 +102,20 @@ export async function connectDatabase(
   if (facts !== undefined && wanted > facts.connectionsMax)
     log.warn({ wanted, max: facts.connectionsMax }, 'the processes may open more connections than the server accepts')
   return db
+}
+
+/** Starts the embedded database of the data folder and pushes it to `started`. */
+export async function startDatabase(
+  { config, log, started }: { readonly config: Config; readonly log: Log; readonly started: Started[] },
+  processes = 1,
+): Promise<EmbeddedPostgres> {
+  const { DATA_DIR: dataDir, BACKUP_DIR: backupDir } = config
+  makeDataDir(dataDir)
+  const connectionsMax = connectionsOf(config, processes)
+  const logLine = (line: string) => log.debug(line)
+  const embedded = await startEmbeddedPostgres({ dataDir, backupDir, durable: true, connectionsMax, log: logLine })
+  started.push({ name: 'embedded PostgreSQL', stop: embedded.stop })
+  return embedded
 }
 
 /** The traces of the process, if a collector is configured. Pushes their end to `started`. */

@@ -5,10 +5,10 @@ import { after, test } from 'node:test'
 import { listAt, success, textAt } from '../support/client.ts'
 import { assertShape, customerAccount, dateTime, uuid } from '../support/documented.ts'
 import { assertProblem } from '../support/problem.ts'
-import { otherPartner, startTestService } from '../support/service.ts'
+import { joinTestService, otherPartner } from '../support/service.ts'
 import { balanceOf, cents, createCustomer, finalTransaction } from '../support/world.ts'
 
-const service = await startTestService()
+const service = await joinTestService()
 after(() => service.dispose())
 const { client } = service
 

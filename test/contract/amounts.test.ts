@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { success, textAt } from '../support/client.ts'
 import { assertProblem } from '../support/problem.ts'
-import { startTestService } from '../support/service.ts'
+import { joinTestService } from '../support/service.ts'
 import {
   balanceOf,
   cents,
@@ -17,7 +17,7 @@ import {
 } from '../support/world.ts'
 import { until } from '../support/until.ts'
 
-const service = await startTestService()
+const service = await joinTestService()
 after(() => service.dispose())
 const { client } = service
 const customer = textAt(await createCustomer(client), 'guid')

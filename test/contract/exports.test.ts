@@ -4,11 +4,11 @@ import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { type JsonObject, success, textAt } from '../support/client.ts'
 import { assertProblem, indistinct } from '../support/problem.ts'
-import { otherPartner, startTestService } from '../support/service.ts'
+import { joinTestService, otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createCustomer, payoutText } from '../support/world.ts'
 
-const service = await startTestService()
+const service = await joinTestService()
 const { client } = service
 const stranger = await otherPartner(service)
 after(() => service.dispose())

@@ -7,7 +7,7 @@ import { type Client, type JsonObject, listAt, success, textAt } from '../suppor
 import { assertProblem } from '../support/problem.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { type Subject, subjects } from '../support/requests.ts'
-import { otherPartner, startTestService } from '../support/service.ts'
+import { joinTestService, otherPartner } from '../support/service.ts'
 import {
   createBeneficiary,
   createCustomer,
@@ -18,7 +18,7 @@ import {
   payoutText,
 } from '../support/world.ts'
 
-const service = await startTestService()
+const service = await joinTestService()
 const receiver = await startReceiver()
 const { client } = service
 const world = await createWorld(client, receiver.url, service)

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { textAt } from '../support/client.ts'
 import { assertProblem } from '../support/problem.ts'
-import { startTestService } from '../support/service.ts'
+import { joinTestService } from '../support/service.ts'
 
-const service = await startTestService()
+const service = await joinTestService()
 after(service.dispose)
 
 const read = (path: string, method = 'GET') =>

@@ -11,11 +11,11 @@ import { eventNames } from '@partner-payments/wire'
 import { emitted } from '../support/emitted.ts'
 import { assertProblem } from '../support/problem.ts'
 import { type Delivery, startReceiver } from '../support/receiver.ts'
-import { otherPartner, startTestService } from '../support/service.ts'
+import { joinTestService, otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createCustomer, finalTransaction, listAll, payoutText } from '../support/world.ts'
 
-const service = await startTestService()
+const service = await joinTestService()
 const statuses = new Map<string, number>()
 const receiver = await startReceiver(({ path }) => statuses.get(path) ?? 204)
 const { client } = service

@@ -8,11 +8,11 @@ import { assertShape, dateTime, uuid } from '../support/documented.ts'
 import { emitted } from '../support/emitted.ts'
 import { assertProblem } from '../support/problem.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { otherPartner, startTestService } from '../support/service.ts'
+import { joinTestService, otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createCustomer, finalTransaction, listAll } from '../support/world.ts'
 
-const service = await startTestService()
+const service = await joinTestService()
 const receiver = await startReceiver()
 const { client } = service
 after(async () => {

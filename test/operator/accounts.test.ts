@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { addPartner, createTestService, pay, type Service, type TestPartner } from '../support/composition.ts'
+import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { run } from '../support/program.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'partner-payments-accounts-'))
 const database = await createTestDatabase()
@@ -27,8 +27,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 10 })
 })
 
-const account = (...args: readonly string[]) =>
-  run(['operator', 'account', ...args, '--partner', partner.partnerId], env)
+const account = (...args: readonly string[]) => runOperator(['account', ...args, '--partner', partner.partnerId], env)
 async function printed(...args: readonly string[]): Promise<Record<string, unknown>> {
   const { code, stdout, stderr } = await account(...args)
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })

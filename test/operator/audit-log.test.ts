@@ -7,8 +7,8 @@ import { after, before, test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
 import { addPartner, createTestService, type Service } from '../support/composition.ts'
+import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { run } from '../support/program.ts'
 import { screenAll } from '../support/screening/held.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'partner-payments-audit-'))
@@ -29,7 +29,7 @@ after(async () => {
 })
 
 async function printed(...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
-  const { code, stdout, stderr } = await run(['operator', ...args], env)
+  const { code, stdout, stderr } = await runOperator([...args], env)
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   return JSON.parse(stdout) as Readonly<Record<string, unknown>>
 }
@@ -50,7 +50,7 @@ test('limits and credentials: who, what and why, and nothing of what was refused
     ...['service-account', 'create', ...partner, '--name', 'Second', '--permissions', 'payouts:read'],
   )
   await printed('service-account', 'revoke', ...partner, '--id', String(serviceAccountId))
-  const refused = await run(['operator', 'limit', 'remove', ...partner, '--id', newId()], env)
+  const refused = await runOperator(['limit', 'remove', ...partner, '--id', newId()], env)
   assert.notEqual(refused.code, 0)
   const records = await recordsOf(partnerId)
   assert.deepEqual(records, [

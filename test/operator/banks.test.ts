@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { createClient, success, textAt } from '../support/client.ts'
+import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { freePorts, run, start, stop } from '../support/program.ts'
+import { freePorts, start, stop } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { listAll } from '../support/world.ts'
@@ -56,7 +57,7 @@ after(async () => {
 
 type Answer = Readonly<Record<string, unknown>>
 const operator = async (...words: readonly string[]) => {
-  const { code, stdout, stderr } = await run(['operator', 'bank', ...words], env)
+  const { code, stdout, stderr } = await runOperator(['bank', ...words], env)
   return { code, stderr, answer: code === 0 ? (JSON.parse(stdout) as unknown) : undefined }
 }
 const answerOf = async (...words: readonly string[]) => (await operator(...words)).answer as Answer

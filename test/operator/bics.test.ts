@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { addPartner, createTestService, type Service, type TestPartner } from '../support/composition.ts'
+import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { run } from '../support/program.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'partner-payments-bics-'))
 const database = await createTestDatabase()
@@ -29,7 +29,7 @@ after(async () => {
 })
 
 const example = fileURLToPath(new URL('../../examples/bic-directory/banks.csv', import.meta.url))
-const bic = (...args: readonly string[]) => run(['operator', 'bic', ...args], env)
+const bic = (...args: readonly string[]) => runOperator(['bic', ...args], env)
 async function printed(...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
   const { code, stdout, stderr } = await bic(...args)
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })

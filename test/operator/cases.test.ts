@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { createClient, success, textAt } from '../support/client.ts'
+import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { freePorts, run, start, stop } from '../support/program.ts'
+import { freePorts, start, stop } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { balanceOf } from '../support/world.ts'
@@ -49,7 +50,7 @@ type Decision = {
   readonly action: string | null
 }
 
-const operator = (...args: readonly string[]) => run(['operator', ...args], env)
+const operator = (...args: readonly string[]) => runOperator([...args], env)
 const list = async () => JSON.parse((await operator('case', 'list')).stdout) as readonly Case[]
 const on = (command: string, { partnerId, id }: Case, ...more: readonly string[]) =>
   operator('case', command, '--partner', partnerId, '--id', id, ...more)

@@ -9,8 +9,9 @@ import { fileURLToPath } from 'node:url'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { type Client, createClient, type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { freePorts, linesOf, type Program, run, start, stop } from '../support/program.ts'
+import { freePorts, linesOf, type Program, start, stop } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createCustomer, invitee, payoutText } from '../support/world.ts'
@@ -40,7 +41,7 @@ after(async () => {
 })
 
 async function operatorRun(words: string, masterKey = oldKey) {
-  const ending = await run(['operator', ...words.split(' ')], { ...env, MASTER_KEY: masterKey })
+  const ending = await runOperator([...words.split(' ')], { ...env, MASTER_KEY: masterKey })
   assert.equal(ending.code, 0, `${words}: ${ending.stderr}`)
   assert.deepEqual({ stderr: ending.stderr, lines: linesOf(ending.stdout).length }, { stderr: '', lines: 1 }, words)
   return JSON.parse(ending.stdout) as unknown
@@ -56,7 +57,7 @@ const statusOf = async (credentials: JsonObject) => (await clientOf(credentials)
 const listed = async (id: unknown) =>
   (await list(`service-account list --partner ${partnerId}`)).find((row) => row.serviceAccountId === id)
 const refused = async (words: string, line: RegExp) => {
-  const { code, stdout, stderr } = await run(['operator', ...words.split(' ')], { ...env, MASTER_KEY: oldKey })
+  const { code, stdout, stderr } = await runOperator([...words.split(' ')], { ...env, MASTER_KEY: oldKey })
   assert.deepEqual({ code, stdout, lines: linesOf(stderr).length }, { code: 1, stdout: '', lines: 1 }, words)
   assert.match(stderr, line)
 }
@@ -195,7 +196,7 @@ test('after key reseal the old master key can be removed, and every sealed value
   assert.equal(await statusOf(till), 200)
   const afterwards = (await operatorRun('key list', newKey)) as readonly JsonObject[]
   assert.deepEqual(Object.keys(afterwards[0]?.values as object).toSorted(), names)
-  const { code, stderr } = await run(['operator', 'key', 'list'], { ...env, MASTER_KEY: oldKey })
+  const { code, stderr } = await runOperator(['key', 'list'], { ...env, MASTER_KEY: oldKey })
   assert.equal(code, 1)
   assert.match(stderr, /^MASTER_KEY does not open this database/)
 })

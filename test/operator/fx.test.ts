@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { createTestService, type Service } from '../support/composition.ts'
 import { addTrader, convert, quote } from '../support/fx.ts'
+import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { run } from '../support/program.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'partner-payments-fx-'))
 const database = await createTestDatabase()
@@ -23,7 +23,7 @@ after(async () => {
 })
 
 async function positions(): Promise<unknown> {
-  const { code, stdout, stderr } = await run(['operator', 'fx', 'position'], env)
+  const { code, stdout, stderr } = await runOperator(['fx', 'position'], env)
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   return JSON.parse(stdout)
 }

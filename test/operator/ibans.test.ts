@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { addPartner, createTestService, type Service, type TestPartner } from '../support/composition.ts'
 import { ibansFrom } from '../support/ibans.ts'
+import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { run } from '../support/program.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'partner-payments-ibans-'))
 const database = await createTestDatabase()
@@ -31,7 +31,7 @@ after(async () => {
 })
 
 type Printed = Readonly<Record<string, unknown>>
-const ibans = (...args: readonly string[]) => run(['operator', 'ibans', ...args], env)
+const ibans = (...args: readonly string[]) => runOperator(['ibans', ...args], env)
 async function printed(...args: readonly string[]): Promise<Printed> {
   const { code, stdout, stderr } = await ibans(...args)
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })

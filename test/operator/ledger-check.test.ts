@@ -17,8 +17,9 @@ import { processBankNotifications, submitDuePayouts } from '../../service/src/se
 import { createTestService, ip, pay, type Service, stepMsDefault, type TestPartner } from '../support/composition.ts'
 import { auditLogs } from '../support/audit-logs.ts'
 import { addTrader, convert, quote } from '../support/fx.ts'
+import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { linesOf, run } from '../support/program.ts'
+import { linesOf } from '../support/program.ts'
 import { copies, deletable, elsewhere, tables } from './ledger-check-columns.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'partner-payments-check-'))
@@ -192,7 +193,7 @@ for (const [table, where] of Object.entries(deletable))
   })
 
 const check = (words: string) =>
-  run(['operator', 'ledger', 'check', ...words.split(' ').filter((word) => word !== '')], env)
+  runOperator(['ledger', 'check', ...words.split(' ').filter((word) => word !== '')], env)
 
 test('the command prints a line for each finding, and its exit status tells them', async () => {
   const clean = await check(`--partner ${partnerId}`)

@@ -8,8 +8,9 @@ import { firstIdOf, newId } from '../../service/src/kernel/index.ts'
 import { createCheckpoints } from '../../service/src/ledger/index.ts'
 import type { JsonObject } from '../support/client.ts'
 import { addPartner, createTestService, pay, type Service } from '../support/composition.ts'
+import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { linesOf, run } from '../support/program.ts'
+import { linesOf } from '../support/program.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'partner-payments-ledger-'))
 const database = await createTestDatabase()
@@ -40,7 +41,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 10 })
 })
 
-const operator = (words: string) => run(['operator', 'ledger', ...words.split(' ')], env)
+const operator = (words: string) => runOperator(['ledger', ...words.split(' ')], env)
 async function printed(words: string): Promise<string> {
   const { code, stdout, stderr } = await operator(words)
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })

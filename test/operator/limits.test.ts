@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { addPartner, createTestService, pay, type Service, type TestPartner } from '../support/composition.ts'
+import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { run } from '../support/program.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'partner-payments-limits-'))
 const database = await createTestDatabase()
@@ -27,7 +27,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 10 })
 })
 
-const limit = (...args: readonly string[]) => run(['operator', 'limit', ...args, '--partner', partner.partnerId], env)
+const limit = (...args: readonly string[]) => runOperator(['limit', ...args, '--partner', partner.partnerId], env)
 async function printed(...args: readonly string[]): Promise<unknown> {
   const { code, stdout, stderr } = await limit(...args)
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
@@ -75,7 +75,7 @@ test('wrong arguments are named in one line, and set nothing', async () => {
 test('a fee rule is set, listed, holds in a running service, and is removed', async () => {
   const { partnerId } = partner
   const fee = async (...args: readonly string[]) => {
-    const { code, stdout, stderr } = await run(['operator', 'fee', ...args, '--partner', partnerId], env)
+    const { code, stdout, stderr } = await runOperator(['fee', ...args, '--partner', partnerId], env)
     return code === 0 ? (JSON.parse(stdout) as unknown) : stderr.trimEnd()
   }
   const from = '2025-12-01T00:00:00.000Z'
@@ -94,7 +94,7 @@ test('a fee rule is set, listed, holds in a running service, and is removed', as
 test('a cooling-off is set, listed, holds in a running service, and is removed', async () => {
   const { partnerId } = partner
   const coolingOff = async (...args: readonly string[]) => {
-    const { code, stdout, stderr } = await run(['operator', 'cooling-off', ...args, '--partner', partnerId], env)
+    const { code, stdout, stderr } = await runOperator(['cooling-off', ...args, '--partner', partnerId], env)
     return code === 0 ? (JSON.parse(stdout) as unknown) : stderr.trimEnd()
   }
   const made = (await coolingOff('set', '--currency', 'EUR', '--hours', '48')) as { readonly id: string }

@@ -8,8 +8,9 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { payouts } from '@partner-payments/wire'
 import { createClient, type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { freePorts, run, start, stop } from '../support/program.ts'
+import { freePorts, start, stop } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -47,7 +48,7 @@ type Payment = {
 type Found = { readonly payments: readonly Payment[]; readonly hasMore: boolean }
 
 const find = async (...args: readonly string[]): Promise<Found> => {
-  const { code, stdout, stderr } = await run(['operator', 'payment', 'find', ...args], env)
+  const { code, stdout, stderr } = await runOperator(['payment', 'find', ...args], env)
   assert.equal(code, 0, stderr)
   return JSON.parse(stdout) as Found
 }
@@ -135,7 +136,7 @@ test('a search that names no key, or two, is refused in one line', async () => {
     [['--amount', '1.00'], '--currency is required'],
   ] as const
   for (const [args, message] of refusals) {
-    const { code, stderr } = await run(['operator', 'payment', 'find', ...args], env)
+    const { code, stderr } = await runOperator(['payment', 'find', ...args], env)
     assert.deepEqual([code, stderr], [1, `operator: ${message}\n`])
   }
 })

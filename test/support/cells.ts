@@ -5,8 +5,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Credentials } from './client.ts'
+import { runOperator } from './operator.ts'
 import { createTestDatabase } from './postgres.ts'
-import { type Ending, type Environment, freePorts, type Program, run, start, stop } from './program.ts'
+import { type Ending, type Environment, freePorts, type Program, start, stop } from './program.ts'
 import { readCredentials } from './service.ts'
 
 export type Cell = {
@@ -41,7 +42,7 @@ export async function createCell(name: string, env: Environment = {}): Promise<C
   }
   let program: Program | undefined
   const operator = (words: readonly string[], more: Environment = {}) =>
-    run(['operator', ...words], { ...own, LOG_LEVEL: 'warn', ...more })
+    runOperator(words, { ...own, LOG_LEVEL: 'warn', ...more })
   const end = async () => {
     if (program) assert.equal((await stop(program)).code, 0)
     program = undefined

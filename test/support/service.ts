@@ -3,17 +3,17 @@
  * by environment variables and inherits none but PATH.
  */
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { existsSync, openSync, readFileSync } from 'node:fs'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { freePorts } from '../../scripts/ports.ts'
 import { type Client, type Credentials, type JsonObject, createClient } from './client.ts'
+import { runOperator } from './operator.ts'
 import { createTestDatabase } from './postgres.ts'
 import { inheritedEnvironment, start as startProgram, stop as stopProgram } from './program.ts'
 import { until } from './until.ts'
@@ -26,6 +26,8 @@ export type TestServiceOptions = {
   readonly dataDir?: string
   /** Uses the embedded database in the data folder, as `npm start` does. */
   readonly embedded?: boolean
+  /** Receives what the service writes, so that other processes can read it. */
+  readonly logFile?: string
 }
 
 /** For a second service on a database: its workers rest, because those of the first one do the work. */
@@ -41,9 +43,11 @@ export type TestService = {
   /** Signs as the first partner of the sandbox, with all permissions. */
   readonly client: Client
   readonly pid: number
+  /** Its environment variables. */
+  readonly env: Environment
   /** Everything written to stdout and stderr so far. */
   readonly output: () => string
-  /** Runs `operator ...` with the environment of this service and returns the JSON object that it prints. */
+  /** Runs `operator ...` in this process with the environment of this service and returns the JSON object that it prints. */
   readonly operator: (...words: readonly string[]) => Promise<JsonObject>
   /** Signs with credentials that an operator command printed. */
   readonly clientOf: (credentials: JsonObject) => Client
@@ -160,14 +164,21 @@ async function startRoles(env: Environment) {
   return { baseUrl: `http://127.0.0.1:${PORT}`, stop }
 }
 
+/** Runs commands with these environment variables. */
+const operatorOf =
+  (env: Environment): TestService['operator'] =>
+  async (...words) => {
+    const { code, stdout, stderr } = await runOperator(words, env)
+    assert.equal(code, 0, stderr)
+    return JSON.parse(stdout) as JsonObject
+  }
+
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const { env, remove, dataDir, databaseUrl, port, opsPort } = await environmentOf(options)
-  const child = spawn(process.execPath, [mainFile, 'serve'], {
-    cwd: repository,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const output = collect(child)
+  const { logFile } = options
+  const log = logFile === undefined ? 'pipe' : openSync(logFile, 'a')
+  const child = spawn(process.execPath, [mainFile, 'serve'], { cwd: repository, env, stdio: ['ignore', log, log] })
+  const output = logFile === undefined ? collect(child) : () => readFileSync(logFile, 'utf8')
   const { stop, kill, isRunning } = endings(child, output)
   const credentialsFile = join(dataDir, 'sandbox-credentials.json')
   try {
@@ -190,11 +201,6 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     await roles?.stop()
     return stopService()
   }
-  const operator = async (...words: readonly string[]) => {
-    const run = promisify(execFile)
-    const { stdout } = await run(process.execPath, [mainFile, 'operator', ...words], { cwd: repository, env })
-    return JSON.parse(stdout) as JsonObject
-  }
   return {
     baseUrl,
     opsUrl: `http://127.0.0.1:${opsPort}`,
@@ -204,8 +210,9 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     credentials,
     client: createClient(baseUrl, credentials),
     pid: child.pid ?? 0,
+    env,
     output,
-    operator,
+    operator: operatorOf(env),
     clientOf: (given) => createClient(baseUrl, readCredentials(given)),
     stop: () => stopAll(stop),
     kill: () => stopAll(kill),
@@ -216,18 +223,66 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   }
 }
 
+type Operated = Pick<TestService, 'credentials' | 'operator' | 'clientOf'>
+
+/** What a test file needs that changes nothing but its own partner. */
+export type SharedService = Pick<
+  TestService,
+  'baseUrl' | 'credentialsFile' | 'credentials' | 'client' | 'output' | 'operator' | 'clientOf' | 'dispose'
+>
+
+const sharedVariable = 'TEST_SHARED_SERVICE'
+type Shared = { readonly baseUrl: string; readonly env: Environment; readonly logFile: string }
+
+/** Starts the service that `joinTestService` uses in the processes that inherit the environment of this one. */
+export async function startSharedService(): Promise<TestService> {
+  const folder = await mkdtemp(join(tmpdir(), 'partner-payments-shared-'))
+  const logFile = join(folder, 'log')
+  const service = await startTestService({ logFile })
+  const { baseUrl, env } = service
+  process.env[sharedVariable] = JSON.stringify({ baseUrl, env, logFile } satisfies Shared)
+  const dispose = async () => {
+    await service.dispose()
+    await rm(folder, { recursive: true })
+  }
+  return { ...service, dispose }
+}
+
+/** A new partner on the service that the files of this run share, or a service of its own if the file runs alone. */
+export async function joinTestService(): Promise<SharedService> {
+  const given = process.env[sharedVariable]
+  if (given === undefined || callsGateway) return startTestService()
+  const { baseUrl, env, logFile } = JSON.parse(given) as Shared
+  const operator = operatorOf(env)
+  const printed = await operator('partner', 'create', '--name', 'Sandbox Partner')
+  const credentials = readCredentials(printed)
+  const folder = await mkdtemp(join(tmpdir(), 'partner-payments-partner-'))
+  const credentialsFile = join(folder, 'sandbox-credentials.json')
+  await writeFile(credentialsFile, JSON.stringify(printed), { mode: 0o600 })
+  return {
+    baseUrl,
+    credentialsFile,
+    credentials,
+    client: createClient(baseUrl, credentials),
+    output: () => readFileSync(logFile, 'utf8'),
+    operator,
+    clientOf: (other) => createClient(baseUrl, readCredentials(other)),
+    dispose: () => rm(folder, { recursive: true }),
+  }
+}
+
 /** A second partner, created by an operator command, with all permissions and the sandbox float. */
-export async function otherPartner(service: TestService, name = 'Other Partner'): Promise<Client> {
+export async function otherPartner(service: Operated, name = 'Other Partner'): Promise<Client> {
   return service.clientOf(await service.operator('partner', 'create', '--name', name))
 }
 
 /** Another service account of the first partner, with exactly these permissions. */
-export async function accountWith(service: TestService, permissions: readonly string[]): Promise<Client> {
+export async function accountWith(service: Operated, permissions: readonly string[]): Promise<Client> {
   const words = ['--partner', service.credentials.partnerId, '--name', 'Fewer', '--permissions', permissions.join(',')]
   return service.clientOf(await service.operator('service-account', 'create', ...words))
 }
 
-export async function impersonation(service: TestService): Promise<Client> {
+export async function impersonation(service: Operated): Promise<Client> {
   const words = ['--partner', service.credentials.partnerId, '--staff', 'Sam Staff', '--minutes', '15']
   return service.clientOf(await service.operator('impersonate', ...words))
 }

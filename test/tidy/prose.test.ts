@@ -4,7 +4,6 @@ import { suite, test } from 'node:test'
 import { bankReasonsPage } from '../../scripts/generate/bank-reasons.ts'
 import { configurationPage } from '../../scripts/generate/configuration.ts'
 import { lifecyclesPage } from '../../scripts/generate/lifecycles.ts'
-import { present } from '../../service/src/kernel/index.ts'
 import { checkChoices, checkKeyFiles, checkLinks, checkWords, countLinks, readChoices } from './prose-rules.ts'
 import { type Finding, readFiles } from './source.ts'
 

@@ -154,7 +154,8 @@ export function checkPartner(
           : [finding(source, at, `a statement in ${name} does not say partner_id = `)]
       if (acrossPartners.length < reasonCharsMin)
         return [finding(source, at, `acrossPartners in ${name} gives no reason`)]
-      return tables.length > 0 && !namesPartner
+      // The table of a declared column is a parameter of the statement.
+      return (tables.length > 0 || /\bfrom \$\{\}/.test(text)) && !namesPartner
         ? []
         : [finding(source, at, `the statement in ${name} names its partner and needs no acrossPartners`)]
     }),

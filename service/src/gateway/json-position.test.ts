@@ -37,8 +37,8 @@ test('no fault in valid JSON', () => {
   }
 })
 
-test('a body of 256 KiB is scanned in less than a second', () => {
-  const started = performance.now()
+test('a body of 256 KiB is scanned in less than a second of processor time', () => {
+  const started = process.cpuUsage()
   for (const text of [
     `"${'\\n'.repeat(130_000)}`,
     '['.repeat(262_144),
@@ -46,5 +46,5 @@ test('a body of 256 KiB is scanned in less than a second', () => {
     `"${'a'.repeat(262_000)}`,
   ])
     assert.ok(findJsonFault(text))
-  assert.ok(performance.now() - started < 1000)
+  assert.ok(process.cpuUsage(started).user < 1_000_000)
 })

@@ -107,6 +107,8 @@ export function helpOf(args: readonly string[]): string | undefined {
   return [title, ...(own.length > 0 ? own : entries)].join('\n')
 }
 
+export type { Write }
+
 /** A result that is too long for memory writes its parts itself, and waits for the reader of each. */
 export type Result = object | ((write: Write) => Promise<void>)
 type Command = (context: Context, options: Options) => Result | Promise<Result>

@@ -194,7 +194,7 @@ function createQueue<In, Out, Read>(
  * The calls of a partner are taken oldest first; those of a held partner stay until its rerun has ended.
  */
 function createWaitingCalls<In, Out, Read>({ callsMax, partnerOf }: BatcherOptions<In, Out, Read>) {
-  /** In the order of their turns: a partner that was served and has calls left goes to the end. */
+  /** Waiting calls by partner, in the order of turns: a partner that was served and has calls left goes to the end. */
   const byPartner = new Map<string, WaitingCall<In, Out>[]>()
   const heldPartners = new Set<string>()
   let count = 0

@@ -10,6 +10,7 @@ export type { Row, Tx } from './tx.ts'
 export * from './once.ts'
 export {
   createBackup,
+  type EmbeddedPostgres,
   EmbeddedPostgresError,
   findRunningPostgres,
   hasCluster,

@@ -49,7 +49,7 @@ export function countByKey(
   return tx.rows(
     acrossPartners(
       'an operator counts the values under each master key',
-      sql`/* sealed.countByKey */
+      sql`/* postgres.countByKey */
         select encode(substring(${named(column)} from 2 for 4), 'hex') as key_id, count(*) as count
         from ${named(table)} where ${named(column)} is not null group by 1 order by 1`,
     ),
@@ -71,7 +71,7 @@ export async function valuesNotUnder(
     afterId === undefined
       ? sql`true`
       : sql`(${listed(columns)}) > (${listed(keyOf(declared).map(([, type], at) => sql`${last[at]}::${type}`))})`
-  const rows = await tx.rows<{ readonly id: string; readonly sealed: Buffer }>(sql`/* sealed.valuesNotUnder */
+  const rows = await tx.rows<{ readonly id: string; readonly sealed: Buffer }>(sql`/* postgres.valuesNotUnder */
     select json_build_array(${listed(columns)})::text as id, target.${column} as sealed from ${table} as target
     where ${belongsTo(declared, partnerId)} and ${isBehind} and target.${column} is not null
       and substring(target.${column} from 2 for 4) <> decode(${keyId}, 'hex')
@@ -101,7 +101,7 @@ export function replaceValues(
   const input = columnOf(values)
   const given = key.map(([, type], at) => sql`${keys.map((cells) => cells[at])}::${type}[]`)
   const isRow = key.map(([name]) => sql`target.${name} = input.${name}`)
-  return tx.run(sql`/* sealed.replaceValues */
+  return tx.run(sql`/* postgres.replaceValues */
     update ${table} as target set ${column} = input.resealed
     from unnest(${listed(given)}, ${input('sealed')}::bytea[], ${input('resealed')}::bytea[])
       as input (${listed(key.map(([name]) => name))}, sealed, resealed)

@@ -1,5 +1,4 @@
 /** All SQL of the names that subjects had before. */
-import { nilId } from '../kernel/index.ts'
 import { insertBy, sql, type Tx } from '../postgres/index.ts'
 import type { SubjectKey } from './rules.ts'
 

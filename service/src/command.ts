@@ -1,0 +1,49 @@
+/** The role `operator`: one command of the operator, from its words to what it prints. */
+import { join } from 'node:path'
+import { compose } from './compose.ts'
+import { type Config, type Environment, readConfig } from './config.ts'
+import { createLog, type Log, systemClock } from './kernel/index.ts'
+import { helpOf, requireCommand, type Result, runOffline, runOperator, type Write } from './operator/index.ts'
+import { findRunningPostgres, migrate, requireMigrated } from './postgres/index.ts'
+import { acceptMasterKey, connectDatabase, requireMasterKey, startDatabase, type Started, stopper } from './process.ts'
+
+/** Runs the command with the settings of `env`, by default those of the process. Throws the error that `explain` turns into one line. */
+export async function runCommand(args: readonly string[], write: Write, env?: Environment): Promise<void> {
+  const help = helpOf(args)
+  if (help !== undefined) return write(`${help}\n`)
+  requireCommand(args)
+  const config = readConfig({}, env)
+  const offline = await runOffline(args, config)
+  if (offline !== undefined) return print(offline, write)
+  // The command prints its result, or the reason of its failure, and nothing else.
+  const log = createLog('silent')
+  const started: Started[] = []
+  const stop = stopper(started, log)
+  try {
+    await print(await runOnDatabase(args, { config, log, started }), write)
+  } finally {
+    await stop()
+  }
+}
+
+type Context = { readonly config: Config; readonly log: Log; readonly started: Started[] }
+
+/** Uses the configured database, the embedded one of a running service, or starts the embedded one for this command. */
+async function runOnDatabase(args: readonly string[], context: Context): Promise<Result> {
+  const { config, log } = context
+  const running = config.DATABASE_URL ?? findRunningPostgres(config.DATA_DIR)
+  const url = running ?? (await startDatabase(context)).url
+  const db = await connectDatabase(url, context)
+  // Before the migrations: a wrong key often means a wrong database.
+  await requireMasterKey(db, config)
+  if (running === undefined) await migrate(db.pool, { contract: true })
+  else await requireMigrated(db.pool)
+  await acceptMasterKey(db, config)
+  const service = compose({ config, db, clock: systemClock, log, mailboxFolder: join(config.DATA_DIR, 'mailbox') })
+  return runOperator(args, { service, db, config, databaseUrl: url })
+}
+
+async function print(result: Result, write: Write): Promise<void> {
+  if (typeof result === 'function') await result(write)
+  else await write(`${JSON.stringify(result)}\n`)
+}
