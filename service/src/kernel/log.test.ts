@@ -34,3 +34,12 @@ test('secrets are redacted by name down to the second level', () => {
   assert.doesNotMatch(text, /hidden/)
   assert.match(text, /\[redacted\]/)
 })
+
+test('an outage is logged without a stack, and so is an error that it caused', () => {
+  const outage = Object.assign(new Error('the database cannot be reached'), { name: 'Unreachable' })
+  for (const err of [outage, new Error('deposits not expired: 1', { cause: outage })]) {
+    const text = logged({ err })
+    assert.doesNotMatch(text, /"stack"/)
+    assert.match(text, /the database cannot be reached/)
+  }
+})

@@ -40,12 +40,16 @@ export function createLog(level: LogLevel, destination: DestinationStream = proc
   )
 }
 
+/** True also of an error that an outage caused: the sum of what failed in a step. */
+function isOutage(error: Error): boolean {
+  return error.name === 'Unreachable' || (error.cause instanceof Error && isOutage(error.cause))
+}
+
 function errorFields(error: unknown, withStack = true): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: typeof error }
   const { name, cause } = error
   // An outage is no fault of the code: the line names the system that failed, without stacks.
-  const isOutage = name === 'Unreachable'
-  const stack = withStack && !isOutage ? error.stack : undefined
+  const stack = withStack && !isOutage(error) ? error.stack : undefined
   const code = (error as { code?: unknown }).code
   // Messages of PostgreSQL's error class 22 quote the rejected value, and the stack begins with the message.
   const quotesValue = typeof code === 'string' && /^22...$/.test(code)
