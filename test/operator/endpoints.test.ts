@@ -62,14 +62,18 @@ test('an endpoint that answers 410 causes one alert email, to the Admin only, an
   const count = (name: string, labels: string, page: string) =>
     new RegExp(`^${name}\\{${labels}\\} (\\S+)$`, 'm').exec(page)?.[1]
   // The walk rests ten seconds; the limit guards against a hang.
-  await until('the walk has come by', async () => {
-    const page = await metrics()
-    return (
-      count('payments_deliveries', 'state="owed"', page) === '2' &&
-      count('payments_deliveries', 'state="delivered"', page) === '1' &&
-      count('payments_endpoint_held', `subscription="${goneId}"`, page) === '1'
-    )
-  }, 60_000)
+  await until(
+    'the walk has come by',
+    async () => {
+      const page = await metrics()
+      return (
+        count('payments_deliveries', 'state="owed"', page) === '2' &&
+        count('payments_deliveries', 'state="delivered"', page) === '1' &&
+        count('payments_endpoint_held', `subscription="${goneId}"`, page) === '1'
+      )
+    },
+    60_000,
+  )
   const page = await metrics()
   assert.equal(count('payments_endpoint_held', `subscription="${wellId}"`, page), '0')
   assert.equal(

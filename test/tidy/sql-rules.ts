@@ -25,6 +25,7 @@ const forbidden = [
     /\bnextval\s*\(|\b(?:big|small)?serial\b|\bgenerated\s+(?:always|by\s+default)\s+as\s+identity/gi,
     'ids are parameters',
   ],
+  [/\binsert\s+into\b[^;]*\bfrom\s+unnest\s*\(/gi, 'insertBy makes the rows: Citus sends these with COPY'],
 ] as const
 
 const nameOf = /\b(?:from|join|into|update|table|only|truncate|using)\s+(?:only\s+)?([a-z_]+)\.([a-z_0-9]+)/gi

@@ -191,6 +191,7 @@ suite('the rules of statements find violations', () => {
       'select pg_advisory_xact_lock(1)',
       'order by random()',
       'merge into payouts.payouts',
+      'insert into rails.a (b) select b from unnest(${b}::text[]) as given (b)',
     ])
       assert.equal(checkWords(one(statement), []).length, 1, statement)
     assert.deepEqual(checkWords(one('select known(a) -- now()'), []), none)

@@ -1,5 +1,5 @@
 /** All SQL of lists. The tables belong to no partner: a list is for all. */
-import { columnOf, sql, type Tx } from '../postgres/index.ts'
+import { insertBy, sql, type Tx } from '../postgres/index.ts'
 import type { ListSource } from './lists/entry.ts'
 
 export type ListRow = {
@@ -63,18 +63,20 @@ export async function endEntries(
 
 export type NewEntry = { readonly entryId: string; readonly digest: string; readonly detail: string }
 
+const newEntries = insertBy<NewEntry & { readonly source: string; readonly fromGeneration: number }>(
+  { source: 'text', entryId: 'text', fromGeneration: 'integer', digest: 'text', detail: 'text' },
+  [['source', 'fromGeneration']],
+)
+
 export async function insertEntries(
   tx: Tx,
   source: ListSource,
-  generation: number,
+  fromGeneration: number,
   entries: readonly NewEntry[],
 ): Promise<void> {
-  const column = columnOf(entries)
+  const rows = entries.map((entry) => ({ ...entry, source, fromGeneration }))
   await tx.run(sql`/* screening.insertEntries */
-    insert into screening.entries (source, entry_id, from_generation, digest, detail)
-    select ${source}, given.entry_id, ${generation}, given.digest, given.detail
-    from unnest(${column('entryId')}::text[], ${column('digest')}::text[], ${column('detail')}::text[])
-      as given (entry_id, digest, detail)`)
+    insert into screening.entries (source, entry_id, from_generation, digest, detail) ${newEntries(tx, rows)}`)
 }
 
 export type EntryRow = NewEntry & { readonly source: ListSource }

@@ -1,6 +1,6 @@
 /** All SQL of what a chain connector has read of its chain: blocks, credits, and the notifications that follow. */
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { acrossPartners, dueWork, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, dueWork, insertBy, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 
 export type Cursor = { readonly blockNumber: number; readonly blockHash: string; readonly headSeen: number }
 type StoredCursor = { readonly blockNumber: bigint; readonly blockHash: string; readonly headSeen: bigint }
@@ -45,16 +45,16 @@ export async function blocksRead(
   return rows.map(({ number, hash }) => ({ number: Number(number), hash }))
 }
 
-export function insertBlocks(
-  tx: Tx,
-  connector: string,
-  blocks: readonly { readonly number: number; readonly hash: string }[],
-): void {
+type Block = { readonly number: number; readonly hash: string }
+const newBlocks = insertBy<Block & { readonly connector: string }>(
+  { connector: 'text', number: 'bigint', hash: 'text' },
+  [['connector']],
+)
+
+export function insertBlocks(tx: Tx, connector: string, blocks: readonly Block[]): void {
+  const rows = blocks.map((block) => ({ ...block, connector }))
   tx.later(sql`/* rails.insertBlocks */
-    insert into rails.chain_blocks (connector, number, hash)
-    select ${connector}, given.number, given.hash
-    from unnest(${blocks.map(({ number }) => number)}::bigint[], ${blocks.map(({ hash }) => hash)}::text[])
-      as given (number, hash)
+    insert into rails.chain_blocks (connector, number, hash) ${newBlocks(tx, rows)}
     on conflict (connector, number) do update set hash = excluded.hash`)
 }
 

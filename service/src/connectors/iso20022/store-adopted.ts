@@ -1,5 +1,5 @@
 /** All SQL of files that a bank has and that a restored database did not know. They name no partner, because their messages do not. */
-import { columnOf, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import { insertBy, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { OutgoingFile } from './store-files.ts'
 
 type Key = { readonly id: string; readonly attempt: number }
@@ -14,14 +14,19 @@ export function insertAdoptedFile(tx: Tx, connector: string, file: OutgoingFile,
     on conflict do nothing`)
 }
 
+const newAdopted = insertBy<Adopted & { readonly connector: string }>(
+  { connector: 'text', id: 'uuid', attempt: 'integer', fileId: 'uuid', batchId: 'text' },
+  [['connector']],
+)
+
 export async function insertAdopted(tx: Tx, connector: string, rows: readonly Adopted[]): Promise<void> {
-  const column = columnOf(rows)
+  const adopted = newAdopted(
+    tx,
+    rows.map((row) => ({ ...row, connector })),
+  )
   await tx.run(
     unprepared(sql`/* rails.insertAdopted */
-    insert into rails.iso_adopted (connector, instruction_id, attempt, file_id, batch_id)
-    select ${connector}, given.id, given.attempt, given.file_id, given.batch_id
-    from unnest(${column('id')}::uuid[], ${column('attempt')}::integer[], ${column('fileId')}::uuid[],
-      ${column('batchId')}::text[]) as given (id, attempt, file_id, batch_id)
+    insert into rails.iso_adopted (connector, instruction_id, attempt, file_id, batch_id) ${adopted}
     on conflict do nothing`),
   )
 }

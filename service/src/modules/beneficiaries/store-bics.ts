@@ -1,5 +1,5 @@
 /** All SQL of the BIC directory. Its tables belong to no partner: the directory is for all. */
-import { columnOf, sql, type Tx } from '../../postgres/index.ts'
+import { columnOf, insertBy, sql, type Tx } from '../../postgres/index.ts'
 import type { BicEntry } from './bic-file.ts'
 
 export type DirectoryRow = {
@@ -59,13 +59,15 @@ export async function endBics(tx: Tx, keys: readonly BicKey[], version: number):
     where entry.country = given.country and entry.bank_code = given.bank_code and entry.until_version is null`)
 }
 
-export async function insertBics(tx: Tx, entries: readonly BicEntry[], version: number): Promise<void> {
-  const column = columnOf(entries)
+const newBics = insertBy<BicEntry & { readonly fromVersion: number }>(
+  { country: 'text', bankCode: 'text', fromVersion: 'integer', bic: 'text', name: 'text' },
+  [['fromVersion']],
+)
+
+export async function insertBics(tx: Tx, entries: readonly BicEntry[], fromVersion: number): Promise<void> {
+  const rows = entries.map((entry) => ({ ...entry, fromVersion }))
   await tx.run(sql`/* beneficiaries.insertBics */
-    insert into beneficiaries.bics (country, bank_code, from_version, bic, name)
-    select given.country, given.bank_code, ${version}, given.bic, given.name
-    from unnest(${column('country')}::text[], ${column('bankCode')}::text[], ${column('bic')}::text[],
-      ${column('name')}::text[]) as given (country, bank_code, bic, name)`)
+    insert into beneficiaries.bics (country, bank_code, from_version, bic, name) ${newBics(tx, rows)}`)
 }
 
 export type CompletedBic = { readonly id: string; readonly iban: string; readonly bic: string | null }
