@@ -2,13 +2,13 @@
 import { parseJsonExactly } from '@partner-payments/wire'
 import type { Access } from './access/index.ts'
 import type { Audit } from './audit/index.ts'
-import type { Cases } from './cases/index.ts'
+import { keptCases } from './cases/index.ts'
 import type { Idempotency, Made } from './idempotency/index.ts'
 import { type Clock, isUuid, nilId, type Sealer } from './kernel/index.ts'
 import type { Ledger } from './ledger/index.ts'
 import type { Accounts } from './modules/accounts/index.ts'
-import { type Beneficiaries, toBeneficiary } from './modules/beneficiaries/index.ts'
-import { eraseBulks } from './modules/bulk-payouts/index.ts'
+import { type Beneficiaries, keptVerifications, toBeneficiary } from './modules/beneficiaries/index.ts'
+import { keptBulks } from './modules/bulk-payouts/index.ts'
 import { type Checkout, sessionOf } from './modules/checkout/index.ts'
 import {
   createCustomerExports,
@@ -20,7 +20,6 @@ import {
   type ExportLine,
   type ExportSection,
   type HeldByModules,
-  type KeptPlace,
   type KeptRecords,
   pagesBehind,
   pagesOfList,
@@ -32,12 +31,12 @@ import { type Fx, toQuote } from './modules/fx/index.ts'
 import { erasePayouts, instructionIdOf, type Payouts, toPayoutRecord } from './modules/payouts/index.ts'
 import { eraseRecalls } from './modules/recalls/index.ts'
 import type { Reports } from './modules/reports/index.ts'
-import { eraseOrders, type StandingOrders } from './modules/standing-orders/index.ts'
+import { keptOrders, type StandingOrders } from './modules/standing-orders/index.ts'
 import { toTransaction, type Transactions } from './modules/transactions/index.ts'
 import { toWallet, type Wallets } from './modules/wallets/index.ts'
-import type { Database, Tx } from './postgres/index.ts'
+import type { Database, KeptTable, Tx } from './postgres/index.ts'
 import { eraseTransfers } from './connectors/evm/index.ts'
-import { eraseInstructions, eraseIsoEntries } from './connectors/iso20022/index.ts'
+import { eraseInstructions, keptIsoEntries } from './connectors/iso20022/index.ts'
 import type { Screening } from './screening/index.ts'
 
 type Deps = {
@@ -46,8 +45,7 @@ type Deps = {
   readonly access: Pick<Access, 'partnerIds'>
   readonly accounts: Pick<Accounts, 'close' | 'erase' | 'ibansOf'>
   readonly audit: Pick<Audit, 'about' | 'append'>
-  readonly beneficiaries: Pick<Beneficiaries, 'eraseOf' | 'eraseVerifications' | 'ofCustomer'>
-  readonly cases: Pick<Cases, 'eraseReports'>
+  readonly beneficiaries: Pick<Beneficiaries, 'eraseOf' | 'ofCustomer'>
   readonly checkout: Pick<Checkout, 'eraseSessions' | 'forgetEmail' | 'list'>
   readonly customers: Customers
   readonly deposits: Pick<Deposits, 'byReferences' | 'eraseFields'>
@@ -76,7 +74,7 @@ export function composePersonalData(deps: Deps): PersonalData {
   return {
     exports: createCustomerExports({ ...deps, sections }),
     erasures: createErasures({ ...deps, held: heldByModules(deps) }),
-    keptRecords: createKeptRecords({ ...deps, places: placesOf(deps), partnerIds: deps.access.partnerIds }),
+    keptRecords: createKeptRecords({ ...deps, places: keptTables, partnerIds: deps.access.partnerIds }),
   }
 }
 
@@ -263,14 +261,7 @@ async function holdsOf(deps: Deps, tx: Tx, partnerId: string, customerId: string
   return keys.map(await deps.screening.holdsOf(keys))
 }
 
-/** Records that name persons and know no customer. Each is erased by its own age (docs/decisions/0055-erasure.md). */
-const placesOf = ({ beneficiaries, cases }: Deps): readonly KeptPlace[] => [
-  { name: 'beneficiaries.verifications', erasePage: beneficiaries.eraseVerifications },
-  { name: 'cases.cases', erasePage: cases.eraseReports },
-  { name: 'payouts.bulks', erasePage: eraseBulks },
-  { name: 'payouts.standing_orders', erasePage: eraseOrders },
-  { name: 'rails.iso_entries', erasePage: eraseIsoEntries },
-]
+const keptTables: readonly KeptTable[] = [keptVerifications, keptCases, keptBulks, keptOrders, keptIsoEntries]
 
 /** Deposits before transactions, as the steps of payments lock them, so that a late return cannot deadlock with it. */
 async function erasePayments(

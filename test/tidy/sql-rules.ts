@@ -114,6 +114,16 @@ function tablesIn(
 /** It compares the rows of all tables, and writes none. */
 const readsAll = 'integrity'
 
+/** A table that a declaration names (sealed and personal columns) belongs to the folder of the declaration. */
+export function checkDeclaredTables(sources: readonly Source[]): readonly Finding[] {
+  return sources.filter(isService).flatMap((source) => {
+    const place = placeOf(source.path)
+    return [...source.text.matchAll(/^\s*(?:\{ )?table: '([a-z_]+\.[a-z_]+)',/gm)]
+      .filter(([, table = '']) => place && ownerOf(table) !== schemaOf(place))
+      .map((match) => finding(source, match.index, `${place?.name} declares ${match[1]}, which it does not own`))
+  })
+}
+
 /** A module's SQL is in its store files and names its own tables only. */
 export function checkOwnership(sources: readonly Source[], schemas: ReadonlySet<string>): readonly Finding[] {
   return sources.filter(isService).flatMap((source) => {
@@ -192,7 +202,6 @@ export function checkSharded(
     const faults: string[] = []
     if (/\bwith\s+recursive\b/i.test(text)) faults.push('a recursive CTE')
     if (/\bctid\b/i.test(text)) faults.push('ctid')
-    if (/^\s*insert\b[^]*\bunnest\s*\(/i.test(text)) faults.push('an insert of rows from unnest: use insertBy')
     if (/^\s*insert\b[^]*?\bvalues\b[^]*\(\s*select\b/i.test(text)) faults.push('a subquery in an insert of values')
     // Citus 13.2 sends it to the shard as `case column when column = value`: SQLSTATE 42883.
     if (/\bon\s+conflict\b[^]*\bcase\s+(?!when\b)/i.test(text)) faults.push('a case in an upsert without conditions')

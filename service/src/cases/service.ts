@@ -5,7 +5,6 @@ import type { Database, Tx } from '../postgres/index.ts'
 import { type CaseKey, decide } from './decisions.ts'
 import { entryOfCase } from './entries.ts'
 import { type Booked, type CaseKind, openingTransfer, operatorPartnerId } from './rules.ts'
-import { eraseReports } from './store-erasure.ts'
 import * as store from './store.ts'
 
 export type NewCase = {
@@ -36,8 +35,6 @@ export type Cases = {
    * suspense in the same transaction.
    */
   readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
-  /** Erases personal data from cases that were resolved before a time. */
-  readonly eraseReports: typeof eraseReports
   /** Oldest first, in pages behind `after`. */
   readonly list: (
     after: Pick<store.CaseRow, 'openedAt' | 'id'> | undefined,
@@ -91,7 +88,6 @@ export function createCases(deps: CasesDeps): Cases {
     release: async (tx, keys, note) => {
       for (const key of keys) await release(deps, tx, key, note)
     },
-    eraseReports,
     list: (after, casesMax, tx = db) => store.openCases(tx, after, casesMax),
     byId: store.caseById,
     openAt: store.casesOpenAt,

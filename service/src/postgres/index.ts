@@ -20,6 +20,7 @@ export {
 export * from './batch.ts'
 export * from './partitions.ts'
 export * from './partner-rows.ts'
+export * from './personal-columns.ts'
 export * from './sealed-column.ts'
 export { firstPartners, type PartnerPage } from './scan.ts'
 export { databaseSettings } from './settings.ts'

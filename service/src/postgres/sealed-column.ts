@@ -3,7 +3,8 @@
  * key and replace them under another key are here, for all columns.
  */
 import { assert } from '../kernel/index.ts'
-import { acrossPartners, columnOf, noSql, type Sql, sql } from './sql.ts'
+import { listed, named } from './names.ts'
+import { acrossPartners, columnOf, type Sql, sql } from './sql.ts'
 import type { Tx } from './tx.ts'
 
 /** A value of a column of the row that holds the sealed value, by the column's name. */
@@ -24,16 +25,6 @@ export type SealedColumn = {
 /** `id` is the key of the row as JSON. It names the row among those of its partner. */
 export type SealedValue = { readonly id: string; readonly sealed: Buffer; readonly context: readonly string[] }
 export type Resealed = Pick<SealedValue, 'id' | 'sealed'> & { readonly resealed: Buffer }
-
-const nameForm = /^[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)?$/
-/** A name as a fragment. Only names of declarations, never input. */
-function named(name: string): Sql {
-  assert(nameForm.test(name), 'a declared name is lower case and needs no quotes')
-  return { parts: [name], values: [] }
-}
-
-const listed = (fragments: readonly Sql[], separator = sql`, `): Sql =>
-  fragments.reduce((list, fragment, index) => (index === 0 ? fragment : sql`${list}${separator}${fragment}`), noSql)
 
 const keyOf = ({ key }: SealedColumn) => Object.entries(key).map(([name, type]) => [named(name), named(type)] as const)
 const belongsTo = ({ isShared }: SealedColumn, partnerId: string): Sql =>

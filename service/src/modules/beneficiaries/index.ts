@@ -18,6 +18,7 @@ export {
   createBeneficiaries,
   type Payee,
 } from './service.ts'
+export { keptVerifications } from './store-personal.ts'
 export { createRenewals, type Renewals } from './renewals.ts'
 export { toVerification } from './verification-shape.ts'
 export type { VerificationRow } from './verifications.ts'

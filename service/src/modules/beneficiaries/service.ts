@@ -13,7 +13,6 @@ import {
   type RefusedAddress,
   refuseEmptyUpdate,
 } from './rules.ts'
-import { eraseVerifications } from './store-erasure.ts'
 import * as store from './store.ts'
 import {
   adoptAnswer,
@@ -68,8 +67,6 @@ export type Beneficiaries = Verifications & {
    * Deletes the beneficiaries of an erased customer and returns their ids. Payouts have their own copy of the payee.
    */
   readonly eraseOf: typeof store.eraseOf
-  /** Erases the verifications of unused payees when their retention ends. */
-  readonly eraseVerifications: typeof eraseVerifications
   /** Pages through a customer's beneficiaries for its export, removed ones included. */
   readonly ofCustomer: (
     tx: Tx,
@@ -138,7 +135,6 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     partyOf: store.partyById,
     ofCustomer: store.ofCustomer,
     eraseOf: store.eraseOf,
-    eraseVerifications,
     byIbans: (partnerId, customerId, ibans) => store.byIbans(db, partnerId, customerId, ibans),
     subjectOf: async (tx, partnerId, id) => {
       const row = await store.nameById(tx, partnerId, id)

@@ -1,4 +1,4 @@
-/** All SQL of verifications. A row never changes: it is evidence, until its time is over (store-erasure.ts). */
+/** All SQL of verifications. A row never changes: it is evidence, until its time is over (store-personal.ts). */
 import type { NotPossibleReason } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
 import { noSql, sql, type Tx } from '../../postgres/index.ts'

@@ -14,7 +14,8 @@ import { Refusal } from '../../api/index.ts'
 import { payouts as payoutFindings } from '../../integrity/store-payments.ts'
 import { dayMs, newId, nilId } from '../../kernel/index.ts'
 import { toPayoutRecord } from '../payouts/routes.ts'
-import { eraseBulks } from './store.ts'
+import { eraseKept } from '../../postgres/index.ts'
+import { keptBulks } from './store-personal.ts'
 
 let service: Service
 let partner: TestPartner
@@ -209,7 +210,7 @@ test('the EndToEndId of an item is erased with its text, and the payout keeps it
   const { partnerId } = partner
   const endedBefore = new Date(service.clock.now().getTime() + dayMs)
   const page = { partnerId, afterId: nilId, beforeId: newId(), endedBefore, rowsMax: 10 }
-  await service.db.transaction((tx) => eraseBulks(tx, page))
+  await service.db.transaction((tx) => eraseKept(tx, keptBulks, page))
   const [item] = await service.bulkPayouts.items(partnerId, bulk.id, undefined)
   assert.deepEqual([item?.reference, item?.endToEndId], [null, null])
   assert.equal((await service.payouts.get(partnerId, item?.payoutId ?? '')).partnerEndToEndId, 'A-1')

@@ -6,4 +6,4 @@
  */
 export { bulkPayoutsRoutes } from './routes.ts'
 export { type BulkPayouts, createBulkPayouts } from './service.ts'
-export { eraseBulks } from './store.ts'
+export { keptBulks } from './store-personal.ts'

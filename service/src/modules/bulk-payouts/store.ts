@@ -3,7 +3,6 @@ import type { bulkPayouts } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { columnOf, dueWork, insertBy, noSql, sql, type Tx, unprepared } from '../../postgres/index.ts'
-import type { KeptPage, KeptRecord } from '../customers/index.ts'
 
 export type BulkMode = (typeof bulkPayouts.bulkModes)[number]
 export type BulkStatus = (typeof bulkPayouts.bulkStatuses)[number]
@@ -222,22 +221,4 @@ export function recordResults(tx: Tx, { partnerId, id }: BulkRow, results: reado
       and item.status = 'Processing'`),
     results.length,
   )
-}
-
-const overIn = (rows: readonly KeptRecord[]): readonly string[] =>
-  rows.flatMap(({ id, isOver }) => (isOver ? [id] : []))
-
-/** Erases what the items of a bulk say to the payee, and why one was refused, when the time of the bulk is over. */
-export async function eraseBulks(
-  tx: Tx,
-  { partnerId, afterId, beforeId, endedBefore, rowsMax }: KeptPage,
-): Promise<readonly KeptRecord[]> {
-  const rows = await tx.rows<KeptRecord>(sql`/* bulk-payouts.eraseBulks */
-    select id, coalesce(ended_at < ${endedBefore}, false) as is_over from payouts.bulks
-    where partner_id = ${partnerId} and id > ${afterId} and id < ${beforeId} order by id limit ${rowsMax} for update`)
-  await tx.run(sql`/* bulk-payouts.eraseBulks */
-    update payouts.bulk_items set reference = null, end_to_end_id = null, problem_detail = null
-    where partner_id = ${partnerId} and bulk_id = any(${overIn(rows)}::uuid[])
-      and (reference is not null or end_to_end_id is not null or problem_detail is not null)`)
-  return rows
 }

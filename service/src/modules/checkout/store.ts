@@ -1,5 +1,5 @@
 /** All SQL of checkout. */
-import { noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import { erasePersonal, noSql, ofPartners, type PersonalColumns, sql, type Tx } from '../../postgres/index.ts'
 import type { PageRequest } from '../../api/index.ts'
 
 export type SessionRow = {
@@ -86,12 +86,16 @@ export async function forgetEmail(tx: Tx, partnerId: string, email: string): Pro
     delete from checkout.payer_emails where partner_id = ${partnerId} and email = lower(${email}::text)`)
 }
 
+const personalSessions: PersonalColumns = {
+  table: 'checkout.sessions',
+  by: 'id',
+  erased: { residence_country: null, payment_country: null, return_url: null },
+}
+
 /** Erases the countries and return URLs of sessions, and the visits to the sandbox's bank page. */
 export async function eraseSessions(tx: Tx, partnerId: string, sessionIds: readonly string[]): Promise<void> {
   if (sessionIds.length === 0) return
-  await tx.run(sql`/* checkout.eraseSessions */
-    update checkout.sessions set residence_country = null, payment_country = null, return_url = null
-    where partner_id = ${partnerId} and id = any(${sessionIds}::uuid[])`)
+  await erasePersonal(tx, personalSessions, partnerId, sessionIds)
   await tx.run(sql`/* checkout.eraseSessions */
     delete from checkout.sandbox_visits where partner_id = ${partnerId} and session_id = any(${sessionIds}::uuid[])`)
 }

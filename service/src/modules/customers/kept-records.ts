@@ -4,26 +4,8 @@
  * partner once a day, page by page in the order of the ids, which is that of time.
  */
 import { after, type Clock, dayMs, firstIdOf, nilId, present } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import { type Database, eraseKept, type KeptTable, type Tx } from '../../postgres/index.ts'
 import * as store from './store-kept.ts'
-
-export type KeptPage = {
-  readonly partnerId: string
-  /** Records behind this id and before `beforeId`. */
-  readonly afterId: string
-  readonly beforeId: string
-  /** A record that ended before this time is erased. */
-  readonly endedBefore: Date
-  readonly rowsMax: number
-}
-/** `isOver`: it is erased. Otherwise it is in use, and a later pass looks at it again. */
-export type KeptRecord = { readonly id: string; readonly isOver: boolean }
-
-export type KeptPlace = {
-  readonly name: string
-  /** Erases what is over in a page, and answers the whole page in the order of the ids. */
-  readonly erasePage: (tx: Tx, page: KeptPage) => Promise<readonly KeptRecord[]>
-}
 
 export type KeptRecords = {
   /** Works on one page of a place that is due. Returns how many pages it has worked on: 0 or 1. */
@@ -44,13 +26,13 @@ export function createKeptRecords({
 }: {
   readonly db: Database
   readonly clock: Clock
-  readonly places: readonly KeptPlace[]
+  readonly places: readonly KeptTable[]
   /** CUSTOMER_RETENTION_YEARS. */
   readonly retentionYears: number
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
 }): KeptRecords {
   const begin = createBegin({ db, places, partnerIds })
-  const byName = new Map(places.map((place) => [place.name, place]))
+  const byName = new Map(places.map((place) => [place.table, place]))
   return {
     step: async () => {
       const now = clock.now()
@@ -76,7 +58,7 @@ export function createKeptRecords({
     tx: Tx,
     partnerId: string,
     row: store.KeptRow,
-    place: KeptPlace,
+    place: KeptTable,
     now: Date,
   ): Promise<store.KeptRow> {
     const endedBefore = new Date(now)
@@ -88,7 +70,7 @@ export function createKeptRecords({
       endedBefore,
       rowsMax: rowsPerPageMax,
     }
-    const records = await place.erasePage(tx, page)
+    const records = await eraseKept(tx, place, page)
     const left = records.findIndex(({ isOver }) => !isOver)
     const over = left === -1 ? records : records.slice(0, left)
     const floor = row.hasLeft ? row.floor : (over.at(-1)?.id ?? row.floor)
@@ -105,7 +87,7 @@ function createBegin({
   partnerIds,
 }: {
   readonly db: Database
-  readonly places: readonly KeptPlace[]
+  readonly places: readonly KeptTable[]
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
 }) {
   const begun = new Set<string>()
@@ -117,7 +99,7 @@ function createBegin({
       if (begun.has(partnerId)) continue
       const has = new Set(await store.placesOf(db, partnerId))
       const row = { floor: nilId, position: nilId, hasLeft: false, dueAt: now }
-      for (const { name } of places) if (!has.has(name)) await store.beginPlace(db, partnerId, name, row)
+      for (const { table } of places) if (!has.has(table)) await store.beginPlace(db, partnerId, table, row)
       begun.add(partnerId)
     }
   }

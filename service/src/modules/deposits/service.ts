@@ -16,7 +16,7 @@ import { createApplyBatch, type DepositNotification, type DepositTrigger } from 
 import { createScreened, type Screened } from './screened.ts'
 import { hashFingerprint } from './fingerprint.ts'
 import * as store from './store.ts'
-import { eraseFields } from './store-erasure.ts'
+import { eraseFields } from './store-personal.ts'
 
 /** A deposit that awaits payment. */
 export type AwaitedDeposit = {

@@ -6,4 +6,4 @@
  */
 export { standingOrdersRoutes } from './routes.ts'
 export { createStandingOrders, type StandingOrders } from './service.ts'
-export { eraseOrders } from './store.ts'
+export { keptOrders } from './store-personal.ts'

@@ -2,13 +2,14 @@
 import { type BodyOf, type QueryOf, standingOrders as wire } from '@partner-payments/wire'
 import { type Caller, notFound, type Page, readAmount, readCurrency, Refusal } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
-import { inTransaction, type Tx } from '../../postgres/index.ts'
+import { erasePersonal, inTransaction, type Tx } from '../../postgres/index.ts'
 import { judgedOf, requirePaidBy, validate } from '../payouts/index.ts'
 import type { StandingOrdersDeps } from './deps.ts'
 import { appendEnded } from './events.ts'
 import { active, callOf, ended, paused, positionOf, scheduleOf } from './rules.ts'
 import { type Occurrence, occurrencesFrom, occurrenceSince, readSchedule } from './schedule.ts'
 import * as store from './store.ts'
+import { personalOrders } from './store-personal.ts'
 import { createOrdersStep } from './work.ts'
 
 export type StandingOrders = {
@@ -63,8 +64,9 @@ export function createStandingOrders(deps: StandingOrdersDeps): StandingOrders {
     create: createCreate(deps),
     eraseOf: async (tx, partnerId, beneficiaryIds, now) => {
       const orders = await store.lockOrdersOf(tx, partnerId, beneficiaryIds)
-      await store.eraseReferences(
+      await erasePersonal(
         tx,
+        personalOrders,
         partnerId,
         orders.map(({ id }) => id),
       )

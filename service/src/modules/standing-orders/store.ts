@@ -16,7 +16,6 @@ import {
   type Tx,
   unprepared,
 } from '../../postgres/index.ts'
-import type { KeptPage, KeptRecord } from '../customers/index.ts'
 import type { BusinessDays, Frequency } from './schedule.ts'
 
 export type OrderStatus = (typeof standingOrders.orderStatuses)[number]
@@ -293,25 +292,4 @@ export async function oldestDueOrder(tx: Tx, now: Date): Promise<Date | null> {
     ),
   )
   return row?.dueAt ?? null
-}
-
-const overIn = (rows: readonly KeptRecord[]): readonly string[] =>
-  rows.flatMap(({ id, isOver }) => (isOver ? [id] : []))
-
-/** Erases what orders said to the payee, when their time is over. */
-export async function eraseOrders(
-  tx: Tx,
-  { partnerId, afterId, beforeId, endedBefore, rowsMax }: KeptPage,
-): Promise<readonly KeptRecord[]> {
-  const rows = await tx.rows<KeptRecord>(sql`/* standing-orders.eraseOrders */
-    select id, coalesce(ended_at < ${endedBefore}, false) as is_over from payouts.standing_orders
-    where partner_id = ${partnerId} and id > ${afterId} and id < ${beforeId} order by id limit ${rowsMax} for update`)
-  await eraseReferences(tx, partnerId, overIn(rows))
-  return rows
-}
-
-/** The caller holds the locks of the orders. */
-export async function eraseReferences(tx: Tx, partnerId: string, orderIds: readonly string[]): Promise<void> {
-  await tx.run(sql`/* standing-orders.eraseReferences */
-    update payouts.standing_orders set reference = null where partner_id = ${partnerId} and id = any(${orderIds}::uuid[])`)
 }

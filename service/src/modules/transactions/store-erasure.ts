@@ -1,5 +1,5 @@
 /** The SQL that an erasure of a customer reads and writes of its transactions. */
-import { noSql, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import { erasePersonal, type PersonalColumns, sql, type Tx, unprepared } from '../../postgres/index.ts'
 
 /** Some of a customer's transactions that are pending, the newest first. */
 export async function pendingOf(
@@ -40,9 +40,19 @@ export function transactionsOf(
     where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId} order by id limit ${rowsMax}`)
 }
 
+const details: PersonalColumns = {
+  table: 'transactions.transactions',
+  by: 'id',
+  erased: { website_reference: null, beneficiary_alias: null },
+}
+const all: PersonalColumns = {
+  ...details,
+  erased: { ...details.erased, creditor: null, debtor: null, description: null, user_reference: null },
+}
+
 /**
- * The partner's own field, or everything that names a person or is free text. It is no change of the payment: the time of the last
- * change stays.
+ * Erases the partner's own fields, or everything that names a person or is free text. It is no change of the payment: the time of the
+ * last change stays.
  */
 export async function eraseFields(
   tx: Tx,
@@ -50,9 +60,5 @@ export async function eraseFields(
   ids: readonly string[],
   scope: 'details' | 'all',
 ): Promise<void> {
-  if (ids.length === 0) return
-  await tx.run(sql`/* transactions.eraseFields */
-    update transactions.transactions set website_reference = null, beneficiary_alias = null
-      ${scope === 'all' ? sql`, creditor = null, debtor = null, description = null, user_reference = null` : noSql}
-    where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
+  await erasePersonal(tx, scope === 'all' ? all : details, partnerId, ids)
 }

@@ -1,0 +1,82 @@
+/** Erasing declared columns and records by their age, on a real database. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
+import { createLog, dayMs, firstIdOf, newId, nilId } from '../kernel/index.ts'
+import { createDatabase, type Database, eraseKept, erasePersonal, type KeptTable, sql } from './index.ts'
+
+let database: TestDatabase
+let db: Database
+before(async () => {
+  database = await createTestDatabase()
+  db = createDatabase({ url: database.url, connectionsMax: 2, log: createLog('silent') })
+  await db.run(sql`create schema kept`)
+  await db.run(sql`create table kept.letters (partner_id uuid not null, id uuid not null, name text not null,
+    note text, party jsonb, ended_at timestamptz, primary key (partner_id, id))`)
+})
+after(async () => {
+  await db.close()
+  await database.drop()
+})
+
+const start = Date.parse('2020-01-01T00:00:00Z')
+let letter = 0
+const personal = { table: 'kept.letters', by: 'id', erased: { name: '', note: null, party: '{}' } } as const
+
+/** Letters of a new partner, a day apart, which end after so many days; null: it has not ended. */
+async function letters(...ended: readonly (number | null)[]) {
+  const partnerId = newId()
+  const rows = ended.map((days) => ({
+    id: firstIdOf(new Date(start + (letter += dayMs))),
+    endedAt: days === null ? null : new Date(start + days * dayMs),
+  }))
+  for (const { id, endedAt } of rows)
+    await db.run(sql`insert into kept.letters (partner_id, id, name, note, party, ended_at)
+      values (${partnerId}, ${id}, 'Ada', 'to Ada', '{"name":"Ada"}', ${endedAt})`)
+  const read = () =>
+    db.rows<{ name: string; note: string | null; party: unknown }>(
+      sql`select name, note, party::text as party from kept.letters where partner_id = ${partnerId} order by id`,
+    )
+  return { partnerId, ids: rows.map(({ id }) => id), read }
+}
+
+const whole = { name: 'Ada', note: 'to Ada', party: '{"name": "Ada"}' }
+const erased = { name: '', note: null, party: '{}' }
+
+test('erases the declared columns of the given rows of one partner, and writes no erased row again', async () => {
+  const [mine, other] = [await letters(1, 1), await letters(1)]
+  assert.equal(await erasePersonal(db, personal, mine.partnerId, [...mine.ids.slice(1), ...other.ids]), 1)
+  assert.deepEqual(await mine.read(), [whole, erased])
+  assert.deepEqual(await other.read(), [whole])
+  assert.equal(await erasePersonal(db, personal, mine.partnerId, mine.ids), 1)
+  assert.equal(await erasePersonal(db, personal, mine.partnerId, mine.ids), 0)
+  assert.equal(await erasePersonal(db, personal, mine.partnerId, []), 0)
+})
+
+const page = { afterId: nilId, beforeId: newId(), endedBefore: new Date(start + 100 * dayMs), rowsMax: 2 }
+const isOver: KeptTable['isOver'] = ({ endedBefore }) => sql`ended_at < ${endedBefore}`
+
+test('erases what is over in a page, and returns the page in order', async () => {
+  const { partnerId, ids, read } = await letters(null, 50, 50)
+  const kept: KeptTable = { table: 'kept.letters', isOver, personal: [personal] }
+  const looked = await db.transaction((tx) => eraseKept(tx, kept, { ...page, partnerId }))
+  assert.deepEqual(
+    looked.map((row) => [row.id, row.isOver]),
+    [
+      [ids[0], false],
+      [ids[1], true],
+    ],
+  )
+  assert.deepEqual(await read(), [whole, erased, whole])
+})
+
+test('deletes the row where no columns are declared', async () => {
+  const { partnerId, read } = await letters(50, 150)
+  await db.transaction((tx) => eraseKept(tx, { table: 'kept.letters', isOver }, { ...page, partnerId }))
+  assert.deepEqual(await read(), [whole])
+})
+
+test('a name that is no plain name is refused', async () => {
+  const bad = { ...personal, table: 'kept.letters; drop table kept.letters' }
+  await assert.rejects(erasePersonal(db, bad, newId(), [newId()]), /lower case/)
+})
