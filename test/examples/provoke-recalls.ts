@@ -1,5 +1,6 @@
 /** Causes the problems of recalls. */
 import { randomUUID } from 'node:crypto'
+import { dayMs } from '../../service/src/kernel/index.ts'
 import { type Database, sql } from '../../service/src/postgres/index.ts'
 import { type Answer, type Client, success, textAt } from '../support/client.ts'
 import { idOfPayout, settledPayout, type World } from '../support/world.ts'
@@ -30,7 +31,7 @@ export const ofRecalls = {
   recall_deadline_passed: async ({ client, db, service, world }: Stage) => {
     const id = await settledPayout(client, world.beneficiary, '5.00')
     await db.run(sql`
-      update payouts.payouts set updated_at = updated_at - interval '2 years'
+      update payouts.payouts set updated_at = ${new Date(Date.now() - 800 * dayMs)}
       where partner_id = ${service.credentials.partnerId} and id = ${id}`)
     return recall(client, id)
   },

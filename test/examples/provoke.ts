@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { ProblemCode } from '@partner-payments/wire'
-import { createLog } from '../../service/src/kernel/index.ts'
+import { createLog, hourMs } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database, sql } from '../../service/src/postgres/index.ts'
 import { createTestService } from '../roles/processes.ts'
 import { startUpstream } from '../roles/upstream.ts'
@@ -26,6 +26,8 @@ type Refused = Pick<Answer, 'status' | 'text'>
 type Provocation = (stage: Stage) => Promise<Refused>
 
 const payouts = '/v1/payouts/fiat'
+/** Given as a parameter: Citus refuses an interval beside a column in an update. */
+const ago = (ms: number) => new Date(Date.now() - ms)
 const post = (target: string, body: string) => ({ method: 'POST', target, body })
 const hookOf = ({ world }: Stage) => `/v1/webhooks/${world.subscription}`
 
@@ -210,7 +212,7 @@ const ofExchange: Partial<Record<ProblemCode, Provocation>> = {
   fx_quote_expired: async (stage) => {
     const id = await quoteOf(stage)
     await stage.db.run(sql`
-      update fx.quotes set created_at = created_at - interval '1 hour', expires_at = expires_at - interval '1 hour'
+      update fx.quotes set created_at = ${ago(2 * hourMs)}, expires_at = ${ago(hourMs)}
       where id = ${id}`)
     return convert(stage, id)
   },
@@ -228,7 +230,7 @@ const holdReports = (db: Database) =>
   db.run(sql`
     update reports.reports set status = 'Queued', lease_id = null, rows = null, bytes = null, sha256 = null,
       content_attempt = null, due_at = '2999-01-01'
-    where status in ('Queued', 'Running') or created_at > now() - interval '1 second'`)
+    where status in ('Queued', 'Running') or created_at > ${ago(1000)}`)
 
 const ofReports: Partial<Record<ProblemCode, Provocation>> = {
   report_format_not_supported: ({ client }) =>
@@ -274,7 +276,7 @@ const ofUsersAndWebhooks: Partial<Record<ProblemCode, Provocation>> = {
   resend_limit_reached: async (stage) => {
     const id = await invite(stage)
     await stage.db.run(sql`
-      update users.invitations set resends = 5, resent_at = created_at - interval '1 hour' where id = ${id}`)
+      update users.invitations set resends = 5, resent_at = ${ago(hourMs)} where id = ${id}`)
     return stage.client.post(`/v1/users/invitations/${id}/resend`)
   },
   checkout_session_not_open: async ({ client, world }) => {

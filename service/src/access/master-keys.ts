@@ -28,6 +28,8 @@ export async function masterKeyState(tx: Tx, keys: MasterKeys): Promise<MasterKe
 
 /** Records the key that seals, and the others that values may be sealed under. Only for the state `unused` or `open`. */
 export async function recordMasterKeys(db: Database, keys: MasterKeys, clock: Clock): Promise<void> {
+  // Every start and every command comes here. Without the lock, many at once do not wait for each other.
+  if ((await store.masterKeys(db)).some((row) => isRecordOf(row, keys[0]))) return
   await db.transaction(async (tx) => {
     // Of two first starts with different keys, the second must see the row of the first.
     await store.lockMasterKeys(tx)
