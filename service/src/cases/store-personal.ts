@@ -1,4 +1,4 @@
-/** What cases say of persons: the bank's report, notes, and the party of a return. Bookings, decisions and their times stay. */
+/** Personal columns of cases: the bank's report, notes, and the party of a return. Bookings, decisions and their times stay. */
 import { type KeptTable, sql } from '../postgres/index.ts'
 
 export const keptCases: KeptTable = {

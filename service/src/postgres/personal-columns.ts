@@ -11,7 +11,7 @@ export type PersonalColumns = {
   readonly table: string
   /** The column that finds the rows: their id, or that of the record that they belong to. */
   readonly by: string
-  /** What each column holds after its erasure. It is compared, so that an erased row is not written again. */
+  /** The value of each column after its erasure. It is compared, so that an erased row is not written again. */
   readonly erased: Readonly<Record<string, string | null>>
 }
 

@@ -1,4 +1,4 @@
-/** What instructions to a bank, recalls and the bank's entries say of persons. */
+/** Personal columns of instructions to a bank, of recalls and of the bank's entries. */
 import { erasePersonal, type KeptTable, type PersonalColumns, sql, type Tx } from '../../postgres/index.ts'
 
 const personalInstructions: readonly PersonalColumns[] = [

@@ -1,4 +1,4 @@
-/** What verifications of payees say of persons. */
+/** Verifications of payees, which name persons and are kept for a time. */
 import { type KeptTable, sql } from '../../postgres/index.ts'
 
 /** Deleted, unless a payee has the name and IBAN: the next payout shows the verification. */

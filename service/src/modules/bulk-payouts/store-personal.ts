@@ -1,4 +1,4 @@
-/** What items of bulks say to a payee, and why one was refused. */
+/** Personal columns of the items of bulks: texts to the payee, and why one was refused. */
 import { type KeptTable, sql } from '../../postgres/index.ts'
 
 export const keptBulks: KeptTable = {

@@ -1,4 +1,4 @@
-/** What deposits say of the payer, and the partner's own fields. */
+/** Personal columns of deposits: the payer, and the partner's own fields. */
 import { erasePersonal, type PersonalColumns, sql, type Tx } from '../../postgres/index.ts'
 
 /** The fingerprint of the request is made of the partner's own fields. The payer's location goes with them. */

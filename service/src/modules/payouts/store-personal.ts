@@ -1,4 +1,4 @@
-/** What payouts say of their parties. */
+/** Personal columns of payouts and of their approvals. */
 import { erasePersonal, type PersonalColumns, sql, type Tx } from '../../postgres/index.ts'
 
 const personalPayouts: PersonalColumns = {

@@ -1,4 +1,4 @@
-/** What standing orders say to a payee. */
+/** Personal columns of standing orders. */
 import { type KeptTable, type PersonalColumns, sql } from '../../postgres/index.ts'
 
 export const personalOrders: PersonalColumns = {
