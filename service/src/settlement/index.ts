@@ -11,6 +11,9 @@ import { sendDueRecalls } from './recalls.ts'
 import { sendDueReturns } from './returns.ts'
 import { createNotificationStep, processBankNotifications, type RetryPauses } from './notifications.ts'
 
+export { type CandidatesDeps, createCandidateSources } from './candidates.ts'
+export { type CaseEffectsDeps, createCaseEffects } from './case-effects.ts'
+export { createInLedger } from './in-ledger.ts'
 export {
   processBankNotifications,
   type RetryPauses,

@@ -1,0 +1,103 @@
+/** Effects of decided cases on payments: money is credited, and a report is tied to its payout or deposit. */
+import type { Access } from '../access/index.ts'
+import { Refusal } from '../api/index.ts'
+import type { CaseEffects } from '../cases/index.ts'
+import { isUuid } from '../kernel/index.ts'
+import type { Deposits } from '../modules/deposits/index.ts'
+import { instructionOf, type PayoutLife } from '../modules/payouts/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import type { BankBooks } from '../rails/index.ts'
+
+export type CaseEffectsDeps = {
+  readonly access: Pick<Access, 'partnerName'>
+  readonly payoutLife: Pick<PayoutLife, 'matched'>
+  readonly deposits: Pick<Deposits, 'creditOwner' | 'creditPartner' | 'isInScreening'>
+  readonly books: BankBooks
+}
+
+const refuse = (detail: string) => new Refusal('validation_failed', detail)
+
+export function createCaseEffects({
+  access,
+  payoutLife,
+  deposits,
+  books,
+}: CaseEffectsDeps): Omit<CaseEffects, 'sendBack'> {
+  const requirePartner = async (tx: Tx, partnerId: string): Promise<void> => {
+    if ((await access.partnerName(tx, partnerId)) === '') throw new Refusal('not_found', 'No such partner.')
+  }
+  const credit: CaseEffects['credit'] = async (tx, { case: { connector }, partnerId, money }) => {
+    await requirePartner(tx, partnerId)
+    await deposits.creditPartner(tx, partnerId, { ...money, debit: `settlement.${connector}` }, 'NotDefined')
+  }
+  return {
+    credit,
+    notNow: async (tx, { kind, partnerId, id }) =>
+      kind === 'sanctions_hold' && (await deposits.isInScreening(tx, partnerId, id))
+        ? 'The money waits for a decision about a name: decide the hit (screening hits).'
+        : undefined,
+    announced: async (tx, { subject }) => {
+      if (!isUuid(subject) || !(await books.merge(tx, subject)))
+        throw refuse('The case names no announced entry that is without a statement: see the text of the case.')
+    },
+    payout: async (tx, { case: found, partnerId, money, report: { details } }, payoutId) => {
+      const { connector, id } = found
+      const amount = money.amount < 0n ? -money.amount : money.amount
+      const report = { connector, notificationId: `case ${id}`, money: { ...money, amount } }
+      const returned = { errorKey: 'BankRejection', details: details ?? 'The payment came back.' } as const
+      const failure = money.amount < 0n ? undefined : returned
+      const applied = await payoutLife.matched(tx, { partnerId, payoutId, report, returned: failure })
+      if (applied === 'unknown') throw refuse('The partner has no such payout: name it with --to-partner and --payout.')
+      if (applied === 'early') throw refuse('The payout was not sent to the bank yet.')
+      if (applied !== true) throw refuse(`The payout does not fit: ${unfit(money.amount < 0n)}`)
+      // So that the connector counts the payment as booked, and the bank's later word about it is a repetition.
+      const instructionId = await instructionOf(tx, partnerId, payoutId)
+      await matchEntry(tx, books, found, { partnerId, id: instructionId }, money.amount < 0n)
+    },
+    deposit: async (tx, moving, customerId) => {
+      const { case: found, partnerId, money, report } = moving
+      await requirePartner(tx, partnerId)
+      const { account, debtor, remittance = null, endToEndId = null, transactionHash } = report
+      if (account === undefined || debtor === undefined) {
+        if (customerId !== undefined)
+          throw refuse('The report of the bank names no payer: match without a customer, or credit.')
+        return credit(tx, moving)
+      }
+      const isCredited = await deposits.creditOwner(
+        tx,
+        found.connector,
+        { partnerId, customerId: customerId ?? null },
+        {
+          kind: 'credit.booked',
+          partnerId,
+          id: `case ${found.id}`,
+          subjectId: found.subject,
+          account,
+          money,
+          debtor,
+          remittance,
+          endToEndId,
+          ...(transactionHash === undefined ? {} : { transactionHash }),
+        },
+      )
+      if (!isCredited) throw refuse('The partner has a deposit of this credit already.')
+    },
+  }
+}
+
+const unfit = (hasLeft: boolean) =>
+  hasLeft
+    ? 'it is not under way at this connector in this currency.'
+    : 'it is not sent or settled by this connector in this currency.'
+
+/** The entry of the case is that of the payment, if a bank by files has reported it. */
+async function matchEntry(
+  tx: Tx,
+  books: BankBooks,
+  { subject }: { readonly subject: string },
+  payout: { readonly partnerId: string; readonly id: string },
+  hasLeft: boolean,
+): Promise<void> {
+  const entry = isUuid(subject) ? await books.entryOf(tx, subject) : undefined
+  if (entry !== undefined) await books.match(tx, entry.id, payout, hasLeft)
+}
