@@ -85,11 +85,6 @@ const processSettings = {
       'Milliseconds between SIGTERM and the close of PORT. `/readyz` answers 503 and responses have `Connection: close`. Longer than the interval at which a load balancer reads it',
     read: (value, mode) => integer(0, stopDelayMsMax, mode === 'sandbox' ? 0 : 3000)(value),
   },
-  WORKER_IDLE_MS: {
-    default: '100',
-    description: 'Milliseconds that a worker pauses when there is no work',
-    read: integer(1, 60_000, 100),
-  },
   REPORT_KEPT_DAYS: {
     default: '30',
     description: 'Days after which a report and its file are deleted, counted from when it is ready',
@@ -157,7 +152,9 @@ export type Config = Omit<Raw, 'MASTER_KEY' | 'OPS_PORT' | 'WEBHOOK_HTTP' | 'PUB
 }
 
 /** Prefixes that no other program uses; `WEBHOOK_URL` or `OPS_TOKEN` may belong to another service on the machine. */
-const ownPrefixes = /^(SANDBOX_BANK|WEBHOOK_RETRY|TIMESTAMP_WINDOW|BODY_BYTES|HEADER_BYTES|WORKER_IDLE)_/
+const ownPrefixes = /^(SANDBOX_BANK|WEBHOOK_RETRY|TIMESTAMP_WINDOW|BODY_BYTES|HEADER_BYTES)_/
+/** Settings of earlier versions. They have no effect. */
+const retiredNames: ReadonlySet<string> = new Set(['WORKER_IDLE_MS', 'WEBHOOK_IDLE_MS'])
 /** Shorter names are too similar to those of other programs: `MODE` and `NODE`. */
 const nearNameCharsMin = 7
 
@@ -235,7 +232,7 @@ function readSettings(given: NonNullable<ReadOptions['given']>, env: Environment
 function refuseMisspelt(names: readonly string[]): void {
   const own = Object.keys(settings)
   for (const name of names) {
-    if (own.includes(name)) continue
+    if (own.includes(name) || retiredNames.has(name)) continue
     const meant = own.find((known) => isNear(known, name))
     if (meant !== undefined) throw new ConfigError(`${name} is not a variable of this service: did you mean ${meant}?`)
     if (ownPrefixes.test(name))

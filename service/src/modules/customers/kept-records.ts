@@ -28,8 +28,6 @@ export type KeptPlace = {
 export type KeptRecords = {
   /** Works on one page of a place that is due. Returns how many pages it has worked on: 0 or 1. */
   readonly step: () => Promise<number>
-  /** Since when the oldest place is due; null: none is. */
-  readonly oldestDue: (now: Date) => Promise<Date | null>
 }
 
 const passMs = dayMs
@@ -69,7 +67,6 @@ export function createKeptRecords({
         return 1
       })
     },
-    oldestDue: async (now) => (await store.oldestDuePlace(db, now))?.dueAt ?? null,
   }
 
   async function pass(

@@ -43,20 +43,6 @@ export function oldestIn(
   )
 }
 
-/** When the oldest due payout of the connector became due, of all partners. */
-export async function oldestDue(tx: Tx, connector: string, now: Date): Promise<Date | null> {
-  const row = await tx.row<{ dueAt: Date }>(
-    unprepared(
-      acrossPartners(
-        'reads the age of the oldest due payout, for a metric',
-        sql`/* payouts.oldestDue */ select min(due_at) as due_at from payouts.payouts
-          where connector = ${connector} and due_at <= ${now}`,
-      ),
-    ),
-  )
-  return row?.dueAt ?? null
-}
-
 export type InstructionStatus = {
   readonly partnerId: string
   readonly endToEndId: string

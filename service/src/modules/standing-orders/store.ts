@@ -12,6 +12,7 @@ import {
   noSql,
   ofOnePartner,
   ofPartners,
+  type Sql,
   sql,
   type Tx,
   unprepared,
@@ -284,16 +285,12 @@ export function putBackOrder(tx: Tx, { partnerId, id, dueAt }: OrderRow, laterAt
     where partner_id = ${partnerId} and id = ${id} and due_at = ${dueAt}`)
 }
 
-export async function oldestDueOrder(tx: Tx, now: Date): Promise<Date | null> {
-  const row = await tx.row<{ readonly dueAt: Date }>(
-    acrossPartners(
-      'reads the age of the oldest standing order due, for a metric',
-      unprepared(sql`/* standing-orders.oldestDueOrder */
-        select due_at from payouts.standing_orders where due_at <= ${now} order by due_at limit 1`),
-    ),
+export const ordersDue = (): Sql =>
+  dueWork(
+    'reads when the next standing order is due',
+    (whose) => sql`/* standing-orders.ordersDue */
+      select due_at from payouts.standing_orders where due_at is not null and ${whose()} order by due_at limit 1`,
   )
-  return row?.dueAt ?? null
-}
 
 const overIn = (rows: readonly KeptRecord[]): readonly string[] =>
   rows.flatMap(({ id, isOver }) => (isOver ? [id] : []))

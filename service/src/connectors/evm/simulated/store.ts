@@ -1,6 +1,6 @@
 /** All SQL of the simulated chain. Its tables belong to no partner. */
 import type { Currency, Minor } from '../../../kernel/index.ts'
-import { sql, type Tx } from '../../../postgres/index.ts'
+import { type Sql, sql, type Tx } from '../../../postgres/index.ts'
 
 export type SimulatedBlock = {
   readonly number: bigint
@@ -61,6 +61,13 @@ export async function insertSimulatedTransfer(tx: Tx, row: SimulatedTransfer): P
       ${row.simulatedBy}, ${row.blockNumber}, ${row.receivedAt})
     on conflict (hash) do nothing`)
 }
+
+/** Whether a transfer waits for the next block: for its first one, or to be deep enough. `now` if one does. */
+export const blockDue = (now: Date, confirmations: number): Sql => sql`/* rails.blockDue */
+  select ${now}::timestamptz as due_at from rails.sandbox_chain_transfers
+  where block_number is null
+    or block_number > (select max(number) + 1 - ${confirmations} from rails.sandbox_chain_blocks)
+  limit 1`
 
 /** In the order in which a block takes them. */
 export function waitingTransfers(tx: Tx): Promise<readonly SimulatedTransfer[]> {
