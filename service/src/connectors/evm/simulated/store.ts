@@ -66,7 +66,7 @@ export async function insertSimulatedTransfer(tx: Tx, row: SimulatedTransfer): P
 export const blockDue = (now: Date, confirmations: number): Sql => sql`/* rails.blockDue */
   select ${now}::timestamptz as due_at from rails.sandbox_chain_transfers
   where block_number is null
-    or block_number > (select max(number) + 1 - ${confirmations} from rails.sandbox_chain_blocks)
+    or block_number > (select max(number) + 1 - ${confirmations}::bigint from rails.sandbox_blocks)
   limit 1`
 
 /** In the order in which a block takes them. */
