@@ -54,11 +54,11 @@ export function dueReturns(
   )
 }
 
-export const returnsDue = (connector: string): Sql =>
+export const returnsDue = (connector: string, after: Date): Sql =>
   dueWork(
     'reads when the next money of a case is due to be sent back',
     (whose) => sql`/* cases.returnsDue */
-      select due_at from cases.returns where connector = ${connector} and due_at is not null and ${whose()}
+      select due_at from cases.returns where connector = ${connector} and due_at > ${after} and ${whose()}
       order by due_at limit 1`,
   )
 

@@ -1,4 +1,4 @@
-/** The declaration of a background job. Everything that is said about a job is said here once. */
+/** The declaration of a background job: what it does, when its work is due, and how its age is measured. */
 import type { Sql } from '../postgres/index.ts'
 
 export type Job = {
@@ -8,12 +8,12 @@ export type Job = {
    * Claims work that is due, does it, and returns how much it did. 0: nothing is left that this process can take now. A claim is a
    * lease on the rows: they are due again when it ends.
    */
-  readonly run: (call: JobCall) => Promise<number>
+  readonly run: () => Promise<number>
   /**
-   * Reads when the earliest work is due, in the past or in the future: at most one row, one column `due_at`, by an index. The job
-   * runs at that time, and after each commit that inserts or updates rows of a table that this statement reads.
+   * Reads the earliest time behind `after` at which work is due: at most one row, one column `due_at`, by an index. The job runs at that
+   * time, and after each commit that inserts or updates rows of a table that this statement reads.
    */
-  readonly due?: (now: Date) => Sql
+  readonly due?: (after: Date) => Sql
   /** Further tables whose rows make work due. */
   readonly wokenBy?: readonly string[]
   /** The interval of runs that no row of this database calls for: a bank is asked, old rows are deleted. */
@@ -32,11 +32,6 @@ export type Job = {
   readonly releaseLeases?: (partnerId: string) => Promise<void>
   /** The metric of how long the oldest due work waits. */
   readonly age?: Age
-}
-
-export type JobCall = {
-  /** A commit has written the tables of the job since the last run, or its memory has work. */
-  readonly woken: boolean
 }
 
 export type Age = {

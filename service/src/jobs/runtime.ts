@@ -42,11 +42,12 @@ type Running = { readonly job: Job; readonly workers: Worker[] }
 
 export function startJobs(options: JobsOptions): RunningJobs {
   const { db, clock, log, jobs } = options
-  const look = (job: Job) => (worker: Worker) => {
+  const look = (job: Job) => (worker: Worker, began: Date) => {
     if (!isDueJob(job)) return
-    const now = clock.now()
-    dueTimeOf(db, job, now).then(
-      (dueAt) => dueAt === null || worker.dueIn(dueAt.getTime() - clock.now().getTime()),
+    dueTimeOf(db, job, began).then(
+      (dueAt) => {
+        if (dueAt !== null && dueAt > began) worker.dueIn(dueAt.getTime() - clock.now().getTime())
+      },
       // The poll finds the work, and logs a failure that lasts.
       (error: unknown) => log.debug({ err: error, job: job.name }, 'due time not read'),
     )
@@ -55,7 +56,7 @@ export function startJobs(options: JobsOptions): RunningJobs {
   for (const each of running) each.job.connect?.(() => wake(each))
   for (const { job, workers } of running)
     for (let count = 0; count < (job.workers ?? 1); count += 1)
-      workers.push(startWorker({ job, log, look: look(job), random: Math.random }))
+      workers.push(startWorker({ job, clock, log, look: look(job), random: Math.random }))
   const readers = readersOf(running)
   const wakeReaders = (tables: Iterable<string>) => {
     for (const table of tables) for (const reader of readers.get(table) ?? []) wake(reader)
@@ -91,12 +92,12 @@ function readersOf(running: readonly Running[]): ReadonlyMap<string, readonly Ru
   return readers
 }
 
-/** The look for work whose wake-up was lost: also a job of its own, which is never woken. */
+/** Looks for work whose wake-up was lost. The poll is a job that nothing wakes. */
 function startPoll({ db, clock, log, pollMs = pollMsDefault, observe }: JobsOptions, running: readonly Running[]): Worker {
   const known = running.flatMap(({ job, workers }) => (isDueJob(job) ? [{ job, workers }] : []))
   const run = async (): Promise<number> => {
     const dueTimes = await dueTimesOf(
-      { db, clock },
+      db,
       known.map(({ job }) => job),
     )
     const now = clock.now().getTime()
@@ -110,5 +111,5 @@ function startPoll({ db, clock, log, pollMs = pollMsDefault, observe }: JobsOpti
     return 0
   }
   const job = { name: 'jobs.poll', run, everyMs: pollMs }
-  return startWorker({ job, log, look: () => undefined, random: Math.random })
+  return startWorker({ job, clock, log, look: () => undefined, random: Math.random })
 }

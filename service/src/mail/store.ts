@@ -74,11 +74,11 @@ export async function deleteMailsEndedBefore(tx: Tx, partnerId: string, before: 
 }
 
 /** When the next mail is due. */
-export const mailDue = (): Sql =>
+export const mailDue = (after: Date): Sql =>
   dueWork(
     'reads when the next mail is due',
     (whose) => sql`/* mail.mailDue */
-      select min(due_at) as due_at from mail.messages where status = 'pending' and ${whose()}`,
+      select min(due_at) as due_at from mail.messages where status = 'pending' and due_at > ${after} and ${whose()}`,
   )
 
 export function partnersWithDueMail(tx: Tx, now: Date, partnersMax: number): Promise<readonly { partnerId: string }[]> {

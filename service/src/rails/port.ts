@@ -221,7 +221,7 @@ export type Connector = {
    * Reads when the next notification is due (`Job.due`), for a connector whose notifications are rows of this database. Absent: the worker
    * asks `notifications` ten times a second.
    */
-  readonly notificationsDue?: () => Sql
+  readonly notificationsDue?: (after: Date) => Sql
   /** Since when the oldest notification is unacknowledged; null: none is due. Only for metrics. */
   readonly oldestNotification: (now: Date) => Promise<Date | null>
 }

@@ -55,7 +55,7 @@ function connectorJobs(deps: SettlementDeps, connector: Connector): readonly Job
   return [
     defineJob({
       name: `settlement.instructions.${id}`,
-      due: () => payoutsDue(id),
+      due: (after) => payoutsDue(id, after),
       run: submitter.step,
       drain: submitter.drain,
       releaseLeases: payouts.releaseLeases,
@@ -69,12 +69,12 @@ function connectorJobs(deps: SettlementDeps, connector: Connector): readonly Job
     }),
     defineJob({
       name: `settlement.returns.${id}`,
-      due: () => returnsDue(id),
+      due: (after) => returnsDue(id, after),
       run: () => sendDueReturns(deps, connector),
     }),
     defineJob({
       name: `settlement.recalls.${id}`,
-      ...(recall === undefined ? {} : { due: () => recallsDue(id) }),
+      ...(recall === undefined ? {} : { due: (after: Date) => recallsDue(id, after) }),
       run: () => sendDueRecalls(deps, connector),
       age: { queue: 'recalls', connector: id, since: () => recalls.oldestUnsent(id) },
     }),

@@ -96,7 +96,7 @@ export function createChains(
         ? [
             defineJob({
               name: `rails.${simulatedChainConnectorId}`,
-              due: (now) => blockDue(now, simulatedConfirmations),
+              due: (after) => blockDue({ blockMs, confirmations: simulatedConfirmations }, after),
               wokenBy: ['rails.chain_transfers'],
               everyMs: simulatedEveryMs,
               run: async () => (await simulated.makeDueBlock()) + (await simulatedConnector.step()),

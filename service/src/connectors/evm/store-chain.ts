@@ -197,11 +197,11 @@ export async function deleteChainNotifications(
       and connector = ${connector}`)
 }
 
-export const chainNotificationsDue = (connector: string): Sql =>
+export const chainNotificationsDue = (connector: string, after: Date): Sql =>
   dueWork(
     'reads when the next notification of a chain is due',
     (whose) => sql`/* rails.chainNotificationsDue */
-      select due_at from rails.chain_notifications where connector = ${connector} and ${whose()} order by due_at limit 1`,
+      select due_at from rails.chain_notifications where connector = ${connector} and due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
 export async function oldestChainNotification(tx: Tx, connector: string): Promise<Date | null> {

@@ -100,14 +100,14 @@ function bankJobs({ db, observe }: Deps, { id, pollMs, transport, bank }: Runnin
   return [
     defineJob({
       name: `rails.${id}.make`,
-      due: () => filesDue(id),
+      due: (after) => filesDue(id, after),
       wokenBy: ['rails.iso_recalls', 'rails.iso_files'],
       everyMs: makeEveryMs,
       run: make,
     }),
     defineJob({
       name: `rails.${id}.deliver`,
-      due: () => files.deliveriesDue(id),
+      due: (after) => files.deliveriesDue(id, after),
       run: deliver,
       drain,
       age: { queue: 'bank_files', connector: id, since: () => files.oldestUndelivered(db, id) },

@@ -24,7 +24,7 @@ export function createNotificationsOf({
       )
       await untilAborted(Promise.all(ended), options)
     },
-    notificationsDue: () => store.notificationsDue(id),
+    notificationsDue: (after) => store.notificationsDue(id, after),
     oldestNotification: () => store.oldestDue(db, id),
   }
 }

@@ -48,9 +48,9 @@ export function undelivered(tx: Tx, connector: string, now: Date, filesMax: numb
 }
 
 /** When the next file is due at the bank. */
-export const deliveriesDue = (connector: string): Sql => sql`/* rails.deliveriesDue */
+export const deliveriesDue = (connector: string, after: Date): Sql => sql`/* rails.deliveriesDue */
   select min(coalesce(leased_until, made_at)) as due_at from rails.iso_files
-  where connector = ${connector} and state <> 'Delivered'`
+  where connector = ${connector} and state <> 'Delivered' and coalesce(leased_until, made_at) > ${after}`
 
 export type Lease = { readonly leaseId: string; readonly leasedUntil: Date; readonly now: Date }
 

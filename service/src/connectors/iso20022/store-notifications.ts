@@ -62,11 +62,11 @@ export async function deleteNotifications(
   return deleted.flatMap(({ entryId }) => entryId ?? [])
 }
 
-export const notificationsDue = (connector: string): Sql =>
+export const notificationsDue = (connector: string, after: Date): Sql =>
   dueWork(
     'reads when the next notification of a bank by files is due',
     (whose) => sql`/* rails.notificationsDue */
-      select due_at from rails.iso_notifications where connector = ${connector} and ${whose()} order by due_at limit 1`,
+      select due_at from rails.iso_notifications where connector = ${connector} and due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
 export async function oldestDue(tx: Tx, connector: string): Promise<Date | null> {

@@ -40,12 +40,12 @@ export function queuedPayments(
 }
 
 /** When the next payment is due for a file. */
-export const filesDue = (connector: string): Sql =>
+export const filesDue = (connector: string, after: Date): Sql =>
   dueWork(
     'reads when the next payment is due for a file of a bank',
     (whose) => sql`/* rails.filesDue */
       select min(due_at) as due_at from rails.iso_instructions
-      where connector = ${connector} and status = 'Queued' and ${whose()}`,
+      where connector = ${connector} and status = 'Queued' and due_at > ${after} and ${whose()}`,
   )
 
 /** Those that still wait, locked. Of two processes that make files of the same payments, each gets some. */

@@ -119,11 +119,11 @@ export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
   return row?.dueAt ?? null
 }
 
-export const notificationsDue = (): Sql =>
+export const notificationsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next bank notification is due',
     (whose) => sql`/* rails.notificationsDue */
-      select due_at from rails.sandbox_notifications where ${whose()} order by due_at limit 1`,
+      select due_at from rails.sandbox_notifications where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
 /** Notifications of all partners that are due, oldest first: a due-work scan, which names no partner by design. */

@@ -82,11 +82,11 @@ export async function deleteRecoveries(tx: Tx, { partnerId, subscriptionId }: Su
 
 /** Due-work scan: running recoveries, oldest first. */
 /** When the oldest recovery in progress was created. */
-export const recoveriesDue = (): Sql =>
+export const recoveriesDue = (after: Date): Sql =>
   dueWork(
     'reads since when the oldest recovery runs',
     (whose) => sql`/* delivery.recoveriesDue */
-      select created_at as due_at from delivery.recoveries where status = 'Running' and ${whose()}
+      select created_at as due_at from delivery.recoveries where status = 'Running' and created_at > ${after} and ${whose()}
       order by created_at limit 1`,
   )
 

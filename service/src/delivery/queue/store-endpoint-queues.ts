@@ -77,11 +77,11 @@ export function dueEndpointQueues(
 }
 
 /** When the next endpoint queue is due: at the end of its lease if a worker holds it. */
-export const endpointQueuesDue = (): Sql =>
+export const endpointQueuesDue = (after: Date): Sql =>
   dueWork(
     'reads when the next endpoint queue is due',
     (whose) => sql`/* delivery.endpointQueuesDue */
-      select due_at from delivery.endpoint_queues where due_at is not null and ${whose()} order by due_at limit 1`,
+      select due_at from delivery.endpoint_queues where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
 /**

@@ -45,11 +45,11 @@ export function partnerWithCancellation(tx: Tx, now: Date): Promise<{ readonly p
  * Time of the oldest cancellation, leased ones included: a payout that cannot be cancelled renews the lease for ever.
  */
 /** When the next cancellation is due. */
-export const cancellationsDue = (): Sql =>
+export const cancellationsDue = (after: Date): Sql =>
   dueWork(
     'reads when the payouts of a blocked account are due to be cancelled',
     (whose) => sql`/* accounts.cancellationsDue */
-      select due_at from accounts.cancellations where ${whose()} order by due_at limit 1`,
+      select due_at from accounts.cancellations where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
 /** Also one that is leased: a payout that cannot be cancelled renews the lease for ever. */

@@ -58,11 +58,11 @@ export function partnersWithDueRenewals(
 }
 
 /** When the next renewal is due that was asked for. */
-export const renewalsDue = (): Sql =>
+export const renewalsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next verification is due to be renewed',
     (whose) => sql`/* beneficiaries.renewalsDue */
-      select due_at from beneficiaries.renewals where due_at is not null and ${whose()} order by due_at limit 1`,
+      select due_at from beneficiaries.renewals where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
 export type ClaimedRenewal = {

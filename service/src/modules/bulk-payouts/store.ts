@@ -146,11 +146,11 @@ export function itemsOf(
     order by position limit ${rowsMax}`)
 }
 
-export const bulksDue = (): Sql =>
+export const bulksDue = (after: Date): Sql =>
   dueWork(
     'reads when the next bulk is due',
     (whose) => sql`/* bulk-payouts.bulksDue */
-      select due_at from payouts.bulks where due_at is not null and ${whose()} order by due_at limit 1`,
+      select due_at from payouts.bulks where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
 /** The oldest due bulk of each partner, in the order of the partners behind `afterPartner`. */

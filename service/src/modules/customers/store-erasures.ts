@@ -97,11 +97,11 @@ export function oldestDueErasure(
 }
 
 /** When the next erasure is due. */
-export const erasuresDue = (): Sql =>
+export const erasuresDue = (after: Date): Sql =>
   dueWork(
     'reads when the next erasure is due',
     (whose) => sql`/* customers.erasuresDue */
-      select due_at from customers.erasures where due_at is not null and ${whose()} order by due_at limit 1`,
+      select due_at from customers.erasures where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
 /** Undefined: another process has it. */

@@ -36,11 +36,11 @@ export function oldestDuePlace(
 }
 
 /** When the next place is due. */
-export const placesDue = (): Sql =>
+export const placesDue = (after: Date): Sql =>
   dueWork(
     'reads when the next records are due that are kept too long',
     (whose) => sql`/* customers.placesDue */
-      select due_at from customers.kept_records where ${whose()} order by due_at limit 1`,
+      select due_at from customers.kept_records where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
 /** Undefined: another process has it. */

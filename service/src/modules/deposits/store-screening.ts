@@ -15,11 +15,11 @@ export function depositsInScreening(tx: Tx, now: Date, rowsMax: number): Promise
 }
 
 /** When the next look at a deposit that waits is due. */
-export const screenedDepositsDue = (): Sql =>
+export const screenedDepositsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next look at a deposit in screening is due',
     (whose) => sql`/* deposits.screenedDepositsDue */
-      select screening_due_at as due_at from deposits.deposits where screening_due_at is not null and ${whose()}
+      select screening_due_at as due_at from deposits.deposits where screening_due_at > ${after} and ${whose()}
       order by screening_due_at limit 1`,
   )
 

@@ -216,11 +216,11 @@ export async function markReversed(tx: Tx, { partnerId, id }: DepositKey, by: st
 }
 
 /** When the next deposit expires. */
-export const depositsDue = (): Sql =>
+export const depositsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next deposit expires',
     (whose) => sql`/* deposits.depositsDue */
-      select expires_at as due_at from deposits.deposits where expires_at is not null and ${whose()}
+      select expires_at as due_at from deposits.deposits where expires_at > ${after} and ${whose()}
       order by expires_at limit 1`,
   )
 

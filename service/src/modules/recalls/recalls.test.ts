@@ -125,7 +125,7 @@ test('a recall without an answer expires behind its 15 business days, and not be
   // To 23:59:59 in Frankfurt on the last day.
   service.clock.advance(Date.parse('2026-01-29T22:59:59Z') - service.clock.now().getTime())
   assert.equal(await service.recalls.expireStep(), 0)
-  const overdueAt = async () => (await service.db.row<{ readonly dueAt: Date }>(answersDue()))?.dueAt
+  const overdueAt = async () => (await service.db.row<{ readonly dueAt: Date }>(answersDue(new Date(0))))?.dueAt
   assert.equal((await overdueAt())?.toISOString(), '2026-01-29T23:00:00.000Z')
   service.clock.advance(1000)
   const steps = [service.recalls.expireStep(), service.recalls.expireStep()]

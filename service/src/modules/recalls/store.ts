@@ -216,19 +216,19 @@ export async function oldestUnsentRecall(tx: Tx, connector: string): Promise<Dat
 }
 
 /** The due time of the next recall that the bank of a connector does not have yet. */
-export const recallsDue = (connector: string): Sql =>
+export const recallsDue = (connector: string, after: Date): Sql =>
   dueWork(
     'reads when the next recall of a connector is due',
     (whose) => sql`/* recalls.recallsDue */
       select due_at from payouts.recalls
-      where connector = ${connector} and due_at is not null and ${whose()} order by due_at limit 1`,
+      where connector = ${connector} and due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
-export const answersDue = (): Sql =>
+export const answersDue = (after: Date): Sql =>
   dueWork(
     'reads when the next answer to a recall is overdue',
     (whose) => sql`/* recalls.answersDue */
-      select answer_due_at as due_at from payouts.recalls where status = 'Sent' and ${whose()}
+      select answer_due_at as due_at from payouts.recalls where status = 'Sent' and answer_due_at > ${after} and ${whose()}
       order by answer_due_at limit 1`,
   )
 

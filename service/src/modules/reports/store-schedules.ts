@@ -72,11 +72,11 @@ export function dueSchedules(
 }
 
 /** When the next period of a schedule ends. */
-export const schedulesDue = (): Sql =>
+export const schedulesDue = (after: Date): Sql =>
   dueWork(
     'reads when the next period of a schedule ends',
     (whose) => sql`/* reports.schedulesDue */
-      select next_at as due_at from reports.schedules where next_at is not null and ${whose()} order by next_at limit 1`,
+      select next_at as due_at from reports.schedules where next_at > ${after} and ${whose()} order by next_at limit 1`,
   )
 
 /** Undefined: it is not due any more, or another worker has it. */

@@ -217,19 +217,19 @@ export async function deleteReport(tx: Tx, partnerId: string, id: string): Promi
 }
 
 /** When the next report may be written. */
-export const reportsDue = (): Sql =>
+export const reportsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next report is due',
     (whose) => sql`/* reports.reportsDue */
-      select min(due_at) as due_at from reports.reports where status in ('Queued', 'Running') and ${whose()}`,
+      select min(due_at) as due_at from reports.reports where status in ('Queued', 'Running') and due_at > ${after} and ${whose()}`,
   )
 
 /** When the time of the next report is over. */
-export const reportsToExpire = (): Sql =>
+export const reportsToExpire = (after: Date): Sql =>
   dueWork(
     'reads when the time of the next report is over',
     (whose) => sql`/* reports.reportsToExpire */
-      select expires_at as due_at from reports.reports where expires_at is not null and ${whose()}
+      select expires_at as due_at from reports.reports where expires_at > ${after} and ${whose()}
       order by expires_at limit 1`,
   )
 

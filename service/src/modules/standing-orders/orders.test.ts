@@ -341,6 +341,6 @@ test('wrong requests are refused with a pointer; another partner has no such ord
 
 test('the time at which the next order is due is known', async () => {
   await create()
-  const due = await service.db.row<{ readonly dueAt: Date }>(ordersDue())
+  const due = await service.db.row<{ readonly dueAt: Date }>(ordersDue(new Date(0)))
   assert.equal(due?.dueAt.toISOString(), '2026-01-08T06:00:00.000Z')
 })

@@ -285,11 +285,11 @@ export function putBackOrder(tx: Tx, { partnerId, id, dueAt }: OrderRow, laterAt
     where partner_id = ${partnerId} and id = ${id} and due_at = ${dueAt}`)
 }
 
-export const ordersDue = (): Sql =>
+export const ordersDue = (after: Date): Sql =>
   dueWork(
     'reads when the next standing order is due',
     (whose) => sql`/* standing-orders.ordersDue */
-      select due_at from payouts.standing_orders where due_at is not null and ${whose()} order by due_at limit 1`,
+      select due_at from payouts.standing_orders where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
 const overIn = (rows: readonly KeptRecord[]): readonly string[] =>

@@ -62,12 +62,17 @@ export async function insertSimulatedTransfer(tx: Tx, row: SimulatedTransfer): P
     on conflict (hash) do nothing`)
 }
 
-/** Whether a transfer waits for the next block: for its first one, or to be deep enough. `now` if one does. */
-export const blockDue = (now: Date, confirmations: number): Sql => sql`/* rails.blockDue */
-  select ${now}::timestamptz as due_at from rails.sandbox_chain_transfers
-  where block_number is null
-    or block_number > (select max(number) + 1 - ${confirmations}::bigint from rails.sandbox_blocks)
-  limit 1`
+/** When the next block is due, if a transfer waits for its first block or for the depth of `confirmations`. */
+export const blockDue = (
+  { blockMs, confirmations }: { readonly blockMs: number; readonly confirmations: number },
+  after: Date,
+): Sql => sql`/* rails.blockDue */
+  select head.due_at from (
+    select number, made_at + make_interval(secs => ${blockMs / 1000}) as due_at from rails.sandbox_blocks
+    order by number desc limit 1) as head
+  where head.due_at > ${after} and exists (
+    select from rails.sandbox_chain_transfers
+    where block_number is null or block_number > head.number + 1 - ${confirmations}::bigint)`
 
 /** In the order in which a block takes them. */
 export function waitingTransfers(tx: Tx): Promise<readonly SimulatedTransfer[]> {
