@@ -15,7 +15,7 @@ export type PayoutAges = {
 /** A payout that is due so much later is kept by its connector: longer than every delay between attempts. */
 const keptMsMin = 10 * minuteMs
 /** Partners of one statement, which makes a look-up for each of them and each status. */
-const partnersPerLookMax = 50
+const partnersPerLookMax = 1000
 
 export function createPayoutAges({ db, clock }: { readonly db: Database; readonly clock: Clock }): PayoutAges {
   return {
