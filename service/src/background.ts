@@ -122,10 +122,7 @@ const auditStepsPerHead = 5
 /** The jobs that keep the database in order: nobody waits for one. */
 function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
   const { access, rates, reconciliation } = modules
-  const { config, db, log, observability } = deps
-  const headPeriodMs = config.AUDIT_HEAD_PERIOD_MS
-  const chained = { clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS, headPeriodMs }
-  const auditStep = createChainStep({ ...modules, ...deps, ...chained, partnerIds: access.partnerIds })
+  const { db, log, observability } = deps
   const checkpoints = createCheckpoints({ db, log, partnerIds: access.partnerIds })
   return [
     ...(rates.everyMs === undefined
@@ -137,7 +134,7 @@ function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
       run: () => reconciliation.step(observability?.metrics.reconciliation),
     }),
     defineJob({ name: 'access.nonces', everyMs: minuteMs, run: access.sweepNonces }),
-    defineJob({ name: 'audit.chain', everyMs: Math.min(auditMs, headPeriodMs / auditStepsPerHead), run: auditStep }),
+    chainJob(deps, modules),
     defineJob({
       name: 'ledger.checkpoints',
       wokenBy: ['ledger.transfers'],
@@ -147,6 +144,26 @@ function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
     }),
     analyseJob(deps),
   ]
+}
+
+/** Records are chained when they are certain to be complete. Without new ones only the heads of the day are left to sign. */
+function chainJob(deps: BackgroundDeps, modules: Modules): Job {
+  const { AUDIT_HEAD_PERIOD_MS: headPeriodMs, REPORT_CLOCK_DIFFERENCE_MS: clockDifferenceMsMax } = deps.config
+  const { partnerIds } = modules.access
+  const step = createChainStep({ ...modules, ...deps, partnerIds, clockDifferenceMsMax, headPeriodMs })
+  const stepMs = Math.min(auditMs, headPeriodMs / auditStepsPerHead)
+  const openMs = clockDifferenceMsMax + Math.min(headPeriodMs, minuteMs) + 2 * stepMs
+  let openUntilMs = performance.now() + openMs
+  return defineJob({
+    name: 'audit.chain',
+    wokenBy: ['audit.records'],
+    restMs: stepMs,
+    everyMs: () => (performance.now() < openUntilMs ? stepMs : minuteMs),
+    run: ({ woken }) => {
+      if (woken) openUntilMs = performance.now() + openMs
+      return step()
+    },
+  })
 }
 
 const analyseMs = 2 * secondMs

@@ -4,16 +4,7 @@
  */
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
 import { type AuditHeadContent, chainStart, headHash, leafOf, linkOf, rootOf } from '@partner-payments/wire'
-import {
-  after,
-  assert,
-  type Clock,
-  firstIdOf,
-  type Log,
-  momentOfId,
-  newId,
-  type Sealer,
-} from '../kernel/index.ts'
+import { after, assert, type Clock, firstIdOf, type Log, momentOfId, newId, type Sealer } from '../kernel/index.ts'
 import { type Database, oldestTransactionStart, type Tx } from '../postgres/index.ts'
 import { keyContext } from './sealed.ts'
 import * as store from './store.ts'
@@ -63,7 +54,8 @@ export function createChainStep(deps: ChainDeps): () => Promise<number> {
         return 0
       })
     }
-    for (let from = 0; from < others.length; from += size) await attempt(begin(db, others.slice(from, from + size), end))
+    for (let from = 0; from < others.length; from += size)
+      await attempt(begin(db, others.slice(from, from + size), end))
     for (const id of partnerIds) if (toVisit.has(id)) await attempt(visit(deps, id, end))
     if (failures.length > 0) throw new Error(`audit logs not chained: ${failures.length}`, { cause: failures[0] })
     return behind

@@ -1,5 +1,5 @@
 /** Reads when the work of jobs is due: that of all jobs in one statement. */
-import { type Database, noSql, type Sql, sql, unprepared } from '../postgres/index.ts'
+import { type Database, noSql, type Sql, sql } from '../postgres/index.ts'
 import type { Job } from './job.ts'
 
 export type DueJob = Job & Required<Pick<Job, 'due'>>
@@ -13,7 +13,7 @@ type DueRow = { readonly dueAt: Date | null }
 
 /** The earliest time behind `after` at which work of the job is due. Null: no work is known. */
 export async function dueTimeOf(db: Database, { due }: DueJob, after: Date): Promise<Date | null> {
-  const row = await db.row<DueRow>(unprepared(due(after)))
+  const row = await db.row<DueRow>(due(after))
   return row?.dueAt ?? null
 }
 
@@ -29,7 +29,7 @@ export async function dueTimesOf(db: Database, jobs: readonly DueJob[]): Promise
   )
   const all = each.reduce((before, one) => (before === noSql ? one : sql`${before} union all ${one}`), noSql)
   const rows = await db.rows<DueRow & { readonly position: number }>(
-    unprepared(sql`/* jobs.dueTimesOf */ ${all} order by position`),
+    sql`/* jobs.dueTimesOf */ ${all} order by position`,
   )
   return rows.map(({ dueAt }) => dueAt)
 }

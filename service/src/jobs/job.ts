@@ -8,7 +8,7 @@ export type Job = {
    * Claims work that is due, does it, and returns how much it did. 0: nothing is left that this process can take now. A claim is a
    * lease on the rows: they are due again when it ends.
    */
-  readonly run: () => Promise<number>
+  readonly run: (call: JobCall) => Promise<number>
   /**
    * Reads the earliest time behind `after` at which work is due: at most one row, one column `due_at`, by an index. The job runs at that
    * time, and after each commit that inserts or updates rows of a table that this statement reads.
@@ -32,6 +32,11 @@ export type Job = {
   readonly releaseLeases?: (partnerId: string) => Promise<void>
   /** The metric of how long the oldest due work waits. */
   readonly age?: Age
+}
+
+export type JobCall = {
+  /** A commit has written the tables of the job since the last run. */
+  readonly woken: boolean
 }
 
 export type Age = {

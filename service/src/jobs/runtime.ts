@@ -93,7 +93,10 @@ function readersOf(running: readonly Running[]): ReadonlyMap<string, readonly Ru
 }
 
 /** Looks for work whose wake-up was lost. The poll is a job that nothing wakes. */
-function startPoll({ db, clock, log, pollMs = pollMsDefault, observe }: JobsOptions, running: readonly Running[]): Worker {
+function startPoll(
+  { db, clock, log, pollMs = pollMsDefault, observe }: JobsOptions,
+  running: readonly Running[],
+): Worker {
   const known = running.flatMap(({ job, workers }) => (isDueJob(job) ? [{ job, workers }] : []))
   const run = async (): Promise<number> => {
     const dueTimes = await dueTimesOf(

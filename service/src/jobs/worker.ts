@@ -78,7 +78,7 @@ export function startWorker({ job, clock, log, look, random }: WorkerOptions): W
     const began = clock.now()
     const woken = rest.takeWakeUp()
     try {
-      const taken = await job.run()
+      const taken = await job.run({ woken })
       failureLog.succeeded()
       failures = 0
       if (taken === 0 && !stopping) return await restAfterNothing(began, woken)
