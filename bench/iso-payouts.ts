@@ -80,9 +80,7 @@ async function files(): Promise<Round> {
   })
   try {
     const { connectors, isoBanks } = service
-    return await measure(service, () =>
-      startSettlement(service, { connectors, jobs: isoBanks.jobs }),
-    )
+    return await measure(service, () => startSettlement(service, { connectors, jobs: isoBanks.jobs }))
   } finally {
     await bank.stop()
     rmSync(folder, { recursive: true, force: true })

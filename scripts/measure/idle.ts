@@ -15,8 +15,8 @@ import { freePorts } from '../ports.ts'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const ticksPerSecond = 100
-/** The first rounds of the workers over new partners are over. */
-const settlingMs = 30_000
+/** The first rounds over new partners take so long: checkpoints visit 200 partners in 10 s. */
+const settlingMs = 90_000
 const partnersPerInsert = 1000
 
 const { values } = parseArgs({
@@ -33,13 +33,21 @@ const dataDir = mkdtempSync(join(tmpdir(), 'idle-'))
 chmodSync(dataDir, 0o711)
 const [port = 0, opsPort = 0] = await freePorts(2)
 const service = spawn(process.execPath, [join(resolve(values.tree), 'service/src/main.ts'), 'serve'], {
-  env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: String(port), OPS_PORT: String(opsPort), LOG_LEVEL: 'warn' },
+  env: {
+    PATH: process.env['PATH'],
+    DATA_DIR: dataDir,
+    PORT: String(port),
+    OPS_PORT: String(opsPort),
+    LOG_LEVEL: 'warn',
+  },
   stdio: ['ignore', 'ignore', 'inherit'],
 })
 const ended = new Promise<void>((done) => service.once('exit', () => done()))
 try {
   while (!existsSync(join(dataDir, 'sandbox-credentials.json'))) await pause(200)
-  const [postmaster = '', , , databasePort = ''] = readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')
+  const [postmaster = '', , , databasePort = ''] = readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split(
+    '\n',
+  )
   const password = readFileSync(join(dataDir, 'postgres-password'), 'utf8').trim()
   const database = new pg.Client(`postgres://postgres:${password}@127.0.0.1:${databasePort}/payments`)
   await database.connect()

@@ -175,7 +175,8 @@ export function compose(given: ServiceDeps): Service {
         },
       }
     },
-    announceWork: () => announceWrites(db, new Set(backgroundJobs(deps, modules).flatMap((job) => [...tablesOfJob(job)]))),
+    announceWork: () =>
+      announceWrites(db, new Set(backgroundJobs(deps, modules).flatMap((job) => [...tablesOfJob(job)]))),
   }
 }
 

@@ -114,6 +114,7 @@ type Context = {
 async function run(role: ServiceRole, context: Context): Promise<void> {
   const { config, log, started, stop, signals } = context
   log.info({ role, config: printConfig(config) }, 'starting')
+  if (config.retired.length > 0) log.warn({ variables: config.retired }, 'variables of earlier versions have no effect')
   if (role === 'gateway' && config.API_URL === undefined)
     throw new ConfigError('API_URL is required for the role gateway')
   const { db, url, embedded } = await openDatabase(role, context)

@@ -17,7 +17,15 @@ export type Listener = {
 export type Listen = (channel: string, listener: Listener) => { readonly stop: () => Promise<void> }
 
 export const createListen =
-  ({ url, log, connectTimeoutMs }: { readonly url: string; readonly log: Log; readonly connectTimeoutMs: number }): Listen =>
+  ({
+    url,
+    log,
+    connectTimeoutMs,
+  }: {
+    readonly url: string
+    readonly log: Log
+    readonly connectTimeoutMs: number
+  }): Listen =>
   (channel, listener) => {
     let client: pg.Client | undefined
     let timer: NodeJS.Timeout | undefined

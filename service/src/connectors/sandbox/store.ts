@@ -1,6 +1,15 @@
 /** All SQL of the sandbox bank. */
 import type { ErrorKey } from '@partner-payments/wire'
-import { acrossPartners, dueWork, insertBy, ofPartners, type Sql, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import {
+  acrossPartners,
+  dueWork,
+  insertBy,
+  ofPartners,
+  type Sql,
+  sql,
+  type Tx,
+  unprepared,
+} from '../../postgres/index.ts'
 import { present } from '../../kernel/index.ts'
 import type { Instruction, InstructionKey, Money } from '../../rails/index.ts'
 

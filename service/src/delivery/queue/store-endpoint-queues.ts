@@ -2,7 +2,16 @@
  * SQL of `delivery.endpoint_queues`, one row for each subscription. Every statement that changes such a row is in this
  * file. A transaction that locks several rows locks them in the order of their subscription ids, so that none deadlock.
  */
-import { columnOf, dueWork, ofOnePartner, ofPartners, unprepared, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import {
+  columnOf,
+  dueWork,
+  ofOnePartner,
+  ofPartners,
+  unprepared,
+  type Sql,
+  sql,
+  type Tx,
+} from '../../postgres/index.ts'
 import type { Health } from './health.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
