@@ -119,7 +119,7 @@ const checkpointEveryMs = 10 * minuteMs
 const auditMs = 10 * secondMs
 const auditStepsPerHead = 5
 
-/** The jobs that keep the database in order: nobody waits for one. */
+/** The jobs that keep the database in order. No caller waits for them. */
 function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
   const { access, rates, reconciliation } = modules
   const { db, log, observability } = deps

@@ -6,7 +6,7 @@ export type DueJob = Job & Required<Pick<Job, 'due'>>
 
 export const isDueJob = (job: Job): job is DueJob => job.due !== undefined
 
-/** Before every due time. */
+/** A time before all due times. */
 const ever = new Date(-1)
 
 type DueRow = { readonly dueAt: Date | null }
@@ -25,11 +25,10 @@ export async function dueTimesOf(db: Database, jobs: readonly DueJob[]): Promise
   if (jobs.length === 0) return []
   if (db.sharded) return Promise.all(jobs.map((job) => dueTimeOf(db, job, ever)))
   const each = jobs.map(
-    ({ due }, position): Sql => sql`select ${position}::integer as position, (${due(ever)}) as due_at`,
+    ({ due }, position): Sql =>
+      sql`/* jobs.dueTimesOf */ select ${position}::integer as position, (${due(ever)}) as due_at`,
   )
   const all = each.reduce((before, one) => (before === noSql ? one : sql`${before} union all ${one}`), noSql)
-  const rows = await db.rows<DueRow & { readonly position: number }>(
-    sql`/* jobs.dueTimesOf */ ${all} order by position`,
-  )
+  const rows = await db.rows<DueRow & { readonly position: number }>(sql`${all} order by position`)
   return rows.map(({ dueAt }) => dueAt)
 }

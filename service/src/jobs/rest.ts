@@ -45,7 +45,7 @@ export function createRest() {
     },
     /** Whether there was a wake-up since the rest began, or since `takeWakeUp`. */
     wasWoken: (): boolean => woken,
-    /** As `wasWoken`. The run that follows finds the work of the wake-up. */
+    /** Answers `wasWoken` and forgets the wake-up, whose work the run that follows finds. */
     takeWakeUp: (): boolean => {
       const taken = woken
       woken = false

@@ -2,7 +2,7 @@
  * Runs jobs. A job is woken by commits that write its tables, in this process (`Database.onWritten`) and in others (`signals.ts`), and
  * by the time at which its next work is due. One statement every few seconds looks for the work of all jobs whose wake-up was lost.
  */
-import { type Clock, type Log, secondMs } from '../kernel/index.ts'
+import { type Clock, type Log, randomFraction, secondMs } from '../kernel/index.ts'
 import { type Database, tablesIn, toStatement } from '../postgres/index.ts'
 import { dueTimeOf, dueTimesOf, isDueJob } from './due-times.ts'
 import type { Job } from './job.ts'
@@ -56,7 +56,7 @@ export function startJobs(options: JobsOptions): RunningJobs {
   for (const each of running) each.job.connect?.(() => wake(each))
   for (const { job, workers } of running)
     for (let count = 0; count < (job.workers ?? 1); count += 1)
-      workers.push(startWorker({ job, clock, log, look: look(job), random: Math.random }))
+      workers.push(startWorker({ job, clock, log, look: look(job), random: randomFraction }))
   const readers = readersOf(running)
   const wakeReaders = (tables: Iterable<string>) => {
     for (const table of tables) for (const reader of readers.get(table) ?? []) wake(reader)
@@ -114,5 +114,5 @@ function startPoll(
     return 0
   }
   const job = { name: 'jobs.poll', run, everyMs: pollMs }
-  return startWorker({ job, clock, log, look: () => undefined, random: Math.random })
+  return startWorker({ job, clock, log, look: () => undefined, random: randomFraction })
 }

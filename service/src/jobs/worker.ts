@@ -28,7 +28,7 @@ type WorkerOptions = {
 /** Shortest rests after runs that were woken and took nothing: 5, 10, 20 ... 100 ms. */
 const firstVainRestMs = 5
 const vainRestMsMax = 100
-/** After such a rest the next vain run counts as the first. */
+/** A rest after which the next vain run counts as the first. */
 const calmMs = 1_000
 /**
  * Rests after runs that take nothing and are woken by commits during the run, which may be their own: 5, 10, 20 ms ... 5 s. A job

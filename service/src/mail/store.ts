@@ -1,5 +1,5 @@
 /** All SQL of the mail queue. */
-import { acrossPartners, dueWork, insertBy, type Sql, sql, type Tx } from '../postgres/index.ts'
+import { dueWork, insertBy, type Sql, sql, type Tx } from '../postgres/index.ts'
 
 export type MailRow = {
   readonly id: string

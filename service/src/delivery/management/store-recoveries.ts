@@ -1,6 +1,6 @@
 /** SQL of recoveries and of the feed. A recovery step locks the partner's row, so that steps of a partner run one at a time. */
 import type { webhooks } from '@partner-payments/wire'
-import { acrossPartners, dueWork, noSql, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import { dueWork, noSql, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
 
 export type RecoveryRow = {

@@ -52,7 +52,6 @@ export const cancellationsDue = (after: Date): Sql =>
       select due_at from accounts.cancellations where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
-/** Also one that is leased: a payout that cannot be cancelled renews the lease for ever. */
 export async function oldestCancellation(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ readonly blockedAt: Date | null }>(
     dueWork(

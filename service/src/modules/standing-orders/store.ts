@@ -3,7 +3,6 @@ import type { standingOrders } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import {
-  acrossPartners,
   type Columns,
   columnOf,
   dueWork,
