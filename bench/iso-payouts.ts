@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createIsoBankProgram } from '../examples/iso-bank/child.ts'
 import { isoBankSetting } from '../examples/iso-bank/config.ts'
 import { sql } from '../service/src/postgres/index.ts'
-import { startSettlement } from '../service/src/settlement/index.ts'
+import { startSettlement } from '../test/support/jobs.ts'
 import { addPartner, createTestService, pay, type Service } from '../test/support/composition.ts'
 import { businessDay } from '../test/support/iso-bank.ts'
 
@@ -20,11 +20,10 @@ const rounds = Number(roundsText)
 const partnersCount = 4
 const acceptedAtOnce = 500
 const pollMs = 50
-const idleMs = 5
 /** Small files cost the most: each is copied, read twice and flushed, whatever it holds. A bank's default is a minute. */
 const fileWindowMs = 1000
 
-type Loops = readonly { readonly stop: () => Promise<void> }[]
+type Running = { readonly stop: () => Promise<void> }
 type Round = { readonly ended: number; readonly cpu: number }
 
 async function accept(service: Service): Promise<void> {
@@ -39,13 +38,13 @@ async function accept(service: Service): Promise<void> {
     )
 }
 
-async function measure(service: Service, start: () => Loops): Promise<Round> {
+async function measure(service: Service, start: () => Running): Promise<Round> {
   await accept(service)
   const cpu = process.cpuUsage()
   const begun = performance.now()
   // The clock of a test service stands still; banks and leases need it to go.
   const clock = setInterval(() => service.clock.advance(pollMs), pollMs)
-  const loops = start()
+  const running = start()
   for (;;) {
     const row = await service.db.row<{ readonly count: bigint }>(sql`
       select count(*) as count from payouts.payouts where status = 'Completed'`)
@@ -55,14 +54,14 @@ async function measure(service: Service, start: () => Loops): Promise<Round> {
   const seconds = (performance.now() - begun) / 1000
   const used = process.cpuUsage(cpu)
   clearInterval(clock)
-  await Promise.all(loops.map((loop) => loop.stop()))
+  await running.stop()
   await service.close()
   return { ended: payouts / seconds, cpu: (used.user + used.system) / 1e6 / seconds }
 }
 
 async function sandbox(): Promise<Round> {
   const service = await createTestService({ stepMs: 0, connectionsMax: 12, now: businessDay })
-  return measure(service, () => startSettlement({ ...service.settlement, idleMs }))
+  return measure(service, () => startSettlement(service))
 }
 
 async function files(): Promise<Round> {
@@ -81,10 +80,7 @@ async function files(): Promise<Round> {
   })
   try {
     const { connectors, isoBanks } = service
-    return await measure(service, () => [
-      ...startSettlement({ ...service.settlement, connectors, idleMs }),
-      ...isoBanks.start(),
-    ])
+    return await measure(service, () => startSettlement(service, { connectors, jobs: isoBanks.jobs }))
   } finally {
     await bank.stop()
     rmSync(folder, { recursive: true, force: true })

@@ -11,7 +11,8 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { rawNumber } from '@partner-payments/wire'
 import { accountReportXml, type BankEntry } from '../service/src/iso20022/index.ts'
-import { createLog, startLoop } from '../service/src/kernel/index.ts'
+import { defineJob, startJobs } from '../service/src/jobs/index.ts'
+import { createLog } from '../service/src/kernel/index.ts'
 import { analyseWhatHasGrown, sql } from '../service/src/postgres/index.ts'
 import { processNotificationsOf } from '../service/src/settlement/notifications.ts'
 import { addPartner, createTestService, ip } from '../test/support/composition.ts'
@@ -44,11 +45,13 @@ try {
   }
   const log = createLog('error')
   // As in the service: plans for an empty table would be kept while it fills.
-  const statistics = startLoop({
-    name: 'postgres.statistics',
-    idleMs: 2000,
+  const { clock } = service
+  const analyse = () => analyseWhatHasGrown(db, log).then(() => 0)
+  const statistics = startJobs({
+    db,
+    clock,
     log,
-    step: () => analyseWhatHasGrown(db, log).then(() => 0),
+    jobs: [defineJob({ name: 'postgres.statistics', everyMs: 2000, run: analyse })],
   })
   const drain = async (connector = settlement.connectors[0]) => {
     while (connector !== undefined && (await processNotificationsOf(settlement, connector, new Map())) > 0);
@@ -111,13 +114,16 @@ try {
     const before = await credited()
     const seen: string[] = []
     const begun = performance.now()
-    const incoming = startLoop({ name: 'incoming', idleMs: 50, log, step: bank.incoming.step })
     const pauses = new Map<string, number>()
-    const crediting = startLoop({
-      name: 'crediting',
-      idleMs: 5,
+    const credit = () => processNotificationsOf(bank.settlement, bank.connector, pauses)
+    const running = startJobs({
+      db,
+      clock,
       log,
-      step: () => processNotificationsOf(bank.settlement, bank.connector, pauses),
+      jobs: [
+        defineJob({ name: 'incoming', everyMs: 50, run: bank.incoming.step }),
+        defineJob({ name: 'crediting', everyMs: 5, run: credit }),
+      ],
     })
     let next = 0.1
     let at = 0
@@ -131,7 +137,7 @@ try {
       next += 0.3
     }
     const rate = entries / ((performance.now() - begun) / 1000)
-    await Promise.all([incoming.stop(), crediting.stop()])
+    await running.stop()
     say(`memory: ${seen.join(', ')}`)
     return rate
   }

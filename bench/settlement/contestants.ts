@@ -7,12 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { rawNumber } from '@partner-payments/wire'
 import { composeModules, type Modules } from '../../service/src/parts.ts'
 import { readConfig } from '../../service/src/config.ts'
-import { limitsDefault, startDelivery } from '../../service/src/delivery/index.ts'
-import { createLog, newId, startLoop, systemClock } from '../../service/src/kernel/index.ts'
+import { deliveryJobs, limitsDefault } from '../../service/src/delivery/index.ts'
+import { defineJob, startJobs } from '../../service/src/jobs/index.ts'
+import { createLog, newId, systemClock } from '../../service/src/kernel/index.ts'
 import { analyseWhatHasGrown, createDatabase, type Database } from '../../service/src/postgres/index.ts'
 import { createSandboxBank } from '../../service/src/connectors/sandbox/index.ts'
 import type { ChooseConnector, Connector } from '../../service/src/rails/index.ts'
-import { startSettlement } from '../../service/src/settlement/index.ts'
+import { settlementJobs } from '../../service/src/settlement/index.ts'
 import { withClient } from '../postgres.ts'
 
 export type Scene = {
@@ -56,8 +57,7 @@ export async function startScene(url: string, scene: Scene): Promise<Contestant>
   const clock = systemClock
   const bank = createSandboxBank({ db, clock, stepMs: 0 })
   const chooseConnector: ChooseConnector = ({ currency }) => (currency === 'USD' ? other?.id : bank.id)
-  let wake: () => void = () => undefined
-  const modules = composeModules({ config, db, clock, log, bank, chooseConnector, wakeDelivery: () => wake() })
+  const modules = composeModules({ config, db, clock, log, bank, chooseConnector })
   const { access, cases, payoutAges, payoutLife: payouts, recalls, deposits, returns, webhooks } = modules
   const connectors = [scene.wrap?.(bank) ?? bank, ...(other ? [other] : [])]
   const isPartner = async (partnerId: string) => (await access.partnerName(db, partnerId)) !== ''
@@ -87,23 +87,24 @@ export async function startScene(url: string, scene: Scene): Promise<Contestant>
     name,
     sample: async (count) => {
       const analyse = () => analyseWhatHasGrown(db, log).then(() => 0)
-      const loops = [
-        ...startSettlement({ ...settlement, idleMs: 5 }),
-        // As in the service: plans for an empty queue would be kept while it fills.
-        startLoop({ name: 'postgres.statistics', idleMs: 2000, log, step: analyse }),
-      ]
-      if (endpointUrl !== undefined) {
-        const delivery = startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 20, threads: 1 })
-        wake = delivery.wake
-        loops.push(delivery)
-      }
+      const delivery = { db, clock, log, webhooks, allowLoopback: true, threads: 1 }
+      const running = startJobs({
+        db,
+        clock,
+        log,
+        jobs: [
+          ...settlementJobs(settlement),
+          // As in the service: plans for an empty queue would be kept while it fills.
+          defineJob({ name: 'postgres.statistics', everyMs: 2000, run: analyse }),
+          ...(endpointUrl === undefined ? [] : deliveryJobs(delivery)),
+        ],
+      })
       if (other) await sleep(leadMs)
       const begun = performance.now()
       await accept(count, 'EUR')
       while (!(await isDone())) await sleep(pollMs)
       const rate = count / ((performance.now() - begun) / 1000)
-      wake = () => undefined
-      await Promise.all(loops.map((loop) => loop.stop()))
+      await running.stop()
       return rate
     },
     audit: async () => {

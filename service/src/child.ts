@@ -48,6 +48,7 @@ async function main(): Promise<void> {
   })
   const mailboxFolder = join(config.DATA_DIR, 'mailbox')
   const service = compose({ config, db, clock: systemClock, log, observability, tracing, mailboxFolder })
+  started.push({ name: 'announcements of work', ...service.announceWork() })
   const gateway = await service.gateway(gatewayForms[role])
   const port = await listening('PORT', config.HOST, config.PORT, gateway.listen)
   started.push({ name: 'gateway', drain: gateway.drain, stop: () => gateway.close(lingerMs) })

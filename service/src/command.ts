@@ -30,7 +30,7 @@ type Context = { readonly config: Config; readonly log: Log; readonly started: S
 
 /** Uses the configured database, the embedded one of a running service, or starts the embedded one for this command. */
 async function runOnDatabase(args: readonly string[], context: Context): Promise<Result> {
-  const { config, log } = context
+  const { config, log, started } = context
   const running = config.DATABASE_URL ?? findRunningPostgres(config.DATA_DIR)
   const url = running ?? (await startDatabase(context)).url
   const db = await connectDatabase(url, context)
@@ -40,6 +40,7 @@ async function runOnDatabase(args: readonly string[], context: Context): Promise
   else await requireMigrated(db.pool)
   await acceptMasterKey(db, config)
   const service = compose({ config, db, clock: systemClock, log, mailboxFolder: join(config.DATA_DIR, 'mailbox') })
+  started.push({ name: 'announcements of work', ...service.announceWork() })
   return runOperator(args, { service, db, config, databaseUrl: url })
 }
 

@@ -85,11 +85,6 @@ const processSettings = {
       'Milliseconds between SIGTERM and the close of PORT. `/readyz` answers 503 and responses have `Connection: close`. Longer than the interval at which a load balancer reads it',
     read: (value, mode) => integer(0, stopDelayMsMax, mode === 'sandbox' ? 0 : 3000)(value),
   },
-  WORKER_IDLE_MS: {
-    default: '100',
-    description: 'Milliseconds that a worker pauses when there is no work',
-    read: integer(1, 60_000, 100),
-  },
   REPORT_KEPT_DAYS: {
     default: '30',
     description: 'Days after which a report and its file are deleted, counted from when it is ready',
@@ -152,12 +147,16 @@ export type Config = Omit<Raw, 'MASTER_KEY' | 'OPS_PORT' | 'WEBHOOK_HTTP' | 'PUB
   readonly masterKeyFile: { readonly path: string; readonly isNew: boolean } | undefined
   readonly OPS_PORT: number
   readonly WEBHOOK_HTTP: boolean
+  /** Variables of earlier versions that are set. They have no effect. */
+  readonly retired: readonly string[]
   /** Undefined: built from the host and the port in use. */
   readonly PUBLIC_URL: string | undefined
 }
 
 /** Prefixes that no other program uses; `WEBHOOK_URL` or `OPS_TOKEN` may belong to another service on the machine. */
-const ownPrefixes = /^(SANDBOX_BANK|WEBHOOK_RETRY|TIMESTAMP_WINDOW|BODY_BYTES|HEADER_BYTES|WORKER_IDLE)_/
+const ownPrefixes = /^(SANDBOX_BANK|WEBHOOK_RETRY|TIMESTAMP_WINDOW|BODY_BYTES|HEADER_BYTES)_/
+/** Pauses of workers, which commits wake now. */
+const retiredNames: readonly string[] = ['WORKER_IDLE_MS', 'WEBHOOK_IDLE_MS']
 /** Shorter names are too similar to those of other programs: `MODE` and `NODE`. */
 const nearNameCharsMin = 7
 
@@ -177,7 +176,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** Throws a ConfigError of one line. */
 export function readConfig(options: ReadOptions = {}, env: Environment = process.env): Config {
   const { makesKey = true, exchangesFiles = false, given = {} } = options
-  const config = complete(readSettings(given, env), makesKey)
+  const retired = retiredNames.filter((name) => env[name] !== undefined)
+  const config = { ...complete(readSettings(given, env), makesKey), retired }
   if (exchangesFiles) refuseUnusableFolders(config)
   return config
 }
@@ -235,7 +235,7 @@ function readSettings(given: NonNullable<ReadOptions['given']>, env: Environment
 function refuseMisspelt(names: readonly string[]): void {
   const own = Object.keys(settings)
   for (const name of names) {
-    if (own.includes(name)) continue
+    if (own.includes(name) || retiredNames.includes(name)) continue
     const meant = own.find((known) => isNear(known, name))
     if (meant !== undefined) throw new ConfigError(`${name} is not a variable of this service: did you mean ${meant}?`)
     if (ownPrefixes.test(name))
@@ -254,7 +254,7 @@ function isNear(known: string, name: string): boolean {
   return swapped || rest(a, 1) === rest(b, 1) || rest(a, 1) === rest(b, 0) || rest(a, 0) === rest(b, 1)
 }
 
-function complete(raw: Raw, makesKey: boolean): Config {
+function complete(raw: Raw, makesKey: boolean): Omit<Config, 'retired'> {
   const onLoopback = loopbackHosts.has(raw.HOST)
   if (raw.MODE === 'production') refuseSandboxDefaults(raw)
   if (raw.MASTER_KEY === undefined && !makesKey)
@@ -290,7 +290,7 @@ export const usedIsoBanks = ({
 }: Pick<Raw, 'ISO20022_BANKS' | 'RAIL' | 'RAIL_RULES'>) =>
   ISO20022_BANKS.filter(({ id }) => RAIL === id || RAIL_RULES.some(({ connector }) => connector === id))
 
-function refuseUnusableFolders(config: Config): void {
+function refuseUnusableFolders(config: Pick<Raw, 'ISO20022_BANKS' | 'RAIL' | 'RAIL_RULES'>): void {
   for (const bank of usedIsoBanks(config)) {
     const problem = bankProblem(bank)
     if (problem !== undefined) throw new ConfigError(`ISO20022_BANKS: ${problem}`)

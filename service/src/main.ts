@@ -18,7 +18,7 @@ import {
   startedByNpm,
 } from './config.ts'
 import type { Gateway } from './gateway/index.ts'
-import { createLog, type Log, type Loop, systemClock } from './kernel/index.ts'
+import { createLog, type Log, systemClock } from './kernel/index.ts'
 import { createObservability } from './observability/index.ts'
 import { type Database, hasCluster, migrate, requireMigrated } from './postgres/index.ts'
 import {
@@ -114,6 +114,7 @@ type Context = {
 async function run(role: ServiceRole, context: Context): Promise<void> {
   const { config, log, started, stop, signals } = context
   log.info({ role, config: printConfig(config) }, 'starting')
+  if (config.retired.length > 0) log.warn({ variables: config.retired }, 'variables of earlier versions have no effect')
   if (role === 'gateway' && config.API_URL === undefined)
     throw new ConfigError('API_URL is required for the role gateway')
   const { db, url, embedded } = await openDatabase(role, context)
@@ -197,6 +198,8 @@ async function serve(
   const { port, part } = processes ? await listenByProcesses(processes, url) : await listenHere(role, service, config)
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST
   const baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`
+  if (role === 'api' && processes === undefined)
+    started.push({ name: 'announcements of work', ...service.announceWork() })
   if (role === 'serve') {
     if (config.DATABASE_URL === undefined) await service.releaseLeases()
     startWorkers(service, started)
@@ -228,8 +231,7 @@ async function listenByProcesses(processes: Processes, url: string): Promise<Lis
 }
 
 function startWorkers(service: Service, started: Started[]): void {
-  const loops: readonly Loop[] = service.startWorkers()
-  started.push({ name: 'workers', stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))) })
+  started.push({ name: 'workers', ...service.startWorkers() })
 }
 
 function welcome(config: Config, baseUrl: string, opsPort: number): string {

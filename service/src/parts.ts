@@ -60,8 +60,6 @@ export type ModulesDeps = {
   readonly observability?: Observability
   /** See `PayoutsDeps`. */
   readonly payoutsPerBatchMax?: number
-  /** Called after a commit with events: the fan-out may start at once. */
-  readonly wakeDelivery?: () => void
   /** Default: the sandbox bank on `db`. */
   readonly bank?: SandboxBank
   /** Further connectors. `RAIL_RULES` cannot name them, so that `chooseConnector` must. */
@@ -86,12 +84,12 @@ export function composeModules(deps: ModulesDeps) {
 export type Modules = ReturnType<typeof composeModules>
 
 /** What every module is made with. */
-function composeCore({ config, db, clock, log, wakeDelivery = () => undefined }: ModulesDeps) {
+function composeCore({ config, db, clock, log }: ModulesDeps) {
   const sealer = createSealer(config.MASTER_KEY)
   const cursors = createCursors(deriveKey(config.MASTER_KEY[0], 'cursors'))
   const access = createAccess({ db, clock, sealer })
   const ledger = createLedger({ clock })
-  const eventOutbox = createEventOutbox({ wake: wakeDelivery })
+  const eventOutbox = createEventOutbox()
   const screening = createScreening({ db, clock, sealer })
   const customers = createCustomers({ db, clock, sealer, cursors, log, screening })
   const audit = createAudit({ db, clock, cursors, sealer })
@@ -148,7 +146,6 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
     clock,
     log,
     operatorId: operatorPartnerId,
-    idleMs: config.WORKER_IDLE_MS,
     observe: deps.observability?.metrics.banks,
   })
   const connectors = [

@@ -80,7 +80,6 @@ export function composeTokens(deps: Deps): Tokens {
     sealer,
     partiesOf: createPartiesOf(deps),
     blockMs: config.SANDBOX_BANK_DELAY_MS,
-    idleMs: config.WORKER_IDLE_MS,
   })
   return { chains, chainKeys, wallets, chooseConnector, refusedAddress: createRefusedAddress(networks, denied) }
 }

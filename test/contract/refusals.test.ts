@@ -7,14 +7,14 @@ import { type Answer, type Call, type Client, createClient, nowSeconds, success 
 import { assertCommonHeaders, assertProblem, indistinct } from '../support/problem.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { type Subject, subjects } from '../support/requests.ts'
-import { accountWith, impersonation, otherPartner, restingWorkers, startTestService } from '../support/service.ts'
+import { accountWith, impersonation, otherPartner, startTestService } from '../support/service.ts'
 import { createWorld, snapshot } from '../support/world.ts'
 
 const service = await startTestService()
 /** The sandbox names the mistake in a signature of a known key; without simulations the service answers as in production. */
 const withoutSimulations = await startTestService({
   dataDir: service.dataDir,
-  env: { ...restingWorkers, DATABASE_URL: service.databaseUrl, SIMULATIONS: 'off' },
+  env: { DATABASE_URL: service.databaseUrl, SIMULATIONS: 'off' },
 })
 const receiver = await startReceiver()
 const { client, credentials } = service

@@ -4,13 +4,13 @@ import { request } from 'node:http'
 import { after, test } from 'node:test'
 import { type Credentials, type JsonObject, success, textAt } from '../support/client.ts'
 import { assertProblem } from '../support/problem.ts'
-import { readCredentials, restingWorkers, startTestService } from '../support/service.ts'
+import { readCredentials, startTestService } from '../support/service.ts'
 import { type Mutated, mutatedCalls, type SignedCall, signedCall } from '../support/signature-mutations.ts'
 
 const service = await startTestService()
 const production = await startTestService({
   dataDir: service.dataDir,
-  env: { ...restingWorkers, DATABASE_URL: service.databaseUrl, SIMULATIONS: 'off' },
+  env: { DATABASE_URL: service.databaseUrl, SIMULATIONS: 'off' },
 })
 after(async () => {
   await production.stop()

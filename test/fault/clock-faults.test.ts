@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { startDelivery } from '../../service/src/delivery/index.ts'
-import { hourMs, type Loop, minuteMs, secondMs } from '../../service/src/kernel/index.ts'
+import { hourMs, minuteMs, secondMs } from '../../service/src/kernel/index.ts'
+import type { RunningJobs } from '../../service/src/jobs/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import {
   type Counter,
@@ -19,6 +19,7 @@ import {
   startCounter,
 } from '../support/faults.ts'
 import { until } from '../support/until.ts'
+import { startDelivery } from '../support/jobs.ts'
 import { createHooks, type Hooks } from '../support/webhooks.ts'
 import { createWorkers } from '../support/worker-processes.ts'
 
@@ -33,7 +34,7 @@ before(async () => {
 })
 after(() => hooks?.close())
 
-const running: Loop[] = []
+const running: RunningJobs[] = []
 const counters: Counter[] = []
 const workers = createWorkers(() => hooks)
 afterEach(async () => {

@@ -8,10 +8,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
-import { startDelivery } from '../../service/src/delivery/index.ts'
-import { after as later, type Loop, minuteMs, newId, systemClock } from '../../service/src/kernel/index.ts'
+import { after as later, minuteMs, newId, systemClock } from '../../service/src/kernel/index.ts'
+import type { RunningJobs } from '../../service/src/jobs/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { createClient, type JsonObject, success, textAt } from '../support/client.ts'
+import { startDelivery } from '../support/jobs.ts'
 import { type Counter, createScene, verifyScene, keepEmitting, print, scaled, startCounter } from '../support/faults.ts'
 import { addPartner, balanceOf as balanceIn, createTestService, pay } from '../support/composition.ts'
 import { freePorts, type Program, run, start } from '../support/program.ts'
@@ -29,7 +30,7 @@ before(async () => {
 })
 after(() => hooks?.close())
 
-const running: Loop[] = []
+const running: RunningJobs[] = []
 const counters: Counter[] = []
 afterEach(async () => {
   await Promise.all(running.splice(0).map((loop) => loop.stop()))

@@ -7,8 +7,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createExampleConnector } from '../../examples/connector/connector.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import type { Connector } from '../../service/src/rails/index.ts'
-import { startSettlement } from '../../service/src/settlement/index.ts'
 import { createTestService } from '../support/composition.ts'
+import { startSettlement } from '../support/jobs.ts'
 import { createCrashPoints } from './crashing.ts'
 
 const [, , crashAt = '', url = '', bankUrl = '', partnerId = '', now = ''] = process.argv
@@ -32,7 +32,7 @@ const withPoints = (connector: Connector): Connector => {
 
 const connector = createExampleConnector({ url: bankUrl })
 const service = await createTestService({ url, now: new Date(now), wrapDatabase })
-const loops = startSettlement({ ...service.settlement, connectors: [withPoints(connector)] })
+const running = startSettlement(service, { connectors: [withPoints(connector)] })
 const hasWork = async () => {
   const due = await service.db.row(sql`
     select id from payouts.payouts where partner_id = ${partnerId} and due_at is not null limit 1`)
@@ -43,6 +43,6 @@ while (await hasWork()) {
   service.clock.advance(20)
   await pause(5)
 }
-await Promise.all(loops.map((loop) => loop.stop()))
+await running.stop()
 await service.close()
 process.stdout.write(String(passed()))

@@ -3,12 +3,12 @@
  * every event of the partner is delivered and prints how many crash points it passed, or crashes at the given point.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { startDelivery } from '../../service/src/delivery/index.ts'
 import { createCursors } from '../../service/src/api/index.ts'
 import { createSealer } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { createDeliveryEngine } from '../../service/src/delivery/index.ts'
 import { createHooks } from '../support/webhooks.ts'
+import { startDelivery } from '../support/jobs.ts'
 import { createCrashPoints } from './crashing.ts'
 
 const [, , crashAt = '', url = '', key = '', partnerId = '', now = ''] = process.argv

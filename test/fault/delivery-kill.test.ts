@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startDelivery } from '../../service/src/delivery/index.ts'
 import { newId, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { limitsDefault } from '../../service/src/delivery/index.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { startDelivery } from '../support/jobs.ts'
 import { print, verifyAt } from '../support/faults.ts'
 import { reconcile } from '../support/reconcile.ts'
 import { until } from '../support/until.ts'

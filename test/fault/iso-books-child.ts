@@ -2,8 +2,8 @@
  * The workers of a service whose bank takes and gives files, until they are killed: `node iso-books-child.ts <database url>
  * <ISO20022_BANKS> <now>`. Prints a line when they run.
  */
-import { startSettlement } from '../../service/src/settlement/index.ts'
 import { createTestService } from '../support/composition.ts'
+import { startSettlement } from '../support/jobs.ts'
 
 const [, , url = '', setting = '', now = ''] = process.argv
 const service = await createTestService({
@@ -18,8 +18,7 @@ setInterval(() => {
   at += ms
   service.clock.advance(ms)
 }, 20)
-const { connectors, isoBanks, settlement } = service
+const { connectors, isoBanks } = service
 await isoBanks.releaseLeases()
-startSettlement({ ...settlement, connectors })
-isoBanks.start()
+startSettlement(service, { connectors, jobs: isoBanks.jobs })
 process.stdout.write('running\n')

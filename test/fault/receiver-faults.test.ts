@@ -6,11 +6,12 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { after, afterEach, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { startDelivery } from '../../service/src/delivery/index.ts'
 import { createResolver } from '../../service/src/delivery/exchange/resolver.ts'
-import { hourMs, type Loop, minuteMs, secondMs } from '../../service/src/kernel/index.ts'
+import type { RunningJobs } from '../../service/src/jobs/index.ts'
+import { hourMs, minuteMs, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { type Records, startDnsServer } from '../support/dns-server.ts'
+import { startDelivery } from '../support/jobs.ts'
 import { type Counter, type CounterOptions, createScene, verifyScene, scaled, startCounter } from '../support/faults.ts'
 import { until } from '../support/until.ts'
 import { createHooks, type Hooks } from '../support/webhooks.ts'
@@ -28,7 +29,7 @@ before(async () => {
 })
 after(() => hooks?.close())
 
-const running: Loop[] = []
+const running: RunningJobs[] = []
 const counters: Counter[] = []
 afterEach(async () => {
   await Promise.all(running.splice(0).map((loop) => loop.stop()))

@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startDelivery } from '../../service/src/delivery/index.ts'
 import { hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { startDelivery } from '../support/jobs.ts'
 import { createScene, verifyScene, startCounter } from '../support/faults.ts'
 import { createHooks } from '../support/webhooks.ts'
 import { reconcile } from '../support/reconcile.ts'

@@ -5,8 +5,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from '../../service/src/postgres/index.ts'
 import type { Connector } from '../../service/src/rails/index.ts'
-import { startSettlement } from '../../service/src/settlement/index.ts'
 import { createTestService } from '../support/composition.ts'
+import { startSettlement } from '../support/jobs.ts'
 import { createCrashPoints } from './crashing.ts'
 
 const [, , crashAt = '', url = '', partnerId = '', now = ''] = process.argv
@@ -29,12 +29,12 @@ const wrapConnector = (connector: Connector): Connector => {
 
 // A bank without delay: a notification can arrive before the acknowledgement is recorded.
 const service = await createTestService({ url, now: new Date(now), stepMs: 0, wrapDatabase, wrapConnector })
-const loops = startSettlement(service.settlement)
+const running = startSettlement(service)
 const waiting = () =>
   service.db.row<{ count: bigint }>(sql`select
     (select count(*) from payouts.payouts where partner_id = ${partnerId} and due_at is not null)
     + (select count(*) from rails.sandbox_notifications where partner_id = ${partnerId}) as count`)
 while ((await waiting())?.count !== 0n) await pause(5)
-await Promise.all(loops.map((loop) => loop.stop()))
+await running.stop()
 await service.close()
 process.stdout.write(String(passed()))

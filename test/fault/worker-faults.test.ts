@@ -8,7 +8,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
-import { startDelivery } from '../../service/src/delivery/index.ts'
 import { systemClock } from '../../service/src/kernel/index.ts'
 import {
   type Counter,
@@ -20,6 +19,7 @@ import {
   startCounter,
 } from '../support/faults.ts'
 import { crashingThread } from '../support/crashing-thread.ts'
+import { startDelivery } from '../support/jobs.ts'
 import { until } from '../support/until.ts'
 import { createHooks, type Hooks } from '../support/webhooks.ts'
 import { createWorkers } from '../support/worker-processes.ts'

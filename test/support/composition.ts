@@ -72,7 +72,6 @@ export async function createTestService(options: TestServiceOptions = {}) {
     returns,
     isPartner,
     partnerIds: () => access.partnerIds(db),
-    idleMs: 5,
   }
   const close = async () => {
     try {

@@ -30,9 +30,6 @@ export type TestServiceOptions = {
   readonly logFile?: string
 }
 
-/** For a second service on a database: its workers rest, because those of the first one do the work. */
-export const restingWorkers: Environment = { WORKER_IDLE_MS: '60000', WEBHOOK_IDLE_MS: '60000' }
-
 export type TestService = {
   readonly baseUrl: string
   readonly opsUrl: string

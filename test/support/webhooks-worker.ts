@@ -2,8 +2,8 @@
  * A delivery worker as a process, so that tests can kill or stop it: `node webhooks-worker.ts <database url> <master key,
  * hex> [options]`. With options it uses the system clock, so that several workers agree on the time.
  */
-import { startDelivery } from '../../service/src/delivery/index.ts'
 import { after, systemClock } from '../../service/src/kernel/index.ts'
+import { startDelivery } from './jobs.ts'
 import { createHooks, type HooksOptions } from './webhooks.ts'
 
 export type WorkerOptions = {

@@ -35,11 +35,11 @@ suite('imports', () => {
     })
     assert.deepEqual(table, [
       'base: wire kernel api',
-      'storage: postgres',
+      'storage: postgres jobs',
       'core: ledger cases screening reconciliation lifecycle events access rails rates mail delivery idempotency iso20022 typesetting audit verification integrity',
       'modules: accounts audit-log beneficiaries bulk-payouts checkout customers deposits fx payout-controls payouts recalls reports simulations standing-orders transactions users wallets webhooks',
       'edges: gateway observability pages settlement connectors/conformance connectors/evm connectors/iso20022 connectors/sandbox',
-      'composition: cells config decisions derived personal probes tokens mails parts compose seed operator process processes child router command main',
+      'composition: cells config decisions derived personal tokens mails parts background compose seed operator process processes child router command main',
     ])
   })
 

@@ -4,17 +4,7 @@
  */
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
 import { type AuditHeadContent, chainStart, headHash, leafOf, linkOf, rootOf } from '@partner-payments/wire'
-import {
-  after,
-  assert,
-  type Clock,
-  firstIdOf,
-  type Log,
-  momentOfId,
-  newId,
-  nilId,
-  type Sealer,
-} from '../kernel/index.ts'
+import { after, assert, type Clock, firstIdOf, type Log, momentOfId, newId, type Sealer } from '../kernel/index.ts'
 import { type Database, oldestTransactionStart, type Tx } from '../postgres/index.ts'
 import { keyContext } from './sealed.ts'
 import * as store from './store.ts'
@@ -41,6 +31,9 @@ function periodOf(id: string, periodMs: number): Period {
   return { from: new Date(from), to: new Date(from + periodMs) }
 }
 
+/** Partners of one statement, which makes a look-up for each of them. */
+const partnersPerLookMax = 1000
+
 /** Returns how many partners have more to do at once. If one fails, throws after the others are done. */
 export function createChainStep(deps: ChainDeps): () => Promise<number> {
   return async () => {
@@ -50,33 +43,37 @@ export function createChainStep(deps: ChainDeps): () => Promise<number> {
     // One statement for all: of a thousand partners few have something to do.
     const toVisit = new Set(await store.partnersBehind(db, { before: end, periodStart }))
     const begun = new Set(await store.chainedPartners(db))
+    const partnerIds = await deps.partnerIds(db)
+    const others = partnerIds.filter((id) => !begun.has(id))
+    const size = db.sharded ? 1 : partnersPerLookMax
     let behind = 0
     const failures: unknown[] = []
-    for (const partnerId of await deps.partnerIds(db))
-      try {
-        const isBegun = begun.has(partnerId)
-        if (isBegun ? toVisit.has(partnerId) && (await visit(deps, partnerId, end)) : await begin(db, partnerId, end))
-          behind += 1
-      } catch (error) {
+    const attempt = async (work: Promise<number>) => {
+      behind += await work.catch((error: unknown) => {
         failures.push(error)
-      }
+        return 0
+      })
+    }
+    for (let from = 0; from < others.length; from += size)
+      await attempt(begin(db, others.slice(from, from + size), end))
+    for (const id of partnerIds) if (toVisit.has(id)) await attempt(visit(deps, id, end))
     if (failures.length > 0) throw new Error(`audit logs not chained: ${failures.length}`, { cause: failures[0] })
     return behind
   }
 }
 
-/** Begins the chain of a partner that has a record. True: it has one. */
-async function begin(db: Database, partnerId: string, end: string): Promise<boolean> {
-  const first = await store.recordBehind(db, partnerId, { after: nilId, before: end })
-  if (first !== undefined) await store.createChain(db, partnerId, chainStart)
-  return first !== undefined
+/** Begins the chains of those of some partners that have records. Returns how many. */
+async function begin(db: Database, partnerIds: readonly string[], end: string): Promise<number> {
+  const logged = await store.withRecords(db, partnerIds, end)
+  for (const partnerId of logged) await store.createChain(db, partnerId, chainStart)
+  return logged.length
 }
 
-/** True: there may be more to do. */
-const visit = (deps: ChainDeps, partnerId: string, end: string): Promise<boolean> =>
+/** Returns 1 if there may be more to do, else 0. */
+const visit = (deps: ChainDeps, partnerId: string, end: string): Promise<number> =>
   deps.db.transaction(async (tx) => {
     const chain = await store.claimChain(tx, partnerId)
-    return chain === undefined ? false : advance(deps, tx, partnerId, chain, end)
+    return chain !== undefined && (await advance(deps, tx, partnerId, chain, end)) ? 1 : 0
   })
 
 /** Chains the next records of one period, or signs the period if there are none. */

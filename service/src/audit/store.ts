@@ -1,6 +1,6 @@
 /** All SQL of the audit log. No statement changes or deletes a record, a link or a head. */
 import { nilId, present } from '../kernel/index.ts'
-import { dueWork, insertBy, noSql, sql, type Tx, unprepared } from '../postgres/index.ts'
+import { dueWork, insertBy, noSql, ofOnePartner, sql, type Tx, unprepared } from '../postgres/index.ts'
 
 export type RecordRow = { readonly partnerId: string; readonly id: string; readonly content: string }
 const newRecords = insertBy<RecordRow>({ partnerId: 'uuid', id: 'uuid', content: 'json' }, [['partnerId']])
@@ -53,18 +53,17 @@ export function listRecords(
   )
 }
 
-/** The oldest record behind an id and before another. */
-export async function recordBehind(
-  tx: Tx,
-  partnerId: string,
-  { after, before }: { readonly after: string; readonly before: string },
-): Promise<string | undefined> {
-  const row = await tx.row<{ id: string }>(
-    unprepared(sql`/* audit.recordBehind */
-      select id from audit.records where partner_id = ${partnerId} and id > ${after} and id < ${before}
-      order by id limit 1`),
+/** Those of some partners, at least one, that have a record before an id. On a sharded database it is called with one partner. */
+export async function withRecords(tx: Tx, partnerIds: readonly string[], before: string): Promise<readonly string[]> {
+  const rows = await tx.rows<{ partnerId: string }>(
+    unprepared(sql`/* audit.withRecords */
+      select given.owner_id as partner_id from unnest(${[...partnerIds]}::uuid[]) as given (owner_id)
+      where (select record.id from audit.records as record
+        where record.partner_id = given.owner_id and ${ofOnePartner(partnerIds, sql`record.partner_id`)}
+          and record.id < ${before}
+        order by record.id limit 1) is not null`),
   )
-  return row?.id
+  return rows.map(({ partnerId }) => partnerId)
 }
 
 /**

@@ -1,6 +1,6 @@
 /** All SQL of returns: money of cases on its way back. */
 import type { Currency, Minor } from '../kernel/index.ts'
-import { dueWork, sql, type Tx } from '../postgres/index.ts'
+import { dueWork, type Sql, sql, type Tx } from '../postgres/index.ts'
 
 export type ReturnStatus = 'Due' | 'Sent' | 'Refused' | 'Rejected' | 'Returned' | 'Booked'
 export type ReturnRow = {
@@ -53,6 +53,14 @@ export function dueReturns(
     ),
   )
 }
+
+export const returnsDue = (connector: string, after: Date): Sql =>
+  dueWork(
+    'reads when the next money of a case is due to be sent back',
+    (whose) => sql`/* cases.returnsDue */
+      select due_at from cases.returns where connector = ${connector} and due_at > ${after} and ${whose()}
+      order by due_at limit 1`,
+  )
 
 /** Takes a due return for an attempt. Undefined: another worker has it, or it is not due any more. */
 export function claimReturn(

@@ -12,10 +12,12 @@ import {
   statusChanged,
 } from '../../../test/support/webhooks.ts'
 import { until } from '../../../test/support/until.ts'
-import { type Loop, newId } from '../kernel/index.ts'
+import { startDelivery } from '../../../test/support/jobs.ts'
+import type { RunningJobs } from '../jobs/index.ts'
+import { newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { limitsDefault } from './limits.ts'
-import { type DeliveryOptions, startDelivery } from './index.ts'
+import type { DeliveryOptions } from './index.ts'
 
 type Hooks = Awaited<ReturnType<typeof createHooks>>
 let hooks: Hooks
@@ -24,7 +26,7 @@ before(async () => {
 })
 after(() => hooks.close())
 
-const running: Loop[] = []
+const running: RunningJobs[] = []
 const endpoints: Endpoint[] = []
 afterEach(async () => {
   // So that the next test has no deliveries of this one.

@@ -6,8 +6,8 @@
  * delivery.queue, delivery.deliveries, delivery.attempts, delivery.recoveries.
  */
 export { createDeliveryEngine, type DeliveryEngine, type DeliveryEngineDeps } from './engine.ts'
-export { type DeliveryObserver, type DeliveryOptions, startDelivery } from './start.ts'
-export { startStatisticsCollector, type StatisticsCollectorOptions } from './statistics-collector.ts'
+export { type DeliveryObserver, type DeliveryOptions, deliveryJobs } from './jobs.ts'
+export { statisticsJob, type StatisticsCollectorOptions } from './statistics-collector.ts'
 export { limitNames, limitsDefault, type Limits, retryDelaysMsDefault } from './limits.ts'
 export { createRequestSender } from './exchange/request-sender.ts'
 export { type Proxy, readProxy } from './exchange/proxy.ts'

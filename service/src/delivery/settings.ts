@@ -55,12 +55,6 @@ export const deliverySettings = {
       'Limits of webhook delivery as `name=value`, separated by commas: `inFlightPerEndpointMax=5,retentionMs=1209600000`',
     read: readLimits,
   },
-  WEBHOOK_IDLE_MS: {
-    default: '20',
-    description:
-      'Milliseconds that the webhook worker pauses when there is no work: the longest wait of an event that another process wrote',
-    read: integer(1, 60_000, 20),
-  },
   WEBHOOK_THREADS: {
     default: '1',
     description:

@@ -2,16 +2,17 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
 import { until } from '../../../test/support/until.ts'
-import { createLog, type Loop, newId } from '../kernel/index.ts'
+import { type RunningJobs, startJobs } from '../jobs/index.ts'
+import { createLog, newId, systemClock } from '../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../postgres/index.ts'
 import { endpointStatistics, type EndpointState } from './management/endpoint-statistics.ts'
-import { startStatisticsCollector } from './index.ts'
+import { statisticsJob } from './index.ts'
 
 const now = new Date('2026-11-21T08:00:00.000Z')
 const log = createLog('silent')
 let testDatabase: TestDatabase
 let db: Database
-const loops: Loop[] = []
+const loops: RunningJobs[] = []
 before(async () => {
   testDatabase = await createTestDatabase()
   db = createDatabase({ url: testDatabase.url, connectionsMax: 4, log })
@@ -125,10 +126,9 @@ test('the collector counts every partner repeatedly, also if the count of one pa
   for (let each = 0; each < 5; each += 1) partners.push(await addPartner())
   const [, , broken = ''] = partners.toSorted()
   const seen = new Map<string, number>()
-  const collector = startStatisticsCollector({
+  const collector = statisticsJob({
     db,
-    log,
-    idleMs: 1,
+    everyMs: 1,
     endpointStatistics: {
       partnersAfter: endpointStatistics.partnersAfter,
       endpointsOf: (tx, partnerId) =>
@@ -138,7 +138,7 @@ test('the collector counts every partner repeatedly, also if the count of one pa
     },
     observe: (partnerId) => seen.set(partnerId, (seen.get(partnerId) ?? 0) + 1),
   })
-  loops.push(collector)
+  loops.push(startJobs({ db, clock: systemClock, log, jobs: [collector] }))
   const others = partners.filter((partnerId) => partnerId !== broken)
   await until('each was counted twice', () => others.every((partnerId) => (seen.get(partnerId) ?? 0) >= 2))
   assert.equal(seen.has(broken), false)

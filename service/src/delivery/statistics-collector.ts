@@ -1,29 +1,29 @@
 /** Collects the endpoint statistics of all partners. Counts slowly, because counting deliveries is expensive. */
-import { type Log, type Loop, nilId, secondMs, startLoop } from '../kernel/index.ts'
+import { defineJob, type Job } from '../jobs/index.ts'
+import { nilId, secondMs } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
 import type { EndpointStatistics, EndpointState } from './management/endpoint-statistics.ts'
 
 export type StatisticsCollectorOptions = {
   readonly db: Database
-  readonly log: Log
   readonly endpointStatistics: EndpointStatistics
   /** Receives the current statistics of all endpoints of a partner. */
   readonly observe: (partnerId: string, endpoints: readonly EndpointState[]) => void
-  readonly idleMs?: number
+  readonly everyMs?: number
 }
 
 const partnersPerPage = 100
-/** The pause after a step, as a multiple of its duration: counting uses a twentieth of a connection's time. */
-const pausePerWork = 19
+/** The pause after a step, as a multiple of its duration: counting uses a hundredth of a connection's time. */
+const pausePerWork = 99
+const everyMsDefault = 5 * secondMs
 const stepMsMax = 50
 
-export function startStatisticsCollector({
+export function statisticsJob({
   db,
-  log,
   endpointStatistics,
   observe,
-  idleMs = secondMs,
-}: StatisticsCollectorOptions): Loop {
+  everyMs = everyMsDefault,
+}: StatisticsCollectorOptions): Job {
   let after = nilId
   let pausedUntilMs = 0
   const step = async () => {
@@ -43,5 +43,5 @@ export function startStatisticsCollector({
     }
     return 0
   }
-  return startLoop({ name: 'delivery.statistics', idleMs, step, log })
+  return defineJob({ name: 'delivery.statistics', everyMs, run: step })
 }

@@ -25,7 +25,10 @@ const append = (eventOutbox: EventOutbox, tx: Tx, partnerId: string) =>
 
 test('the fan-out is woken once after a commit with events, and not after other transactions', async () => {
   let woken = 0
-  const eventOutbox = createEventOutbox({ wake: () => (woken += 1) })
+  const eventOutbox = createEventOutbox()
+  const unsubscribe = db.onWritten((tables) => {
+    if (tables.has('events.pending')) woken += 1
+  })
   const partnerId = await addPartner()
   await db.transaction(async (tx) => {
     append(eventOutbox, tx, partnerId)
@@ -42,6 +45,7 @@ test('the fan-out is woken once after a commit with events, and not after other 
   await db.transaction(async (tx) => eventOutbox.appendMany(tx, []))
   await db.transaction((tx) => tx.row(sql`select 1 as one`))
   assert.equal(woken, 1)
+  unsubscribe()
 })
 
 test('take returns the events of each partner oldest first, removes them, and leaves the rest', async () => {

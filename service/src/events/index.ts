@@ -14,8 +14,9 @@ import {
   insertBy,
   ofOnePartner,
   type PartnerPage,
-  unprepared,
+  type Sql,
   sql,
+  unprepared,
   type Tx,
 } from '../postgres/index.ts'
 
@@ -126,12 +127,18 @@ function deletePending(tx: Tx, keys: readonly EventKey[]): void {
   )
 }
 
-/** `wake` is called after each commit with events. It is a hint to the fan-out, which also polls. */
-export function createEventOutbox({ wake }: { readonly wake?: () => void } = {}): EventOutbox {
+/** The epoch: an event is due at once. */
+export const eventsDue = (): Sql =>
+  dueWork(
+    'reads whether an event is to be fanned out',
+    (whose) => sql`/* events.eventsDue */
+      select 'epoch'::timestamptz as due_at from events.pending where ${whose()} limit 1`,
+  )
+
+export function createEventOutbox(): EventOutbox {
   const appendMany: EventOutbox['appendMany'] = (tx, events) => {
     if (events.length === 0) return
     insertEvents(tx, events)
-    if (wake) tx.afterCommit(wake)
   }
   return {
     append: (tx, partnerId, type, occurredAt, data) => appendMany(tx, [{ partnerId, type, occurredAt, data }]),

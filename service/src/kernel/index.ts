@@ -1,11 +1,10 @@
-/** The kernel: clock, identifiers, money, logs, loops, encryption at rest, assertions. Contains no HTTP and no SQL. */
+/** The kernel: clock, identifiers, money, logs, encryption at rest, assertions. Contains no HTTP and no SQL. */
 export * from './assert.ts'
 export * from './breaker.ts'
 export * from './clock.ts'
 export * from './compress.ts'
 export * from './ids.ts'
 export * from './log.ts'
-export * from './loop.ts'
 export * from './markdown-table.ts'
 export * from './money.ts'
 export * from './partner-key.ts'

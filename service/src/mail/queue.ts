@@ -28,8 +28,6 @@ export type MailQueue = {
   readonly enqueue: (tx: Tx, partnerId: string, mails: readonly NewMail[]) => Promise<void>
   /** Ends the mails about a subject that are not sent yet. A mail that a worker is sending may still arrive. */
   readonly endPending: (tx: Tx, partnerId: string, subjectId: string, reason: string) => Promise<void>
-  /** Since when the oldest due mail waits; null: none is due. */
-  readonly oldestDue: (tx: Tx, now: Date) => Promise<Date | null>
   /** Partners with due mail, the longest due first, without a lock. */
   readonly partnersWithDueMail: (tx: Tx, partnersMax: number) => Promise<readonly string[]>
   /** Leases due mails of a partner and skips those that another worker is claiming. After the lease they are due again. */
@@ -73,7 +71,6 @@ export function createMailQueue({ clock, sealer }: { readonly clock: Clock; read
     },
     endPending: (tx, partnerId, subjectId, reason) =>
       store.endMailsAbout(tx, partnerId, subjectId, reason, clock.now()),
-    oldestDue: store.oldestDue,
     partnersWithDueMail: async (tx, partnersMax) =>
       (await store.partnersWithDueMail(tx, clock.now(), partnersMax)).map((row) => row.partnerId),
     claim: (tx, partnerId, leaseMs, mailsMax) => {

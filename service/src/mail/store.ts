@@ -1,5 +1,5 @@
 /** All SQL of the mail queue. */
-import { acrossPartners, dueWork, insertBy, sql, type Tx } from '../postgres/index.ts'
+import { dueWork, insertBy, type Sql, sql, type Tx } from '../postgres/index.ts'
 
 export type MailRow = {
   readonly id: string
@@ -73,17 +73,13 @@ export async function deleteMailsEndedBefore(tx: Tx, partnerId: string, before: 
     delete from mail.messages where partner_id = ${partnerId} and ended_at < ${before}`)
 }
 
-/** When the oldest due mail of all partners became due. */
-export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
-  const row = await tx.row<{ dueAt: Date }>(
-    acrossPartners(
-      'reads the age of the oldest due mail, for a metric',
-      sql`/* mail.oldestDue */
-    select due_at from mail.messages where status = 'pending' and due_at <= ${now} order by due_at limit 1`,
-    ),
+/** When the next mail is due. */
+export const mailDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next mail is due',
+    (whose) => sql`/* mail.mailDue */
+      select min(due_at) as due_at from mail.messages where status = 'pending' and due_at > ${after} and ${whose()}`,
   )
-  return row?.dueAt ?? null
-}
 
 export function partnersWithDueMail(tx: Tx, now: Date, partnersMax: number): Promise<readonly { partnerId: string }[]> {
   return tx.rows<{ partnerId: string }>(

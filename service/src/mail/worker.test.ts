@@ -5,13 +5,14 @@ import { createServer } from 'node:net'
 import { after, afterEach, before, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { mailServer, readMail } from '../../../test/support/mail-server.ts'
+import { startMail } from '../../../test/support/jobs.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
 import { createLog, createSealer, dayMs, hourMs, minuteMs, newId } from '../kernel/index.ts'
 import { createDatabase, type Database, sql } from '../postgres/index.ts'
 import { createMailQueue, type MailQueue } from './queue.ts'
 import { smtpTransport } from './smtp.ts'
 import { createManualClock } from '../../../test/support/clock.ts'
-import { createMailStep, type MailToRender, startMailWorker } from './worker.ts'
+import { createMailStep, type MailToRender } from './worker.ts'
 
 const start = new Date('2026-11-21T08:00:00.000Z')
 const log = createLog('silent')
@@ -249,10 +250,10 @@ test('the loop sends new mails, survives a failing step, and stops', async () =>
       return deps.queue.partnersWithDueMail(...given)
     },
   }
-  const loop = startMailWorker({ ...deps, queue, idleMs: 1 })
+  const loop = startMail({ ...deps, queue })
   await enqueue('ada@example.com')
   while ((await row())?.status !== 'sent') {
-    loop.wake()
+    loop.wakeAll()
     await turn()
   }
   await loop.stop()
@@ -270,7 +271,7 @@ test('several workers at once send each mail once', async () => {
     partnerId,
     addresses.map((address) => mailTo(address)),
   )
-  const loops = [1, 2, 3].map(() => startMailWorker({ ...deps, idleMs: 1 }))
+  const loops = [1, 2, 3].map(() => startMail(deps))
   while (server.received.length < addresses.length) await turn()
   await Promise.all(loops.map((loop) => loop.stop()))
   assert.equal(await step(), 0)

@@ -1,18 +1,9 @@
 /** The mail worker: claim, render, send, record. No mail is sent inside a database transaction. */
-import {
-  after,
-  type Clock,
-  hourMs,
-  type Log,
-  type Loop,
-  minuteMs,
-  present,
-  secondMs,
-  startLoop,
-} from '../kernel/index.ts'
+import { defineJob, type Job } from '../jobs/index.ts'
+import { after, type Clock, hourMs, type Log, minuteMs, present } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { MailData, MailQueue } from './queue.ts'
-import type { ClaimedMail } from './store.ts'
+import { type ClaimedMail, mailDue } from './store.ts'
 import { type Mailbox, type MailContent, MailRefused, type MailTransport, oneLine } from './transport.ts'
 
 /** Input of a template. */
@@ -33,7 +24,6 @@ export type MailWorkerDeps = {
   readonly templates: Readonly<Record<string, MailTemplate>>
   readonly transport: MailTransport
   readonly from: Mailbox
-  readonly idleMs?: number
   /** One attempt has ended. */
   readonly observe?: ((outcome: 'sent' | 'postponed' | 'given_up') => void) | undefined
 }
@@ -47,9 +37,8 @@ const firstRetryMs = minuteMs
 const retriedForMs = 24 * hourMs
 const errorCharsMax = 500
 
-export function startMailWorker(deps: MailWorkerDeps): Loop {
-  return startLoop({ name: 'mail', idleMs: deps.idleMs ?? secondMs, log: deps.log, step: createMailStep(deps) })
-}
+export const mailJob = (deps: MailWorkerDeps): Job =>
+  defineJob({ name: 'mail', due: mailDue, run: createMailStep(deps), age: { queue: 'mail' } })
 
 /** 1, 2, 4 ... minutes after the attempt; the last attempt is a day after the mail was queued. Null: no further one. */
 function nextAttemptAt({ attempts, createdAt }: Pick<ClaimedMail, 'attempts' | 'createdAt'>, now: Date): Date | null {

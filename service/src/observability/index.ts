@@ -9,7 +9,7 @@ import { createSchemaCheck, type Database, type SchemaState, sql } from '../post
 import { createMetrics, type Metrics } from './metrics.ts'
 import { createOperationsServer, type OperationsServer, type Readiness } from './operations-server.ts'
 
-export { type QueueProbe, startQueueAges } from './queue-ages.ts'
+export { type QueueProbe, queueAgesJob } from './queue-ages.ts'
 export { createRouterObservability } from './router.ts'
 export { observabilitySettings } from './settings.ts'
 export { createTracing } from './tracing.ts'

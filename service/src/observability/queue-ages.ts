@@ -1,6 +1,7 @@
 /** Reads how long the oldest due work of each queue has waited. One statement per queue and look, by an index. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Clock, type Log, type Loop, secondMs, startLoop } from '../kernel/index.ts'
+import { defineJob, type Job } from '../jobs/index.ts'
+import { type Clock, secondMs } from '../kernel/index.ts'
 
 /** One queue of work. */
 export type QueueProbe = {
@@ -14,13 +15,12 @@ export type QueueProbe = {
 
 export type QueueAgesOptions = {
   readonly clock: Clock
-  readonly log: Log
   readonly probes: readonly QueueProbe[]
   readonly observe: (queue: string, connector: string, ageMs: number) => void
-  readonly idleMs?: number
+  readonly everyMs?: number
 }
 
-const idleMsDefault = 5 * secondMs
+const everyMsDefault = 5 * secondMs
 const lookMsMax = 10 * secondMs
 
 /** A bank that hangs must not end all looks. */
@@ -37,8 +37,8 @@ async function inTime<T>(look: Promise<T>): Promise<T> {
   }
 }
 
-export function startQueueAges({ clock, log, probes, observe, idleMs = idleMsDefault }: QueueAgesOptions): Loop {
-  const step = async () => {
+export function queueAgesJob({ clock, probes, observe, everyMs = everyMsDefault }: QueueAgesOptions): Job {
+  const run = async () => {
     const now = clock.now()
     const looks = await Promise.allSettled(
       probes.map(async ({ name, connector = '', oldestDue }) => {
@@ -50,5 +50,5 @@ export function startQueueAges({ clock, log, probes, observe, idleMs = idleMsDef
     for (const look of looks) if (look.status === 'rejected') throw look.reason
     return 0
   }
-  return startLoop({ name: 'observability.queue-ages', idleMs, log, step })
+  return defineJob({ name: 'observability.queue-ages', everyMs, run })
 }

@@ -5,12 +5,14 @@ import type { Log } from '../kernel/index.ts'
 import { Unreachable } from '../api/index.ts'
 import { createDurability, flushStatement, type Unflushed } from './durability.ts'
 import { classify, isReadOnly, isRetryable } from './errors.ts'
+import { createListen, type Listen } from './listen.ts'
 import { createLiveness, type Liveness } from './liveness.ts'
 import { createScan } from './scan.ts'
 import type { Sql } from './sql.ts'
 import { attempt, type TransactionOptions, type Work } from './transaction.ts'
 import { type Connect, createTx, type Hint, outsideTransaction, type Send, type Tx } from './tx.ts'
 import { createWrites, type Writes } from './writes.ts'
+import { createWrittenTables, type OnWritten } from './written-tables.ts'
 
 export type { TransactionOptions } from './transaction.ts'
 
@@ -23,6 +25,10 @@ export type Database = Tx & {
   readonly transaction: <T, P = undefined>(work: Work<T, P>, options?: TransactionOptions<P>) => Promise<T>
   readonly unflushed: Unflushed
   readonly writes: Writes
+  /** Calls `listener` after each commit of this process that has inserted or updated rows. Returns the function that ends this. */
+  readonly onWritten: (listener: OnWritten) => () => void
+  /** Listens to notifications on a connection of its own. */
+  readonly listen: Listen
   /** The pool of the driver, for migrations and `analyze`. */
   readonly pool: pg.Pool
   readonly close: () => Promise<void>
@@ -44,6 +50,7 @@ export type DatabaseOptions = {
 }
 
 const transactionTriesMax = 5
+const connectTimeoutMsDefault = 5_000
 /** A batch of nonces is one statement; two connections let one batch run while the other waits for its answer. */
 const unflushedConnectionsMax = 2
 /** The driver's timeout comes first, so that callers always see the same error. */
@@ -54,7 +61,7 @@ const idleTimeoutMs = 300_000
 type PoolSettings = Readonly<Record<string, string | number>>
 
 function createPool(
-  { url, log, connectTimeoutMs = 5_000 }: DatabaseOptions,
+  { url, log, connectTimeoutMs = connectTimeoutMsDefault }: DatabaseOptions,
   connectionsMax: number,
   queryTimeoutMs: number,
   settings: PoolSettings,
@@ -93,7 +100,7 @@ function createPool(
 
 export function createDatabase(options: DatabaseOptions): Database {
   const { log, queryTimeoutMs = 15_000, lockTimeoutMs = 5_000, idleInTransactionMsMax = 15_000 } = options
-  const { sharded = false, partnerIds } = options
+  const { sharded = false, partnerIds, connectTimeoutMs = connectTimeoutMsDefault } = options
   const settings = {
     timezone: 'UTC',
     lock_timeout: lockTimeoutMs,
@@ -117,7 +124,8 @@ export function createDatabase(options: DatabaseOptions): Database {
     if (error.code === 'downstream_timeout' || isReadOnly(error)) closeIdleOfAll()
   }
   const connect = createConnect(pool, liveness)
-  const outside = outsideTransaction(sharded)
+  const written = createWrittenTables(log)
+  const outside = outsideTransaction(sharded, (text) => written.report([text]))
   const tx = createTx(createSend(connect, report), outside)
   const durability = createDurability({
     unflushed: createTx(createSend(createConnect(unflushedPool, liveness), report), outside),
@@ -132,11 +140,14 @@ export function createDatabase(options: DatabaseOptions): Database {
     pool,
     unflushed: durability.unflushed,
     writes,
+    onWritten: written.subscribe,
+    listen: createListen({ url: options.url, log, connectTimeoutMs }),
     transaction: async (work, limits = {}) => {
       for (let tries = 1; ; tries += 1) {
         try {
-          const { result, hints } = await attempt(connect, work, { ...limits, shardSettings }, durability)
+          const { result, hints, changes } = await attempt(connect, work, { ...limits, shardSettings }, durability)
           for (const hint of hints) give(hint, log)
+          written.report(changes)
           return result
         } catch (error) {
           report(error)

@@ -33,7 +33,12 @@ export type TransactionOptions<P = undefined> = {
 }
 
 export type Work<T, P> = (tx: Tx, read: P) => Promise<T>
-export type Committed<T> = { readonly result: T; readonly hints: ReadonlySet<Hint> }
+export type Committed<T> = {
+  readonly result: T
+  readonly hints: ReadonlySet<Hint>
+  /** The texts of the statements that have changed rows. */
+  readonly changes: ReadonlySet<string>
+}
 
 /** Lock limit that every transaction sends to the shards. Only on a sharded database. */
 export type ShardSettings = { readonly lockTimeoutMs: number }
@@ -71,7 +76,7 @@ export async function attempt<T, P>(
   const { client } = connection
   let broken = true
   const sharded = limits.shardSettings !== undefined
-  const { tx, sent, hints, checkRows, commit } = createPipeline(connection, sharded)
+  const { tx, sent, hints, changes, checkRows, commit } = createPipeline(connection, sharded)
   try {
     const [, read] = await inOneWrite(client, () => {
       const begun = begin(connection, limits).catch((error: unknown) => {
@@ -93,7 +98,7 @@ export async function attempt<T, P>(
     // A commit after writes that affected no row flushes nothing, so unflushed writes stay unflushed.
     if (touched > 0) durability.flushedUpTo(written)
     broken = false
-    return { result, hints }
+    return { result, hints, changes }
   } catch (error) {
     const failure = classify(await causeOf(error, sent))
     // If the rollback fails, the connection is closed, and the server rolls back.

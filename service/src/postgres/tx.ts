@@ -52,10 +52,15 @@ function camel(name: string): string {
 /** Sends one statement, on a connection of its own or on that of a transaction. */
 export type Send = (config: pg.QueryArrayConfig) => Promise<pg.QueryArrayResult>
 
-async function send(target: Send, statement: Sql): Promise<{ rows: readonly Row[]; count: number }> {
+async function send(
+  target: Send,
+  statement: Sql,
+  ran?: (text: string) => void,
+): Promise<{ rows: readonly Row[]; count: number }> {
   try {
     const { name, text, values } = toStatement(statement)
     const result = await target({ name, text, values: values.map(literal), rowMode: 'array', types })
+    if (result.command !== 'SELECT' && (result.rowCount ?? 0) > 0) ran?.(text)
     const fields = result.fields.map((field) => camel(field.name))
     const rows = result.rows.map((cells) => {
       const row: Record<string, unknown> = {}
@@ -70,21 +75,25 @@ async function send(target: Send, statement: Sql): Promise<{ rows: readonly Row[
   }
 }
 
-type WithinTransaction = Pick<Tx, 'sharded' | 'later' | 'afterCommit'>
+type WithinTransaction = Pick<Tx, 'sharded' | 'later' | 'afterCommit'> & {
+  /** A statement that changes rows has succeeded. */
+  readonly changed?: (text: string) => void
+}
 
-export function createTx(target: Send, { sharded, later, afterCommit }: WithinTransaction): Tx {
+export function createTx(target: Send, { sharded, later, afterCommit, changed }: WithinTransaction): Tx {
   return {
     sharded,
-    rows: async <T extends object>(statement: Sql) => (await send(target, statement)).rows as readonly T[],
-    row: async <T extends object>(statement: Sql) => (await send(target, statement)).rows[0] as T | undefined,
-    run: async (statement) => (await send(target, statement)).count,
+    rows: async <T extends object>(statement: Sql) => (await send(target, statement, changed)).rows as readonly T[],
+    row: async <T extends object>(statement: Sql) => (await send(target, statement, changed)).rows[0] as T | undefined,
+    run: async (statement) => (await send(target, statement, changed)).count,
     later,
     afterCommit,
   }
 }
 
-export const outsideTransaction = (sharded: boolean): WithinTransaction => ({
+export const outsideTransaction = (sharded: boolean, changed?: (text: string) => void): WithinTransaction => ({
   sharded,
+  ...(changed ? { changed } : {}),
   later: () => assert(false, 'a queued write needs a transaction'),
   afterCommit: () => assert(false, 'a hint after the commit needs a transaction'),
 })
@@ -117,16 +126,21 @@ const firstLineOf = ({ parts: [first = ''] }: Sql): string => first.split('\n', 
 type QueuedWrite = { readonly statement: Sql; readonly rowsExpected: number | undefined }
 export type SentWrite = QueuedWrite & { readonly result: Promise<{ readonly count: number }> }
 
-/** The statements of one transaction. `sent` holds the results of queued writes, which the commit must check. */
+/**
+ * The statements of one transaction. `sent` holds the results of queued writes, which the commit must check; `changes` the
+ * texts of the statements that have changed rows.
+ */
 export function createPipeline({ client, send: sendOn, run }: Connection, sharded: boolean) {
   let queued: QueuedWrite[] = []
   const sent: SentWrite[] = []
   const hints = new Set<Hint>()
+  const changes = new Set<string>()
+  const changed = (text: string) => void changes.add(text)
   const sendQueued = () => {
     const sending = queued
     queued = []
     for (const write of sending) {
-      const result = send(sendOn, write.statement)
+      const result = send(sendOn, write.statement, changed)
       // The commit checks the result. If another statement has failed before, no caller reads it.
       result.catch(() => undefined)
       sent.push({ ...write, result })
@@ -143,6 +157,7 @@ export function createPipeline({ client, send: sendOn, run }: Connection, sharde
     sharded,
     later: (statement, rowsExpected) => void queued.push({ statement, rowsExpected }),
     afterCommit: (hint) => void hints.add(hint),
+    changed,
   })
   const tx: Tx = {
     ...direct,
@@ -162,5 +177,5 @@ export function createPipeline({ client, send: sendOn, run }: Connection, sharde
       assert(count === rowsExpected, `${count} of ${rowsExpected} rows are written by ${firstLineOf(statement)}`)
     }
   }
-  return { tx, sent, hints, checkRows, commit: () => afterQueued(() => run('commit')) }
+  return { tx, sent, hints, changes, checkRows, commit: () => afterQueued(() => run('commit')) }
 }

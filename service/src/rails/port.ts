@@ -1,6 +1,7 @@
 /** The port of a bank or chain connector, in ISO 20022 terms: instruction (pain.001), acknowledgement (pain.002), notification (camt.054). */
 import type { ErrorKey, PaymentMethod } from '@partner-payments/wire'
 import type { Currency, Minor } from '../kernel/index.ts'
+import type { Sql } from '../postgres/index.ts'
 
 export type Instruction = {
   readonly partnerId: string
@@ -216,6 +217,11 @@ export type Connector = {
   readonly notifications: (notificationsMax: number, options?: CallOptions) => Promise<readonly BankNotification[]>
   /** Idempotent. If it throws, the bank repeats the notifications. */
   readonly acknowledge: (notifications: readonly BankNotification[], options?: CallOptions) => Promise<void>
+  /**
+   * Reads when the next notification is due (`Job.due`), for a connector whose notifications are rows of this database. Absent: the worker
+   * asks `notifications` ten times a second.
+   */
+  readonly notificationsDue?: (after: Date) => Sql
   /** Since when the oldest notification is unacknowledged; null: none is due. Only for metrics. */
   readonly oldestNotification: (now: Date) => Promise<Date | null>
 }

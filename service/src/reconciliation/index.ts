@@ -12,6 +12,6 @@ export type { Candidate } from './score.ts'
 export {
   createReconciliation,
   type Reconciliation,
-  reconciliationIdleMs,
+  reconciliationEveryMs,
   type ReconciliationObserver,
 } from './service.ts'

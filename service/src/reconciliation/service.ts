@@ -52,9 +52,9 @@ export type Reconciliation = Reader & {
   readonly step: (observe?: ReconciliationObserver) => Promise<number>
 }
 
-export const reconciliationIdleMs = minuteMs
+export const reconciliationEveryMs = minuteMs
 /** Another process has looked just now. */
-const freshMs = reconciliationIdleMs / 2
+const freshMs = reconciliationEveryMs / 2
 /** Looks between statements are kept so long. */
 const keptMs = 30 * dayMs
 const proposalsPerStepMax = 1000

@@ -20,6 +20,7 @@ export {
   type SubjectName,
   type SweptKind,
 } from './rules.ts'
+export { screeningJobs } from './jobs.ts'
 export { createScreener, type Screener, type ScreenerDeps } from './screener.ts'
 export { createScreening, type Hit, type Screening } from './service.ts'
 export { sealedEarlierNames, sealedHits } from './sealed.ts'

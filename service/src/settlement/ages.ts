@@ -1,9 +1,8 @@
 /** Sees payments that stand still: a metric of the oldest in each status, and a line in the log about each one beyond its limit. */
-import { hourMs, minuteMs, secondMs } from '../kernel/index.ts'
+import { hourMs, secondMs } from '../kernel/index.ts'
 import type { OldestUnfinished } from '../lifecycle/index.ts'
 import type { SettlementDeps } from './deps.ts'
 
-export const agesIdleMs = minuteMs
 /** A payment that stands still is told again after this time. */
 const repeatedLogMs = hourMs
 

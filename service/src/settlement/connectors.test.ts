@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { addPartner, createTestService, ip, pay, type Service } from '../../../test/support/composition.ts'
+import { startSettlement } from '../../../test/support/jobs.ts'
 import { until } from '../../../test/support/until.ts'
 import { Unreachable } from '../api/index.ts'
 import { hourMs, newId, secondMs } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import type { Connector, Instruction } from '../rails/index.ts'
-import { startSettlement, submitDuePayouts } from './index.ts'
+import { submitDuePayouts } from './index.ts'
 
 /** A bank that never answers, as one whose network drops every packet. It notes what it received. */
 function createHangingConnector(callTimeoutMs: number) {
@@ -100,7 +101,7 @@ test('payouts of one bank end while the other one hangs, whose breaker holds its
       if (id === 'hanging') states.push(isOpen)
     },
   }
-  const loops = startSettlement({ ...service.settlement, observe })
+  const running = startSettlement(service, { observe })
   try {
     const paid = await Promise.all(Array.from({ length: 20 }, () => pay(service, partner, '1.00')))
     await until('the payouts of the other bank have ended', async () => {
@@ -114,7 +115,7 @@ test('payouts of one bank end while the other one hangs, whose breaker holds its
       where partner_id = ${partner.partnerId} and connector = 'hanging'`)
     assert.ok(Number(attempts?.none) > 0, 'payouts that were held back count no attempt')
   } finally {
-    await Promise.all(loops.map((loop) => loop.stop()))
+    await running.stop()
   }
 })
 

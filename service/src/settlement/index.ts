@@ -2,9 +2,14 @@
  * Settlement: submits payouts to a bank and processes bank notifications. It calls the verbs of the payouts and deposits
  * modules and owns no tables; a claim is a column of the payout. Design and invariants: README.md in this folder.
  */
-import { type Loop, secondMs, startLoop } from '../kernel/index.ts'
+import { defineJob, type Job } from '../jobs/index.ts'
+import { minuteMs } from '../kernel/index.ts'
+import { depositsDue, screenedDepositsDue } from '../modules/deposits/index.ts'
+import { payoutsDue } from '../modules/payouts/index.ts'
+import { recallsDue } from '../modules/recalls/index.ts'
+import { returnsDue } from '../cases/index.ts'
 import type { Connector } from '../rails/index.ts'
-import { agesIdleMs, createAgeWatch } from './ages.ts'
+import { createAgeWatch } from './ages.ts'
 import type { SettlementDeps, SettlementObserver } from './deps.ts'
 import { createSubmitter, submitDuePayouts } from './instructions.ts'
 import { sendDueRecalls } from './recalls.ts'
@@ -26,48 +31,55 @@ export {
 
 const expiredDepositsPerStepMax = 100
 const screenedDepositsPerStepMax = 100
-/** Returns and recalls are few, and no caller waits for them. */
-const returnsIdleMs = secondMs
+/** How often a bank is asked whose notifications are not rows of this database. */
+const notificationsEveryMs = 100
 
-/** Every connector has loops of its own, so that one that hangs holds up no other. */
-export function startSettlement(deps: SettlementDeps): readonly Loop[] {
-  const { log, idleMs, deposits, connectors } = deps
-  return [
-    ...connectors.flatMap((connector) => startConnector(deps, connector)),
-    startLoop({ name: 'settlement.ages', idleMs: agesIdleMs, log, step: createAgeWatch(deps) }),
-    startLoop({ name: 'settlement.expiry', idleMs, log, step: () => deposits.expireDue(expiredDepositsPerStepMax) }),
-    startLoop({
-      name: 'settlement.screening',
-      idleMs,
-      log,
-      step: () => deposits.screenDue(screenedDepositsPerStepMax),
-    }),
-  ]
-}
+/** Every connector has jobs of its own, so that one that hangs holds up no other. */
+export const settlementJobs = (deps: SettlementDeps): readonly Job[] => [
+  ...deps.connectors.flatMap((connector) => connectorJobs(deps, connector)),
+  defineJob({ name: 'settlement.ages', everyMs: minuteMs, run: createAgeWatch(deps) }),
+  defineJob({
+    name: 'settlement.expiry',
+    due: depositsDue,
+    run: () => deps.deposits.expireDue(expiredDepositsPerStepMax),
+    age: { queue: 'expiring_deposits' },
+  }),
+  defineJob({
+    name: 'settlement.screening',
+    due: screenedDepositsDue,
+    run: () => deps.deposits.screenDue(screenedDepositsPerStepMax),
+  }),
+]
 
-function startConnector(deps: SettlementDeps, connector: Connector): readonly Loop[] {
-  const { log, idleMs } = deps
+function connectorJobs(deps: SettlementDeps, connector: Connector): readonly Job[] {
+  const { id, notificationsDue, recall } = connector
+  const { payouts, recalls } = deps
   const submitter = createSubmitter(deps, connector)
-  const submit = startLoop({ name: `settlement.instructions.${connector.id}`, idleMs, log, step: submitter.step })
   return [
-    { wake: submit.wake, stop: () => submit.stop().then(submitter.drain) },
-    startLoop({
-      name: `settlement.notifications.${connector.id}`,
-      idleMs,
-      log,
-      step: createNotificationStep(deps, connector),
+    defineJob({
+      name: `settlement.instructions.${id}`,
+      due: (after) => payoutsDue(id, after),
+      run: submitter.step,
+      drain: submitter.drain,
+      releaseLeases: payouts.releaseLeases,
+      age: { queue: 'payouts', connector: id },
     }),
-    startLoop({
-      name: `settlement.returns.${connector.id}`,
-      idleMs: returnsIdleMs,
-      log,
-      step: () => sendDueReturns(deps, connector),
+    defineJob({
+      name: `settlement.notifications.${id}`,
+      ...(notificationsDue === undefined ? { everyMs: notificationsEveryMs } : { due: notificationsDue }),
+      run: createNotificationStep(deps, connector),
+      age: { queue: 'bank_notifications', connector: id, since: connector.oldestNotification },
     }),
-    startLoop({
-      name: `settlement.recalls.${connector.id}`,
-      idleMs: returnsIdleMs,
-      log,
-      step: () => sendDueRecalls(deps, connector),
+    defineJob({
+      name: `settlement.returns.${id}`,
+      due: (after) => returnsDue(id, after),
+      run: () => sendDueReturns(deps, connector),
+    }),
+    defineJob({
+      name: `settlement.recalls.${id}`,
+      ...(recall === undefined ? {} : { due: (after: Date) => recallsDue(id, after) }),
+      run: () => sendDueRecalls(deps, connector),
+      age: { queue: 'recalls', connector: id, since: () => recalls.oldestUnsent(id) },
     }),
   ]
 }

@@ -81,7 +81,6 @@ const settlement = {
   returns: createReturns({ db, clock, ledger, record: cases.record }),
   isPartner,
   partnerIds: () => access.partnerIds(db),
-  idleMs: 1,
 }
 
 /** A payout that the bank has accepted, still Processing under the lease of the killed worker. */

@@ -12,10 +12,11 @@ import {
   pay,
   stepMsDefault,
 } from '../../../test/support/composition.ts'
+import { startSettlement } from '../../../test/support/jobs.ts'
 import { dayMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { createNotificationStep } from './notifications.ts'
-import { processBankNotifications, type RetryPauses, startSettlement, submitDuePayouts } from './index.ts'
+import { processBankNotifications, type RetryPauses, submitDuePayouts } from './index.ts'
 
 const { wrapConnector, arm, disarm } = createFaultyRail()
 let service: Service
@@ -169,9 +170,9 @@ test('deposit notifications are acknowledged in parts, and only a part that fail
   await checkPayments(service.db, partnerId, new Map())
 })
 
-test('steps without work return 0, and the loops stop on request', async () => {
+test('steps without work return 0, and the jobs stop on request', async () => {
   assert.equal(await submitDuePayouts(service.settlement), 0)
   assert.equal(await processBankNotifications(service.settlement), 0)
-  const loops = startSettlement(service.settlement)
-  await Promise.all(loops.map((loop) => loop.stop()))
+  const running = startSettlement(service)
+  await running.stop()
 })

@@ -1,5 +1,6 @@
 /** All chain connectors of an installation: one for each configured chain, and in a sandbox the one of the simulated chain. */
-import { type Clock, type Currency, type Log, type Loop, type Sealer, startLoop } from '../../kernel/index.ts'
+import { defineJob, type Job } from '../../jobs/index.ts'
+import { type Clock, type Currency, type Log, type Sealer, secondMs } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import { chainConnectorId, type ChainNetwork, simulatedChainConnectorId, zeroAddress } from '../../rails/index.ts'
 import { type ChainConnector, createChainConnector } from './connector.ts'
@@ -10,8 +11,11 @@ import { createRpcNode } from './rpc.ts'
 import type { ChainConfig } from './settings.ts'
 import { createSimulatedChain, type SimulatedChain } from './simulated/chain.ts'
 import { simulatedChainId, simulatedTokens } from './simulated/reading.ts'
+import { blockDue } from './simulated/store.ts'
 
 const simulatedConfirmations = 3
+/** For a transaction that has waited so long that it is sent again. */
+const simulatedEveryMs = 10 * secondMs
 /** Shorter than the lease of a payout and than the pauses of the loops, so that a node that hangs costs one step. */
 const nodeTimeoutMs = 4000
 const gwei = 1_000_000_000n
@@ -51,8 +55,8 @@ export type Chains = {
   readonly connectors: readonly ChainConnector[]
   /** Undefined outside a sandbox. */
   readonly simulated: SimulatedChain | undefined
-  /** The loops that read the chains and send transactions. */
-  readonly start: () => readonly Loop[]
+  /** The jobs that read the chains and send transactions. */
+  readonly jobs: readonly Job[]
 }
 
 export function createChains(
@@ -68,10 +72,9 @@ export function createChains(
     readonly partiesOf: ChainDeps['partiesOf']
     /** The pause between two blocks of the simulated chain. */
     readonly blockMs: number
-    readonly idleMs: number
   },
 ): Chains {
-  const { db, clock, log, chains, sandbox, blockMs, idleMs } = deps
+  const { db, clock, log, chains, sandbox, blockMs } = deps
   const simulated = sandbox
     ? createSimulatedChain({ db, clock, blockMs, confirmations: simulatedConfirmations })
     : undefined
@@ -88,19 +91,20 @@ export function createChains(
   return {
     simulated,
     connectors: [...(simulatedConnector ? [simulatedConnector] : []), ...configured.map(({ connector }) => connector)],
-    start: () => [
+    jobs: [
       ...(simulated && simulatedConnector
         ? [
-            startLoop({
+            defineJob({
               name: `rails.${simulatedChainConnectorId}`,
-              idleMs: Math.max(idleMs, blockMs / 2),
-              log,
-              step: async () => (await simulated.makeDueBlock()) + (await simulatedConnector.step()),
+              due: (after) => blockDue({ blockMs, confirmations: simulatedConfirmations }, after),
+              wokenBy: ['rails.chain_transfers'],
+              everyMs: simulatedEveryMs,
+              run: async () => (await simulated.makeDueBlock()) + (await simulatedConnector.step()),
             }),
           ]
         : []),
       ...configured.map(({ config: { pollMs }, connector }) =>
-        startLoop({ name: `rails.${connector.id}`, idleMs: pollMs, log, step: connector.step }),
+        defineJob({ name: `rails.${connector.id}`, everyMs: pollMs, run: connector.step }),
       ),
     ],
   }

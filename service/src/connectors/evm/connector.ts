@@ -81,6 +81,7 @@ export function createChainConnector(deps: ChainDeps): ChainConnector {
         : [notifications]
       await untilAborted(Promise.all(groups.map((group) => store.deleteChainNotifications(db, id, group))), options)
     },
+    notificationsDue: (after) => store.chainNotificationsDue(id, after),
     oldestNotification: () => store.oldestChainNotification(db, id),
     step: async () => {
       const call = { signal: AbortSignal.timeout(stepMsMax) }

@@ -1,6 +1,6 @@
 /** All SQL of what a chain connector has read of its chain: blocks, credits, and the notifications that follow. */
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { acrossPartners, dueWork, insertBy, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, dueWork, insertBy, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
 
 export type Cursor = { readonly blockNumber: number; readonly blockHash: string; readonly headSeen: number }
 type StoredCursor = { readonly blockNumber: bigint; readonly blockHash: string; readonly headSeen: bigint }
@@ -196,6 +196,13 @@ export async function deleteChainNotifications(
     where ${ofPartners(rows.map(({ partnerId }) => partnerId))} and id = any(${rows.map(({ id }) => id)}::uuid[])
       and connector = ${connector}`)
 }
+
+export const chainNotificationsDue = (connector: string, after: Date): Sql =>
+  dueWork(
+    'reads when the next notification of a chain is due',
+    (whose) => sql`/* rails.chainNotificationsDue */
+      select due_at from rails.chain_notifications where connector = ${connector} and due_at > ${after} and ${whose()} order by due_at limit 1`,
+  )
 
 export async function oldestChainNotification(tx: Tx, connector: string): Promise<Date | null> {
   const row = await tx.row<{ dueAt: Date }>(

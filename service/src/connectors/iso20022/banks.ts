@@ -1,5 +1,6 @@
 /** All banks by files of an installation: one connector for each configured bank. */
-import { type Clock, type Log, type Loop, secondMs, startLoop } from '../../kernel/index.ts'
+import { defineJob, type Job } from '../../jobs/index.ts'
+import { type Clock, type Log, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Connector, InstructionKey } from '../../rails/index.ts'
 import { type BankObserver, createIsoBank, type IsoBank } from './connector.ts'
@@ -7,7 +8,7 @@ import { type Scheme, schemes, type Transport } from './deps.ts'
 import { createRequestRecall, type RecallRequest } from './recalls.ts'
 import type { BankConfig } from './settings.ts'
 import * as files from './store-files.ts'
-import { countQueued } from './store-queue.ts'
+import { countQueued, filesDue } from './store-queue.ts'
 import * as recalls from './store-recalls.ts'
 import { createTransport } from './transport/create.ts'
 
@@ -19,8 +20,8 @@ export type BankPayment = recalls.PaymentView & {
 
 export type IsoBanks = {
   readonly connectors: readonly Connector[]
-  /** The loops that exchange files. */
-  readonly start: () => readonly Loop[]
+  /** The jobs that exchange files. */
+  readonly jobs: readonly Job[]
   /** At the start of the only process: no file has a process that delivers it. */
   readonly releaseLeases: () => Promise<void>
   /** The id is that of the instruction. Refuses: not_found, validation_failed. */
@@ -30,8 +31,6 @@ export type IsoBanks = {
   readonly files: (connector: string) => Promise<readonly files.ListedFile[]>
   /** By the id of the instruction. Undefined: no bank by files has it. */
   readonly payment: (key: InstructionKey) => Promise<BankPayment | undefined>
-  /** When the oldest file was made that is not at the bank. */
-  readonly oldestUndelivered: (connector: string) => Promise<Date | null>
 }
 
 export type BanksObserver = BankObserver & {
@@ -45,12 +44,12 @@ type Deps = {
   readonly clock: Clock
   readonly log: Log
   readonly operatorId: string
-  /** The pause between two looks for payments that wait for a file. */
-  readonly idleMs: number
   readonly observe?: BanksObserver | undefined
 }
 
-const countIdleMs = 10 * secondMs
+const countEveryMs = 10 * secondMs
+/** A recall whose payment is in no file yet, or whose wake-up was lost. */
+const makeEveryMs = 5 * secondMs
 const filesListedMax = 200
 
 export function createIsoBanks(deps: Deps): IsoBanks {
@@ -62,7 +61,7 @@ export function createIsoBanks(deps: Deps): IsoBanks {
   })
   return {
     connectors: banks.map(({ bank }) => bank.connector),
-    start: () => banks.flatMap((bank) => startBank(deps, bank)),
+    jobs: banks.flatMap((bank) => bankJobs(deps, bank)),
     releaseLeases: () => files.releaseFileLeases(db),
     requestRecall: createRequestRecall(deps),
     files: (connector) => files.newestFiles(db, connector, filesListedMax),
@@ -75,7 +74,6 @@ export function createIsoBanks(deps: Deps): IsoBanks {
       const recall = (await recalls.recallOf(db, key)) ?? null
       return { ...payment, file: file === undefined ? null : { messageId, name, state, madeAt }, recall }
     },
-    oldestUndelivered: (connector) => files.oldestUndelivered(db, connector),
   }
 }
 
@@ -86,24 +84,35 @@ type Running = {
   readonly bank: IsoBank
 }
 
-function startBank({ db, log, idleMs, observe }: Deps, { id, pollMs, transport, bank }: Running): readonly Loop[] {
+function bankJobs({ db, observe }: Deps, { id, pollMs, transport, bank }: Running): readonly Job[] {
   const { make, deliver, take } = bank.steps
-  const loop = (name: string, pauseMs: number, step: () => Promise<number>) =>
-    startLoop({ name: `rails.${id}.${name}`, idleMs: pauseMs, log, step })
-  const delivering = loop('deliver', idleMs, deliver)
-  const making = loop('make', idleMs, async () => {
-    const made = await make()
-    if (made > 0) delivering.wake()
-    return made
-  })
-  const taking = loop('take', pollMs, take)
   const count = async () => {
     const counts = await countQueued(db, id)
     for (const scheme of schemes) observe?.queued(id, scheme, counts.get(scheme) ?? 0)
     return 0
   }
-  const counting = observe === undefined ? [] : [loop('count', countIdleMs, count)]
-  // The connection is of use to both until they have stopped.
-  const stopped = () => Promise.all([delivering.stop(), taking.stop()]).then(transport.close)
-  return [making, { ...delivering, stop: stopped }, { ...taking, stop: stopped }, ...counting]
+  // Both use the connection until they have stopped.
+  let users = 2
+  const drain = async () => {
+    users -= 1
+    if (users === 0) await transport.close()
+  }
+  return [
+    defineJob({
+      name: `rails.${id}.make`,
+      due: (after) => filesDue(id, after),
+      wokenBy: ['rails.iso_recalls', 'rails.iso_files'],
+      everyMs: makeEveryMs,
+      run: make,
+    }),
+    defineJob({
+      name: `rails.${id}.deliver`,
+      due: (after) => files.deliveriesDue(id, after),
+      run: deliver,
+      drain,
+      age: { queue: 'bank_files', connector: id, since: () => files.oldestUndelivered(db, id) },
+    }),
+    defineJob({ name: `rails.${id}.take`, everyMs: pollMs, run: take, drain }),
+    ...(observe === undefined ? [] : [defineJob({ name: `rails.${id}.count`, everyMs: countEveryMs, run: count })]),
+  ]
 }

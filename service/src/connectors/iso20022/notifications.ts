@@ -10,7 +10,7 @@ export function createNotificationsOf({
   clock,
   rules: { id },
   operatorId,
-}: BankDeps): Pick<Connector, 'notifications' | 'acknowledge' | 'oldestNotification'> {
+}: BankDeps): Pick<Connector, 'notifications' | 'notificationsDue' | 'acknowledge' | 'oldestNotification'> {
   return {
     notifications: async (notificationsMax, options) =>
       (await untilAborted(store.dueNotifications(db, id, notificationsMax), options)).map(toNotification),
@@ -24,6 +24,7 @@ export function createNotificationsOf({
       )
       await untilAborted(Promise.all(ended), options)
     },
+    notificationsDue: (after) => store.notificationsDue(id, after),
     oldestNotification: () => store.oldestDue(db, id),
   }
 }

@@ -1,5 +1,5 @@
 /** All SQL of the files for a bank. They belong to the bank as a whole, so that their table names no partner. */
-import { sql, type Tx } from '../../postgres/index.ts'
+import { type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { FileKind } from './ids.ts'
 
 export type FileState = 'Made' | 'Staged' | 'Delivered'
@@ -46,6 +46,11 @@ export function undelivered(tx: Tx, connector: string, now: Date, filesMax: numb
     where connector = ${connector} and state <> 'Delivered' and (leased_until is null or leased_until <= ${now})
     order by made_at, id limit ${filesMax}`)
 }
+
+/** When the next file is due at the bank. */
+export const deliveriesDue = (connector: string, after: Date): Sql => sql`/* rails.deliveriesDue */
+  select min(coalesce(leased_until, made_at)) as due_at from rails.iso_files
+  where connector = ${connector} and state <> 'Delivered' and coalesce(leased_until, made_at) > ${after}`
 
 export type Lease = { readonly leaseId: string; readonly leasedUntil: Date; readonly now: Date }
 

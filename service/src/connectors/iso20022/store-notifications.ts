@@ -1,5 +1,5 @@
 /** All SQL of the notifications of a bank by files. */
-import { acrossPartners, dueWork, insertBy, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, dueWork, insertBy, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
 
 export type NotificationRow = {
   readonly partnerId: string
@@ -61,6 +61,13 @@ export async function deleteNotifications(
     returning entry_id`)
   return deleted.flatMap(({ entryId }) => entryId ?? [])
 }
+
+export const notificationsDue = (connector: string, after: Date): Sql =>
+  dueWork(
+    'reads when the next notification of a bank by files is due',
+    (whose) => sql`/* rails.notificationsDue */
+      select due_at from rails.iso_notifications where connector = ${connector} and due_at > ${after} and ${whose()} order by due_at limit 1`,
+  )
 
 export async function oldestDue(tx: Tx, connector: string): Promise<Date | null> {
   const row = await tx.row<{ dueAt: Date }>(

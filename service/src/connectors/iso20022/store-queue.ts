@@ -1,6 +1,6 @@
 /** All SQL of instructions on their way into a file. */
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import { columnOf, dueWork, ofPartners, type Sql, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { InstructionKey } from '../../rails/index.ts'
 import type { Scheme } from './deps.ts'
 
@@ -38,6 +38,15 @@ export function queuedPayments(
     ),
   )
 }
+
+/** When the next payment is due for a file. */
+export const filesDue = (connector: string, after: Date): Sql =>
+  dueWork(
+    'reads when the next payment is due for a file of a bank',
+    (whose) => sql`/* rails.filesDue */
+      select min(due_at) as due_at from rails.iso_instructions
+      where connector = ${connector} and status = 'Queued' and due_at > ${after} and ${whose()}`,
+  )
 
 /** Those that still wait, locked. Of two processes that make files of the same payments, each gets some. */
 export function lockQueued(

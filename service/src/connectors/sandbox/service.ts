@@ -96,6 +96,7 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
       const due = store.dueNotifications(db, clock.now(), notificationsMax)
       return (await untilAborted(due, options)).map(toNotification)
     },
+    notificationsDue: store.notificationsDue,
     oldestNotification: (now) => store.oldestDue(db, now),
     acknowledge: async (notifications, options) => {
       const deletions = byShard(db, notifications).map((group) => store.deleteNotifications(db, group))

@@ -1,6 +1,15 @@
 /** All SQL of the sandbox bank. */
 import type { ErrorKey } from '@partner-payments/wire'
-import { acrossPartners, dueWork, insertBy, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import {
+  acrossPartners,
+  dueWork,
+  insertBy,
+  ofPartners,
+  type Sql,
+  sql,
+  type Tx,
+  unprepared,
+} from '../../postgres/index.ts'
 import { present } from '../../kernel/index.ts'
 import type { Instruction, InstructionKey, Money } from '../../rails/index.ts'
 
@@ -118,6 +127,13 @@ export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
   )
   return row?.dueAt ?? null
 }
+
+export const notificationsDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next bank notification is due',
+    (whose) => sql`/* rails.notificationsDue */
+      select due_at from rails.sandbox_notifications where due_at > ${after} and ${whose()} order by due_at limit 1`,
+  )
 
 /** Notifications of all partners that are due, oldest first: a due-work scan, which names no partner by design. */
 export function dueNotifications(tx: Tx, now: Date, notificationsMax: number): Promise<readonly NotificationRow[]> {

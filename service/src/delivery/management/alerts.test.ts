@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { mailServer, readMail } from '../../../../test/support/mail-server.ts'
+import { startMail } from '../../../../test/support/jobs.ts'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
 import { until } from '../../../../test/support/until.ts'
 import { createCursors } from '../../api/index.ts'
 import { createLog, createSealer, dayMs, newId } from '../../kernel/index.ts'
-import { createMailQueue, smtpTransport, startMailWorker } from '../../mail/index.ts'
+import { createMailQueue, smtpTransport } from '../../mail/index.ts'
 import { createUsers } from '../../modules/users/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { type AlertKind, renderEndpointAlert } from './alert-mail.ts'
@@ -70,7 +71,7 @@ async function setUp() {
   /** Sends the queued alerts, without the invitations. */
   const send = async (mails: number) => {
     await db.run(sql`delete from mail.messages where partner_id = ${partnerId} and kind <> 'endpoint_alert'`)
-    const worker = startMailWorker({
+    const worker = startMail({
       db,
       clock,
       log,
@@ -79,7 +80,6 @@ async function setUp() {
       templates: { endpoint_alert: renderEndpointAlert },
       transport: smtpTransport(server.url),
       from: { name: 'Acme Payments', address: 'no-reply@acme.example' },
-      idleMs: 1,
     })
     await until('the alerts arrive', () => server.received.length >= mails)
     await worker.stop()

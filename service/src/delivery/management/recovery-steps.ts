@@ -127,8 +127,6 @@ export function createRecoverySteps(deps: RecoveryStepDeps) {
 
   return {
     /** Advances each running recovery by one step. Returns how many can continue at once. */
-    /** When the oldest recovery in progress was created; null: none. */
-    oldestRecovery: (): Promise<Date | null> => store.oldestRunningRecovery(db),
     recoverStep: async (): Promise<number> => {
       let unfinished = 0
       const failures: unknown[] = []

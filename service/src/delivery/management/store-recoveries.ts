@@ -1,6 +1,6 @@
 /** SQL of recoveries and of the feed. A recovery step locks the partner's row, so that steps of a partner run one at a time. */
 import type { webhooks } from '@partner-payments/wire'
-import { acrossPartners, dueWork, noSql, sql, type Tx } from '../../postgres/index.ts'
+import { dueWork, noSql, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { SubscriptionKey } from './store-subscriptions.ts'
 
 export type RecoveryRow = {
@@ -82,15 +82,13 @@ export async function deleteRecoveries(tx: Tx, { partnerId, subscriptionId }: Su
 
 /** Due-work scan: running recoveries, oldest first. */
 /** When the oldest recovery in progress was created. */
-export async function oldestRunningRecovery(tx: Tx): Promise<Date | null> {
-  const row = await tx.row<{ createdAt: Date }>(
-    acrossPartners(
-      'reads the age of the oldest recovery in progress, for a metric',
-      sql`/* delivery.oldestRunningRecovery */ select created_at from delivery.recoveries where status = 'Running' order by created_at limit 1`,
-    ),
+export const recoveriesDue = (after: Date): Sql =>
+  dueWork(
+    'reads since when the oldest recovery runs',
+    (whose) => sql`/* delivery.recoveriesDue */
+      select created_at as due_at from delivery.recoveries where status = 'Running' and created_at > ${after} and ${whose()}
+      order by created_at limit 1`,
   )
-  return row?.createdAt ?? null
-}
 
 export function runningRecoveries(
   tx: Tx,

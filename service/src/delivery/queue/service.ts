@@ -2,7 +2,7 @@
  * The delivery queue, as the worker process uses it: fan-out, queue workers, the sweep, retention. A delivery is attempted
  * until the endpoint answers 2xx or the retry schedule ends. Then it is held.
  */
-import { after, assert, type Clock, dayMs, type Log, newId } from '../../kernel/index.ts'
+import { after, assert, type Clock, dayMs, type Log, momentOfId, newId } from '../../kernel/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { createFanOut } from './fan-out.ts'
@@ -48,6 +48,12 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
   }
 
   return {
+    /** When the oldest event was appended that is not fanned out; null: there is none. */
+    oldestEvent: async (): Promise<Date | null> => {
+      const id = await eventOutbox.oldestPending(db)
+      return id === undefined ? null : momentOfId(id)
+    },
+
     /** Due-work scan: partners with events to fan out that follow `after` in the order of their ids. */
     partnersToFanOut: (after: string, partnersMax: number) => eventOutbox.partnersWithPending(db, after, partnersMax),
 

@@ -2,7 +2,16 @@
  * SQL of `delivery.endpoint_queues`, one row for each subscription. Every statement that changes such a row is in this
  * file. A transaction that locks several rows locks them in the order of their subscription ids, so that none deadlock.
  */
-import { columnOf, dueWork, ofOnePartner, ofPartners, unprepared, sql, type Tx } from '../../postgres/index.ts'
+import {
+  columnOf,
+  dueWork,
+  ofOnePartner,
+  ofPartners,
+  unprepared,
+  type Sql,
+  sql,
+  type Tx,
+} from '../../postgres/index.ts'
 import type { Health } from './health.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
@@ -75,6 +84,14 @@ export function dueEndpointQueues(
     ),
   )
 }
+
+/** When the next endpoint queue is due: at the end of its lease if a worker holds it. */
+export const endpointQueuesDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next endpoint queue is due',
+    (whose) => sql`/* delivery.endpointQueuesDue */
+      select due_at from delivery.endpoint_queues where due_at > ${after} and ${whose()} order by due_at limit 1`,
+  )
 
 /**
  * Leases endpoint queues that are free and not resting. A held endpoint queue is due when its lease ends, so that the scan

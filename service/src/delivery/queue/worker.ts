@@ -39,7 +39,7 @@ export type QueueWorkerOptions = {
   readonly wake: () => void
   readonly pause: (ms: number) => Promise<void>
   readonly inFlightMax?: number | undefined
-  /** How often due endpoint queues are looked for, and held ones are renewed and released. */
+  /** How often due endpoint queues are looked for at most, and held ones are renewed and released. */
   readonly idleMs: number
 }
 
@@ -87,6 +87,9 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
     },
 
     step,
+
+    /** Whether it holds endpoint queues, or is about to: then it has to be run every `idleMs`. */
+    isHolding: (): boolean => held.size() > 0 || toClaim.size > 0,
 
     ...createResultRecording({ ...shared, attempts, pause, onSlotFree }),
 

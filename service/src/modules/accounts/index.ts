@@ -13,6 +13,7 @@
  */
 export { type Cancellations, createCancellations } from './cancellations.ts'
 export { createMonitors, monitorRoutes, type Monitors, renderMonitorMail } from './monitors/index.ts'
+export { accountJobs } from './jobs.ts'
 export { accountsRoutes } from './routes.ts'
 export { type BadLine, poolNameForm } from './imported-rules.ts'
 export { IbanFileProblem, type ImportedFile, type PoolLevel } from './imported.ts'

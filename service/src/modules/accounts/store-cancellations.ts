@@ -1,6 +1,6 @@
 /** The SQL of cancellations: blocked accounts whose payouts that are not begun are being cancelled. */
 import type { Currency } from '../../kernel/index.ts'
-import { dueWork, sql, type Tx } from '../../postgres/index.ts'
+import { dueWork, type Sql, sql, type Tx } from '../../postgres/index.ts'
 
 /** Blocked balance or customer account: the other field is null. */
 export type BlockedAccount =
@@ -44,6 +44,14 @@ export function partnerWithCancellation(tx: Tx, now: Date): Promise<{ readonly p
 /**
  * Time of the oldest cancellation, leased ones included: a payout that cannot be cancelled renews the lease for ever.
  */
+/** When the next cancellation is due. */
+export const cancellationsDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the payouts of a blocked account are due to be cancelled',
+    (whose) => sql`/* accounts.cancellationsDue */
+      select due_at from accounts.cancellations where due_at > ${after} and ${whose()} order by due_at limit 1`,
+  )
+
 export async function oldestCancellation(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ readonly blockedAt: Date | null }>(
     dueWork(

@@ -9,6 +9,7 @@
  * partner's beneficiaries.
  */
 export { BicFileProblem } from './bic-file.ts'
+export { renewalJob } from './jobs.ts'
 export { beneficiariesRoutes, toBeneficiary } from './routes.ts'
 export type { BeneficiaryCreate, BeneficiaryUpdate } from './rules.ts'
 export {

@@ -1,5 +1,5 @@
 /** All SQL of renewals: the queue of beneficiaries that are asked about again. */
-import { acrossPartners, dueWork, insertBy, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, dueWork, insertBy, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { VerificationRow } from './store-verifications.ts'
 
 type Answer = Pick<VerificationRow, 'result' | 'answeredAt'>
@@ -56,6 +56,14 @@ export function partnersWithDueRenewals(
     ),
   )
 }
+
+/** When the next renewal is due that was asked for. */
+export const renewalsDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next verification is due to be renewed',
+    (whose) => sql`/* beneficiaries.renewalsDue */
+      select due_at from beneficiaries.renewals where due_at > ${after} and ${whose()} order by due_at limit 1`,
+  )
 
 export type ClaimedRenewal = {
   readonly partnerId: string

@@ -2,7 +2,7 @@
 import type { bulkPayouts } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { columnOf, dueWork, insertBy, noSql, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import { columnOf, dueWork, insertBy, noSql, type Sql, sql, type Tx, unprepared } from '../../postgres/index.ts'
 
 export type BulkMode = (typeof bulkPayouts.bulkModes)[number]
 export type BulkStatus = (typeof bulkPayouts.bulkStatuses)[number]
@@ -144,6 +144,13 @@ export function itemsOf(
       ${status === null ? noSql : sql`and status = ${status}`}
     order by position limit ${rowsMax}`)
 }
+
+export const bulksDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next bulk is due',
+    (whose) => sql`/* bulk-payouts.bulksDue */
+      select due_at from payouts.bulks where due_at > ${after} and ${whose()} order by due_at limit 1`,
+  )
 
 /** The oldest due bulk of each partner, in the order of the partners behind `afterPartner`. */
 export function dueBulks(

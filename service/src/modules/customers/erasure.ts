@@ -32,8 +32,6 @@ export type Erasures = {
   readonly erase: (partnerId: string, ref: string, nothingOwed: boolean) => Promise<Erasure>
   /** Works on one page of one erasure that is due. Returns how many erasures it has worked on: 0 or 1. */
   readonly step: () => Promise<number>
-  /** Since when the oldest erasure is due; null: none is. */
-  readonly oldestDue: (now: Date) => Promise<Date | null>
 }
 
 /** Data about a customer that other modules hold. */
@@ -113,7 +111,6 @@ export function createErasures(deps: ErasuresDeps): Erasures {
         return 1
       })
     },
-    oldestDue: async (now) => (await store.oldestDueErasure(db, now))?.dueAt ?? null,
   }
 }
 

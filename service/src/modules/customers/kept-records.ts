@@ -10,8 +10,6 @@ import * as store from './store-kept.ts'
 export type KeptRecords = {
   /** Works on one page of a place that is due. Returns how many pages it has worked on: 0 or 1. */
   readonly step: () => Promise<number>
-  /** Since when the oldest place is due; null: none is. */
-  readonly oldestDue: (now: Date) => Promise<Date | null>
 }
 
 const passMs = dayMs
@@ -51,7 +49,6 @@ export function createKeptRecords({
         return 1
       })
     },
-    oldestDue: async (now) => (await store.oldestDuePlace(db, now))?.dueAt ?? null,
   }
 
   async function pass(

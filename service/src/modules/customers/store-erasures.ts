@@ -1,5 +1,5 @@
 /** The SQL of erasures. A customer is erased under a lock that waits for every transaction that holds it (`holdByRef`). */
-import { dueWork, sql, type Tx } from '../../postgres/index.ts'
+import { dueWork, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { ErasurePhase } from './erasure-rules.ts'
 
 export type ErasureRow = {
@@ -95,6 +95,14 @@ export function oldestDueErasure(
     ),
   )
 }
+
+/** When the next erasure is due. */
+export const erasuresDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next erasure is due',
+    (whose) => sql`/* customers.erasuresDue */
+      select due_at from customers.erasures where due_at > ${after} and ${whose()} order by due_at limit 1`,
+  )
 
 /** Undefined: another process has it. */
 export function claimErasure(tx: Tx, partnerId: string, now: Date): Promise<ErasureRow | undefined> {

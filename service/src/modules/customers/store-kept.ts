@@ -1,5 +1,5 @@
 /** The SQL of records whose duty of retention ends by their age. */
-import { dueWork, sql, type Tx } from '../../postgres/index.ts'
+import { dueWork, type Sql, sql, type Tx } from '../../postgres/index.ts'
 
 export type KeptRow = {
   readonly floor: string
@@ -34,6 +34,14 @@ export function oldestDuePlace(
     ),
   )
 }
+
+/** When the next place is due. */
+export const placesDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next records are due that are kept too long',
+    (whose) => sql`/* customers.placesDue */
+      select due_at from customers.kept_records where due_at > ${after} and ${whose()} order by due_at limit 1`,
+  )
 
 /** Undefined: another process has it. */
 export function claimPlace(

@@ -90,8 +90,6 @@ export type Deposits = Credits &
     readonly expireDue: (depositsMax: number) => Promise<number>
     /** The oldest deposit in the statuses that are not final and cannot expire. */
     readonly oldestUnfinished: () => Promise<readonly OldestUnfinished[]>
-    /** When the oldest deposit that is still to be expired was due; null: none. */
-    readonly oldestExpired: (now: Date) => Promise<Date | null>
     /**
      * Credits money to the partner itself as a completed deposit: the float of a sandbox, or the money of a case, of which no
      * deposit tells what it was for. `debit`: the account of the partner's ledger where it stands. Answers the reference of the
@@ -161,7 +159,6 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       const oldest = await store.oldestHeld(db)
       return oldestOf(depositLifecycle.subject, limitsMs, oldest === undefined ? [] : [oldest], clock.now())
     },
-    oldestExpired: (now) => store.oldestExpired(db, now),
     creditPartner: createCreditPartner(deps),
   }
 }

@@ -1,5 +1,5 @@
 /** All SQL of deposits that wait for a decision about a name. */
-import { acrossPartners, dueWork, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, dueWork, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { DepositKey } from './store.ts'
 
 /** Deposits to look at again: the due-work scan, without a lock. */
@@ -13,6 +13,15 @@ export function depositsInScreening(tx: Tx, now: Date, rowsMax: number): Promise
     ),
   )
 }
+
+/** When the next look at a deposit that waits is due. */
+export const screenedDepositsDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next look at a deposit in screening is due',
+    (whose) => sql`/* deposits.screenedDepositsDue */
+      select screening_due_at as due_at from deposits.deposits where screening_due_at > ${after} and ${whose()}
+      order by screening_due_at limit 1`,
+  )
 
 /** Postpones the next look at deposits that still wait. Locks in the order of the ids, so that two workers cannot deadlock. */
 export async function lookAgain(tx: Tx, partnerId: string, ids: readonly string[], dueAt: Date): Promise<void> {

@@ -8,6 +8,7 @@ import {
   insertBy,
   ofPartners,
   unprepared,
+  type Sql,
   sql,
   type Tx,
 } from '../../postgres/index.ts'
@@ -214,16 +215,14 @@ export async function markReversed(tx: Tx, { partnerId, id }: DepositKey, by: st
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** When the oldest deposit that is still to be expired was due. */
-export async function oldestExpired(tx: Tx, now: Date): Promise<Date | null> {
-  const row = await tx.row<{ expiresAt: Date }>(
-    acrossPartners(
-      'reads the age of the oldest deposit to expire, for a metric',
-      sql`/* deposits.oldestExpired */ select expires_at from deposits.deposits where expires_at <= ${now} order by expires_at limit 1`,
-    ),
+/** When the next deposit expires. */
+export const depositsDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next deposit expires',
+    (whose) => sql`/* deposits.depositsDue */
+      select expires_at as due_at from deposits.deposits where expires_at > ${after} and ${whose()}
+      order by expires_at limit 1`,
   )
-  return row?.expiresAt ?? null
-}
 
 /** Deposits that are due to expire: the due-work scan, without a lock. */
 export function expiredDeposits(

@@ -1,15 +1,13 @@
-/** How long payouts have stood in a status, or waited for a worker or a person: for metrics and alerts. */
+/** How long payouts have stood in a status or waited for a person: for metrics and alerts. */
 import { after, type Clock, minuteMs } from '../../kernel/index.ts'
 import { oldestOf, type OldestUnfinished, type Unfinished } from '../../lifecycle/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import { payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
-import { oldestDue, oldestIn, oldestInScreening } from './store-reads.ts'
+import { oldestIn, oldestInScreening } from './store-reads.ts'
 
 export type PayoutAges = {
   /** The oldest payout in each status that is not final, of the given partners. */
   readonly oldestUnfinished: (partnerIds: readonly string[]) => Promise<readonly OldestUnfinished[]>
-  /** The time since which the oldest due payout of the connector waits; null: none is due. */
-  readonly oldestDue: (connector: string, now: Date) => Promise<Date | null>
   /** The time since which the oldest payout waits for a decision about a name; null: none does. */
   readonly oldestInScreening: () => Promise<Date | null>
 }
@@ -17,7 +15,7 @@ export type PayoutAges = {
 /** A payout that is due so much later is kept by its connector: longer than every delay between attempts. */
 const keptMsMin = 10 * minuteMs
 /** Partners of one statement, which makes a look-up for each of them and each status. */
-const partnersPerLookMax = 50
+const partnersPerLookMax = 1000
 
 export function createPayoutAges({ db, clock }: { readonly db: Database; readonly clock: Clock }): PayoutAges {
   return {
@@ -30,7 +28,6 @@ export function createPayoutAges({ db, clock }: { readonly db: Database; readonl
         rows.push(...(await oldestIn(db, partnerIds.slice(from, from + size), statuses, keptBeyond)))
       return oldestOf(payoutLifecycle.subject, payoutAgeLimitsMs, rows, clock.now())
     },
-    oldestDue: (connector, now) => oldestDue(db, connector, now),
     oldestInScreening: () => oldestInScreening(db),
   }
 }

@@ -1,7 +1,7 @@
 /** Reads across payouts: their ages, what reconciliation matches with them, and those that are not begun. */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import type { Unfinished } from '../../lifecycle/index.ts'
-import { acrossPartners, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import { acrossPartners, ofOnePartner, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { PayoutStatus } from './rules.ts'
 
 /** The time since which payouts wait for a decision about a name. Null: none waits. The condition on `due_at` is that of the index. */
@@ -27,34 +27,17 @@ export function oldestIn(
   statuses: readonly PayoutStatus[],
   keptBeyond: Date,
 ): Promise<readonly Unfinished[]> {
-  const oldest = partnerIds
-    .flatMap((partnerId) =>
-      statuses.map(
-        (status) => sql`(select id from payouts.payouts
-          where partner_id = ${partnerId} and status = ${status} order by id limit 1)`,
-      ),
-    )
-    .reduce((all, one) => sql`${all}, ${one}`)
   return tx.rows<Unfinished>(
     unprepared(sql`/* payouts.oldestIn */
-    select partner_id, id, status, connector, case when due_at > ${keptBeyond} then due_at else created_at end as since
-    from payouts.payouts
-    where ${ofPartners(partnerIds)} and id = any(array[${oldest}])`),
+      select partner_id, id, status, connector, case when due_at > ${keptBeyond} then due_at else created_at end as since
+      from payouts.payouts
+      where ${ofPartners(partnerIds)} and id = any(array(
+        select (select payout.id from payouts.payouts as payout
+          where payout.partner_id = given.owner_id and ${ofOnePartner(partnerIds, sql`payout.partner_id`)}
+            and payout.status = wanted.status
+          order by payout.id limit 1)
+        from unnest(${[...partnerIds]}::uuid[]) as given (owner_id) cross join unnest(${[...statuses]}::text[]) as wanted (status)))`),
   )
-}
-
-/** When the oldest due payout of the connector became due, of all partners. */
-export async function oldestDue(tx: Tx, connector: string, now: Date): Promise<Date | null> {
-  const row = await tx.row<{ dueAt: Date }>(
-    unprepared(
-      acrossPartners(
-        'reads the age of the oldest due payout, for a metric',
-        sql`/* payouts.oldestDue */ select min(due_at) as due_at from payouts.payouts
-          where connector = ${connector} and due_at <= ${now}`,
-      ),
-    ),
-  )
-  return row?.dueAt ?? null
 }
 
 export type InstructionStatus = {

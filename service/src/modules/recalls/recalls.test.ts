@@ -15,7 +15,7 @@ import { Refusal } from '../../api/index.ts'
 import { dayMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../../settlement/index.ts'
-import { eraseRecalls } from './store.ts'
+import { answersDue, eraseRecalls } from './store.ts'
 import { instructionIdOf } from '../payouts/rules.ts'
 
 let service: Service
@@ -125,9 +125,9 @@ test('a recall without an answer expires behind its 15 business days, and not be
   // To 23:59:59 in Frankfurt on the last day.
   service.clock.advance(Date.parse('2026-01-29T22:59:59Z') - service.clock.now().getTime())
   assert.equal(await service.recalls.expireStep(), 0)
-  assert.equal(await service.recalls.oldestOverdue(service.clock.now()), null)
+  const overdueAt = async () => (await service.db.row<{ readonly dueAt: Date }>(answersDue(new Date(0))))?.dueAt
+  assert.equal((await overdueAt())?.toISOString(), '2026-01-29T23:00:00.000Z')
   service.clock.advance(1000)
-  assert.equal((await service.recalls.oldestOverdue(service.clock.now()))?.toISOString(), '2026-01-29T23:00:00.000Z')
   const steps = [service.recalls.expireStep(), service.recalls.expireStep()]
   assert.equal(
     (await Promise.all(steps)).reduce((sum, count) => sum + count, 0),
@@ -135,7 +135,7 @@ test('a recall without an answer expires behind its 15 business days, and not be
   )
   assert.deepEqual(await statusesOf(payout.id), ['Expired'])
   assert.equal((await timelineOf(payout.reference)).at(-1), 'RecallExpired time')
-  assert.equal(await service.recalls.oldestOverdue(service.clock.now()), null)
+  assert.equal(await overdueAt(), undefined)
 })
 
 test('an agreement behind the expiry still books the money, and the recall says both', async () => {

@@ -49,8 +49,6 @@ export type Recalls = {
   readonly expireStep: () => Promise<number>
   /** The time since which the oldest recall waits for its bank. */
   readonly oldestUnsent: (connector: string) => Promise<Date | null>
-  /** The due time of the oldest overdue answer whose recall has not expired. */
-  readonly oldestOverdue: (now: Date) => Promise<Date | null>
 }
 
 export type RecallsDeps = AdvanceDeps & {
@@ -89,7 +87,6 @@ export function createRecalls(deps: RecallsDeps): Recalls {
     },
     expireStep: createExpire(deps, advance),
     oldestUnsent: (connector) => store.oldestUnsentRecall(db, connector),
-    oldestOverdue: (now) => store.oldestOverdueRecall(db, now),
   }
 }
 

@@ -8,6 +8,7 @@ import {
   insertBy,
   namesOf,
   ofPartners,
+  type Sql,
   sql,
   type Tx,
   unprepared,
@@ -214,18 +215,22 @@ export async function oldestUnsentRecall(tx: Tx, connector: string): Promise<Dat
   return row?.since ?? null
 }
 
-/** The due time of the oldest overdue answer whose recall has not expired. */
-export async function oldestOverdueRecall(tx: Tx, now: Date): Promise<Date | null> {
-  const row = await tx.row<{ readonly dueAt: Date }>(
-    acrossPartners(
-      'reads the age of the oldest recall whose answer is overdue, for a metric',
-      unprepared(sql`/* recalls.oldestOverdueRecall */
-        select answer_due_at as due_at from payouts.recalls where status = 'Sent' and answer_due_at <= ${now}
-        order by answer_due_at limit 1`),
-    ),
+/** The due time of the next recall that the bank of a connector does not have yet. */
+export const recallsDue = (connector: string, after: Date): Sql =>
+  dueWork(
+    'reads when the next recall of a connector is due',
+    (whose) => sql`/* recalls.recallsDue */
+      select due_at from payouts.recalls
+      where connector = ${connector} and due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
-  return row?.dueAt ?? null
-}
+
+export const answersDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next answer to a recall is overdue',
+    (whose) => sql`/* recalls.answersDue */
+      select answer_due_at as due_at from payouts.recalls where status = 'Sent' and answer_due_at > ${after} and ${whose()}
+      order by answer_due_at limit 1`,
+  )
 
 /** A recall whose text was erased. */
 type ErasedRecall = { readonly id: string; readonly requestedAt: Date }

@@ -43,8 +43,6 @@ export type Reports = {
   readonly removeSchedule: (partnerId: string, id: string) => Promise<void>
   /** Deletes the schedules of an erased customer. */
   readonly removeSchedulesOf: typeof schedules.deleteSchedulesOf
-  /** Since when the oldest report waits for a worker; null: none does. */
-  readonly oldestDue: (now: Date) => Promise<Date | null>
   /** Makes the reports that a worker had leased due at once. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
 }
@@ -88,7 +86,6 @@ export function createReports(deps: ReportsDeps): Reports {
       if (partnerId === undefined || id === undefined) throw notFound('report')
       return contentOf(db, await get(partnerId, id))
     },
-    oldestDue: (now) => store.oldestDue(db, now),
     releaseLeases: (partnerId) => store.endLeases(db, partnerId, clock.now()),
   }
 }

@@ -1,7 +1,7 @@
 /** The SQL of schedules and of the links in their mails. */
 import type { ReportFrequency } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
-import { acrossPartners, noSql, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, dueWork, noSql, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { ReportSpec } from './rules.ts'
 
 export type ScheduleRow = ReportSpec & {
@@ -70,6 +70,14 @@ export function dueSchedules(
     ),
   )
 }
+
+/** When the next period of a schedule ends. */
+export const schedulesDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next period of a schedule ends',
+    (whose) => sql`/* reports.schedulesDue */
+      select next_at as due_at from reports.schedules where next_at > ${after} and ${whose()} order by next_at limit 1`,
+  )
 
 /** Undefined: it is not due any more, or another worker has it. */
 export function lockDueSchedule(tx: Tx, partnerId: string, id: string, now: Date): Promise<ScheduleRow | undefined> {

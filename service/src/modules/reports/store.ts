@@ -1,7 +1,7 @@
 /** The SQL of reports and of the parts of their files. */
 import type { ReportStatus } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
-import { acrossPartners, dueWork, noSql, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import { acrossPartners, dueWork, noSql, type Sql, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { Period, ReportSpec } from './rules.ts'
 
 export type ReportRow = ReportSpec & {
@@ -216,18 +216,22 @@ export async function deleteReport(tx: Tx, partnerId: string, id: string): Promi
     delete from reports.reports where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Since when the oldest report that a worker may write waits. */
-export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
-  const row = await tx.row<{ readonly dueAt: Date }>(
-    acrossPartners(
-      'reads the age of the oldest due report, for a metric',
-      sql`/* reports.oldestDue */
-      select due_at from reports.reports where status in ('Queued', 'Running') and due_at <= ${now}
-      order by due_at limit 1`,
-    ),
+/** When the next report may be written. */
+export const reportsDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next report is due',
+    (whose) => sql`/* reports.reportsDue */
+      select min(due_at) as due_at from reports.reports where status in ('Queued', 'Running') and due_at > ${after} and ${whose()}`,
   )
-  return row?.dueAt ?? null
-}
+
+/** When the time of the next report is over. */
+export const reportsToExpire = (after: Date): Sql =>
+  dueWork(
+    'reads when the time of the next report is over',
+    (whose) => sql`/* reports.reportsToExpire */
+      select expires_at as due_at from reports.reports where expires_at > ${after} and ${whose()}
+      order by expires_at limit 1`,
+  )
 
 /** Makes the leases of a partner's reports end at once. */
 export async function endLeases(tx: Tx, partnerId: string, now: Date): Promise<void> {

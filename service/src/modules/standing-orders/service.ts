@@ -46,8 +46,6 @@ export type StandingOrders = {
   readonly eraseOf: (tx: Tx, partnerId: string, beneficiaryIds: readonly string[], now: Date) => Promise<void>
   /** The next dates of an order. None if it has ended. */
   readonly datesAhead: (order: store.OrderRow) => readonly Occurrence[]
-  /** The time since which the oldest due order waits for a worker. */
-  readonly oldestDue: (now: Date) => Promise<Date | null>
   /** Makes payouts of orders that are due. Returns how many orders it has moved on. */
   readonly step: () => Promise<number>
 }
@@ -97,7 +95,6 @@ export function createStandingOrders(deps: StandingOrdersDeps): StandingOrders {
       const next = occurrenceSince(schedule, positionOf(order), clock.now())
       return next === undefined ? [] : occurrencesFrom(schedule, next, wire.datesAheadMax)
     },
-    oldestDue: (now) => store.oldestDueOrder(db, now),
     step: createOrdersStep(deps),
   }
 }

@@ -3,7 +3,6 @@ import type { standingOrders } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import {
-  acrossPartners,
   type Columns,
   columnOf,
   dueWork,
@@ -12,6 +11,7 @@ import {
   noSql,
   ofOnePartner,
   ofPartners,
+  type Sql,
   sql,
   type Tx,
   unprepared,
@@ -283,13 +283,9 @@ export function putBackOrder(tx: Tx, { partnerId, id, dueAt }: OrderRow, laterAt
     where partner_id = ${partnerId} and id = ${id} and due_at = ${dueAt}`)
 }
 
-export async function oldestDueOrder(tx: Tx, now: Date): Promise<Date | null> {
-  const row = await tx.row<{ readonly dueAt: Date }>(
-    acrossPartners(
-      'reads the age of the oldest standing order due, for a metric',
-      unprepared(sql`/* standing-orders.oldestDueOrder */
-        select due_at from payouts.standing_orders where due_at <= ${now} order by due_at limit 1`),
-    ),
+export const ordersDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next standing order is due',
+    (whose) => sql`/* standing-orders.ordersDue */
+      select due_at from payouts.standing_orders where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
-  return row?.dueAt ?? null
-}

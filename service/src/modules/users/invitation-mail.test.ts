@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mailServer, readMail } from '../../../../test/support/mail-server.ts'
+import { startMail } from '../../../../test/support/jobs.ts'
 import { createTestDatabase } from '../../../../test/support/postgres.ts'
 import { until } from '../../../../test/support/until.ts'
 import { createAccess } from '../../access/index.ts'
 import { createCursors } from '../../api/index.ts'
 import { createLog, createSealer, newId } from '../../kernel/index.ts'
-import { createMailQueue, type MailToRender, smtpTransport, startMailWorker } from '../../mail/index.ts'
+import { createMailQueue, type MailToRender, smtpTransport } from '../../mail/index.ts'
 import { createDatabase, sql } from '../../postgres/index.ts'
 import { createUsers } from './index.ts'
 import { tokenHash } from './rules.ts'
@@ -95,7 +96,7 @@ test('an invitation arrives by SMTP with its link, and the link has the token of
     const redirectUrl = 'https://a.example/welcome?plan=x%20y#top'
     const invited = { email: 'ada@example.com', fullName: 'Ada Lovelace', role: 'Operator', redirectUrl } as const
     await users.createInvitations(caller, { invitations: [invited] })
-    const worker = startMailWorker({
+    const worker = startMail({
       db,
       clock,
       log,
@@ -104,7 +105,6 @@ test('an invitation arrives by SMTP with its link, and the link has the token of
       templates: { invitation: renderInvitation, invitation_resent: renderInvitation },
       transport: smtpTransport(server.url),
       from: { name: 'Acme Payments', address: 'no-reply@acme.example' },
-      idleMs: 1,
     })
     await until('the mail arrives', () => server.received.length > 0)
     await worker.stop()

@@ -1,6 +1,6 @@
 /** All SQL of the simulated chain. Its tables belong to no partner. */
 import type { Currency, Minor } from '../../../kernel/index.ts'
-import { sql, type Tx } from '../../../postgres/index.ts'
+import { type Sql, sql, type Tx } from '../../../postgres/index.ts'
 
 export type SimulatedBlock = {
   readonly number: bigint
@@ -61,6 +61,18 @@ export async function insertSimulatedTransfer(tx: Tx, row: SimulatedTransfer): P
       ${row.simulatedBy}, ${row.blockNumber}, ${row.receivedAt})
     on conflict (hash) do nothing`)
 }
+
+/** When the next block is due, if a transfer waits for its first block or for the depth of `confirmations`. */
+export const blockDue = (
+  { blockMs, confirmations }: { readonly blockMs: number; readonly confirmations: number },
+  after: Date,
+): Sql => sql`/* rails.blockDue */
+  select head.due_at from (
+    select number, made_at + make_interval(secs => ${blockMs / 1000}) as due_at from rails.sandbox_blocks
+    order by number desc limit 1) as head
+  where head.due_at > ${after} and exists (
+    select from rails.sandbox_chain_transfers
+    where block_number is null or block_number > head.number + 1 - ${confirmations}::bigint)`
 
 /** In the order in which a block takes them. */
 export function waitingTransfers(tx: Tx): Promise<readonly SimulatedTransfer[]> {

@@ -1,9 +1,13 @@
-/** The loops of a worker process: fan-out, sending, sweep, retention. No HTTP exchange happens inside a transaction. */
+/** The jobs of delivery: fan-out, sending, recovery, sweep, retention. No HTTP exchange happens inside a transaction. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { assert, type Clock, type Log, type Loop, minuteMs, nilId, secondMs, startLoop } from '../kernel/index.ts'
+import { eventsDue } from '../events/index.ts'
+import { defineJob, type Job } from '../jobs/index.ts'
+import { assert, type Clock, type Log, minuteMs, nilId, present, secondMs } from '../kernel/index.ts'
 import type { AttemptResult, Verdict } from './queue/schedule.ts'
 import type { Attempt } from './queue/attempt.ts'
+import { endpointQueuesDue } from './queue/store-endpoint-queues.ts'
 import type { QueueWorker } from './queue/worker.ts'
+import { recoveriesDue } from './management/store-recoveries.ts'
 import type { DeliveryEngine } from './engine.ts'
 import type { Database } from '../postgres/index.ts'
 import { createExchange, type Exchange, exchangeTimeoutMsDefault } from './exchange/exchange.ts'
@@ -35,8 +39,9 @@ export type DeliveryOptions = {
   readonly exchangeTimeoutMs?: number
   /** Attempts in flight in this process. */
   readonly inFlightMax?: number
+  /** How often the endpoint queues that this process holds are looked after. */
   readonly idleMs?: number
-  /** How long `stop` waits for attempts in flight before it abandons them. */
+  /** How long a stop waits for attempts in flight before it abandons them. */
   readonly drainMs?: number
 }
 
@@ -44,10 +49,9 @@ const partnersPerFanOutMax = 50
 /** Limit of one fan-out, for all partners together. */
 const eventsPerFanOutMax = 1000
 const eventsPerPartnerMin = 20
-/** The longest wait of an event whose commit woke no loop. A look at an empty queue costs one probe of an index. */
-const idleMsDefault = 50
-const sweepIdleMs = 10 * secondMs
-const retainIdleMs = 10 * minuteMs
+const idleMsDefault = 20
+const sweepEveryMs = 10 * secondMs
+const retainEveryMs = 10 * minuteMs
 
 function createExchangeOf(options: DeliveryOptions): Exchange {
   const { clock, log, allowLoopback, proxy, resolve, threads = 0 } = options
@@ -122,14 +126,16 @@ type FanOutDeps = {
   readonly db: Database
   readonly log: Log
   readonly webhooks: DeliveryEngine
-  readonly worker: QueueWorker
+  /** The queue worker of this process, which starts before the first fan-out. */
+  readonly queueWorker: () => QueueWorker
 }
 
 const eventsMaxOf = (partners: number) => Math.max(eventsPerPartnerMin, Math.floor(eventsPerFanOutMax / partners))
 
 /** Fans out for the partners together, or one by one if that fails, so that one failure does not delay the others. */
-function createFanOutOf({ db, log, webhooks, worker }: FanOutDeps) {
+function createFanOutOf({ db, log, webhooks, queueWorker }: FanOutDeps) {
   const fanOut = async (partnerIds: readonly string[]): Promise<number> => {
+    const worker = queueWorker()
     const eventsMax = eventsMaxOf(partnerIds.length)
     const { events, deliveries } = await db.transaction((tx) =>
       webhooks.fanOut(tx, partnerIds, eventsMax, worker.workerId),
@@ -156,14 +162,14 @@ function createFanOutOf({ db, log, webhooks, worker }: FanOutDeps) {
 }
 
 /**
- * Partners take turns: each step continues behind the last partner of the step before. `more`: there may be events left.
- * New events collect meanwhile, because a transaction for one event costs as much as for twenty.
+ * Fans out a page of partners, and returns how many events. Partners take turns: each run continues behind the last partner of the run
+ * before.
  */
-function createFanOutStep(deps: FanOutDeps) {
+function createFanOutStep(deps: FanOutDeps & Pick<DeliveryOptions, 'observe'>) {
   const { webhooks } = deps
   const fanOut = createFanOutOf(deps)
   let after = nilId
-  return async () => {
+  return async (): Promise<number> => {
     let page = await webhooks.partnersToFanOut(after, partnersPerFanOutMax)
     if (page.partnerIds.length === 0 && after !== nilId) {
       after = nilId
@@ -171,33 +177,49 @@ function createFanOutStep(deps: FanOutDeps) {
     }
     const { partnerIds, complete } = page
     const last = partnerIds.at(-1)
-    if (last === undefined) return { events: 0, more: false }
+    if (last === undefined) return 0
     after = complete ? nilId : last
     const events = await fanOut(partnerIds)
-    return { events, more: after !== nilId || events >= eventsMaxOf(partnerIds.length) }
+    if (events > 0) deps.observe?.fannedOut?.(events)
+    // The next page may have events although this one had none.
+    return events > 0 || after === nilId ? events : 1
   }
 }
 
-/** `wake`: there may be new events. `stop`: no attempt starts; those in flight end within `drainMs` or are abandoned. */
-export function startDelivery(options: DeliveryOptions): Loop {
-  const { webhooks, log, observe, idleMs = idleMsDefault, drainMs = exchangeTimeoutMsDefault } = options
-  const { worker, drain } = createSender(options, () => send.wake())
-  const fanOutNext = createFanOutStep({ ...options, worker })
-  const fanOutStep = async () => {
-    const { events, more } = await fanOutNext()
-    if (events > 0) observe?.fannedOut?.(events)
-    return more ? 1 : 0
+/** The last of those that use a sender ends it: fan-out gives it deliveries, and the attempts in flight end within `drainMs`. */
+export function deliveryJobs(options: DeliveryOptions): readonly Job[] {
+  const { webhooks, log, idleMs = idleMsDefault, drainMs = exchangeTimeoutMsDefault } = options
+  let sender: Sender | undefined
+  const queueWorker = () => present(sender, 'the sender starts before the first run').worker
+  let users = 2
+  const drain = async () => {
+    users -= 1
+    if (users === 0) await sender?.drain(drainMs)
   }
-  const send = startLoop({ name: 'delivery.send', idleMs, step: worker.step, log })
-  const fanOut = startLoop({ name: 'delivery.fan-out', idleMs, step: fanOutStep, log })
-  const sweep = startLoop({ name: 'delivery.sweep', idleMs: sweepIdleMs, step: () => webhooks.sweep(log), log })
-  const retain = startLoop({ name: 'delivery.retain', idleMs: retainIdleMs, step: () => webhooks.retain(log), log })
-
-  return {
-    wake: fanOut.wake,
-    stop: async () => {
-      await Promise.all([fanOut.stop(), send.stop(), sweep.stop(), retain.stop()])
-      await drain(drainMs)
-    },
-  }
+  return [
+    defineJob({
+      name: 'delivery.send',
+      due: endpointQueuesDue,
+      connect: (wake) => (sender = createSender(options, wake)),
+      everyMs: () => (queueWorker().isHolding() ? idleMs : Infinity),
+      run: () => queueWorker().step(),
+      drain,
+      releaseLeases: webhooks.releaseLeases,
+    }),
+    defineJob({
+      name: 'delivery.fan-out',
+      due: eventsDue,
+      run: createFanOutStep({ ...options, queueWorker }),
+      drain,
+      age: { queue: 'events', since: webhooks.oldestEvent },
+    }),
+    defineJob({
+      name: 'webhooks.recover',
+      due: recoveriesDue,
+      run: webhooks.recoverStep,
+      age: { queue: 'recoveries' },
+    }),
+    defineJob({ name: 'delivery.sweep', everyMs: sweepEveryMs, run: () => webhooks.sweep(log) }),
+    defineJob({ name: 'delivery.retain', everyMs: retainEveryMs, run: () => webhooks.retain(log) }),
+  ]
 }

@@ -1,0 +1,220 @@
+/** The background jobs of the service: one list of what each folder declares, and the ages of its queues. */
+import { createChainStep } from './audit/index.ts'
+import type { Config } from './config.ts'
+import { publicUrlOf } from './derived.ts'
+import { deliveryJobs, endpointStatistics, statisticsJob } from './delivery/index.ts'
+import { defineJob, type Job } from './jobs/index.ts'
+import { type Clock, type Log, minuteMs, secondMs, type Tracing } from './kernel/index.ts'
+import { createCheckpoints } from './ledger/index.ts'
+import { mailJob } from './mail/index.ts'
+import { mailParts, mailTemplates } from './mails.ts'
+import { accountJobs } from './modules/accounts/index.ts'
+import { renewalJob } from './modules/beneficiaries/index.ts'
+import { customerJobs } from './modules/customers/index.ts'
+import { bulksJob } from './modules/bulk-payouts/index.ts'
+import { approvalsJob } from './modules/payouts/index.ts'
+import { recallsJob } from './modules/recalls/index.ts'
+import { reportJobs } from './modules/reports/index.ts'
+import { ordersJob } from './modules/standing-orders/index.ts'
+import { type Observability, type QueueProbe, queueAgesJob } from './observability/index.ts'
+import type { Modules } from './parts.ts'
+import { analyseWhatHasGrown, type Database } from './postgres/index.ts'
+import { reconciliationEveryMs } from './reconciliation/index.ts'
+import { screeningJobs } from './screening/index.ts'
+import { type SettlementObserver, settlementJobs } from './settlement/index.ts'
+
+export type BackgroundDeps = {
+  readonly config: Config
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly observability?: Observability
+  readonly tracing?: Tracing | undefined
+  /** Mails are written to this folder if SMTP_URL is not set. */
+  readonly mailboxFolder: string
+}
+
+/** Every job of the service, in the order of docs/architecture.md. */
+export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
+  const { access, mailQueue, screener, screening, webhooks } = modules
+  const { config, db, clock, log, observability, tracing } = deps
+  const jobs = [
+    ...deliveryJobs({
+      db,
+      clock,
+      log,
+      webhooks,
+      allowLoopback: config.WEBHOOK_HTTP,
+      proxy: config.WEBHOOK_PROXY_URL,
+      threads: config.WEBHOOK_THREADS,
+      observe: {
+        attempt: (outcome, durationMs, subscriptionId) => {
+          observability?.metrics.delivery(outcome, durationMs, subscriptionId)
+          tracing?.ended('webhook attempt', durationMs, { outcome, subscriptionId })
+        },
+      },
+    }),
+    ...paymentJobs(deps, modules),
+    ...modules.chains.jobs,
+    ...modules.isoBanks.jobs,
+    bulksJob(modules.bulkPayouts),
+    ordersJob(modules.standingOrders),
+    approvalsJob(modules.payoutLife),
+    recallsJob(modules.recalls),
+    mailJob({
+      db,
+      clock,
+      log,
+      queue: mailQueue,
+      partnerName: access.partnerName,
+      templates: mailTemplates,
+      ...mailParts(deps),
+      observe: observability?.metrics.mail,
+    }),
+    ...reportJobs({
+      ...modules,
+      ...deps,
+      mail: mailQueue,
+      membersByAddress: modules.users.membersByAddress,
+      partnerName: access.partnerName,
+      publicUrl: publicUrlOf(config),
+    }),
+    ...screeningJobs(screener, screening),
+    ...accountJobs({ ...modules, observePools: observability?.metrics.ibanPools }),
+    renewalJob(modules.renewals),
+    ...customerJobs(modules.customers, modules.personalData),
+    ...upkeepJobs(deps, modules),
+  ]
+  return [...jobs, ...metricJobs(deps, modules, jobs)]
+}
+
+/** The jobs that send payouts to the bank and process its notifications. */
+export const paymentJobs = (deps: BackgroundDeps, modules: Modules): readonly Job[] =>
+  settlementJobs({
+    log: deps.log,
+    connectors: modules.connectors,
+    payouts: modules.payoutLife,
+    payoutAges: modules.payoutAges,
+    recalls: modules.recalls,
+    deposits: modules.deposits,
+    cases: modules.cases,
+    returns: modules.returns,
+    partnerIds: () => modules.access.partnerIds(deps.db),
+    isPartner: async (partnerId) => (await modules.access.partnerName(deps.db, partnerId)) !== '',
+    observe: settlementObserver(deps),
+  })
+
+const settlementObserver = ({ observability, tracing }: BackgroundDeps): SettlementObserver => ({
+  instructions: (connector, outcomes, durationMs) => {
+    observability?.metrics.instructions(connector, outcomes, durationMs)
+    tracing?.ended('bank instructions', durationMs, { connector, ...outcomes })
+  },
+  bankNotification: (connector, outcome) => observability?.metrics.bankNotification(connector, outcome),
+  age: (subject, status, age) => observability?.metrics.age(subject, status, age),
+  connector: (connector, state) => observability?.metrics.connector(connector, state),
+})
+
+const checkpointMs = 10 * secondMs
+const checkpointEveryMs = 10 * minuteMs
+const auditMs = 10 * secondMs
+const auditStepsPerHead = 5
+
+/** The jobs that keep the database in order. No caller waits for them. */
+function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
+  const { access, rates, reconciliation } = modules
+  const { db, log, observability } = deps
+  const checkpoints = createCheckpoints({ db, log, partnerIds: access.partnerIds })
+  return [
+    ...(rates.everyMs === undefined
+      ? []
+      : [defineJob({ name: 'rates.refresh', everyMs: rates.everyMs, run: rates.refreshStep })]),
+    defineJob({
+      name: 'reconciliation.look',
+      everyMs: reconciliationEveryMs,
+      run: () => reconciliation.step(observability?.metrics.reconciliation),
+    }),
+    defineJob({ name: 'access.nonces', everyMs: minuteMs, run: access.sweepNonces }),
+    chainJob(deps, modules),
+    defineJob({
+      name: 'ledger.checkpoints',
+      wokenBy: ['ledger.transfers'],
+      restMs: checkpointMs,
+      everyMs: () => (checkpoints.isBetweenRounds() ? checkpointEveryMs : checkpointMs),
+      run: checkpoints.checkpointStep,
+    }),
+    analyseJob(deps),
+  ]
+}
+
+/** Records are chained when they are certain to be complete. Without new ones only the heads of the day are left to sign. */
+function chainJob(deps: BackgroundDeps, modules: Modules): Job {
+  const { AUDIT_HEAD_PERIOD_MS: headPeriodMs, REPORT_CLOCK_DIFFERENCE_MS: clockDifferenceMsMax } = deps.config
+  const { partnerIds } = modules.access
+  const step = createChainStep({ ...modules, ...deps, partnerIds, clockDifferenceMsMax, headPeriodMs })
+  const stepMs = Math.min(auditMs, headPeriodMs / auditStepsPerHead)
+  const openMs = clockDifferenceMsMax + Math.min(headPeriodMs, minuteMs) + 2 * stepMs
+  let openUntilMs = performance.now() + openMs
+  return defineJob({
+    name: 'audit.chain',
+    wokenBy: ['audit.records'],
+    restMs: stepMs,
+    everyMs: () => (performance.now() < openUntilMs ? stepMs : minuteMs),
+    run: ({ woken }) => {
+      if (woken) openUntilMs = performance.now() + openMs
+      return step()
+    },
+  })
+}
+
+const analyseMs = 2 * secondMs
+const analyseEveryMs = 10 * secondMs
+/** Fewer commits seldom double a table. */
+const commitsPerAnalysis = 20
+
+/** Answers 0, so that the job rests: a table that is being analysed is still there at the next look. */
+function analyseJob({ db, log }: { readonly db: Database; readonly log: Log }): Job {
+  let commits = 0
+  return defineJob({
+    name: 'postgres.statistics',
+    connect: (wake) => {
+      db.onWritten(() => {
+        commits += 1
+        if (commits >= commitsPerAnalysis) wake()
+      })
+    },
+    restMs: analyseMs,
+    everyMs: analyseEveryMs,
+    run: async () => {
+      commits = 0
+      await analyseWhatHasGrown(db, log)
+      return 0
+    },
+  })
+}
+
+function metricJobs(deps: BackgroundDeps, modules: Modules, jobs: readonly Job[]): readonly Job[] {
+  const { clock, db, observability } = deps
+  if (observability === undefined) return []
+  const { endpoints, queueAge } = observability.metrics
+  const probes = [...probesOf(jobs), ...otherProbes(modules)]
+  return [
+    statisticsJob({ db, endpointStatistics, observe: endpoints }),
+    queueAgesJob({ clock, probes, observe: queueAge }),
+  ]
+}
+
+/** The queues whose age is not the due time of a job. */
+const probesOf = (jobs: readonly Job[]): readonly QueueProbe[] =>
+  jobs.flatMap(({ age }): readonly QueueProbe[] =>
+    age?.since === undefined
+      ? []
+      : [{ name: age.queue, oldestDue: age.since, ...(age.connector ? { connector: age.connector } : {}) }],
+  )
+
+/** The queues that no job works on: people decide, or a job looks at all of them. */
+const otherProbes = ({ cases, deposits, payoutAges, screening }: Modules): readonly QueueProbe[] => [
+  { name: 'cases', oldestDue: () => cases.oldestOpen() },
+  { name: 'screening_hits', oldestDue: () => screening.oldestOpenHit() },
+  { name: 'screening_payouts', oldestDue: () => payoutAges.oldestInScreening() },
+  { name: 'screening_deposits', oldestDue: () => deposits.oldestInScreening() },
+]

@@ -1,0 +1,61 @@
+/** A rest that a wake-up or the next due time shortens. */
+
+export type RestLimits = {
+  /** The milliseconds that nothing shortens. */
+  readonly minMs: number
+  /** The milliseconds after which the rest ends by itself. */
+  readonly maxMs: number
+}
+
+/** Node ends a timer with a longer delay at once. */
+const timerMsMax = 2 ** 31 - 1
+
+export function createRest() {
+  let woken = false
+  let current: { readonly earliest: number; readonly latest: number; readonly done: () => void } | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  const end = () => {
+    clearTimeout(timer)
+    current?.done()
+    current = undefined
+  }
+  const schedule = () => {
+    clearTimeout(timer)
+    if (current === undefined) return
+    const ms = Math.ceil(current.latest - performance.now())
+    if (ms <= 0) end()
+    // A longer rest is looked at again when the longest timer ends.
+    else if (ms <= timerMsMax) timer = setTimeout(end, ms)
+    else if (ms < Infinity) timer = setTimeout(schedule, timerMsMax)
+  }
+  const endAt = (at: number) => {
+    if (current === undefined) return
+    current = { ...current, latest: Math.min(current.latest, Math.max(current.earliest, at)) }
+    schedule()
+  }
+  return {
+    begin: ({ minMs, maxMs }: RestLimits): Promise<void> => {
+      woken = false
+      const now = performance.now()
+      return new Promise((done) => {
+        current = { earliest: now + minMs, latest: now + maxMs, done }
+        schedule()
+      })
+    },
+    /** Whether there was a wake-up since the rest began, or since `takeWakeUp`. */
+    wasWoken: (): boolean => woken,
+    /** Answers `wasWoken` and forgets the wake-up, whose work the run that follows finds. */
+    takeWakeUp: (): boolean => {
+      const taken = woken
+      woken = false
+      return taken
+    },
+    wake: (): void => {
+      woken = true
+      endAt(performance.now())
+    },
+    dueIn: (ms: number): void => endAt(performance.now() + ms),
+    end,
+  }
+}

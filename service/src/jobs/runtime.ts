@@ -1,0 +1,118 @@
+/**
+ * Runs jobs. A job is woken by commits that write its tables, in this process (`Database.onWritten`) and in others (`signals.ts`), and
+ * by the time at which its next work is due. One statement every few seconds looks for the work of all jobs whose wake-up was lost.
+ */
+import { type Clock, type Log, randomFraction, secondMs } from '../kernel/index.ts'
+import { type Database, tablesIn, toStatement } from '../postgres/index.ts'
+import { dueTimeOf, dueTimesOf, isDueJob } from './due-times.ts'
+import type { Job } from './job.ts'
+import { startWorker, type Worker } from './worker.ts'
+
+export type JobsOptions = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly jobs: readonly Job[]
+  /** The interval of the look for work whose wake-up was lost. */
+  readonly pollMs?: number
+  /** How long the oldest due work of a queue waits. */
+  readonly observe?: ((queue: string, connector: string, ageMs: number) => void) | undefined
+}
+
+export type RunningJobs = {
+  /** The tables whose commits wake a job. */
+  readonly tables: ReadonlySet<string>
+  /** Wakes the jobs that read these tables. */
+  readonly wakeReaders: (tables: Iterable<string>) => void
+  /** Wakes all jobs, which find what they missed. */
+  readonly wakeAll: () => void
+  /** Resolves when the runs that are under way have ended. No further run begins. */
+  readonly stop: () => Promise<void>
+}
+
+const pollMsDefault = 5 * secondMs
+
+/** The tables whose rows make work of a job due: its statement names them. */
+export function tablesOfJob({ due, wokenBy = [] }: Pick<Job, 'due' | 'wokenBy'>): ReadonlySet<string> {
+  const read = due === undefined ? [] : tablesIn(toStatement(due(new Date(0))).text)
+  return new Set([...wokenBy, ...read])
+}
+
+type Running = { readonly job: Job; readonly workers: Worker[] }
+
+export function startJobs(options: JobsOptions): RunningJobs {
+  const { db, clock, log, jobs } = options
+  const look = (job: Job) => (worker: Worker, began: Date) => {
+    if (!isDueJob(job)) return
+    dueTimeOf(db, job, began).then(
+      (dueAt) => {
+        if (dueAt !== null && dueAt > began) worker.dueIn(dueAt.getTime() - clock.now().getTime())
+      },
+      // The poll finds the work, and logs a failure that lasts.
+      (error: unknown) => log.debug({ err: error, job: job.name }, 'due time not read'),
+    )
+  }
+  const running = jobs.map((job): Running => ({ job, workers: [] }))
+  for (const each of running) each.job.connect?.(() => wake(each))
+  for (const { job, workers } of running)
+    for (let count = 0; count < (job.workers ?? 1); count += 1)
+      workers.push(startWorker({ job, clock, log, look: look(job), random: randomFraction }))
+  const readers = readersOf(running)
+  const wakeReaders = (tables: Iterable<string>) => {
+    for (const table of tables) for (const reader of readers.get(table) ?? []) wake(reader)
+  }
+  const unsubscribe = db.onWritten(wakeReaders)
+  const poll = startPoll(options, running)
+  return {
+    tables: new Set(readers.keys()),
+    wakeReaders,
+    wakeAll: () => {
+      for (const each of running) wake(each)
+    },
+    stop: async () => {
+      unsubscribe()
+      await Promise.all([poll.stop(), ...running.map(stop)])
+    },
+  }
+}
+
+const wake = ({ workers }: Running): void => {
+  for (const worker of workers) worker.wake()
+}
+
+async function stop({ job, workers }: Running): Promise<void> {
+  await Promise.all(workers.map((worker) => worker.stop()))
+  await job.drain?.()
+}
+
+function readersOf(running: readonly Running[]): ReadonlyMap<string, readonly Running[]> {
+  const readers = new Map<string, Running[]>()
+  for (const each of running)
+    for (const table of tablesOfJob(each.job)) readers.set(table, [...(readers.get(table) ?? []), each])
+  return readers
+}
+
+/** Looks for work whose wake-up was lost. The poll is a job that nothing wakes. */
+function startPoll(
+  { db, clock, log, pollMs = pollMsDefault, observe }: JobsOptions,
+  running: readonly Running[],
+): Worker {
+  const known = running.flatMap(({ job, workers }) => (isDueJob(job) ? [{ job, workers }] : []))
+  const run = async (): Promise<number> => {
+    const dueTimes = await dueTimesOf(
+      db,
+      known.map(({ job }) => job),
+    )
+    const now = clock.now().getTime()
+    for (const [index, { job, workers }] of known.entries()) {
+      const dueAt = dueTimes[index] ?? null
+      if (dueAt !== null) for (const worker of workers) worker.dueIn(dueAt.getTime() - now)
+      const { age } = job
+      if (age !== undefined && age.since === undefined)
+        observe?.(age.queue, age.connector ?? '', dueAt === null ? 0 : Math.max(0, now - dueAt.getTime()))
+    }
+    return 0
+  }
+  const job = { name: 'jobs.poll', run, everyMs: pollMs }
+  return startWorker({ job, clock, log, look: () => undefined, random: randomFraction })
+}

@@ -1,0 +1,107 @@
+/** One worker of a job: runs it until nothing is left, rests until work is due or a commit wakes it, and runs it again. */
+import type { Clock, Log } from '../kernel/index.ts'
+import { createFailureLog } from './failure-log.ts'
+import type { Job } from './job.ts'
+import { createRest } from './rest.ts'
+
+export type Worker = {
+  /** Tells the worker that there may be work. */
+  readonly wake: () => void
+  /** Tells the worker that work is due after so many milliseconds. */
+  readonly dueIn: (ms: number) => void
+  /** Resolves when the current run has ended. No further run begins. */
+  readonly stop: () => Promise<void>
+}
+
+type WorkerOptions = {
+  readonly job: Pick<Job, 'name' | 'run' | 'everyMs' | 'restMs'>
+  readonly clock: Clock
+  readonly log: Log
+  /**
+   * Called after a run that took nothing. Answers by `dueIn` when work becomes due after `began`, the time at which the run began: work
+   * that was due before is left to the poll, because this run could not take it.
+   */
+  readonly look: (worker: Worker, began: Date) => void
+  readonly random: () => number
+}
+
+/** Shortest rests after runs that were woken and took nothing: 5, 10, 20 ... 100 ms. */
+const firstVainRestMs = 5
+const vainRestMsMax = 100
+/** A rest after which the next vain run counts as the first. */
+const calmMs = 1_000
+/**
+ * Rests after runs that take nothing and are woken by commits during the run, which may be their own: 5, 10, 20 ms ... 5 s. A job
+ * whose writes wake it would otherwise run without an end.
+ */
+const echoRestMsMax = 5_000
+/** Rests after runs that fail: 0.5, 1, 2, 4, 5 s, each shortened by up to a quarter so that processes spread. */
+const firstFailureRestMs = 500
+const failureRestMsMax = 5_000
+const jitter = 0.25
+
+const doubled = (first: number, times: number, max: number) => Math.min(max, first * 2 ** Math.min(times, 20))
+
+export function startWorker({ job, clock, log, look, random }: WorkerOptions): Worker {
+  const failureLog = createFailureLog(job.name, log)
+  const rest = createRest()
+  let stopping = false
+  let vain = 0
+  let echoes = 0
+  let failures = 0
+  let lastVainAt = -Infinity
+
+  const restAfterFailure = (error: unknown): Promise<void> => {
+    failureLog.failed(error)
+    const ms = doubled(firstFailureRestMs, failures, failureRestMsMax) * (1 - jitter * random())
+    failures += 1
+    return rest.begin({ minMs: ms, maxMs: ms })
+  }
+
+  const restAfterNothing = async (began: Date, woken: boolean): Promise<void> => {
+    const now = performance.now()
+    const wokenMeanwhile = rest.wasWoken()
+    if (now - lastVainAt > calmMs || !woken) vain = 0
+    lastVainAt = now
+    const everyMs = typeof job.everyMs === 'function' ? job.everyMs() : (job.everyMs ?? Infinity)
+    const echoRestMs = wokenMeanwhile ? doubled(firstVainRestMs, echoes, echoRestMsMax) : Infinity
+    const vainRestMs = woken ? doubled(firstVainRestMs, vain, vainRestMsMax) : 0
+    const minMs = Math.min(everyMs, job.restMs ?? vainRestMs)
+    const resting = rest.begin({ minMs, maxMs: Math.max(minMs, Math.min(everyMs, echoRestMs)) })
+    vain += 1
+    look(worker, began)
+    await resting
+    echoes = wokenMeanwhile && !rest.wasWoken() ? echoes + 1 : 0
+  }
+
+  const runOnce = async (): Promise<void> => {
+    const began = clock.now()
+    const woken = rest.takeWakeUp()
+    try {
+      const taken = await job.run({ woken })
+      failureLog.succeeded()
+      failures = 0
+      if (taken === 0 && !stopping) return await restAfterNothing(began, woken)
+      vain = 0
+      echoes = 0
+    } catch (error) {
+      if (!stopping) await restAfterFailure(error)
+    }
+  }
+
+  const work = async () => {
+    while (!stopping) await runOnce()
+  }
+
+  const worker: Worker = {
+    wake: rest.wake,
+    dueIn: rest.dueIn,
+    stop: async () => {
+      stopping = true
+      rest.end()
+      await ended
+    },
+  }
+  const ended = work()
+  return worker
+}
