@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path'
 import type { Database } from '../service/src/postgres/index.ts'
-import type { compose } from '../service/src/compose.ts'
+import type { compose } from '../service/src/app/compose.ts'
 import { createRandom, listedNames } from '../test/support/screening/corpus.ts'
 import { type Server, startServer } from './children.ts'
 import { serverCpuSeconds } from './cpu.ts'

@@ -11,14 +11,14 @@
 import { join } from 'node:path'
 import { type OperationId, operationIds } from '@partner-payments/wire'
 import { type Access, createAccess } from '../service/src/access/index.ts'
-import { compose } from '../service/src/compose.ts'
-import { type Config, readConfig } from '../service/src/config.ts'
+import { compose } from '../service/src/app/compose.ts'
+import { type Config, readConfig } from '../service/src/app/config.ts'
 import { createGateway, type Gateway } from '../service/src/gateway/index.ts'
 import { type AllHandlers, type Handler, readAmount, readCurrency } from '../service/src/api/index.ts'
 import { createLog, createSealer, newId, systemClock, writeAmount } from '../service/src/kernel/index.ts'
 import { createObservability } from '../service/src/observability/index.ts'
 import { createDatabase, type Database } from '../service/src/postgres/index.ts'
-import { createProcesses } from '../service/src/processes.ts'
+import { createProcesses } from '../service/src/app/processes.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 

@@ -7,7 +7,7 @@ import { createHash, createPublicKey, type KeyObject, randomUUID, verify } from 
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
-import { readConfig } from '../../service/src/config.ts'
+import { readConfig } from '../../service/src/app/config.ts'
 
 const config = readConfig()
 const pool = new pg.Pool({

@@ -1,7 +1,7 @@
 /** What a claim costs beside many due payouts: milliseconds for the look for partners and the claim of a set. */
 import { createLog, newId, systemClock } from '../../service/src/kernel/index.ts'
-import { composeModules } from '../../service/src/parts.ts'
-import { readConfig } from '../../service/src/config.ts'
+import { composeModules } from '../../service/src/app/modules.ts'
+import { readConfig } from '../../service/src/app/config.ts'
 import { createDatabase } from '../../service/src/postgres/index.ts'
 import { withClient } from '../postgres.ts'
 

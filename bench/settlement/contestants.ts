@@ -5,8 +5,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { rawNumber } from '@partner-payments/wire'
-import { composeModules, type Modules } from '../../service/src/parts.ts'
-import { readConfig } from '../../service/src/config.ts'
+import { composeModules, type Modules } from '../../service/src/app/modules.ts'
+import { readConfig } from '../../service/src/app/config.ts'
 import { deliveryJobs, limitsDefault } from '../../service/src/delivery/index.ts'
 import { defineJob, startJobs } from '../../service/src/jobs/index.ts'
 import { createLog, newId, systemClock } from '../../service/src/kernel/index.ts'

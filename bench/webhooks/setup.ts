@@ -1,7 +1,7 @@
 /** A service database with partners that subscribe the endpoints of the bench. Commits events by the event outbox. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAccess } from '../../service/src/access/index.ts'
-import { readConfig } from '../../service/src/config.ts'
+import { readConfig } from '../../service/src/app/config.ts'
 import { createCursors } from '../../service/src/api/index.ts'
 import { createLog, createSealer, deriveKey, systemClock } from '../../service/src/kernel/index.ts'
 import { createEventOutbox } from '../../service/src/events/index.ts'

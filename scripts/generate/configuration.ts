@@ -1,6 +1,6 @@
 /** The page of the configuration: the variables, from the table that the service reads them with. */
 import { limitsDefault } from '../../service/src/delivery/index.ts'
-import { settings } from '../../service/src/config.ts'
+import { settings } from '../../service/src/app/config.ts'
 import { markdownTable } from '../../service/src/kernel/index.ts'
 
 type Shown = { readonly default: string; readonly description: string; readonly secret?: true }

@@ -4,8 +4,8 @@
  * node:cluster ends the child.
  */
 import { join } from 'node:path'
-import { compose } from './compose.ts'
-import { type Config, ConfigError, readConfig } from './config.ts'
+import { compose } from './app/compose.ts'
+import { type Config, ConfigError, readConfig } from './app/config.ts'
 import { createLog, systemClock } from './kernel/index.ts'
 import { createObservability } from './observability/index.ts'
 import {
@@ -17,8 +17,8 @@ import {
   type Started,
   stopper,
   tracingOf,
-} from './process.ts'
-import type { ChildMessage, ParentMessage, RequestRole } from './processes.ts'
+} from './app/process.ts'
+import type { ChildMessage, ParentMessage, RequestRole } from './app/processes.ts'
 
 const send = (message: ChildMessage) => process.send?.(message)
 

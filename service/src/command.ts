@@ -1,11 +1,11 @@
 /** The role `operator`: one command of the operator, from its words to what it prints. */
 import { join } from 'node:path'
-import { compose } from './compose.ts'
-import { type Config, type Environment, readConfig } from './config.ts'
+import { compose } from './app/compose.ts'
+import { type Config, type Environment, readConfig } from './app/config.ts'
 import { createLog, type Log, systemClock } from './kernel/index.ts'
 import { helpOf, requireCommand, type Result, runOffline, runOperator, type Write } from './operator/index.ts'
 import { findRunningPostgres, migrate, requireMigrated } from './postgres/index.ts'
-import { acceptMasterKey, connectDatabase, requireMasterKey, startDatabase, type Started, stopper } from './process.ts'
+import { acceptMasterKey, connectDatabase, requireMasterKey, startDatabase, type Started, stopper } from './app/process.ts'
 
 /** Runs the command with the settings of `env`, by default those of the process. Throws the error that `explain` turns into one line. */
 export async function runCommand(args: readonly string[], write: Write, env?: Environment): Promise<void> {

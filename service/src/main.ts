@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { partnerById } from './access/index.ts'
 import { runCommand } from './command.ts'
-import { compose, type Service } from './compose.ts'
+import { compose, type Service } from './app/compose.ts'
 import {
   type Config,
   ConfigError,
@@ -16,7 +16,7 @@ import {
   type ReadOptions,
   readRouterConfig,
   startedByNpm,
-} from './config.ts'
+} from './app/config.ts'
 import type { Gateway } from './gateway/index.ts'
 import { createLog, type Log, systemClock } from './kernel/index.ts'
 import { createObservability } from './observability/index.ts'
@@ -34,10 +34,10 @@ import {
   type Started,
   stopper,
   tracingOf,
-} from './process.ts'
-import { createProcesses, type Processes, type RequestRole } from './processes.ts'
-import { startRouter } from './router.ts'
-import { credentialsFile, seedSandbox } from './seed.ts'
+} from './app/process.ts'
+import { createProcesses, type Processes, type RequestRole } from './app/processes.ts'
+import { startRouter } from './app/router.ts'
+import { credentialsFile, seedSandbox } from './app/seed.ts'
 
 const roles = ['serve', 'gateway', 'api', 'worker', 'router', 'migrate', 'operator'] as const
 type Role = (typeof roles)[number]

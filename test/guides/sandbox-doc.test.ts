@@ -6,7 +6,7 @@ import { rawNumber, simulations } from '@partner-payments/wire'
 import { endings, shortName } from '../../examples/demo/causes.ts'
 import { readAmount } from '../../service/src/api/index.ts'
 import { type Currency } from '../../service/src/kernel/index.ts'
-import { settings } from '../../service/src/config.ts'
+import { settings } from '../../service/src/app/config.ts'
 import {
   type Behaviour,
   behaviourOf,

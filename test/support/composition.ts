@@ -4,8 +4,8 @@
  */
 import { permissions, rawNumber } from '@partner-payments/wire'
 import { allPartnerIds } from '../../service/src/access/index.ts'
-import { composeModules } from '../../service/src/parts.ts'
-import { readConfig } from '../../service/src/config.ts'
+import { composeModules } from '../../service/src/app/modules.ts'
+import { readConfig } from '../../service/src/app/config.ts'
 import type { Caller } from '../../service/src/api/index.ts'
 import { createLog, type Currency, newId } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database } from '../../service/src/postgres/index.ts'

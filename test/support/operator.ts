@@ -4,7 +4,7 @@ import type { Ending, Environment } from './program.ts'
 /** Runs the command as `main.ts operator` does with only this environment. The modules are loaded on the first command. */
 export async function runOperator(words: readonly string[], env: Environment): Promise<Ending> {
   const { runCommand } = await import('../../service/src/command.ts')
-  const { explain } = await import('../../service/src/process.ts')
+  const { explain } = await import('../../service/src/app/process.ts')
   let stdout = ''
   const write = async (text: string) => void (stdout += text)
   try {

@@ -1,6 +1,6 @@
 /** Deliveries as jobs of pg-boss, as a process. It works in batches, because the library fetches and completes batches. */
 import { PgBoss } from 'pg-boss'
-import { readConfig } from '../../../service/src/config.ts'
+import { readConfig } from '../../../service/src/app/config.ts'
 import { startFanOut } from './fan-out.ts'
 import { type Delivery, queueName } from './schema.ts'
 import { createWork, requireSuccess } from './work.ts'

@@ -1,6 +1,6 @@
 /** Deliveries as jobs of graphile-worker, as a process. Each job calls a task. */
 import { Logger, run } from 'graphile-worker'
-import { readConfig } from '../../../service/src/config.ts'
+import { readConfig } from '../../../service/src/app/config.ts'
 import { startFanOut } from './fan-out.ts'
 import { type Delivery, queueName } from './schema.ts'
 import { createWork, requireSuccess } from './work.ts'

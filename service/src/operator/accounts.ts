@@ -1,6 +1,6 @@
 /** Commands for the states of accounts: a balance (`--currency`) or the account of a customer (`--customer`). */
 import { accounts as wire } from '@partner-payments/wire'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { type AccountState, blocksOutbound } from '../ledger/index.ts'
 import type { AccountRef, StateChange } from '../modules/accounts/index.ts'
 import type { Change } from './changes.ts'

@@ -1,5 +1,5 @@
 /** Commands for the rules by which payouts wait for a second person. */
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { amountText } from '../kernel/index.ts'
 import type { ApprovalRule } from '../modules/payout-controls/index.ts'
 import type { Context } from './context.ts'

@@ -1,6 +1,6 @@
 /** The command that compares the audit logs with their chains and signed heads. */
 import { verifyLog } from '../audit/index.ts'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import type { Context } from './context.ts'
 import type { Options } from './options.ts'
 

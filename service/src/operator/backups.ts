@@ -1,6 +1,6 @@
 /** Commands that back up the embedded database and restore it to a time. */
 import { resolve } from 'node:path'
-import { type Config, ConfigError, makeDataDir } from '../config.ts'
+import { type Config, ConfigError, makeDataDir } from '../app/config.ts'
 import { createBackup, restoreBackup } from '../postgres/index.ts'
 import type { Context } from './context.ts'
 import { type Options, readTime, required } from './options.ts'

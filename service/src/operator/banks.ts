@@ -1,6 +1,6 @@
 /** Commands for banks by files: what was sent, how a payment goes, and requests to take one back. */
 import { Refusal } from '../api/index.ts'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { amountText } from '../kernel/index.ts'
 import { instructionIdOf } from '../modules/payouts/index.ts'
 import { recallReasons } from '../connectors/iso20022/index.ts'

@@ -1,6 +1,6 @@
 /** Commands for the BIC directory, which the operator loads from a file. */
 import { readFile, stat } from 'node:fs/promises'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { BicFileProblem } from '../modules/beneficiaries/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import type { Tx } from '../postgres/index.ts'

@@ -1,6 +1,6 @@
 /** Commands for cases: what a bank reported and what fits nothing we know. One person proposes what is done, another one approves. */
 import { type CaseAction, caseActions } from '../cases/index.ts'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { amountText, present } from '../kernel/index.ts'
 import { Refusal } from '../api/index.ts'
 import type { Tx } from '../postgres/index.ts'

@@ -1,7 +1,7 @@
 /** Dependencies of the commands. */
-import type { Service } from '../compose.ts'
-import type { Config } from '../config.ts'
-import { publicUrlOf } from '../derived.ts'
+import type { Service } from '../app/compose.ts'
+import type { Config } from '../app/config.ts'
+import { publicUrlOf } from '../app/derived-settings.ts'
 import type { Database } from '../postgres/index.ts'
 
 export type Context = {

@@ -1,5 +1,5 @@
 /** Commands for the fees of payouts. */
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { amountText } from '../kernel/index.ts'
 import { type FeeRule, feeRails } from '../modules/payout-controls/index.ts'
 import type { Context } from './context.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { helpOf, requireCommand } from './index.ts'
 
 test('--help shows all commands, those of a group, or one with all its lines', () => {

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import type { BadLine } from '../modules/accounts/index.ts'
 
 /** A line with an IBAN and a BIC has 48. What a longer line has behind is dropped: it is wrong anyway. */

@@ -1,6 +1,6 @@
 /** Commands for pools of IBANs that come from a bank's file. */
 import { operatorPartnerId } from '../cases/index.ts'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { IbanFileProblem, type ImportedFile, poolNameForm } from '../modules/accounts/index.ts'
 import { sqlState, stateOf } from '../postgres/index.ts'
 import type { Context, Write } from './context.ts'

@@ -2,7 +2,7 @@
  * The operator's commands. Each prints one JSON object or list on standard output, a statement prints its lines. They use
  * the database of the service and may run while it runs.
  */
-import { type Config, ConfigError } from '../config.ts'
+import { type Config, ConfigError } from '../app/config.ts'
 import { accountCommands } from './accounts.ts'
 import { auditCommands } from './audit.ts'
 import { approvalCommands } from './approvals.ts'

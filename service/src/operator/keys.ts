@@ -1,6 +1,6 @@
 /** Commands for the master keys: which one seals how many values, and sealing all of them under the first one. */
 import { deleteOtherKeys, masterKeys } from '../access/index.ts'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { masterKeyId } from '../kernel/index.ts'
 import { countByKey, replaceValues, type SealedColumn, sealedColumnName, valuesNotUnder } from '../postgres/index.ts'
 import { record } from './changes.ts'

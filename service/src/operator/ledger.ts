@@ -1,5 +1,5 @@
 /** Commands that read the ledger: balances at a time, the statement of an account, and whether all rows agree. */
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { amountText, assert, createLog, type Currency, dayMs, isCurrency, type Minor } from '../kernel/index.ts'
 import {
   isAccountName,

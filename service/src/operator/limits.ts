@@ -1,6 +1,6 @@
 /** Commands for the limits of payouts. Days and months are those of UTC. */
 import { Refusal } from '../api/index.ts'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { amountText, nilId } from '../kernel/index.ts'
 import { type Limit, limitPeriods, limitScopes } from '../modules/payout-controls/index.ts'
 import type { Tx } from '../postgres/index.ts'

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { credentialTtlMs } from '../access/index.ts'
 import { Refusal, Unreachable } from '../api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import {
   assert,
   createLog,

@@ -3,7 +3,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { type Permission, permissions } from '@partner-payments/wire'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { nearest } from './nearest.ts'
 import { after, type Currency, currencies, dayMs, isCurrency, type Minor, tidyName } from '../kernel/index.ts'
 

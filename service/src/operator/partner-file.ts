@@ -7,7 +7,7 @@ import { createHmac, type Hmac, timingSafeEqual } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { deriveKey, masterKeyId } from '../kernel/index.ts'
 import type { TextRow } from '../postgres/index.ts'
 

@@ -1,5 +1,5 @@
 /** Commands for a partner as a whole. */
-import { createSandboxPartner } from '../seed.ts'
+import { createSandboxPartner } from '../app/seed.ts'
 import { changing, record } from './changes.ts'
 import { type Context, withBaseUrl } from './context.ts'
 import { type Options, readTime, required } from './options.ts'

@@ -1,5 +1,5 @@
 /** Finds a payment that a partner or a bank asks about, and says what the runbook says of its status. */
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { amountText } from '../kernel/index.ts'
 import { instructionIdOf, partiesOf, type PayoutSearch } from '../modules/payouts/index.ts'
 import type { Context } from './context.ts'

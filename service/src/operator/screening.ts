@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { Refusal } from '../api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { type Hit, outcomes, readSanctionsList } from '../screening/index.ts'
 import { MessageProblem } from '../iso20022/index.ts'
 import type { Tx } from '../postgres/index.ts'

@@ -1,5 +1,5 @@
 /** Commands for chain connectors: their keys, which are never printed, and the parties of their payments. */
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../app/config.ts'
 import { travelRuleOf } from '../connectors/evm/index.ts'
 import { record } from './changes.ts'
 import type { Context } from './context.ts'

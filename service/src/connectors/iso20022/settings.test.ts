@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../app/config.ts'
 import { bankProblem } from './check.ts'
 import { isoSettings } from './settings.ts'
 

@@ -1,8 +1,8 @@
 /** The role `router`: the gateway of several cells. It has no database and no master key. */
 import type { RouterConfig } from './config.ts'
-import { createRouter } from './gateway/index.ts'
-import { type Log, systemClock } from './kernel/index.ts'
-import { createRouterObservability } from './observability/index.ts'
+import { createRouter } from '../gateway/index.ts'
+import { type Log, systemClock } from '../kernel/index.ts'
+import { createRouterObservability } from '../observability/index.ts'
 import { drainParts, listenForOperations, listening, type Started } from './process.ts'
 
 type RouterParts = { readonly log: Log; readonly started: Started[]; readonly stop: () => Promise<void> }

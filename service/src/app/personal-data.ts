@@ -1,15 +1,15 @@
 /** Composes what the modules hold about a customer. A part of the composition root. */
 import { parseJsonExactly } from '@partner-payments/wire'
-import type { Access } from './access/index.ts'
-import type { Audit } from './audit/index.ts'
-import { keptCases } from './cases/index.ts'
-import type { Idempotency, Made } from './idempotency/index.ts'
-import { type Clock, isUuid, nilId, type Sealer } from './kernel/index.ts'
-import type { Ledger } from './ledger/index.ts'
-import type { Accounts } from './modules/accounts/index.ts'
-import { type Beneficiaries, keptVerifications, toBeneficiary } from './modules/beneficiaries/index.ts'
-import { keptBulks } from './modules/bulk-payouts/index.ts'
-import { type Checkout, sessionOf } from './modules/checkout/index.ts'
+import type { Access } from '../access/index.ts'
+import type { Audit } from '../audit/index.ts'
+import { keptCases } from '../cases/index.ts'
+import type { Idempotency, Made } from '../idempotency/index.ts'
+import { type Clock, isUuid, nilId, type Sealer } from '../kernel/index.ts'
+import type { Ledger } from '../ledger/index.ts'
+import type { Accounts } from '../modules/accounts/index.ts'
+import { type Beneficiaries, keptVerifications, toBeneficiary } from '../modules/beneficiaries/index.ts'
+import { keptBulks } from '../modules/bulk-payouts/index.ts'
+import { type Checkout, sessionOf } from '../modules/checkout/index.ts'
 import {
   createCustomerExports,
   createErasures,
@@ -25,19 +25,19 @@ import {
   pagesOfList,
   toChange,
   toCustomer,
-} from './modules/customers/index.ts'
-import type { Deposit, Deposits } from './modules/deposits/index.ts'
-import { type Fx, toQuote } from './modules/fx/index.ts'
-import { erasePayouts, instructionIdOf, type Payouts, toPayoutRecord } from './modules/payouts/index.ts'
-import { eraseRecalls } from './modules/recalls/index.ts'
-import type { Reports } from './modules/reports/index.ts'
-import { keptOrders, type StandingOrders } from './modules/standing-orders/index.ts'
-import { toTransaction, type Transactions } from './modules/transactions/index.ts'
-import { toWallet, type Wallets } from './modules/wallets/index.ts'
-import type { Database, KeptTable, Tx } from './postgres/index.ts'
-import { eraseTransfers } from './connectors/evm/index.ts'
-import { eraseInstructions, keptIsoEntries } from './connectors/iso20022/index.ts'
-import type { Screening } from './screening/index.ts'
+} from '../modules/customers/index.ts'
+import type { Deposit, Deposits } from '../modules/deposits/index.ts'
+import { type Fx, toQuote } from '../modules/fx/index.ts'
+import { erasePayouts, instructionIdOf, type Payouts, toPayoutRecord } from '../modules/payouts/index.ts'
+import { eraseRecalls } from '../modules/recalls/index.ts'
+import type { Reports } from '../modules/reports/index.ts'
+import { keptOrders, type StandingOrders } from '../modules/standing-orders/index.ts'
+import { toTransaction, type Transactions } from '../modules/transactions/index.ts'
+import { toWallet, type Wallets } from '../modules/wallets/index.ts'
+import type { Database, KeptTable, Tx } from '../postgres/index.ts'
+import { eraseTransfers } from '../connectors/evm/index.ts'
+import { eraseInstructions, keptIsoEntries } from '../connectors/iso20022/index.ts'
+import type { Screening } from '../screening/index.ts'
 
 type Deps = {
   readonly db: Database

@@ -1,11 +1,11 @@
 /** The mails of the service: the template of each kind, and how they are sent. */
 import type { Config } from './config.ts'
-import { renderEndpointAlert } from './delivery/index.ts'
-import { present } from './kernel/index.ts'
-import { folderTransport, readMailbox, smtpTransport } from './mail/index.ts'
-import { renderMonitorMail } from './modules/accounts/index.ts'
-import { renderReportMail } from './modules/reports/index.ts'
-import { renderInvitation } from './modules/users/index.ts'
+import { renderEndpointAlert } from '../delivery/index.ts'
+import { present } from '../kernel/index.ts'
+import { folderTransport, readMailbox, smtpTransport } from '../mail/index.ts'
+import { renderMonitorMail } from '../modules/accounts/index.ts'
+import { renderReportMail } from '../modules/reports/index.ts'
+import { renderInvitation } from '../modules/users/index.ts'
 
 /** Renders a mail by its kind. */
 export const mailTemplates = {

@@ -1,14 +1,14 @@
 /** Composes what carries tokens: keys, chain connectors, wallets. A part of the composition root. */
-import type { Access } from './access/index.ts'
-import type { Cursors } from './api/index.ts'
-import { operatorPartnerId } from './cases/index.ts'
+import type { Access } from '../access/index.ts'
+import type { Cursors } from '../api/index.ts'
+import { operatorPartnerId } from '../cases/index.ts'
 import type { Config } from './config.ts'
-import type { Clock, Log, Sealer } from './kernel/index.ts'
-import type { Accounts } from './modules/accounts/index.ts'
-import type { Beneficiaries } from './modules/beneficiaries/index.ts'
-import type { Customers } from './modules/customers/index.ts'
-import { createWallets, type Wallets } from './modules/wallets/index.ts'
-import type { Database, Tx } from './postgres/index.ts'
+import type { Clock, Log, Sealer } from '../kernel/index.ts'
+import type { Accounts } from '../modules/accounts/index.ts'
+import type { Beneficiaries } from '../modules/beneficiaries/index.ts'
+import type { Customers } from '../modules/customers/index.ts'
+import { createWallets, type Wallets } from '../modules/wallets/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
 import {
   type ChainKeys,
   chainFallback,
@@ -21,8 +21,8 @@ import {
   deriveWalletAddress,
   receivedOn,
   type TravelParties,
-} from './connectors/evm/index.ts'
-import { type ChooseConnector, createChooseConnector, type Instruction } from './rails/index.ts'
+} from '../connectors/evm/index.ts'
+import { type ChooseConnector, createChooseConnector, type Instruction } from '../rails/index.ts'
 
 export type Tokens = {
   readonly chains: Chains

@@ -5,11 +5,11 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { cellSettings, type Issuer, issuersOf } from './cells.ts'
-import { chainNetworks, evmSettings } from './connectors/evm/index.ts'
-import { bankProblem, isoSettings } from './connectors/iso20022/index.ts'
-import { sandboxSettings } from './connectors/sandbox/index.ts'
-import { deliverySettings } from './delivery/index.ts'
-import { gatewaySettings } from './gateway/index.ts'
+import { chainNetworks, evmSettings } from '../connectors/evm/index.ts'
+import { bankProblem, isoSettings } from '../connectors/iso20022/index.ts'
+import { sandboxSettings } from '../connectors/sandbox/index.ts'
+import { deliverySettings } from '../delivery/index.ts'
+import { gatewaySettings } from '../gateway/index.ts'
 import {
   dayMs,
   coresMax,
@@ -23,13 +23,13 @@ import {
   type Setting,
   type Settings,
   type SettingValues,
-} from './kernel/index.ts'
-import { mailSettings } from './mail/index.ts'
-import { observabilitySettings } from './observability/index.ts'
-import { databaseSettings } from './postgres/index.ts'
-import { isChainConnectorId, isIsoConnectorId, railsSettings, simulatedChainConnectorId } from './rails/index.ts'
-import { ratesSettings } from './rates/index.ts'
-import { verificationSettings } from './verification/index.ts'
+} from '../kernel/index.ts'
+import { mailSettings } from '../mail/index.ts'
+import { observabilitySettings } from '../observability/index.ts'
+import { databaseSettings } from '../postgres/index.ts'
+import { isChainConnectorId, isIsoConnectorId, railsSettings, simulatedChainConnectorId } from '../rails/index.ts'
+import { ratesSettings } from '../rates/index.ts'
+import { verificationSettings } from '../verification/index.ts'
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'

@@ -1,6 +1,6 @@
 /** What several parts are told of the configuration, and that no single setting says. */
 import type { Config } from './config.ts'
-import { type BankSimulator, sandboxConnectorId } from './rails/index.ts'
+import { type BankSimulator, sandboxConnectorId } from '../rails/index.ts'
 
 /** What the signature debugger compares a described request with. */
 export const signing = (config: Config) => ({

@@ -6,21 +6,21 @@ import {
   type Decisions,
   operatorPartnerId,
   type Returns,
-} from './cases/index.ts'
-import { createIsoBooks } from './connectors/iso20022/index.ts'
-import type { Clock, Log } from './kernel/index.ts'
-import type { Ledger } from './ledger/index.ts'
-import type { Deposits } from './modules/deposits/index.ts'
-import type { Database } from './postgres/index.ts'
-import type { BooksAccount } from './rails/index.ts'
-import { createReconciliation, type Reconciliation } from './reconciliation/index.ts'
+} from '../cases/index.ts'
+import { createIsoBooks } from '../connectors/iso20022/index.ts'
+import type { Clock, Log } from '../kernel/index.ts'
+import type { Ledger } from '../ledger/index.ts'
+import type { Deposits } from '../modules/deposits/index.ts'
+import type { Database } from '../postgres/index.ts'
+import type { BooksAccount } from '../rails/index.ts'
+import { createReconciliation, type Reconciliation } from '../reconciliation/index.ts'
 import {
   type CandidatesDeps,
   type CaseEffectsDeps,
   createCandidateSources,
   createCaseEffects,
   createInLedger,
-} from './settlement/index.ts'
+} from '../settlement/index.ts'
 
 type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
   Pick<CandidatesDeps, 'ownersOf'> & {

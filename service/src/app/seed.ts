@@ -2,12 +2,12 @@
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { permissions } from '@partner-payments/wire'
-import type { IssuedCredential } from './access/index.ts'
+import type { IssuedCredential } from '../access/index.ts'
 import type { Service } from './compose.ts'
 import { ConfigError, makeDataDir } from './config.ts'
-import type { Currency } from './kernel/index.ts'
-import type { Database, Tx } from './postgres/index.ts'
-import { sandboxConnectorId } from './rails/index.ts'
+import type { Currency } from '../kernel/index.ts'
+import type { Database, Tx } from '../postgres/index.ts'
+import { sandboxConnectorId } from '../rails/index.ts'
 
 const openingBalanceMinor = 100_000_000n // 1,000,000.00
 const openingCurrencies: readonly Currency[] = ['EUR', 'GBP', 'USD']

@@ -1,11 +1,11 @@
 /** Several databases behind one gateway: each issues IBANs from its own ranges. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { createTestDatabase } from '../../test/support/postgres.ts'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { readConfig } from './config.ts'
-import { composeModules } from './parts.ts'
-import { createLog, randomBytes, systemClock } from './kernel/index.ts'
-import { createDatabase } from './postgres/index.ts'
+import { composeModules } from './modules.ts'
+import { createLog, randomBytes, systemClock } from '../kernel/index.ts'
+import { createDatabase } from '../postgres/index.ts'
 
 const log = createLog('silent')
 const key = randomBytes(32).toString('base64')

@@ -1,11 +1,11 @@
 /** What every process of the service does: connect to the database, listen, stop in order, explain a failure in one line. */
 import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { allPartnerIds, masterKeyState, recordMasterKeys } from './access/index.ts'
+import { allPartnerIds, masterKeyState, recordMasterKeys } from '../access/index.ts'
 import { type Config, ConfigError, makeDataDir, saveMasterKey } from './config.ts'
-import { createTracing } from './observability/index.ts'
-import { Refusal, Unreachable } from './api/index.ts'
-import { type Log, systemClock, type Tracing } from './kernel/index.ts'
+import { createTracing } from '../observability/index.ts'
+import { Refusal, Unreachable } from '../api/index.ts'
+import { type Log, systemClock, type Tracing } from '../kernel/index.ts'
 import {
   createDatabase,
   type Database,
@@ -13,7 +13,7 @@ import {
   EmbeddedPostgresError,
   MigrationError,
   startEmbeddedPostgres,
-} from './postgres/index.ts'
+} from '../postgres/index.ts'
 
 /** A started part. Parts are stopped in the reverse order of their start. */
 export type Started = {
