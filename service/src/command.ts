@@ -5,7 +5,14 @@ import { type Config, type Environment, readConfig } from './app/config.ts'
 import { createLog, type Log, systemClock } from './kernel/index.ts'
 import { helpOf, requireCommand, type Result, runOffline, runOperator, type Write } from './operator/index.ts'
 import { findRunningPostgres, migrate, requireMigrated } from './postgres/index.ts'
-import { acceptMasterKey, connectDatabase, requireMasterKey, startDatabase, type Started, stopper } from './app/process.ts'
+import {
+  acceptMasterKey,
+  connectDatabase,
+  requireMasterKey,
+  startDatabase,
+  type Started,
+  stopper,
+} from './app/process.ts'
 
 /** Runs the command with the settings of `env`, by default those of the process. Throws the error that `explain` turns into one line. */
 export async function runCommand(args: readonly string[], write: Write, env?: Environment): Promise<void> {

@@ -74,7 +74,9 @@ test('the units start roles of the program and wait as long as a stop may take',
   )
   const unit = read('deploy/systemd/partner-payments@.service')
   assert.match(unit, /^ExecStart=\S+\/node_modules\/\.bin\/node service\/src\/main\.ts %i$/m)
-  const stopMs = Number(/const stopTimeoutMs = ([\d_]+)/.exec(read('service/src/process.ts'))?.[1]?.replaceAll('_', ''))
+  const stopMs = Number(
+    /const stopTimeoutMs = ([\d_]+)/.exec(read('service/src/app/process.ts'))?.[1]?.replaceAll('_', ''),
+  )
   const waitSeconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])
   assert.ok(waitSeconds * 1000 > stopMs, `${waitSeconds} s is too short for ${stopMs} ms`)
 })

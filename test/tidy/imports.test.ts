@@ -39,7 +39,7 @@ suite('imports', () => {
       'core: ledger cases screening reconciliation lifecycle events access rails rates mail delivery idempotency iso20022 typesetting audit verification integrity',
       'modules: accounts audit-log beneficiaries bulk-payouts checkout customers deposits fx payout-controls payouts recalls reports simulations standing-orders transactions users wallets webhooks',
       'edges: gateway observability pages settlement connectors/conformance connectors/evm connectors/iso20022 connectors/sandbox',
-      'composition: cells config decisions derived personal tokens mails parts background compose seed operator process processes child router command main',
+      'composition: app/cells app/config app/cases app/derived-settings app/personal-data app/wallets app/mail app/modules app/background app/compose app/seed operator app/process app/processes app/router child command main',
     ])
   })
 
@@ -81,7 +81,7 @@ suite('each import rule bites', () => {
       ['service/src/connectors/sandbox/a.ts', "import { x } from '../iso20022/index.ts'"],
     ] as const)
       assert.equal(layersOf(path, text).length, 1, path)
-    assert.deepEqual(layersOf('service/src/parts.ts', "import { x } from './connectors/evm/index.ts'"), none)
+    assert.deepEqual(layersOf('service/src/app/modules.ts', "import { x } from '../connectors/evm/index.ts'"), none)
   })
   test('an undeclared module, by a type', () =>
     assert.deepEqual(layersOf(first, "\nimport type { X } from '../deposits/index.ts'"), [
@@ -107,8 +107,8 @@ suite('each import rule bites', () => {
       assert.deepEqual(layersOf(first, text), none, text)
   })
   test('the order within composition', () => {
-    assert.deepEqual(layersOf('service/src/main.ts', "import { x } from './compose.ts'"), none)
-    assert.equal(layersOf('service/src/compose.ts', "import { x } from './main.ts'").length, 1)
+    assert.deepEqual(layersOf('service/src/main.ts', "import { x } from './app/compose.ts'"), none)
+    assert.equal(layersOf('service/src/app/compose.ts', "import { x } from '../main.ts'").length, 1)
     assert.equal(layersOf('wire/src/a.ts', "import { x } from '../../service/src/kernel/index.ts'").length, 1)
     assert.equal(layersOf('service/src/kernel/a.ts', "import { x } from '../../../test/support/postgres.ts'").length, 1)
   })

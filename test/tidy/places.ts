@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { root } from './source.ts'
 
 export type Place = {
-  /** `kernel`, `payouts`, `gateway`, `connectors/evm`, `compose`, `wire`, `sdk`, ... */
+  /** `kernel`, `payouts`, `gateway`, `connectors/evm`, `app/compose`, `wire`, `sdk`, ... */
   readonly name: string
   /** The folder that other folders import by its `index.ts`; for a lone file, the file itself. */
   readonly home: string
@@ -20,6 +20,8 @@ export function placeOf(path: string): Place | undefined {
   if (module) return { name: module[2] ?? '', home: module[1] ?? '', isModule: true }
   const connector = /^(service\/src\/(connectors\/[^/]+))\//.exec(path)
   if (connector) return { name: connector[2] ?? '', home: connector[1] ?? '', isModule: false }
+  const part = /^service\/src\/(app\/[^/]+?)(?:\.test)?\.ts$/.exec(path)
+  if (part) return { name: part[1] ?? '', home: path, isModule: false }
   const folder = /^(service\/src\/([^/]+))\//.exec(path)
   if (folder) return { name: folder[2] ?? '', home: folder[1] ?? '', isModule: false }
   const file = /^service\/src\/([^/]+)\.ts$/.exec(path)

@@ -62,7 +62,7 @@ suite('each purity rule bites', () => {
       "import { env } from 'node:process'",
     ])
       assert.equal(checkEnvironment(one(text)).length, 1, text)
-    assert.deepEqual(checkEnvironment(one('process.env.A', 'service/src/config.ts')), none)
+    assert.deepEqual(checkEnvironment(one('process.env.A', 'service/src/app/config.ts')), none)
     assert.deepEqual(checkEnvironment(one('process.pid')), none)
   })
 })

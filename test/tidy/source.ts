@@ -44,7 +44,7 @@ export function readFiles(extension: string, folder = ''): readonly File[] {
 export const readSources = (): readonly Source[] => readFiles('.ts').map(scan)
 
 /** Rules about the whole service apply once its composition root exists. */
-export const isAssembled = (): boolean => existsSync(join(root, 'service/src/compose.ts'))
+export const isAssembled = (): boolean => existsSync(join(root, 'service/src/app/compose.ts'))
 
 export const isTest = ({ path }: File): boolean => path.endsWith('.test.ts')
 

@@ -24,7 +24,13 @@ import { type Screener, type Screening, sealedEarlierNames, sealedHits } from '.
 import { type Accounts, accountsRoutes, type Cancellations, monitorRoutes } from '../modules/accounts/index.ts'
 import { type Beneficiaries, beneficiariesRoutes } from '../modules/beneficiaries/index.ts'
 import { checkoutRoutes, sealedLinkTokens } from '../modules/checkout/index.ts'
-import { type Customers, customersRoutes, sealedChanges, sealedKyc, sealedNameKeys } from '../modules/customers/index.ts'
+import {
+  type Customers,
+  customersRoutes,
+  sealedChanges,
+  sealedKyc,
+  sealedNameKeys,
+} from '../modules/customers/index.ts'
 import { type Deposits } from '../modules/deposits/index.ts'
 import { fxRoutes } from '../modules/fx/index.ts'
 import { auditLogRoutes } from '../modules/audit-log/index.ts'
@@ -49,9 +55,9 @@ type Stoppable = { readonly stop: () => Promise<void> }
 export type Service = {
   readonly access: Access
   readonly beneficiaries: Beneficiaries
-  /** For the operator's commands. */
+  /** Used by the operator's commands. */
   readonly audit: Pick<Audit, 'append'>
-  /** For the operator's commands, as `customers`. */
+  /** Used by the operator's commands, as `customers`. */
   readonly accounts: Accounts
   readonly cancellations: Cancellations
   readonly cases: Cases
@@ -88,9 +94,9 @@ export type Service = {
    * database, which serves one process: then no lease has an owner.
    */
   readonly releaseLeases: () => Promise<void>
-  /** Before the partner's rows leave this database: its requests are refused, and no worker holds its endpoint queues. */
+  /** Refuses the partner's requests and releases its endpoint queues, before its rows leave this database. */
   readonly closePartner: (tx: Tx, partnerId: string) => Promise<void>
-  /** After its rows have entered this database, or have not left it. */
+  /** Serves the partner again, after its rows have entered this database or have not left it. */
   readonly openPartner: (tx: Tx, partnerId: string) => Promise<void>
 }
 

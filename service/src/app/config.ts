@@ -139,7 +139,7 @@ type Name = keyof typeof settings
 
 type Raw = SettingValues<typeof settings>
 export type Config = Omit<Raw, 'MASTER_KEY' | 'OPS_PORT' | 'WEBHOOK_HTTP' | 'PUBLIC_URL' | 'IBAN_ISSUERS'> & {
-  /** Those of this cell. */
+  /** Issuers of this cell. */
   readonly IBAN_ISSUERS: readonly Issuer[]
   /** The first one seals, all of them open. */
   readonly MASTER_KEY: MasterKeys
@@ -362,7 +362,7 @@ export function makeDataDir(dataDir: string): void {
   }
 }
 
-/** Not `mkdirSync` with `recursive`: below /proc that call never returns. */
+/** Makes a folder and its parents. `mkdirSync` with `recursive` never returns below /proc. */
 function makeFolder(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
   if (dirname(path) !== path) makeFolder(dirname(path))

@@ -1,8 +1,8 @@
-/** What several parts are told of the configuration, and that no single setting says. */
+/** Settings of parts that follow from several settings of the configuration. */
 import type { Config } from './config.ts'
 import { type BankSimulator, sandboxConnectorId } from '../rails/index.ts'
 
-/** What the signature debugger compares a described request with. */
+/** The values that the signature debugger compares a described request with. */
 export const signing = (config: Config) => ({
   windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
   publicUrl: publicUrlOf(config),
@@ -44,7 +44,7 @@ export const gatewayLimits = (config: Config) => ({
   requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
 })
 
-/** Where the IBANs of accounts come from. */
+/** The sources of the IBANs of accounts. */
 export const issuingSettings = (config: Config) => ({
   issuers: config.IBAN_ISSUERS,
   poolCountries: config.IBAN_POOLS,

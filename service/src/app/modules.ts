@@ -83,7 +83,7 @@ export function composeModules(deps: ModulesDeps) {
 
 export type Modules = ReturnType<typeof composeModules>
 
-/** What every module is made with. */
+/** Makes the parts that every module needs. */
 function composeCore({ config, db, clock, log }: ModulesDeps) {
   const sealer = createSealer(config.MASTER_KEY)
   const cursors = createCursors(deriveKey(config.MASTER_KEY[0], 'cursors'))

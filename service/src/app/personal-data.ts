@@ -145,7 +145,7 @@ const payments = ({ db, checkout, deposits, fx, payouts, transactions }: Deps): 
     ),
 ]
 
-/** What a transaction does not say of the deposit behind it. */
+/** A line of an export with the fields of a deposit that its transaction lacks. */
 const toDepositLine = (deposit: Deposit): ExportLine => ({
   type: 'deposit',
   data: {
@@ -163,7 +163,7 @@ const toDepositLine = (deposit: Deposit): ExportLine => ({
 const given = (fields: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 
-/** What was done with the data: the names were screened, and who asked for them. */
+/** Sections on the handling of the data: when names were screened, and who asked for them. */
 const handling = ({ db, audit, screening }: Deps): readonly ExportSection[] => [
   async function* (partnerId, { id }) {
     const at = await screening.screenedAt(db, { partnerId, kind: 'customer', id })
@@ -235,14 +235,14 @@ function heldByModules(deps: Deps): HeldByModules {
   }
 }
 
-/** As the answer of the operation names it. */
+/** A resource that an operation has made, under the name in its answer. */
 const made = (operation: Made['operation'], { createdAt }: { readonly createdAt: Date }, created: string): Made => ({
   operation,
   createdAt,
   created,
 })
 
-/** Also removed ones. */
+/** Reads the ids of the payees of a customer, removed ones too. */
 async function payeeIdsOf({ beneficiaries }: Deps, tx: Tx, partnerId: string, customerId: string) {
   const ids: string[] = []
   const pages = pagesBehind(nilId, (afterId, rowsMax) =>

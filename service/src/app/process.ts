@@ -1,4 +1,4 @@
-/** What every process of the service does: connect to the database, listen, stop in order, explain a failure in one line. */
+/** The tasks of every process of the service: connect to the database, listen, stop in order, explain a failure in one line. */
 import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { allPartnerIds, masterKeyState, recordMasterKeys } from '../access/index.ts'
@@ -26,7 +26,7 @@ export type Started = {
 /** The form of the gateway in each role that answers requests. */
 export const gatewayForms = { serve: 'standalone', gateway: 'gateway', api: 'api' } as const
 
-/** After this time the process ends even if a part still hangs. The next start recovers as after a kill. */
+/** The time after which the process ends even if a part still hangs. The next start recovers as after a kill. */
 const stopTimeoutMs = 45_000
 
 /** Stops every part once, in the reverse order of the start, within `stopTimeoutMs`. */

@@ -14,7 +14,7 @@ import { type gatewayForms, listening } from './process.ts'
 /** The roles that answer requests, and so can run as several processes. */
 export type RequestRole = keyof typeof gatewayForms
 export type ParentMessage =
-  /** From now on responses have `Connection: close`. */
+  /** Has every further response say `Connection: close`. */
   | { readonly type: 'drain' }
   /** The process accepts no more connections, and answers on open ones for `lingerMs` before it closes idle ones. */
   | { readonly type: 'stop'; readonly lingerMs: number }
@@ -76,7 +76,7 @@ export function createProcesses({ role, config, log, onWritesRefused }: Options)
       const port = config.PORT === 0 ? await freePort(config.HOST) : config.PORT
       cluster.schedulingPolicy = cluster.SCHED_NONE
       // `advanced`: metrics contain NaN and Infinity, which JSON does not.
-      cluster.setupPrimary({ exec: join(import.meta.dirname, 'child.ts'), serialization: 'advanced' })
+      cluster.setupPrimary({ exec: join(import.meta.dirname, '..', 'child.ts'), serialization: 'advanced' })
       const env = { DATABASE_URL: databaseUrl, PORT: String(port) }
       await Promise.all(slots.map((slot) => untilListening(forks.fork(slot, env))))
       forks.restartFromNowOn(env)

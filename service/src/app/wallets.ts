@@ -84,7 +84,7 @@ export function composeTokens(deps: Deps): Tokens {
   return { chains, chainKeys, wallets, chooseConnector, refusedAddress: createRefusedAddress(networks, denied) }
 }
 
-/** Who pays and who is paid, for the travel rule. */
+/** Reads the payer and the payee for the travel rule. */
 const createPartiesOf =
   ({ access, customers, partyOf }: Pick<Deps, 'access' | 'customers' | 'partyOf'>) =>
   async (tx: Tx, { partnerId, customerId, beneficiaryId }: Instruction): Promise<TravelParties> => {
