@@ -21,7 +21,8 @@ const knownRows = async () => {
 }
 
 test('a table is analysed once it has doubled, and not again before it doubles again', async () => {
-  await db.run(sql`create table public.grown (n integer primary key)`)
+  // Autovacuum may look at the table first, and nothing is left to analyse.
+  await db.run(sql`create table public.grown (n integer primary key) with (autovacuum_enabled = off)`)
   await analyseWhatHasGrown(db, log)
   await db.run(sql`insert into public.grown select generate_series(1, 5000)`)
   // The server counts changed rows some time after the transaction.
