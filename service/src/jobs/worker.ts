@@ -35,9 +35,9 @@ const calmMs = 1_000
  * whose writes wake it would otherwise run without an end.
  */
 const echoRestMsMax = 5_000
-/** Rests after runs that fail: 0.5, 1, 2, 4, 5 s, each shortened by up to a quarter so that processes spread. */
+/** Rests after runs that fail: 0.5 s, then 1 s, each shortened by up to a quarter so that processes spread. Work goes on so soon after an outage. */
 const firstFailureRestMs = 500
-const failureRestMsMax = 5_000
+const failureRestMsMax = 1_000
 const jitter = 0.25
 
 const doubled = (first: number, times: number, max: number) => Math.min(max, first * 2 ** Math.min(times, 20))
