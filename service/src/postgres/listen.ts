@@ -4,6 +4,7 @@
  */
 import pg from 'pg'
 import type { Log } from '../kernel/index.ts'
+import { classify } from './errors.ts'
 
 /** A database that is away is tried again after 0.5, 1, 2 ... 10 s. */
 const firstRetryMs = 500
@@ -36,7 +37,8 @@ export const createListen =
       if (stopped || client !== lostClient) return
       client = undefined
       lostClient.end().catch(() => undefined)
-      if (retries === 0) log.warn({ err: error, channel }, 'notifications of other processes lost; connecting again')
+      const err = error === undefined ? {} : { err: classify(error) }
+      if (retries === 0) log.warn({ ...err, channel }, 'notifications of other processes lost; connecting again')
       timer = setTimeout(() => void open(), Math.min(retryMsMax, firstRetryMs * 2 ** Math.min(retries, 10)))
       retries += 1
     }
