@@ -10,7 +10,7 @@ import { checkLedger } from '../model/ledger-audit.ts'
 import { addPartner, createTestService, pay, type Service } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 
-/** Of an erasure (`erasedPerPageMax` in service/src/app/personal-data.ts). */
+/** The page of an erasure (`erasedPerPageMax` in service/src/app/personal-data.ts). */
 const rowsPerPage = 500
 const payments = 2 * rowsPerPage + 1
 /** Three pages of details, of payments and of payouts, the request and the end of retention, each with a point before and after. */

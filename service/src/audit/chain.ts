@@ -62,7 +62,7 @@ export function createChainStep(deps: ChainDeps): () => Promise<number> {
   }
 }
 
-/** Begins the chains of those of some partners that have records. Returns how many. */
+/** Begins the chains of these partners, if they have records. Returns how many. */
 async function begin(db: Database, partnerIds: readonly string[], end: string): Promise<number> {
   const logged = await store.withRecords(db, partnerIds, end)
   for (const partnerId of logged) await store.createChain(db, partnerId, chainStart)

@@ -53,7 +53,7 @@ export function listRecords(
   )
 }
 
-/** Those of some partners, at least one, that have a record before an id. On a sharded database it is called with one partner. */
+/** Finds which of these partners have a record before an id. There is at least one partner; on a sharded database exactly one. */
 export async function withRecords(tx: Tx, partnerIds: readonly string[], before: string): Promise<readonly string[]> {
   const rows = await tx.rows<{ partnerId: string }>(
     unprepared(sql`/* audit.withRecords */

@@ -2,7 +2,7 @@
  * The event outbox. The transaction that changes the state inserts one immutable event row and one row in the queue of
  * events to fan out. So every committed event is delivered, and no event of a rolled-back transaction is.
  *
- * Tables: events.events, events.pending. No NOTIFY, because it would serialise commits, and polling is needed anyway.
+ * Tables: events.events, events.pending. The transaction sends no NOTIFY, because that would serialise commits: `jobs/` wakes the fan-out after it.
  */
 import type { EventData, EventName } from '@partner-payments/wire'
 import { newId } from '../kernel/index.ts'

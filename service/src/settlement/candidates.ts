@@ -8,7 +8,7 @@ import type { Candidate, CandidateSources } from '../reconciliation/index.ts'
 export type CandidatesDeps = {
   readonly clock: Clock
   readonly deposits: Pick<Deposits, 'waitingOfAmount'>
-  /** Whose accounts these are: IBANs of customers, addresses of wallets. */
+  /** Finds the owners of accounts: IBANs of customers, addresses of wallets. */
   readonly ownersOf: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>
 }
 
