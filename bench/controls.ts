@@ -35,7 +35,13 @@ const addRules = (service: ReturnType<typeof compose>, db: Database, { partnerId
       for (const period of ['payment', 'day', 'month'] as const)
         await limits.set(tx, { ...of, scope, period, amount: limitMinor })
     await fees.set(tx, { ...of, rail: 'any', fixedAmount: 20n, basisPoints: 5, minAmount: 0n, maxAmount: null })
-    await approvalRules.set(tx, { ...of, aboveAmount: limitMinor, beneficiaryHours: null, expiresHours: 24 })
+    await approvalRules.set(tx, {
+      ...of,
+      aboveAmount: limitMinor,
+      beneficiaryHours: null,
+      expiresHours: 24,
+      needsPasskey: false,
+    })
   })
 
 const addList = (service: ReturnType<typeof compose>) => {

@@ -122,9 +122,15 @@ async function build(form: string | undefined, config: Config, db: Database): Pr
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
     itemRate: { perSecond: config.ITEM_RATE_PER_SECOND, burst: config.ITEM_RATE_BURST },
   }
-  const site = { routes: [], refused: () => ({ status: 404, headers: {}, body: '' }) }
   const pageRate = { perSecond: 1, burst: 1 }
-  return createGateway({ ...options, form: 'standalone', internalKey: Buffer.alloc(32), pages: [], site, pageRate })
+  return createGateway({
+    ...options,
+    form: 'standalone',
+    internalKey: Buffer.alloc(32),
+    pages: [],
+    sites: [],
+    pageRate,
+  })
 }
 
 const config = readConfig()

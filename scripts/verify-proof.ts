@@ -1,24 +1,55 @@
 /**
- * `npm run verify:proof -- FILE [--key PUBLIC_KEY]` verifies the audit proof of a transaction without a connection. FILE is the
- * answer of `GET /v1/transactions/{reference}/proof`. PUBLIC_KEY is the key that you have kept from `GET /v1/audit/heads`.
+ * `npm run verify:proof -- FILE [--key PUBLIC_KEY] [--payee NAME --account IBAN --salt SALT]` verifies the audit proof of a transaction, and
+ * the signatures of the people who approved it, without a connection. FILE is the answer of `GET /v1/transactions/{reference}/proof`.
+ * PUBLIC_KEY is the key that you have kept from `GET /v1/audit/heads`. The payee, its account and the salt are in the payout
+ * (`GET /v1/payouts/{id}`: `beneficiaryName`, `beneficiaryAccount`, `approval.payeeSalt`).
  */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { type AuditProof, faultsOfProof } from '@partner-payments/wire'
+import {
+  type ApprovalSnapshot,
+  approvalsOf,
+  type AuditProof,
+  faultsOfProof,
+  payeeDigestOf,
+  type SignedApproval,
+} from '@partner-payments/wire'
 
-const { values, positionals } = parseArgs({ options: { key: { type: 'string' } }, allowPositionals: true })
+const text = { type: 'string' } as const
+const { values, positionals } = parseArgs({
+  options: { key: text, payee: text, account: text, salt: text },
+  allowPositionals: true,
+})
 const [file] = positionals
 if (file === undefined) {
-  console.error('usage: npm run verify:proof -- FILE [--key PUBLIC_KEY]')
+  console.error('usage: npm run verify:proof -- FILE [--key PUBLIC_KEY] [--payee NAME --account IBAN --salt SALT]')
   process.exit(2)
 }
 const proof = JSON.parse(readFileSync(file, 'utf8')) as AuditProof
-const faults = faultsOfProof(proof, values.key)
+const { payee, account, salt } = values
+const digest =
+  payee === undefined || account === undefined || salt === undefined ? undefined : payeeDigestOf(salt, payee, account)
+const approvals = approvalsOf(proof).map(({ name, approval }) => ({
+  name,
+  approval,
+  snapshot: JSON.parse(approval.snapshot) as ApprovalSnapshot,
+}))
+const faults = [...faultsOfProof(proof, values.key)]
+for (const { snapshot } of approvals)
+  if (digest !== undefined && digest !== snapshot.payee) faults.push('The approval is for another payee or account.')
 for (const fault of faults) console.error(fault)
 if (faults.length === 0) {
   const { reference, records, heads, pending } = proof
   console.log(`${reference}: ${records.length} records are under signed heads, ${pending} are pending`)
   for (const key of new Set(heads.map(({ publicKey }) => publicKey)))
     console.log(`signed by ${key}${values.key === undefined ? ': compare it with the key that you have kept' : ''}`)
+  for (const { name, approval, snapshot } of approvals)
+    console.log(lineOf(name ?? snapshot.approverId, approval, snapshot))
 }
 process.exitCode = faults.length === 0 ? 0 : 1
+
+function lineOf(name: string, { passkey }: SignedApproval, { amount, currency }: ApprovalSnapshot): string {
+  const to = digest === undefined ? 'a payee whose digest is in the approval' : `${payee}, ${account}`
+  const by = passkey === undefined ? 'a one-time code, without a signature' : `a passkey of ${passkey.origin}`
+  return `approved by ${name}: ${amount} ${currency} to ${to}; by ${by}`
+}

@@ -5,7 +5,7 @@ export type Route = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly params: readonly string[]
-  /** The input besides the path parameters. */
+  /** The input in addition to the path parameters. */
   readonly input: 'body' | 'query' | 'none'
   /** When a failed request may be sent again. */
   readonly retry: 'always' | 'withIdempotencyKey' | 'never'

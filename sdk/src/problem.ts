@@ -100,12 +100,12 @@ const classes: ReadonlyMap<number, typeof ApiProblem> = new Map<number, typeof A
   [429, RateLimitError],
 ])
 
-/** `fetch` says no more than "fetch failed": the reason is in its cause. */
+/** `fetch` only says "fetch failed": the reason is in its cause. */
 function reasonOf(thrown: unknown): string {
   const innermost = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown
   if (!(innermost instanceof Error)) return ''
   const { code } = innermost as { readonly code?: unknown }
-  // Several addresses were tried: the error that has them all has no message of its own.
+  // Several addresses were tried: the error that contains all of them has no message of its own.
   const reason = innermost.message || (typeof code === 'string' ? code : '')
   return reason === '' ? '' : `: ${reason}`
 }

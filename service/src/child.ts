@@ -38,7 +38,7 @@ async function main(): Promise<void> {
   })
   if (config.DATABASE_URL === undefined) throw new ConfigError('an API process is started by its parent')
   const db = await connectDatabase(config.DATABASE_URL, { config, log, started })
-  const tracing = tracingOf(config, role, started)
+  const tracing = await tracingOf(config, role, started)
   await requireMasterKey(db, config)
   db.writes.onRefused((reason) => send({ type: 'writesRefused', reason }))
   const observability = createObservability({ db, process: number })

@@ -1,4 +1,4 @@
-/** The role `operator`: one command of the operator, from its words to what it prints. */
+/** The role `operator`: one command of the operator, from its arguments to its output. */
 import { join } from 'node:path'
 import { compose } from './app/compose.ts'
 import { type Config, type Environment, readConfig } from './app/config.ts'

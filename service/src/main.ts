@@ -1,7 +1,7 @@
 /**
- * The roles of the program. `serve` runs everything, with one process or several for requests (`processes.ts`). `gateway`,
- * `api` and `worker` run parts of it in separate processes. `router` stands in front of several installations. `migrate`
- * and `operator` run one command and end. A failed start prints one line and ends with exit code 1.
+ * The roles of the program. `serve` runs everything, with one process or several for requests (`processes.ts`).
+ * `gateway`, `api` and `worker` run parts of it in separate processes. `router` routes to several installations.
+ * `migrate` and `operator` run one command and end. A failed start prints one line and ends with exit code 1.
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -11,6 +11,7 @@ import { compose, type Service } from './app/compose.ts'
 import {
   type Config,
   ConfigError,
+  consoleUrlAt,
   printConfig,
   readConfig,
   type ReadOptions,
@@ -42,7 +43,7 @@ import { credentialsFile, seedSandbox } from './app/seed.ts'
 const roles = ['serve', 'gateway', 'api', 'worker', 'router', 'migrate', 'operator'] as const
 type Role = (typeof roles)[number]
 type ServiceRole = Exclude<Role, 'operator' | 'router'>
-/** Roles of one service in separate processes. The operator configures each with what they share. */
+/** Roles of one service in separate processes. The operator gives each the shared settings. */
 const separateRoles: ReadonlySet<Role> = new Set(['gateway', 'api', 'worker'])
 
 async function main(): Promise<void> {
@@ -81,7 +82,7 @@ async function stopOnFailure(
   } catch (error) {
     await stop()
     if (!signals?.start.aborted) throw error
-    // What failed after the signal failed because of it.
+    // A failure after the signal is a consequence of it.
     process.stderr.write('Stopped before the service was ready.\n')
     process.exit(0)
   }
@@ -134,7 +135,7 @@ async function run(role: ServiceRole, context: Context): Promise<void> {
     answersRequests(role) && config.PROCESSES > 1
       ? createProcesses({ role, config, log, onWritesRefused: db.writes.refused })
       : undefined
-  const tracing = tracingOf(config, role, started)
+  const tracing = await tracingOf(config, role, started)
   const observability = createObservability({
     db,
     partners: { cell: config.CELL, has: async (id) => (await partnerById(db, id)) !== undefined },
@@ -145,10 +146,14 @@ async function run(role: ServiceRole, context: Context): Promise<void> {
     () => databaseEnded(context),
     () => undefined,
   )
-  const opsPort = await listenForOperations(config, answersRequests(role), observability.listen)
+  // Processes that only pass requests on, or answer them for a gateway, have no desk.
+  const desk = role === 'serve' || role === 'worker' ? await service.desk() : undefined
+  const opsPort = await listenForOperations(config, answersRequests(role), (host, port) =>
+    observability.listen(host, port, desk),
+  )
   started.push({ name: 'operations', stop: observability.close })
-  let baseUrl: string | undefined
-  if (answersRequests(role)) baseUrl = await serve(role, service, opsPort, { ...context, db, url, processes })
+  let served: Served | undefined
+  if (answersRequests(role)) served = await serve(role, service, opsPort, { ...context, db, url, processes })
   else startWorkers(service, started)
   signals?.start.throwIfAborted()
   const drainAndStop = async () => {
@@ -159,7 +164,7 @@ async function run(role: ServiceRole, context: Context): Promise<void> {
   signals?.started({ stop: drainAndStop, log })
   if (processes) process.on('SIGUSR2', () => processes.restartInTurn())
   observability.ready()
-  if (role === 'serve' && baseUrl !== undefined) process.stdout.write(welcome(config, baseUrl, opsPort))
+  if (role === 'serve' && served !== undefined) process.stdout.write(welcome(config, served, opsPort))
 }
 
 /** Resolves when the text is on its way to the reader. A reader that ends early fails the write, which ends the command. */
@@ -188,27 +193,31 @@ type Serving = Context & {
   readonly processes: Processes | undefined
 }
 
-/** Returns the address of the API. */
+/** The address of the API, and the path of the link by which the first Admin of the sandbox joins, if there is none yet. */
+type Served = { readonly baseUrl: string; readonly firstAdminPath?: string }
+
 async function serve(
   role: RequestRole,
   service: Service,
   opsPort: number,
   { config, log, started, db, url, processes }: Serving,
-): Promise<string> {
+): Promise<Served> {
   const { port, part } = processes ? await listenByProcesses(processes, url) : await listenHere(role, service, config)
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST
   const baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`
   if (role === 'api' && processes === undefined)
     started.push({ name: 'announcements of work', ...service.announceWork() })
+  let token: string | undefined
   if (role === 'serve') {
     if (config.DATABASE_URL === undefined) await service.releaseLeases()
     startWorkers(service, started)
-    if (config.MODE === 'sandbox') await seedSandbox(service, db, config.DATA_DIR, baseUrl)
+    if (config.MODE === 'sandbox')
+      token = await service.firstAdmin.tokenOf(await seedSandbox(service, db, config.DATA_DIR, baseUrl))
   }
   // Pushed last: requests end before the workers and the database that they need.
   started.push(part)
   log.info({ role, port, opsPort, baseUrl, processes: config.PROCESSES }, 'listening')
-  return baseUrl
+  return { baseUrl, ...(token && { firstAdminPath: `/first-admin?token=${token}` }) }
 }
 
 type Listening = { readonly port: number; readonly part: Started }
@@ -234,14 +243,16 @@ function startWorkers(service: Service, started: Started[]): void {
   started.push({ name: 'workers', ...service.startWorkers() })
 }
 
-function welcome(config: Config, baseUrl: string, opsPort: number): string {
+function welcome(config: Config, { baseUrl, firstAdminPath }: Served, opsPort: number): string {
   const database = config.DATABASE_URL === undefined ? join(config.DATA_DIR, 'postgres') : 'DATABASE_URL'
   const lines = [
     `Partner Payments Service (${config.MODE}) listens on ${baseUrl}`,
+    `  console        ${consoleUrlAt(baseUrl)}${firstAdminPath === undefined ? '' : `${firstAdminPath}   (joins as the first Admin)`}`,
     `  API reference  ${baseUrl}/docs   (${baseUrl}/openapi.json)`,
     ...(config.MODE === 'sandbox' ? [`  credentials    ${credentialsFile(config.DATA_DIR)}`] : []),
     `  database       ${database}`,
     `  operations     http://${config.OPS_HOST}:${opsPort}/healthz /readyz /metrics`,
+    `  desk           ${new URL('/desk', config.DESK_URL ?? `http://localhost:${opsPort}`).href}   (operator staff invite)`,
     `  next           docs/guides/first-payout.md, or watch a whole day: npm run demo`,
     `  stop           Ctrl-C`,
   ]
@@ -251,7 +262,7 @@ function welcome(config: Config, baseUrl: string, opsPort: number): string {
 type Signals = {
   /** Aborted by a signal before the service is ready. The start then ends at its next step. */
   readonly start: AbortSignal
-  /** From now on a signal drains the service, which then stops. */
+  /** Makes a signal drain the service, which then stops. */
   readonly started: (service: RunningService) => void
 }
 type RunningService = Pick<Context, 'stop' | 'log'>
@@ -273,7 +284,7 @@ function handleSignals(): Signals {
   return { start: start.signal, started: (running) => void (service = running) }
 }
 
-/** Stops the service if npm, its parent, was killed: a killed npm passes no signal on. */
+/** Stops the service if npm, its parent, was killed: a killed npm forwards no signal. */
 function onOrphaned(stop: () => void): void {
   const parent = process.ppid
   const timer = setInterval(() => {

@@ -5,10 +5,10 @@ import { after, test } from 'node:test'
 import { success, textAt } from '../support/client.ts'
 import { assertShape, beneficiary as beneficiaryShape } from '../support/documented.ts'
 import { assertProblem, indistinct } from '../support/problem.ts'
-import { otherPartner, startTestService } from '../support/service.ts'
+import { otherPartner, joinTestService } from '../support/service.ts'
 import { createBeneficiary, createCustomer, ibans, listAll, payoutText } from '../support/world.ts'
 
-const service = await startTestService()
+const service = await joinTestService()
 after(() => service.dispose())
 const { client } = service
 const stranger = await otherPartner(service)

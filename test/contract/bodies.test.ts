@@ -7,10 +7,10 @@ import { type Field, fieldsOf, spoiled, wrongValues } from '../support/fields.ts
 import { assertProblem } from '../support/problem.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { type Subject, subjects, subjectsWithBody } from '../support/requests.ts'
-import { startTestService } from '../support/service.ts'
+import { joinTestService } from '../support/service.ts'
 import { createWorld, snapshot } from '../support/world.ts'
 
-const service = await startTestService()
+const service = await joinTestService()
 const receiver = await startReceiver()
 const { client } = service
 const world = await createWorld(client, receiver.url, service)

@@ -5,10 +5,10 @@ import { after, test } from 'node:test'
 import { type JsonObject, listAt, objectAt, success, textAt } from '../support/client.ts'
 import { assertShape, customer as customerShape, kycTextFields } from '../support/documented.ts'
 import { assertProblem, indistinct } from '../support/problem.ts'
-import { otherPartner, startTestService } from '../support/service.ts'
+import { otherPartner, joinTestService } from '../support/service.ts'
 import { createCustomer, listAll, uniqueEmail } from '../support/world.ts'
 
-const service = await startTestService()
+const service = await joinTestService()
 after(() => service.dispose())
 const { client } = service
 const pathOf = (customer: JsonObject) => `/v1/customers/${textAt(customer, 'guid')}`

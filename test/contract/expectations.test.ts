@@ -6,9 +6,9 @@ import { formatMeanings, patternMeanings, timeInputPattern } from '@partner-paym
 import { type Call, type JsonObject, listAt, textAt } from '../support/client.ts'
 import { assertProblem } from '../support/problem.ts'
 import { subjects, subjectsWithBody } from '../support/requests.ts'
-import { startTestService } from '../support/service.ts'
+import { joinTestService } from '../support/service.ts'
 
-const service = await startTestService()
+const service = await joinTestService()
 const { client } = service
 after(() => service.dispose())
 

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { type Answer, type Client, success, textAt } from '../support/client.ts'
 import { assertProblem } from '../support/problem.ts'
-import { accountWith, otherPartner, startTestService } from '../support/service.ts'
+import { accountWith, otherPartner, joinTestService } from '../support/service.ts'
 import {
   balanceOf,
   createBeneficiary,
@@ -15,7 +15,7 @@ import {
   payoutText,
 } from '../support/world.ts'
 
-const service = await startTestService()
+const service = await joinTestService()
 after(() => service.dispose())
 const { client } = service
 const customer = textAt(await createCustomer(client), 'guid')

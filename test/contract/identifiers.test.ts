@@ -5,10 +5,10 @@ import { events, identifierPatterns } from '@partner-payments/wire'
 import { type JsonObject, listAt, objectAt, success, textAt } from '../support/client.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { type Subject, subjects } from '../support/requests.ts'
-import { startTestService } from '../support/service.ts'
+import { joinTestService } from '../support/service.ts'
 import { createWorld, payoutText } from '../support/world.ts'
 
-const service = await startTestService()
+const service = await joinTestService()
 const receiver = await startReceiver()
 const { client } = service
 const world = await createWorld(client, receiver.url, service)

@@ -5,7 +5,7 @@ import { after, test } from 'node:test'
 import { type JsonObject, success, textAt } from '../support/client.ts'
 import { assertShape, dateTime, fiatPayout, transaction as transactionShape } from '../support/documented.ts'
 import { assertCommonHeaders, assertProblem, indistinct } from '../support/problem.ts'
-import { otherPartner, startTestService } from '../support/service.ts'
+import { otherPartner, joinTestService } from '../support/service.ts'
 import {
   balanceOf,
   createBeneficiary,
@@ -17,7 +17,7 @@ import {
   transactionOf,
 } from '../support/world.ts'
 
-const service = await startTestService()
+const service = await joinTestService()
 after(() => service.dispose())
 const { client } = service
 const stranger = await otherPartner(service)

@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { type Answer, canonicalQuery, listAt, percentEncode, success, textAt } from '../support/client.ts'
 import { assertProblem } from '../support/problem.ts'
-import { startTestService } from '../support/service.ts'
+import { joinTestService } from '../support/service.ts'
 import { createBeneficiary, createCustomer, payoutText, transactionOf } from '../support/world.ts'
 
-const service = await startTestService()
+const service = await joinTestService()
 after(() => service.dispose())
 const { client } = service
 

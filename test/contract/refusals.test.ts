@@ -10,11 +10,12 @@ import { type Subject, subjects } from '../support/requests.ts'
 import { accountWith, impersonation, otherPartner, startTestService } from '../support/service.ts'
 import { createWorld, snapshot } from '../support/world.ts'
 
-const service = await startTestService()
+const trusting = { TRUSTED_PROXIES: '127.0.0.1' }
+const service = await startTestService({ env: trusting })
 /** The sandbox names the mistake in a signature of a known key; without simulations the service answers as in production. */
 const withoutSimulations = await startTestService({
   dataDir: service.dataDir,
-  env: { DATABASE_URL: service.databaseUrl, SIMULATIONS: 'off' },
+  env: { ...trusting, DATABASE_URL: service.databaseUrl, SIMULATIONS: 'off' },
 })
 const receiver = await startReceiver()
 const { client, credentials } = service
@@ -35,9 +36,15 @@ after(async () => {
   await receiver.close()
 })
 
-/** Sends the valid request of the subject with `change` applied. */
+let attempts = 0
+/**
+ * Sends the valid request of the subject with `change` applied, each from an address of its own: refusals beyond the budget of an
+ * address are delayed (service/src/gateway/refusals.test.ts).
+ */
 function attempt(subject: Subject, change: Partial<Call> = {}, as: Client = client): Promise<Answer> {
-  return as.send({ method: subject.operation.method, ...subject.request(world), ...change })
+  attempts += 1
+  const headers = { 'X-Forwarded-For': `10.0.${attempts >> 8}.${attempts & 255}`, ...change.headers }
+  return as.send({ method: subject.operation.method, ...subject.request(world), ...change, headers })
 }
 
 const signatureHeaders = ['ApiKey', 'Nonce', 'Timestamp', 'Signature'] as const

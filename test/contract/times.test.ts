@@ -6,10 +6,10 @@ import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { assertProblem } from '../support/problem.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { type Subject, subjects } from '../support/requests.ts'
-import { startTestService } from '../support/service.ts'
+import { joinTestService } from '../support/service.ts'
 import { createWorld } from '../support/world.ts'
 
-const service = await startTestService()
+const service = await joinTestService()
 const receiver = await startReceiver()
 const { client } = service
 const world = await createWorld(client, receiver.url, service)

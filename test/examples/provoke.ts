@@ -9,6 +9,7 @@ import { createTestService } from '../roles/processes.ts'
 import { startUpstream } from '../roles/upstream.ts'
 import { type Answer, type Client, type JsonObject, success, textAt } from '../support/client.ts'
 import { accountWith, impersonation, otherPartner, startTestService, type TestService } from '../support/service.ts'
+import { removeLastAdmin } from './team.ts'
 import { until } from '../support/until.ts'
 import { orderBeyondBound } from './orders.ts'
 import { createBeneficiary, createCustomer, idOfPayout, invitee, payoutText, type World } from '../support/world.ts'
@@ -265,6 +266,7 @@ const ofUsersAndWebhooks: Partial<Record<ProblemCode, Provocation>> = {
     const person = invitee()
     return last(2, () => client.post('/v1/users/invitations', { invitations: [person] }))
   },
+  last_admin: ({ client, service }) => removeLastAdmin(client, service),
   invitation_not_pending: async (stage) => {
     const id = await invite(stage)
     return last(2, () => stage.client.delete(`/v1/users/invitations/${id}`))

@@ -38,9 +38,9 @@ const creditsCount = scaled(20, 1010)
 const floatMinor = 1_000_00n
 /**
  * The seven files pass the same kinds of commits, about a dozen points each: a kill in most files is enough. Odd, so that the kills
- * alternate between before and after a commit. The random start takes the other points in other runs.
+ * alternate between before and after a commit.
  */
-const strideShort = 9
+const shares = 15
 
 async function putFiles(service: Service, folders: BankFolders, partner: TestPartner) {
   const { ibans } = await service.accounts.create(partner.partnerId, partner.customer.id)
@@ -123,6 +123,6 @@ test('a process killed at any point takes no booking twice and loses none', asyn
       await folders.remove()
     }
   }
-  const points = await killAtCrashPoints(t, 'iso-incoming-child.ts', scenario, strideShort)
+  const points = await killAtCrashPoints(t, 'iso-incoming-child.ts', scenario, shares)
   assert.ok(points >= pointsMin, `only ${points} points were passed`)
 })

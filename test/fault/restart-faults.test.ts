@@ -14,13 +14,16 @@ import { readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { balanceOf, createBeneficiary, payoutText } from '../support/world.ts'
 
-const restarts = scaled(3, 20)
+/** In the short form each of two instances once. */
+const restarts = scaled(2, 20)
 const callers = 6
+/** Each caller has this many answers between two restarts. */
+const answersOfCaller = scaled(5, 10)
 /**
  * The pace of a caller. Without one the callers take all processor time from the processes that start, which makes each start several
  * times longer and tests nothing more. The long form has none.
  */
-const paceMs = scaled(150, 0)
+const paceMs = scaled(300, 0)
 const dataDir = await mkdtemp(`${tmpdir()}/partner-payments-restarts-`)
 let database: TestDatabase
 let shared: Readonly<Record<string, string>>
@@ -103,7 +106,7 @@ async function payWhile(client: Client, work: () => Promise<void>): Promise<numb
 /** Waits until payouts are answered through the balancer, so that each restart happens under load. */
 const underLoad = (balancer: Balancer) => {
   const before = balancer.answered()
-  return until('more requests are answered', () => balancer.answered() > before + 10 * callers)
+  return until('more requests are answered', () => balancer.answered() > before + answersOfCaller * callers)
 }
 
 async function restartInTurn(instances: readonly Instance[], balancer: Balancer): Promise<void> {

@@ -33,7 +33,8 @@ const running = startSettlement(service)
 const waiting = () =>
   service.db.row<{ count: bigint }>(sql`select
     (select count(*) from payouts.payouts where partner_id = ${partnerId} and due_at is not null)
-    + (select count(*) from rails.sandbox_notifications where partner_id = ${partnerId}) as count`)
+    + (select count(*) from rails.sandbox_notifications where partner_id = ${partnerId})
+    + (select count(*) from rails.internal_transfers where partner_id = ${partnerId} and due_at is not null) as count`)
 while ((await waiting())?.count !== 0n) await pause(5)
 await running.stop()
 await service.close()

@@ -37,6 +37,11 @@ async function scenario() {
     const { payout } = await pay(service, partner, amount)
     expected.set(payout.id, finalStatus)
   }
+  const [{ iban }] = (await service.accounts.create(partner.partnerId, partner.customer.id)).ibans
+  const account = { iban, currency: 'EUR' }
+  const inside = await service.beneficiaries.create(partner.partnerId, { ...account, name: 'Ada Lovelace' })
+  const { payout } = await pay(service, partner, '30.00', { beneficiaryId: inside.id })
+  expected.set(payout.id, 'Completed')
   const deposit = { customerId: partner.customer.id, amount: 7, currency: 'EUR', outcome: 'completed' } as const
   await service.simulations.deposit(partner.caller, deposit, ip)
   return { partner, expected }
@@ -52,15 +57,17 @@ async function finish(): Promise<void> {
 async function checkPaymentsOf(partnerId: string, expected: ReadonlyMap<string, string>): Promise<void> {
   const rows = await service.db.rows<{ id: string; status: string; timesReceived: number | null }>(sql`
     select payout.id, payout.status, instruction.times_received from payouts.payouts as payout
-    left join rails.sandbox_instructions as instruction
-      on instruction.partner_id = ${partnerId} and instruction.end_to_end_id = payout.end_to_end_id
+    left join (
+      select end_to_end_id, times_received from rails.sandbox_instructions where partner_id = ${partnerId}
+      union all select end_to_end_id, times_received from rails.internal_transfers where partner_id = ${partnerId}) as instruction
+      on instruction.end_to_end_id = payout.end_to_end_id
     where payout.partner_id = ${partnerId}`)
   assert.deepEqual(new Map(rows.map(({ id, status }) => [id, status])), expected)
   for (const { timesReceived } of rows) assert.equal(timesReceived, 1, 'the bank received each instruction once')
   const payments = await checkPayments(service.db, partnerId, new Map())
   assert.ok(payments.every(({ status }) => status !== 'Pending'))
-  // The float, a deposit, the payouts, and the refund of the last one.
-  assert.equal(payments.length, 1 + 1 + Object.keys(finalStatuses).length + 1)
+  // The float, a deposit, the payouts, the refund of one, and both sides of the transfer inside.
+  assert.equal(payments.length, 1 + 1 + Object.keys(finalStatuses).length + 1 + 2)
   const posted = 2_000_000n - 1000n - 1001n - 2000n + 700n
   assert.deepEqual(await balanceOf(service, partnerId), { posted, reserved: 0n, available: posted })
 }

@@ -9,7 +9,8 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createTestDatabase } from '../support/postgres.ts'
-import { freePorts, inheritedEnvironment, run, shellPath, start, stop } from '../support/program.ts'
+import { runOperator } from '../support/operator.ts'
+import { freePorts, inheritedEnvironment, shellPath, start, stop } from '../support/program.ts'
 import { programOf } from './extract.ts'
 import { skipBash } from './run.ts'
 
@@ -80,7 +81,7 @@ test('what is wrong is said in one line', async () => {
     [[...decide, 'keep'], /^operator: --outcome must be clear or confirm\n$/],
     [[...decide, 'clear'], /^operator: No such hit\.\n$/],
   ] as const) {
-    const { code, stderr } = await run(['operator', 'screening', ...words], env)
+    const { code, stderr } = await runOperator(['screening', ...words], env)
     assert.equal(code, 1)
     assert.match(stderr, message)
     assert.equal(stderr.trim().split('\n').length, 1)

@@ -57,6 +57,7 @@ const holdAll = (partnerId: string) =>
       aboveAmount: 0n,
       beneficiaryHours: null,
       expiresHours: waitingHours,
+      needsPasskey: false,
     }),
   )
 

@@ -269,7 +269,13 @@ async function addControlled(service: Service): Promise<TestPartner> {
     await rules.set(tx, { ...of, scope: 'beneficiary', period: 'month', amount: limits['beneficiary month'] })
     await rules.set(tx, { ...of, scope: 'customer', period: 'day', amount: limits['customer day'] })
     await fees.set(tx, { ...of, rail: 'any', fixedAmount: 25n, basisPoints: 50, minAmount: 0n, maxAmount: 10_00n })
-    await approvalRules.set(tx, { ...of, aboveAmount: approvalAbove, beneficiaryHours: null, expiresHours })
+    await approvalRules.set(tx, {
+      ...of,
+      aboveAmount: approvalAbove,
+      beneficiaryHours: null,
+      expiresHours,
+      needsPasskey: false,
+    })
   })
   return partner
 }

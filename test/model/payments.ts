@@ -25,8 +25,9 @@ type Payment = {
 /** The allowed timelines, as `Step:Status` words. */
 const withdrawalTimeline =
   /^Created:Pending Reserved:Pending( Expired:Cancelled|(?: Approval:Pending)?(?: Cancelled:Cancelled|(?: Screening:Pending)? Accepted:Pending( Sent:Pending( Settled:Completed( Returned:Completed)?| Failed:Unsuccessful| Returned:Unsuccessful)?| Failed:Unsuccessful)?)?)?$/
+/** The second form is money that no deposit waited for: a credit. */
 const depositTimeline =
-  /^Created:Pending( Expired:Expired| Initiated:Pending( Expired:Expired| Submitted:Pending( Failed:Unsuccessful| Accepted:Pending( Settled:Completed Credited:Completed)?)?)?)?$/
+  /^Created:Pending( Expired:Expired| Accepted:Pending Settled:Completed Credited:Completed| Initiated:Pending( Expired:Expired| Submitted:Pending( Failed:Unsuccessful| Accepted:Pending( Settled:Completed Credited:Completed)?)?)?)?$/
 const timelines: Readonly<Record<string, RegExp>> = {
   PartnerWithdraw: withdrawalTimeline,
   PartnerCustomerWithdraw: withdrawalTimeline,
@@ -162,7 +163,9 @@ export async function checkPayments(
   for (const payment of payments) {
     checkTimeline(payment, since)
     const { type, reference, timeline, status, errorKey } = payment
-    const due = timeline.flatMap((entry) => causes[type]?.[entry] ?? [])
+    // A credit begins with its acceptance: no deposit was created before.
+    const caused = type.endsWith('Deposit') && timeline[1] === 'Accepted:Pending' ? timeline.slice(1) : timeline
+    const due = caused.flatMap((entry) => causes[type]?.[entry] ?? [])
     assert.deepEqual(events.get(reference) ?? [], due, `the events of ${reference} (${timeline.join(' ')})`)
     if (status === 'Pending') continue
     const entries = timeline.filter((entry) => entry !== 'Returned:Completed')

@@ -53,6 +53,7 @@ const action = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('duplicates' as const), amount, count: fc.integer({ min: 2, max: 5 }) }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('repeat' as const), pick, other: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('inside' as const), amount }) },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -89,6 +90,9 @@ type Day = {
   readonly requested: Requested[]
   readonly payoutEnds: Map<string, string>
   readonly depositEnds: Map<string, string>
+  /** A beneficiary with an account of this service, and the references of the payouts to it. */
+  readonly insider: string
+  readonly inside: string[]
   readonly seen: Ends
   readonly places: Places
   posted: bigint
@@ -127,6 +131,15 @@ async function payDuplicates(day: Day, text: Amount, own: boolean, count: number
   day.requested.push({ key, text, own, reference: first.payout.reference })
   day.payoutEnds.set(first.payout.id, amounts[text])
   if (amounts[text] === 'Completed') day.posted -= cents(text)
+}
+
+/** Pays a customer of the partner: the money stays, and no bank sees the amount by which it would misbehave. */
+async function payInside(day: Day, text: Amount): Promise<void> {
+  const request = { beneficiaryId: day.insider }
+  const made = await expectByBalance(day, cents(text), () => pay(day.service, day.partner, text, request))
+  if (!made) return
+  day.payoutEnds.set(made.payout.id, 'Completed')
+  day.inside.push(made.payout.reference)
 }
 
 /** Uses a key again: the same request replays its payout, another request is refused with its reference. */
@@ -199,6 +212,8 @@ async function run(day: Day, step: Action): Promise<unknown> {
       return payDuplicates(day, step.amount, step.own, 1)
     case 'duplicates':
       return payDuplicates(day, step.amount, false, step.count)
+    case 'inside':
+      return payInside(day, step.amount)
     case 'repeat':
       return repeatKey(day, step.pick, step.other)
     case 'deposit':
@@ -216,6 +231,7 @@ async function run(day: Day, step: Action): Promise<unknown> {
     case 'wait':
       return service.clock.advance(step.ms)
     case 'abandon':
+      await service.payoutLife.claim('internal', [partner.partnerId], 20)
       return service.payoutLife.claim('sandbox', [partner.partnerId], 20)
     case 'freeze':
       return freeze(day)
@@ -230,7 +246,8 @@ async function finishWork(service: Service): Promise<void> {
     service.db.row<{ count: bigint }>(sql`select
       (select count(*) from payouts.payouts where due_at is not null)
       + (select count(*) from deposits.deposits where expires_at is not null)
-      + (select count(*) from rails.sandbox_notifications) as count`)
+      + (select count(*) from rails.sandbox_notifications)
+      + (select count(*) from rails.internal_transfers where due_at is not null) as count`)
   for (let rounds = 0; (await countDue())?.count !== 0n; rounds += 1) {
     assert.ok(rounds < 50, 'the work comes to an end')
     service.clock.advance(2 * minuteMs)
@@ -243,14 +260,25 @@ async function checkEnds(day: Day): Promise<void> {
   const { partnerId } = partner
   const payouts = await service.db.rows<{ id: string; status: string; timesReceived: number | null }>(sql`
     select payout.id, payout.status, instruction.times_received from payouts.payouts as payout
-    left join rails.sandbox_instructions as instruction
-      on instruction.partner_id = ${partnerId} and instruction.end_to_end_id = payout.end_to_end_id
+    left join (
+      select end_to_end_id, times_received from rails.sandbox_instructions where partner_id = ${partnerId}
+      union all select end_to_end_id, times_received from rails.internal_transfers where partner_id = ${partnerId}) as instruction
+      on instruction.end_to_end_id = payout.end_to_end_id
     where payout.partner_id = ${partnerId}`)
   assert.deepEqual(new Map(payouts.map(({ id, status }) => [id, status])), day.payoutEnds)
   assert.equal(payouts.length, day.payoutEnds.size, 'one instruction for each payout')
   for (const { timesReceived } of payouts) assert.equal(timesReceived, 1, 'the bank has each instruction once')
   const payments = await checkPayments(service.db, partnerId, day.seen)
   await checkWalks(service.db, partnerId, day.places)
+  const arrived = await service.db.rows<{ reference: string; origin: string }>(sql`
+    select reference, originating_reference as origin from transactions.transactions
+    where partner_id = ${partnerId} and type = 'PartnerCustomerDeposit' and originating_reference is not null`)
+  assert.deepEqual(
+    arrived.map(({ origin }) => origin).toSorted(),
+    day.inside.toSorted(),
+    'each payout inside arrives once',
+  )
+  for (const { reference } of arrived) day.depositEnds.set(reference, 'Completed')
   const deposits = payments.filter(({ type }) => type === 'PartnerCustomerDeposit')
   assert.deepEqual(new Map(deposits.map(({ reference, status }) => [reference, status])), day.depositEnds)
   assert.equal((await balanceOf(service, partnerId)).posted, day.posted)
@@ -268,11 +296,15 @@ test('in any order of steps and faults no cent is lost or created, and every eve
     fc.asyncProperty(fc.array(action, { minLength: 8, maxLength: 24 }), async (steps) => {
       disarm()
       const partner = await addPartner(service, floatMinor)
+      const [{ iban }] = (await service.accounts.create(partner.partnerId, partner.customer.id)).ibans
+      const account = { iban, name: 'Ada Lovelace', currency: 'EUR' }
       const day: Day = {
         service,
         partner,
         arm,
         requested: [],
+        insider: (await service.beneficiaries.create(partner.partnerId, account)).id,
+        inside: [],
         payoutEnds: new Map(),
         depositEnds: new Map(),
         seen: new Map(),

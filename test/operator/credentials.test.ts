@@ -7,12 +7,15 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createLog } from '../../service/src/kernel/index.ts'
+import { tokenHash } from '../../service/src/modules/users/rules.ts'
+import { newToken } from '../../service/src/modules/users/tokens.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { type Client, createClient, type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { freePorts, linesOf, type Program, start, stop } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
+import { joinByToken } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { createCustomer, invitee, payoutText } from '../support/world.ts'
 
@@ -149,6 +152,16 @@ async function payTokens(client: Client): Promise<void> {
   })
 }
 
+/** No mail arrives, so that the test chooses the token of the invitation. */
+async function joinTeam(client: Client): Promise<void> {
+  const sent = success(await client.post('/v1/users/invitations', { invitations: [invitee()] }))
+  const [invitation = {}] = listAt(sent, 'invitations')
+  const token = newToken(partnerId)
+  await db.run(sql`
+    update users.invitations set token_hash = ${tokenHash(token)} where id = ${textAt(invitation, 'inviteId')}`)
+  await joinByToken(String(account.baseUrl), token)
+}
+
 test('after key reseal the old master key can be removed, and every sealed value opens', async () => {
   const till = await create('Sealed')
   const client = clientOf(till)
@@ -157,6 +170,7 @@ test('after key reseal the old master key can be removed, and every sealed value
   const renamed = textAt(await createCustomer(client), 'guid')
   success(await client.put(`/v1/customers/${renamed}`, { kyc: { fullName: 'Joan Clarke' } }))
   success(await client.post('/v1/users/invitations', { invitations: [invitee()] }))
+  await joinTeam(client)
   const hook = { url: 'https://example.com/hook', events: ['transaction.status.changed'] }
   const sent = { method: 'POST', target: '/v1/webhooks', body: JSON.stringify(hook) }
   const once = { ...sent, headers: { 'Idempotency-Key': randomUUID() } }

@@ -7,10 +7,13 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { readConfig } from '../../service/src/app/config.ts'
+import { explain } from '../../service/src/app/process.ts'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { fakePostgres } from '../support/fake-postgres.ts'
 import { type Environment, linesOf, run } from '../support/program.ts'
+import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'partner-payments-refusals-'))
@@ -23,16 +26,34 @@ after(async () => {
 const key = randomBytes(32).toString('base64')
 const nowhere = 'postgres://a:b@127.0.0.1:1/x'
 const usual = { DATA_DIR: join(folder, 'data'), DATABASE_URL: nowhere, PORT: '0', OPS_PORT: '0' }
-const production = { MODE: 'production', MASTER_KEY: key, SMTP_URL: 'smtp://127.0.0.1:1', LOG_LEVEL: 'warn' }
+const productionEnv = { MODE: 'production', MASTER_KEY: key, SMTP_URL: 'smtp://127.0.0.1:1', LOG_LEVEL: 'warn' }
 
+/** Starts the program. */
 async function refused(env: Environment, line: RegExp | string, role = 'serve'): Promise<void> {
   const { code, stdout, stderr } = await run([role], { ...usual, ...env })
   assert.equal(code, 1, `${stdout}${stderr}`)
   assert.equal(stdout, '')
   const lines = linesOf(stderr)
   assert.equal(lines.length, 1, stderr)
-  if (typeof line === 'string') assert.equal(lines[0], line)
-  else assert.match(lines[0] ?? '', line)
+  assertLine(lines[0] ?? '', line)
+}
+
+function assertLine(text: string, line: RegExp | string): void {
+  if (typeof line === 'string') assert.equal(text, line)
+  else assert.match(text, line)
+}
+
+/** Reads the settings as `serve` does before everything else. A test of a whole process shows the rest for one of each table. */
+function refusedSettings(env: Environment, line: RegExp | string): void {
+  let read: unknown
+  try {
+    readConfig({ exchangesFiles: true }, { ...usual, ...env })
+  } catch (error) {
+    read = explain(error)
+  }
+  assert.equal(typeof read, 'string', 'the settings are refused')
+  assert.equal(linesOf(String(read)).length, 1)
+  assertLine(String(read), line)
 }
 
 type Refused = { readonly variable: string; readonly value: string; readonly line: RegExp | string }
@@ -121,15 +142,32 @@ const issuerSettings: readonly { readonly env: Environment; readonly line: RegEx
   { env: { IBAN_ISSUERS: cells, CELL: 'c' }, line: 'IBAN_ISSUERS names cells: CELL must be one of a, b' },
   { env: { IBAN_ISSUERS: cells, CELL: 'A' }, line: /^CELL must be 1 to 32 lower-case letters/ },
   {
-    env: { ...production, IBAN_ISSUERS: 'DE:99900001' },
+    env: { ...productionEnv, IBAN_ISSUERS: 'DE:99900001' },
     line: /^IBAN_ISSUERS must not contain DE:99900001: the sandbox invented this bank code /,
   },
 ]
+const sandboxOnly: readonly { readonly env: Environment; readonly reason: string }[] = [
+  { env: { MASTER_KEY: '' }, reason: 'MASTER_KEY is required from outside (openssl rand -base64 32)' },
+  { env: { SMTP_URL: '' }, reason: 'SMTP_URL is required: invitations are sent by mail' },
+  { env: { SIMULATIONS: 'on' }, reason: 'SIMULATIONS must be off' },
+  { env: { RAIL_RULES: 'Swift=sandbox' }, reason: 'RAIL_RULES must not name sandbox: the sandbox bank moves no money' },
+  { env: { RAIL: 'sandbox' }, reason: 'RAIL must not be sandbox: the sandbox bank moves no money' },
+  { env: { WEBHOOK_HTTP: 'on' }, reason: 'WEBHOOK_HTTP must be off: webhooks go by https only' },
+]
 for (const { env, line } of issuerSettings)
-  test(`${JSON.stringify({ IBAN_ISSUERS: env.IBAN_ISSUERS, CELL: env.CELL })} is refused`, () => refused(env, line))
+  test(`${JSON.stringify({ IBAN_ISSUERS: env.IBAN_ISSUERS, CELL: env.CELL })} is refused`, () =>
+    refusedSettings(env, line))
 
 for (const { variable, value, line } of values)
-  test(`${variable}=${value} is refused`, () => refused({ [variable]: value }, line))
+  test(`${variable}=${value} is refused`, () => refusedSettings({ [variable]: value }, line))
+
+test('a process refuses its settings before it starts anything', async () => {
+  const [value, issuers, production] = [values[0], issuerSettings[0], sandboxOnly[0]]
+  assert.ok(value && issuers && production)
+  await refused({ [value.variable]: value.value }, value.line)
+  await refused(issuers.env, issuers.line)
+  await refused({ ...productionEnv, ...production.env }, `MODE=production: ${production.reason}`)
+})
 
 test('variables of other programs are ignored', () =>
   refused({ NODE: 'x', HOSTNAME: 'x', OPSGENIE_KEY: 'x', DATABASE_NAME: 'x', RATES: 'x' }, /ECONNREFUSED/))
@@ -206,8 +244,11 @@ test('unknown roles, unknown arguments and unknown operator commands are refused
     assert.match(linesOf(stderr)[0] ?? '', line, words)
   }
   const dataDir = join(folder, 'untouched')
-  for (const words of [[], ['partner', 'drop'], ['partner', 'create', '--nome', 'x']]) {
-    const ending = await run(['operator', ...words], { DATA_DIR: dataDir })
+  const wrong = [[], ['partner', 'drop'], ['partner', 'create', '--nome', 'x']]
+  for (const [index, words] of wrong.entries()) {
+    // The first one in a process of its own.
+    const env = { DATA_DIR: dataDir }
+    const ending = await (index === 0 ? run(['operator', ...words], env) : runOperator(words, env))
     assert.equal(ending.code, 1)
     assert.equal(ending.stdout, '')
     assert.match(
@@ -218,14 +259,6 @@ test('unknown roles, unknown arguments and unknown operator commands are refused
   }
 })
 
-const sandboxOnly: readonly { readonly env: Environment; readonly reason: string }[] = [
-  { env: { MASTER_KEY: '' }, reason: 'MASTER_KEY is required from outside (openssl rand -base64 32)' },
-  { env: { SMTP_URL: '' }, reason: 'SMTP_URL is required: invitations are sent by mail' },
-  { env: { SIMULATIONS: 'on' }, reason: 'SIMULATIONS must be off' },
-  { env: { RAIL_RULES: 'Swift=sandbox' }, reason: 'RAIL_RULES must not name sandbox: the sandbox bank moves no money' },
-  { env: { RAIL: 'sandbox' }, reason: 'RAIL must not be sandbox: the sandbox bank moves no money' },
-  { env: { WEBHOOK_HTTP: 'on' }, reason: 'WEBHOOK_HTTP must be off: webhooks go by https only' },
-]
 for (const { env, reason } of sandboxOnly)
   test(`production refuses ${JSON.stringify(env)}`, () =>
-    refused({ ...production, ...env }, `MODE=production: ${reason}`))
+    refusedSettings({ ...productionEnv, ...env }, `MODE=production: ${reason}`))

@@ -2,6 +2,7 @@
  * The payment modules, composed as in `compose.ts`, on a test database with a manual clock. A test calls the steps of the
  * settlement worker one by one. It can wrap the database and the rail, but replaces none of our modules.
  */
+import assert from 'node:assert/strict'
 import { permissions, rawNumber } from '@partner-payments/wire'
 import { allPartnerIds } from '../../service/src/access/index.ts'
 import { composeModules } from '../../service/src/app/modules.ts'
@@ -10,7 +11,12 @@ import type { Caller } from '../../service/src/api/index.ts'
 import { createLog, type Currency, newId } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
 import { createSandboxBank } from '../../service/src/connectors/sandbox/index.ts'
-import type { BooksAccount, ChooseConnector, Connector } from '../../service/src/rails/index.ts'
+import {
+  type BooksAccount,
+  type ChooseConnector,
+  type Connector,
+  internalConnectorId,
+} from '../../service/src/rails/index.ts'
 import { createManualClock } from './clock.ts'
 import { createTestDatabase } from './postgres.ts'
 import { checkSharding, testsSharded } from './sharded.ts'
@@ -58,7 +64,9 @@ export async function createTestService(options: TestServiceOptions = {}) {
   const config = settings === undefined ? configDefault : configOf(settings)
   const chosen = chooseConnector ? { chooseConnector } : {}
   const modules = composeModules({ config, db, clock, log, bank, ...chosen, ...(bankAccounts ? { bankAccounts } : {}) })
-  const connectors = [options.wrapConnector?.(bank) ?? bank, ...further]
+  const internal = modules.connectors.find(({ id }) => id === internalConnectorId)
+  assert.ok(internal, 'transfers inside have their connector')
+  const connectors = [options.wrapConnector?.(bank) ?? bank, internal, ...further]
   const { access, cases, payoutAges, payoutLife: payouts, recalls, deposits, returns } = modules
   const isPartner = async (partnerId: string) => (await access.partnerName(db, partnerId)) !== ''
   const settlement = {

@@ -1,15 +1,20 @@
 /** Runs a child process again and again, and kills it at a different crash point each time. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { print, scaled } from './faults.ts'
+import { dayMs } from '../../service/src/kernel/index.ts'
+import { isLong, print, scaled } from './faults.ts'
 
 const runMsMax = 30_000
+/** Odd: a commit has a point before and one after it, so that successive kills of a run take both kinds. */
+const sharesShort = 7
+
+/** The number of the share of the points that this run takes. Each day takes the next one; FAULTS_SHARE repeats one. */
+const shareNumber = Number(process.env['FAULTS_SHARE'] ?? Math.floor(Date.now() / dayMs))
 
 type Result = { readonly killed: boolean; readonly output: string }
 
@@ -43,17 +48,16 @@ async function run(file: string, args: readonly string[], cache: string): Promis
 }
 
 /**
- * Runs `file` twice to the end to count its crash points, then once for every third point with a random start (a commit has a point
- * before and one after it, so that three covers both kinds), and kills it there. Few points are taken more often, so that at least two
- * are. The long form kills it at every point. `scenario` sets up, calls `runChild`, which returns the child's
- * output, and verifies the result.
+ * Runs `file` to the end to count its crash points, then once for each point of a share of them, and kills it there. There are `shares`
+ * shares, or fewer, an odd number, so that each has at least two points: as many successive days kill it at every point. The long form does so in one run.
+ * `scenario` sets up, calls `runChild`, which returns the child's output, and verifies the result.
  */
 export async function killAtCrashPoints(
   t: TestContext,
   file: string,
   scenario: (runChild: (...args: readonly string[]) => Promise<string>) => Promise<void>,
-  /** Which point of how many the short form takes, for a child with many of them. */
-  strideShort?: number,
+  /** Into how many shares the short form divides the points. More for a child with many points. */
+  sharesOf = sharesShort,
 ): Promise<number> {
   const cache = compileCache()
   let points = Infinity
@@ -67,11 +71,13 @@ export async function killAtCrashPoints(
       if (killed) kills += 1
       return output
     })
-  // Twice: the first run may still compile, and a slow one shares fewer commits, so that it passes more points.
-  for (let counting = 0; counting < 2; counting += 1) await runUntil(0)
-  // A child with one commit passes two points: a longer stride than them could begin behind the last one and kill nothing.
-  const stride = Math.max(1, Math.min(scaled(strideShort ?? 3, 1), Math.floor(points / 2)))
-  for (let crashAt = randomInt(1, stride + 1); crashAt <= points; crashAt += stride) await runUntil(crashAt)
+  // The long form counts twice: the first run may still compile, and a slow one shares fewer commits, so that it passes more points.
+  for (let counting = 0; counting < scaled(1, 2); counting += 1) await runUntil(0)
+  const most = Math.min(scaled(sharesOf, 1), Math.floor(points / 2))
+  const shares = most % 2 === 1 ? most : Math.max(1, most - 1)
+  const first = (shareNumber % shares) + 1
+  for (let crashAt = first; crashAt <= points; crashAt += shares) await runUntil(crashAt)
+  if (!isLong) t.diagnostic(`share ${first} of ${shares} of the points; FAULTS_SHARE=${shareNumber} repeats it`)
   print(t, { points, runs, kills })
   // Loops run concurrently, so that a run may pass fewer points than the counted ones, and then ends by itself.
   assert.ok(kills > 0 && kills >= runs / 3, `only ${kills} kills in ${runs} runs`)

@@ -251,6 +251,7 @@ const controlled = ({ db, payoutControls }: Service, partnerId: string) =>
       aboveAmount: 4_001_04n,
       beneficiaryHours: null,
       expiresHours: 24,
+      needsPasskey: false,
     })
   })
 

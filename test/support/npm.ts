@@ -3,8 +3,10 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 
-/** Without the settings of the `npm` and the `node` that run the test. */
-const ownEnv = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:npm_|NODE_)/i.test(name)))
+/** Without the settings of the `npm` and the `node` that run the test, but for the folder of compiled code. */
+const ownEnv = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(?:npm_|NODE_(?!COMPILE_CACHE$))/i.test(name)),
+)
 const windows = process.platform === 'win32'
 
 /** Runs a program with the Node of this test in the path, and returns its output. */

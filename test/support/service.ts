@@ -225,7 +225,7 @@ type Operated = Pick<TestService, 'credentials' | 'operator' | 'clientOf'>
 /** What a test file needs that changes nothing but its own partner. */
 export type SharedService = Pick<
   TestService,
-  'baseUrl' | 'credentialsFile' | 'credentials' | 'client' | 'output' | 'operator' | 'clientOf' | 'dispose'
+  'baseUrl' | 'dataDir' | 'credentialsFile' | 'credentials' | 'client' | 'output' | 'operator' | 'clientOf' | 'dispose'
 >
 
 const sharedVariable = 'TEST_SHARED_SERVICE'
@@ -258,6 +258,7 @@ export async function joinTestService(): Promise<SharedService> {
   await writeFile(credentialsFile, JSON.stringify(printed), { mode: 0o600 })
   return {
     baseUrl,
+    dataDir: env['DATA_DIR'] ?? '',
     credentialsFile,
     credentials,
     client: createClient(baseUrl, credentials),

@@ -10,6 +10,7 @@ import { sealedChanges, sealedKyc, sealedNameKeys } from '../../service/src/modu
 import { type Sql, sealedColumnName, sql } from '../../service/src/postgres/index.ts'
 import { sealedChainKeys, sealedTravelRules } from '../../service/src/connectors/evm/index.ts'
 import { sealedEarlierNames, sealedHits } from '../../service/src/screening/index.ts'
+import { sealedTotpSecrets } from '../../service/src/sign-in/index.ts'
 import type { Service } from './composition.ts'
 
 const sealedColumns = [
@@ -24,6 +25,7 @@ const sealedColumns = [
   sealedLinkTokens,
   sealedMailSecrets,
   sealedNameKeys,
+  sealedTotpSecrets,
   sealedTravelRules,
   sealedWebhookSecrets,
 ]

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Resource } from '@partner-payments/wire'
 import { type Client, type Json, type JsonObject, listAt, success, textAt } from './client.ts'
+import { joinByPassword, type Team } from './team.ts'
 import { until } from './until.ts'
 
 /** Valid IBANs: the published examples of the countries. */
@@ -176,6 +177,8 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     ...waiting,
     ...(await createVerified(client)),
     customer: guid,
+    user: await createMember(client, service),
+    removable: await createMember(client, service),
     erasable: textAt(await createCustomer(client), 'guid'),
     serviceId: textAt(customer, 'serviceId'),
     beneficiary,
@@ -199,7 +202,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
 }
 
 /** What the operator of the service does for a partner. */
-type Operated = {
+type Operated = Team & {
   readonly credentials: { readonly partnerId: string }
   readonly operator: (...words: readonly string[]) => Promise<JsonObject>
   readonly clientOf: (credentials: JsonObject) => Client
@@ -245,6 +248,15 @@ async function createBulk(client: Client, beneficiary: string): Promise<string> 
   const [item] = listAt(success(await client.get(`/v1/payouts/bulk/${bulk}/items`)))
   await finalTransaction(client, textAt(item ?? {}, 'reference'))
   return bulk
+}
+
+/** The id of a new member of the team. */
+async function createMember(client: Client, team: Team): Promise<string> {
+  const person = { ...invitee(), role: 'Operator' }
+  success(await client.post('/v1/users/invitations', { invitations: [person] }))
+  await joinByPassword(team, textAt(person, 'email'))
+  const [user] = listAt(success(await client.get('/v1/users?limit=1')))
+  return textAt(user ?? {}, 'userId')
 }
 
 async function invite(client: Client): Promise<Pick<World, 'invitation' | 'member'>> {

@@ -15,7 +15,7 @@ export function checkFileLength(files: readonly File[]): readonly Finding[] {
 
 type Body = { readonly name: string; readonly start: number; readonly end: number }
 
-/** Where the bracket at `open` closes. */
+/** The position of the bracket that closes the one at `open`. */
 function closing(code: string, open: number): number {
   const pairs: Readonly<Record<string, string>> = { '(': ')', '{': '}', '[': ']' }
   const opener = code[open] ?? ''
@@ -85,6 +85,7 @@ export const modulesWithoutGroup: Readonly<Record<string, string>> = {
   deposits: 'no operation creates a deposit: banks and simulations cause them (docs/decisions/0007)',
   'payout-controls': 'its operations are in the group `payouts`',
   recalls: 'its operations are in the group `payouts`',
+  staff: 'its people work for the operator: the API is for partners (docs/decisions/0084)',
   'standing-orders': 'its operations are in the group `payouts`',
 }
 

@@ -1,4 +1,4 @@
-/** Who may import whom: layers, public interfaces, cycles, packages. Source: docs/architecture.md, Layers. */
+/** Rules for imports: layers, public interfaces, cycles, packages. Source: docs/architecture.md, Layers. */
 import { type Layers, packageOf, placeOf, resolve } from './places.ts'
 import { finding, type Finding, isTest, type Source } from './source.ts'
 
@@ -92,7 +92,7 @@ export function checkCycles(sources: readonly Source[]): readonly Finding[] {
   return found
 }
 
-/** Who may use a package; `tests` are all test files and test/, scripts/, bench/, examples/. */
+/** The users of a package; `tests` are all test files and test/, scripts/, bench/, examples/. */
 export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   '@fastify/reply-from': ['gateway'],
   '@opentelemetry/api': ['observability'],
@@ -101,6 +101,9 @@ export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/exporter-trace-otlp-http': ['observability'],
   '@opentelemetry/resources': ['observability'],
   '@opentelemetry/sdk-trace': ['observability'],
+  '@simplewebauthn/server': ['sign-in'],
+  '@zxcvbn-ts/core': ['sign-in'],
+  '@zxcvbn-ts/language-common': ['sign-in'],
   'any-ascii': ['iso20022', 'screening', 'customers'],
   'fast-check': [],
   fastify: ['gateway'],
@@ -112,6 +115,7 @@ export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   marked: ['gateway'],
   pdfkit: ['typesetting'],
   nodemailer: ['mail'],
+  otpauth: ['sign-in'],
   pg: ['postgres'],
   'pg-boss': [],
   pino: ['kernel'],

@@ -92,6 +92,6 @@ export function checkLifecycleTables(sources: readonly Source[]): readonly Findi
   ]
 }
 
-/** For the count: how many statements the rule has read. */
+/** The number of statements that the rule has read. */
 export const countStatusWrites = (sources: readonly Source[]): number =>
   sources.filter(isService).flatMap(writesIn).length

@@ -1,4 +1,4 @@
-/** Where a file lives in the service, and the layers of docs/architecture.md. */
+/** The place of a file in the service, and the layers of docs/architecture.md. */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root } from './source.ts'
@@ -12,7 +12,8 @@ export type Place = {
 }
 
 /** The PostgreSQL schema of a place has its name; the tables of all connectors are in `rails`. */
-export const schemaOf = ({ name }: Place): string => (name.startsWith('connectors/') ? 'rails' : name)
+export const schemaOf = ({ name }: Place): string =>
+  name.startsWith('connectors/') ? 'rails' : name === 'sign-in' ? 'sign_in' : name
 
 /** Undefined: outside the service (tests, scripts, examples). */
 export function placeOf(path: string): Place | undefined {

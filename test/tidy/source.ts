@@ -16,7 +16,7 @@ export type Finding = string
 export type Range = { readonly at: number; readonly end: number }
 export type Template = Range & {
   readonly tag: string
-  /** Its text; each hole is written as `${}`. */
+  /** The text; each hole is written as `${}`. */
   readonly text: string
   /** The expressions of its holes, in order. */
   readonly holes: readonly Range[]

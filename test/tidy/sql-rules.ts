@@ -11,7 +11,7 @@ const timedMigrations: Readonly<Record<string, string>> = {
   'service/migrations/0013-webhook-engine.sql': 'it creates the partitions of the weeks after it runs',
 }
 
-/** Not allowed in statements and migrations: computed in TypeScript, or not used at all. */
+/** Features that statements and migrations must not use: computed in TypeScript, or not used at all. */
 const forbidden = [
   [/\b(?:now|clock_timestamp|statement_timestamp|transaction_timestamp|timeofday)\s*\(/gi, 'times are parameters'],
   [/\b(?:current_timestamp|current_date|current_time|localtimestamp|localtime)\b/gi, 'times are parameters'],
@@ -111,7 +111,7 @@ function tablesIn(
     .filter(([schema]) => schemas.has(schema) || schema === 'public')
 }
 
-/** It compares the rows of all tables, and writes none. */
+/** The file compares the rows of all tables, and writes none. */
 const readsAll = 'integrity'
 
 /** A table that a declaration names (sealed and personal columns) belongs to the folder of the declaration. */
@@ -178,7 +178,7 @@ function nestedSelects(text: string): readonly string[] {
   return [...text.matchAll(/\(\s*select\b/gi)].map((match) => parenthesised(text, match.index))
 }
 
-/** Without the nested selects of a nested select. */
+/** The nested selects, without those within another one. */
 const ownText = (nested: string): string =>
   nestedSelects(nested).reduce((text, inner) => text.replace(inner, ''), nested)
 
@@ -190,7 +190,7 @@ export const stable =
   /\binterval\b|(?<!\$\{\}|'|null)::(?:date|timestamp|time)(?:tz)?\b|\b(?:age|concat(?:_ws)?|format|array_to_(?:string|json)|row_to_json|jsonb?_(?:agg|build_\w+)|to_(?:char|date|timestamp|number|jsonb?)|date_(?:part|trunc)|extract|make_timestamptz)\s*\(/i
 const changesRows = /\b(?:update|delete)\b/i
 
-/** What PostgreSQL that is sharded by partner (Citus) refuses, or answers wrongly. Source: docs/scale.md, rule 9. */
+/** Forms that PostgreSQL sharded by partner (Citus) refuses, or answers wrongly. Source: docs/scale.md, rule 9. */
 export function checkSharded(
   sources: readonly Source[],
   schemas: ReadonlySet<string>,
@@ -310,7 +310,7 @@ export function checkMigrations(migrations: readonly File[], places: ReadonlySet
   return [...files, ...schemas, ...readTables(migrations).flatMap(tableFindings), ...uniqueIndexes(migrations)]
 }
 
-/** What Citus refuses in a migration, by statement. */
+/** Forms that Citus refuses in a migration, by statement. */
 const refusedByCitus = [
   [/\badd\s+column\b[^,;]*\b(?:check\s*\(|references\b|unique\b)/i, 'a constraint in add column: add it by itself'],
   [/\brename\s+constraint\b/i, 'rename constraint: rename its index, or drop and add it'],

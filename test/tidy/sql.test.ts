@@ -24,7 +24,7 @@ const migrations = allMigrations.filter(({ path }) => !path.endsWith('.citus.sql
 const schemas = readSchemas(migrations)
 const tables = readTables(migrations)
 const shared = new Set(tables.filter(({ spread }) => spread === 'replicate').map(({ name }) => name))
-const places = new Set(readLayers().layerOf.keys())
+const places = new Set([...readLayers().layerOf.keys()].map((name) => (name === 'sign-in' ? 'sign_in' : name)))
 const none: readonly Finding[] = []
 
 suite('sql', () => {

@@ -13,7 +13,7 @@ export type Statement = {
    * `insertBy` as `partner_id`.
    */
   readonly text: string
-  /** Why it reads the rows of all partners: the first argument of `acrossPartners` or `dueWork`. */
+  /** The reason to read the rows of all partners: the first argument of `acrossPartners` or `dueWork`. */
   readonly acrossPartners: string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** What the service declares is used; what only tests use is not kept. */
+/** Everything that the service declares is used; exports that only tests use are refused. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { problems } from '@partner-payments/wire'

@@ -36,6 +36,16 @@ suite('the rule of doc comments finds its violation', () => {
     for (const text of ['Of the header.', 'What a read found.', 'Those of them that exist.', 'One of several.'])
       assert.equal(count(`/** ${text} */`), 1, text)
     assert.equal(count('/**\n * Whose money it counts.\n * More.\n */'), 1)
+    for (const text of [
+      'As if it had ended.',
+      'None of them.',
+      'Since when it waits.',
+      'Under its lock.',
+      'Neither of both.',
+    ])
+      assert.equal(count(`/** ${text} */`, 'service/src/connectors/a.ts'), 1, text)
+    const places = ['wire/src/operations/a.ts', 'service/src/ledger/a.test.ts', 'test/tidy/a.ts']
+    for (const path of places) assert.equal(count(`/** ${'That of it.'} */`, path), 1, path)
   })
   test('and lets verbs and nouns pass', () => {
     for (const text of ['Reads a file.', 'Offer of a bank.', 'Whether it is final.', 'One transaction a payment.'])

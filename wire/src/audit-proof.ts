@@ -3,6 +3,7 @@
  * Tree and paths: RFC 9162, section 2.1 (SHA-256, 0x00 before leaves, 0x01 before nodes). Signature: Ed25519 (RFC 8032).
  */
 import { createPublicKey, hash, verify } from 'node:crypto'
+import { faultsOfApproval, type SignedApproval } from './approvals.ts'
 
 const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash('sha256', Buffer.concat(parts), 'buffer')
 
@@ -33,7 +34,7 @@ export function rootOf(hashes: readonly Uint8Array[]): Uint8Array {
   return nodeOf(rootOf(hashes.slice(0, split)), rootOf(hashes.slice(split)))
 }
 
-/** The hashes beside the way from a leaf to the root, the lowest first. */
+/** The sibling hashes on the path from a leaf to the root, the lowest first. */
 export function pathOf(hashes: readonly Uint8Array[], index: number): readonly Uint8Array[] {
   if (hashes.length < 2) return []
   const split = splitOf(hashes.length)
@@ -66,16 +67,16 @@ function isUnder(
 export type AuditHeadContent = {
   readonly version: 1
   readonly partnerId: string
-  /** The time of the records: a day in UTC, or less in a sandbox. */
+  /** The start of the records' period: a day in UTC, or less in a sandbox. */
   readonly from: string
   readonly to: string
   readonly firstSequence: number
   readonly lastSequence: number
   /** Root of the tree of these records, in hexadecimal, as all hashes. */
   readonly root: string
-  /** Hash of the chain behind the last record. */
+  /** Hash of the chain after the last record. */
   readonly chain: string
-  /** SHA-256 of the text of the head before. Null: this is the first one. */
+  /** SHA-256 of the text of the previous head. Null: this is the first one. */
   readonly previous: string | null
 }
 /** Statement of the service in a proof: the records of the transaction, with and without a signed head. */
@@ -143,9 +144,13 @@ export function faultsOfProof(proof: AuditProof, trustedKey?: string): readonly 
     const said = JSON.parse(content) as {
       readonly partnerId?: unknown
       readonly subject?: { readonly reference?: unknown }
+      readonly details?: { readonly approval?: SignedApproval }
     }
     if (said.partnerId !== proof.partnerId || said.subject?.reference !== proof.reference)
       faults.push(`Record ${sequence} is about something else.`)
+    const approval = said.details?.approval
+    if (approval !== undefined)
+      faults.push(...faultsOfApproval(approval, proof).map((fault) => `Record ${sequence}: ${fault}`))
     if (sequence <= before) faults.push(`Record ${sequence} is out of order.`)
     before = sequence
     const hashes = path.map((hash) => Buffer.from(hash, 'hex'))
@@ -163,10 +168,23 @@ export function faultsOfProof(proof: AuditProof, trustedKey?: string): readonly 
   return faults
 }
 
-/** A record that is left out is named by the signed statement. */
+/** The approvals in the records of a proof, with the names of the people who gave them. */
+export function approvalsOf(
+  proof: AuditProof,
+): readonly { readonly name: string | undefined; readonly approval: SignedApproval }[] {
+  return proof.records.flatMap(({ content }) => {
+    const { actor, details } = JSON.parse(content) as {
+      readonly actor?: { readonly name?: string }
+      readonly details?: { readonly approval?: SignedApproval }
+    }
+    return details?.approval === undefined ? [] : [{ name: actor?.name, approval: details.approval }]
+  })
+}
+
+/** Finds records that were left out: the signed statement names them. */
 function faultsOfStatement(proof: AuditProof, trustedKey: string | undefined): readonly string[] {
   const { statement } = proof
-  // An answer from before statements has none.
+  // An answer from before statements were introduced has none.
   if (!statement) return ['The proof does not say which records there are: request it again.']
   if (!isSigned(statement)) return ['The signature of the statement is wrong.']
   if (statement.publicKey !== (trustedKey ?? proof.heads[0]?.publicKey))

@@ -58,7 +58,7 @@ const withdrawal = {
   ...customerIds,
 }
 
-/** Fields of the events of a standing order: no payout exists, and therefore no transaction. */
+/** Fields of the events of a standing order: there is no payout, and therefore no transaction. */
 const standingOrder = {
   ...common,
   customFields: described(nullable(Type.Record(Type.String(), Type.Unknown())), 'Null.'),

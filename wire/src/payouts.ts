@@ -242,6 +242,10 @@ const PayoutApproval = closed({
     optional(Type.String()),
     'The reason of a rejection, as it was given. Absent for other decisions, and after the erasure of the customer.',
   ),
+  payeeSalt: described(
+    optional(Type.String()),
+    'Opens the digest of the payee in the signed approval: the SHA-256 of the JSON list of this salt, `beneficiaryName` and `beneficiaryAccount`. Absent if the payout was never shown for an approval.',
+  ),
 })
 
 /** The payout in get and list: the documented fields, the identifiers of related resources, and times. */
@@ -326,7 +330,7 @@ export const PayoutLimitQuery = closed({
   beneficiaryId: described(optional(Uuid), 'Only limits that hold for this beneficiary, and those of the partner.'),
 })
 
-/** A rule of what payouts cost. */
+/** A fee rule of payouts. */
 export const PayoutFee = closed({
   id: described(Uuid, 'Id of the rule.'),
   currency: described(Currency, 'Payouts in this currency cost the fee.'),

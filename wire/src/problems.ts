@@ -115,6 +115,11 @@ export const problems = {
     title: 'Pending invitation already exists',
     detail: 'An address already has a pending invitation. Resend or revoke that invitation instead.',
   },
+  last_admin: {
+    status: 409,
+    title: 'Last Admin of the team',
+    detail: 'A team keeps at least one Admin. Make another user an Admin first.',
+  },
   invitation_not_pending: {
     status: 409,
     title: 'Invitation is not pending',

@@ -54,7 +54,7 @@ export const singleLine = (charsMax: number, options: Record<string, unknown> = 
 
 export const Uuid = Type.String({ format: 'uuid', pattern: uuidPattern })
 export const Timestamp = Type.String({ format: 'date-time', pattern: timestampPattern })
-/** Digits behind the milliseconds are dropped. */
+/** Digits after the milliseconds are dropped. */
 export const timeInput = (description: string) =>
   Type.String({
     format: 'date-time',
@@ -87,7 +87,7 @@ export const Amount = Type.Refine(
   () => 'must be a JSON number, for example 12.50',
 )
 
-/** An amount in a query, where every value is a text. So many digits that every stored amount is among them. */
+/** An amount in a query, where every value is a text. It has enough digits for every stored amount. */
 const amountTextPattern = '^(?:0|[1-9]\\d{0,11})(?:\\.\\d{1,6})?$'
 export const AmountText = Type.String({ pattern: amountTextPattern, examples: ['12.50'] })
 

@@ -84,7 +84,7 @@ export const timelineSteps = [
 export const timelineActors = ['Partner', 'Service', 'Bank', 'Time', 'Operator'] as const
 export type TimelineActor = (typeof timelineActors)[number]
 /** Relations between the transactions of a payment. */
-export const transactionRelations = ['Original', 'Return', 'Refund', 'Reversal'] as const
+export const transactionRelations = ['Original', 'Return', 'Refund', 'Reversal', 'Transfer'] as const
 export type TransactionRelation = (typeof transactionRelations)[number]
 
 export type TransactionCategory = (typeof transactionCategories)[number]
@@ -205,8 +205,9 @@ export const TransactionExportQuery = closed({
 const RelatedTransaction = closed({
   relation: described(
     oneOf(transactionRelations),
-    '`Original`: the payment whose money the others move back. `Return`: a bank sent the money of a payout back. ' +
-      '`Refund`: the money of a deposit was given back to its payer. `Reversal`: a bank cancelled its credit.',
+    '`Original`: the payment whose money the others move. `Return`: a bank sent the money of a payout back. ' +
+      '`Refund`: the money of a deposit was given back to its payer. `Reversal`: a bank cancelled its credit. ' +
+      '`Transfer`: the deposit by which the money of a payout reached another customer of yours.',
   ),
   reference: described(Type.String(), 'The `reference` of the other transaction.'),
   type: described(oneOf(transactionTypes), 'Type of the transaction.'),

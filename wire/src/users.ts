@@ -1,4 +1,4 @@
-/** Users: invitations to the partner's team. Create, get and resend are documented; list and revoke are extensions. */
+/** Users: invitations to the partner's team, and the team. Create, get and resend of invitations are documented; the rest are extensions. */
 import {
   Email,
   Timestamp,
@@ -81,4 +81,34 @@ export const InvitationPage = page(Invitation)
 export const InvitationQuery = closed({
   ...pageQuery,
   status: described(optional(oneOf(invitationStatuses)), 'Only invitations with this status.'),
+})
+
+export const factors = ['passkey', 'password'] as const
+
+/** A person of the partner's team. */
+export const User = closed({
+  userId: described(Uuid, 'Identifies the user.'),
+  email: described(Type.String(), 'Address of the invitation that the user accepted.'),
+  fullName: described(Type.String(), 'Name of the user.'),
+  roleName: described(oneOf(roles), 'Role of the user, which decides what the user may do.'),
+  factors: described(
+    Type.Array(oneOf(factors)),
+    'How the user can sign in. `passkey`: a passkey. `password`: a password with an authenticator app.',
+  ),
+  lastSignInAt: described(
+    nullable(Timestamp),
+    'Time of the last sign-in. Null: the user has not signed in again since joining.',
+  ),
+  createdAt: described(Timestamp, 'Time at which the user accepted the invitation.'),
+  updatedAt: described(Timestamp, 'Time of the last change of the role.'),
+})
+export const UserPage = page(User)
+export const UserQuery = closed({
+  ...pageQuery,
+  role: described(optional(oneOf(roles)), 'Only users with this role.'),
+})
+export const UserUpdate = closed({
+  role: described(oneOf(roles), 'The new role. You can only give a role whose permissions you have.', {
+    examples: ['Developer'],
+  }),
 })

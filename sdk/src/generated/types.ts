@@ -914,6 +914,8 @@ export type PayoutRecord = {
     readonly decidedAt?: string
     /** The reason of a rejection, as it was given. Absent for other decisions, and after the erasure of the customer. */
     readonly reason?: string
+    /** Opens the digest of the payee in the signed approval: the SHA-256 of the JSON list of this salt, `beneficiaryName` and `beneficiaryAccount`. Absent if the payout was never shown for an approval. */
+    readonly payeeSalt?: string
   }
   /** Hash of the blockchain transaction. Only for tokens that were sent. */
   readonly transactionHash?: string
@@ -952,7 +954,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'invitation_not_pending' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -1010,8 +1012,8 @@ export type RelatedTransactions = {
   readonly reference: string
   /** The other transactions of the same payment, the oldest first. */
   readonly data: readonly ({
-    /** `Original`: the payment whose money the others move back. `Return`: a bank sent the money of a payout back. `Refund`: the money of a deposit was given back to its payer. `Reversal`: a bank cancelled its credit. */
-    readonly relation: 'Original' | 'Return' | 'Refund' | 'Reversal'
+    /** `Original`: the payment whose money the others move. `Return`: a bank sent the money of a payout back. `Refund`: the money of a deposit was given back to its payer. `Reversal`: a bank cancelled its credit. `Transfer`: the deposit by which the money of a payout reached another customer of yours. */
+    readonly relation: 'Original' | 'Return' | 'Refund' | 'Reversal' | 'Transfer'
     /** The `reference` of the other transaction. */
     readonly reference: string
     /** Type of the transaction. */
@@ -1516,6 +1518,39 @@ export type TransactionTimeline = {
     /** The recall that the step is of, or by which the money came back. Absent for other steps. */
     readonly recallId?: string
   })[]
+}
+
+export type User = {
+  /** Identifies the user. */
+  readonly userId: string
+  /** Address of the invitation that the user accepted. */
+  readonly email: string
+  /** Name of the user. */
+  readonly fullName: string
+  /** Role of the user, which decides what the user may do. */
+  readonly roleName: 'Admin' | 'Developer' | 'Operator'
+  /** How the user can sign in. `passkey`: a passkey. `password`: a password with an authenticator app. */
+  readonly factors: readonly ('passkey' | 'password')[]
+  /** Time of the last sign-in. Null: the user has not signed in again since joining. */
+  readonly lastSignInAt: string | null
+  /** Time at which the user accepted the invitation. */
+  readonly createdAt: string
+  /** Time of the last change of the role. */
+  readonly updatedAt: string
+}
+
+export type UserPage = {
+  /** The items of the page, newest first. */
+  readonly data: readonly User[]
+  /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+  readonly nextCursor: string | null
+  /** True if there is another page. */
+  readonly hasMore: boolean
+}
+
+export type UserUpdate = {
+  /** The new role. You can only give a role whose permissions you have. */
+  readonly role: 'Admin' | 'Developer' | 'Operator'
 }
 
 export type Verification = {
@@ -2505,6 +2540,15 @@ export type ListInvitationsQuery = {
   readonly cursor?: string | undefined
   /** Only invitations with this status. */
   readonly status?: 'Pending' | 'Accepted' | 'Expired' | 'Revoked' | undefined
+}
+
+export type ListUsersQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only users with this role. */
+  readonly role?: 'Admin' | 'Developer' | 'Operator' | undefined
 }
 
 export type ListAuditRecordsQuery = {
@@ -3943,6 +3987,10 @@ export type OperationResults = {
   readonly getInvitation: Invitation
   readonly resendInvitation: Invitation
   readonly revokeInvitation: void
+  readonly listUsers: UserPage
+  readonly getUser: User
+  readonly updateUser: User
+  readonly removeUser: void
   readonly listAuditRecords: {
     /** The items of the page, newest first. */
     readonly data: readonly {
@@ -7032,6 +7080,45 @@ export type Namespaces = {
      * Problem codes: not_found, invitation_not_pending.
      */
     readonly revokeInvitation: (invitationId: string, options?: CallOptions) => Promise<void>
+    /**
+     * List the users of your team.
+     *
+     * Returns the people who accepted an invitation and were not removed, newest first. Filter by `role`.
+     *
+     * `GET /v1/users`, permission `users:read`.
+     */
+    readonly list: (query?: ListUsersQuery, options?: CallOptions) => Promise<UserPage>
+    /** Like `list`, and requests page after page. The default of `limit` is 100. */
+    readonly listAll: (query?: ListUsersQuery, options?: CallOptions) => Pages<UserPage>
+    /**
+     * Retrieve a user.
+     *
+     * Returns a member of your team. A user who was removed is not found.
+     *
+     * `GET /v1/users/{userId}`, permission `users:read`.
+     * Problem codes: not_found.
+     */
+    readonly get: (userId: string, options?: CallOptions) => Promise<User>
+    /**
+     * Update the role of a user.
+     *
+     * Takes effect with the next request of the user, also in open sessions. The last `Admin` cannot get another
+     * role (409 `last_admin`). A role with permissions that you do not have is refused (403).
+     *
+     * `PATCH /v1/users/{userId}`, permission `users:write`.
+     * Problem codes: validation_failed, not_found, last_admin.
+     */
+    readonly update: (userId: string, body: UserUpdate, options?: CallOptions) => Promise<User>
+    /**
+     * Remove a user.
+     *
+     * Ends all sessions of the user at once, and deletes passkeys and password. The address can be invited again.
+     * The last `Admin` cannot be removed (409 `last_admin`).
+     *
+     * `DELETE /v1/users/{userId}`, permission `users:write`.
+     * Problem codes: not_found, last_admin.
+     */
+    readonly remove: (userId: string, options?: CallOptions) => Promise<void>
     /**
      * List audit records.
      *

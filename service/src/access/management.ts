@@ -35,6 +35,8 @@ export type AccessManagement = {
   readonly expirePartner: (tx: Tx, partnerId: string, at: Date) => Promise<number>
   /** Closes a partner's credentials before it is moved: its requests get 401 after `credentialTtlMs`. */
   readonly closeCredentials: (tx: Tx, partnerId: string) => Promise<void>
+  /** Whether the partner is closed for a move. People of its team are refused as long. */
+  readonly isClosed: (tx: Tx, partnerId: string) => Promise<boolean>
   /** Reopens the credentials after a move, or after a move that failed. */
   readonly openCredentials: (tx: Tx, partnerId: string) => Promise<void>
 }
@@ -86,6 +88,7 @@ export function createManagement(deps: {
       return store.expireAll(tx, partnerId, at)
     },
     closeCredentials: store.closeCredentials,
+    isClosed: store.isClosed,
     openCredentials: store.openCredentials,
   }
 }

@@ -25,7 +25,7 @@ type ServiceAccountRequest = {
 export type Access = NonceRegister &
   AccessManagement & {
     readonly createPartner: (tx: Tx, name: string, id?: string) => Promise<string>
-    /** The operator as the partner in whose ledger unclaimed money stands. Changes nothing if it exists. */
+    /** Adds the operator: the partner whose ledger holds unclaimed money. Changes nothing if it exists. */
     readonly addOperator: (tx: Tx, id: string) => Promise<void>
     readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
     readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>

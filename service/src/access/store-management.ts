@@ -64,7 +64,7 @@ export function expireAll(tx: Tx, partnerId: string, at: Date): Promise<number> 
     where partner_id = ${partnerId} and revoked_at is null and (expires_at is null or expires_at > ${at})`)
 }
 
-/** A time that no revocation has, so that `openCredentials` finds what `closeCredentials` has closed. */
+/** A time that no revocation uses. `openCredentials` finds by it the rows that `closeCredentials` closed. */
 const closed = sql`'infinity'`
 
 /** Closes every credential of the partner while it is moved. */
@@ -94,4 +94,11 @@ export async function recordUses(tx: Tx, uses: readonly Use[]): Promise<void> {
     where ${ofPartners(column('partnerId'), sql`account.partner_id`)} and account.partner_id = input.partner_id
       and account.id = input.id
       and (account.last_used_at is null or account.last_used_at <= input.minute_before)`)
+}
+
+/** Whether the credentials of the partner are closed for a move. */
+export async function isClosed(tx: Tx, partnerId: string): Promise<boolean> {
+  const row = await tx.row(sql`/* access.isClosed */
+    select id from access.service_accounts where partner_id = ${partnerId} and revoked_at = ${closed} limit 1`)
+  return row !== undefined
 }

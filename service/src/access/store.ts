@@ -113,7 +113,10 @@ export async function partnersWithExpiredNonces(
   return rows.map((row) => row.id)
 }
 
-/** A join, not a list of pairs: PostgreSQL compares each row with the whole list, which takes minutes for one account. */
+/**
+ * Uses a join: with a list of pairs PostgreSQL compares each row with the whole list, which takes minutes for one
+ * account.
+ */
 export function deleteExpiredNonces(tx: Tx, partnerId: string, now: Date, noncesMax: number): Promise<number> {
   return tx.run(sql`/* access.deleteExpiredNonces */
     delete from access.nonces using (

@@ -1,5 +1,5 @@
 /** The authenticated caller. The gateway creates it once the signature is verified; modules see nothing else of authentication. */
-import type { Permission } from '@partner-payments/wire'
+import type { Permission, SignedApproval } from '@partner-payments/wire'
 
 export type Caller = {
   readonly partnerId: string
@@ -8,6 +8,8 @@ export type Caller = {
   readonly permissions: readonly Permission[]
   /** The staff member of an impersonation session. Its writes are refused. */
   readonly impersonatedBy?: string
+  /** How the person has confirmed this request. Only for requests that a page has asked to confirm. */
+  readonly confirmation?: SignedApproval
   /** Id of the request that it sends. */
   readonly requestId?: string
 }

@@ -40,7 +40,7 @@ export type Stream = {
   readonly fileName: string
   /** Read once. Throws if the content ends early, so that no partial content looks whole. */
   readonly read: () => AsyncIterable<Uint8Array>
-  /** Called once: the reader has everything, or is gone. */
+  /** Called once, when the reader has everything or has disconnected. */
   readonly closed: () => void
 }
 
@@ -61,3 +61,22 @@ export type Handler<K extends OperationId> = (call: Call<K>) => Promise<Answer<R
 export type Handlers<G extends OperationGroup> = { readonly [K in OperationOf<G>]: Handler<K> }
 /** All handlers of the API. */
 export type AllHandlers = { readonly [K in OperationId]: Handler<K> }
+
+/**
+ * Calls an operation in this process for a person who has signed in, with the permissions, the validation, the audit and the refusals of
+ * a request.
+ */
+export type Operate = <K extends OperationId>(
+  id: K,
+  call: {
+    readonly caller: Caller
+    readonly params?: Readonly<Record<string, string>>
+    /** Query of a URL, without `?`. */
+    readonly query?: string
+    readonly body?: unknown
+    /** Value of the header `Idempotency-Key`, for operations that read it. */
+    readonly idempotencyKey?: string
+    readonly requestId: string
+    readonly ip: string
+  },
+) => Promise<ResponseOf<K>>

@@ -1,14 +1,16 @@
-/** The links of mails: an unguessable token that names its partner, so that it is found without a search of all partners. */
+/**
+ * The links in mails: an unguessable token that contains its partner's id, so that no search across partners is needed.
+ */
 import { randomBytes } from '../kernel/index.ts'
 
 const partnerBytes = 16
 const secretBytes = 32
 
-export function newLinkToken(partnerId: string): string {
-  return Buffer.concat([Buffer.from(partnerId.replaceAll('-', ''), 'hex'), randomBytes(secretBytes)]).toString(
-    'base64url',
-  )
-}
+export const newLinkToken = (partnerId: string): string => linkTokenOf(partnerId, randomBytes(secretBytes))
+
+/** The token of a partner with this secret of 32 bytes. */
+export const linkTokenOf = (partnerId: string, secret: Uint8Array): string =>
+  Buffer.concat([Buffer.from(partnerId.replaceAll('-', ''), 'hex'), secret]).toString('base64url')
 
 /** The partner of a token. Undefined: the text is no token. */
 export function readLink(token: string): string | undefined {

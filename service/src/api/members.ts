@@ -1,4 +1,4 @@
-/** Mails that are no invitations go to members of the team only. */
+/** Mails other than invitations go to members of the team only. */
 import { refuseFields } from './refusal.ts'
 
 export type Member = { readonly fullName: string; readonly email: string }

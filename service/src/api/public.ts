@@ -1,5 +1,5 @@
 /**
- * Routes of the audience `public`: pages that a browser opens without a signature. Their credential is a token in the path.
+ * Routes of the audience `public`: pages that a browser opens without a signature. Their credential is a token in the path, or a cookie.
  * The gateway mounts them, and knows nothing of what they show.
  */
 import type { ProblemCode } from '@partner-payments/wire'
@@ -13,14 +13,27 @@ export type PublicRequest = {
   readonly body: Buffer
   /** The client's IP address. */
   readonly ip: string
+  readonly requestId: string
 }
 
 /** The headers that a page may read. A gateway process forwards no others. */
-export const publicHeaders = ['accept-encoding', 'accept-language', 'if-none-match'] as const
+export const publicHeaders = ['accept-encoding', 'accept-language', 'cookie', 'if-none-match', 'user-agent'] as const
+
+/** The cookies of the team's pages: the token of the session, and the partner of the last one. */
+export const sessionCookie = '__Host-session'
+export const partnerCookie = '__Host-partner'
+/** The cookie of the desk, whose port browsers do not tell from that of the pages. */
+export const staffCookie = '__Host-staff'
+
+/** A cookie of a request (RFC 6265, section 4.2). */
+export function readCookie(header: string | undefined, name: string): string | undefined {
+  const pairs = (header ?? '').split(';').map((pair) => pair.trim())
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
+}
 
 export type Encoding = 'br' | 'gzip' | 'identity'
 
-/** The best encoding that a client takes: named, and not with `q=0` (RFC 9110, section 12.5.3). */
+/** The best encoding that a client accepts: listed, and not with `q=0` (RFC 9110, section 12.5.3). */
 export function encodingFor(acceptEncoding: string | undefined): Encoding {
   const takes = (encoding: Encoding) => {
     const item = acceptEncoding?.split(',').find((part) => part.split(';', 1)[0]?.trim().toLowerCase() === encoding)
@@ -44,7 +57,7 @@ export type PublicRoute = {
 
 export type PublicSite = {
   readonly routes: readonly PublicRoute[]
-  /** The page that says that a request was refused or has failed. */
+  /** The page shown when a request is refused or has failed. */
   readonly refused: (
     request: PublicRequest,
     problem: { readonly status: number; readonly code: ProblemCode },

@@ -42,7 +42,7 @@ export function refuseFields(errors: readonly FieldError[]): void {
   if (first) throw new Refusal('validation_failed', `${first.pointer || 'The body'}: ${first.message}`, { errors })
 }
 
-/** The same answer for an unknown id and for an id of another partner. */
+/** Refuses an unknown id and an id of another partner with the same answer. */
 export function notFound(what: string, pointer?: string): Refusal {
   const detail = `No such ${what}.`
   return pointer === undefined

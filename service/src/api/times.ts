@@ -6,7 +6,7 @@ const form = new RegExp(timeInputPattern)
 const wholeSecondsChars = 'YYYY-MM-DDTHH:MM:SS'.length
 const millisecondDigits = 3
 
-/** Digits behind the milliseconds are dropped, because stored times have milliseconds. */
+/** Digits after the milliseconds are dropped, because stored times have milliseconds. */
 export function readTime(text: string): Date {
   const [, fraction = ''] = /\.(\d+)/.exec(text) ?? []
   const milliseconds = fraction.slice(0, millisecondDigits).padEnd(millisecondDigits, '0')

@@ -171,7 +171,7 @@ const analyseEveryMs = 10 * secondMs
 /** Fewer commits seldom double a table. */
 const commitsPerAnalysis = 20
 
-/** Answers 0, so that the job rests: a table that is being analysed is still there at the next look. */
+/** Returns 0 so that the job rests: a table under analysis is still listed at the next look. */
 function analyseJob({ db, log }: { readonly db: Database; readonly log: Log }): Job {
   let commits = 0
   return defineJob({

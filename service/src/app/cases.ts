@@ -1,4 +1,4 @@
-/** Composes what resolves cases: decisions with their effects on payments, returns, reconciliation. */
+/** Composes the resolution of cases: decisions with their effects on payments, returns, reconciliation. */
 import {
   type Cases,
   createDecisions,
@@ -30,7 +30,7 @@ type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
     readonly cases: Cases
     readonly ledger: Ledger
     readonly deposits: Deposits
-    /** The accounts at banks by files that are configured. */
+    /** The bank accounts of the configured file banks. */
     readonly bankAccounts: readonly BooksAccount[]
   }
 

@@ -66,7 +66,7 @@ function readCells(value: string | undefined): readonly Cell[] {
   return cells
 }
 
-/** The router passes request targets unchanged, so that its address of a cell has no path. */
+/** An origin without a path, because the router passes request targets to a cell unchanged. */
 const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text.replace(/\/$/, '')
 
 export const cellSettings = {
@@ -93,7 +93,7 @@ export const cellSettings = {
   },
 } as const satisfies Settings
 
-/** The issuers of this cell, or the reason why there is no such selection. */
+/** The issuers of this cell, or the reason why the selection is invalid. */
 export function issuersOf(
   issuers: readonly CellIssuer[],
   cell: string | undefined,

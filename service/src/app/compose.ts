@@ -2,12 +2,13 @@
  * The composition root: the only file that imports every module. Each part receives what it needs as plain values; there
  * is no registry and no global state.
  */
+import type { RequestListener } from 'node:http'
 import { type Access, sealedApiSecrets } from '../access/index.ts'
 import { type Audit, auditedHandlers, sealedAuditKeys } from '../audit/index.ts'
-import { createCheckoutSite } from '../pages/index.ts'
+import { createCheckoutSite, createConsoleSite, createDeskSite } from '../pages/index.ts'
 import { gatewayLimits } from './derived-settings.ts'
 import { type BackgroundDeps, backgroundJobs, paymentJobs } from './background.ts'
-import { createGateway, docsAssets, type Gateway } from '../gateway/index.ts'
+import { createGateway, createOperate, createSiteListener, docsAssets, type Gateway } from '../gateway/index.ts'
 import { type AllHandlers } from '../api/index.ts'
 import { announceWrites, type Job, listenForWrites, startJobs, tablesOfJob } from '../jobs/index.ts'
 import { deriveKey, present, type Sealer } from '../kernel/index.ts'
@@ -20,6 +21,7 @@ import { type ChainKeys, sealedChainKeys, sealedTravelRules } from '../connector
 import type { IsoBanks } from '../connectors/iso20022/index.ts'
 import { type Reconciliation } from '../reconciliation/index.ts'
 import { type Rates } from '../rates/index.ts'
+import { sealedTotpSecrets } from '../sign-in/index.ts'
 import { type Screener, type Screening, sealedEarlierNames, sealedHits } from '../screening/index.ts'
 import { type Accounts, accountsRoutes, type Cancellations, monitorRoutes } from '../modules/accounts/index.ts'
 import { type Beneficiaries, beneficiariesRoutes } from '../modules/beneficiaries/index.ts'
@@ -41,8 +43,9 @@ import { type Recalls, recallsRoutes } from '../modules/recalls/index.ts'
 import { reportsRoutes } from '../modules/reports/index.ts'
 import { type StandingOrders, standingOrdersRoutes } from '../modules/standing-orders/index.ts'
 import { simulationsRoutes } from '../modules/simulations/index.ts'
+import type { Staff } from '../modules/staff/index.ts'
 import { transactionsRoutes } from '../modules/transactions/index.ts'
-import { usersRoutes } from '../modules/users/index.ts'
+import { type FirstAdmin, membersRoutes, usersRoutes } from '../modules/users/index.ts'
 import { sealedWebhookSecrets } from '../delivery/index.ts'
 import { walletsRoutes } from '../modules/wallets/index.ts'
 import { webhooksRoutes } from '../modules/webhooks/index.ts'
@@ -66,8 +69,10 @@ export type Service = {
   readonly chainKeys: ChainKeys
   readonly customers: Customers
   readonly deposits: Deposits
-  /** Banks by files, for the operator's commands. */
+  /** Bank-file connectors, for the operator's commands. */
   readonly isoBanks: IsoBanks
+  /** The link of a partner without members, for the start of the sandbox. */
+  readonly firstAdmin: FirstAdmin
   readonly ledger: Ledger
   readonly payouts: Payouts
   readonly payoutControls: PayoutControls
@@ -83,11 +88,14 @@ export type Service = {
   readonly sealer: Sealer
   /** Every column with sealed values. */
   readonly sealedColumns: readonly SealedColumn[]
+  readonly staff: Staff
+  /** Answers the requests of the operator's desk. */
+  readonly desk: () => Promise<RequestListener>
   readonly gateway: (form: GatewayForm) => Promise<Gateway>
   readonly startWorkers: () => Stoppable
   /** Only the workers that send payouts to the bank and process its notifications. */
   readonly startSettlement: () => Stoppable
-  /** Wakes the workers of other processes after commits of this one, which has none. */
+  /** Wakes the workers of other processes after commits of this one, which runs no workers. */
   readonly announceWork: () => Stoppable
   /**
    * Ends every lease, so that work that a crashed process had leased continues at once. Only at the start of the embedded
@@ -121,6 +129,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...simulationsRoutes(modules.simulations, modules.idempotency),
   ...transactionsRoutes(modules.transactions),
   ...usersRoutes(modules.users, modules.idempotency),
+  ...membersRoutes(modules.members),
   ...auditLogRoutes(modules.audit),
   ...walletsRoutes(modules.wallets, modules.idempotency),
   ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),
@@ -140,6 +149,7 @@ const sealedColumns = [
   sealedHits,
   sealedEarlierNames,
   sealedAuditKeys,
+  sealedTotpSecrets,
 ] as const
 
 export function compose(given: ServiceDeps): Service {
@@ -154,6 +164,7 @@ export function compose(given: ServiceDeps): Service {
     ...modules,
     sealedColumns,
     startSettlement: () => start(paymentJobs(deps, modules)),
+    desk: () => composeDesk(deps, modules),
     gateway: (form) => composeGateway(deps, modules, form),
     releaseLeases: async () => {
       await isoBanks.releaseLeases()
@@ -185,19 +196,47 @@ export function compose(given: ServiceDeps): Service {
   }
 }
 
+async function composeDesk({ config, db, clock, log }: ServiceDeps, modules: Modules): Promise<RequestListener> {
+  return createSiteListener({
+    site: await createDeskSite({ ...modules, db, sandbox: config.MODE === 'sandbox' }),
+    clock,
+    log,
+    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+    pageRate: { perSecond: config.PAGE_RATE_PER_SECOND, burst: config.PAGE_RATE_BURST },
+  })
+}
+
 async function composeGateway(deps: ServiceDeps, modules: Modules, form: GatewayForm): Promise<Gateway> {
   const { config, clock, log, observability, tracing } = deps
   const { access, checkout } = modules
   if (form !== 'gateway') await modules.rates.prepare()
-  const common = {
+  const { members, firstAdmin, factors, signIn } = modules
+  const sandbox = config.MODE === 'sandbox'
+  const inProcess = {
     handlers: auditedHandlers(createHandlers(modules), modules.audit),
-    downloads: { open: modules.reports.contentOfLink },
-    site: await createCheckoutSite({ checkout, clock, sandbox: config.MODE === 'sandbox' }),
-    internalKey: deriveKey(config.MASTER_KEY[0], 'internal'),
-    log,
     clock,
     sandbox: config.SIMULATIONS,
     itemRate: { perSecond: config.ITEM_RATE_PER_SECOND, burst: config.ITEM_RATE_BURST },
+  }
+  const common = {
+    ...inProcess,
+    downloads: { open: modules.reports.contentOfLink },
+    sites: [
+      await createCheckoutSite({ checkout, clock, sandbox }),
+      await createConsoleSite({
+        members,
+        firstAdmin,
+        factors,
+        signIn,
+        approvals: modules.payouts,
+        operate: await createOperate(inProcess),
+        clock,
+        log,
+        sandbox,
+      }),
+    ],
+    internalKey: deriveKey(config.MASTER_KEY[0], 'internal'),
+    log,
     ...gatewayLimits(config),
     tracing,
     ...(observability ? { observe: observability.metrics.request } : {}),

@@ -93,12 +93,12 @@ const processSettings = {
   CUSTOMER_RETENTION_YEARS: {
     default: '5',
     description:
-      'Years after its last payment for which the names, birth date, address and identifiers of an erased customer are kept, with its payments (AMLD, Art. 40)',
+      'Years after the last payment for which the names, birth date, address, identifiers and payments of an erased customer are kept (AMLD, Art. 40)',
     read: integer(0, 30, 5),
   },
   STANDING_ORDERS_MAX: {
     default: '10000',
-    description: 'Active standing orders of one partner. One more is refused; those that are active already go on',
+    description: 'Active standing orders of one partner. Further ones are refused; active orders are unaffected',
     read: integer(1, standingOrdersMax, 10_000),
   },
   REPORT_WRITERS: {
@@ -109,12 +109,12 @@ const processSettings = {
   REPORT_CLOCK_DIFFERENCE_MS: {
     default: '30000; 1000 in a sandbox',
     description:
-      'A report waits so many milliseconds longer than the transactions of its period: the difference between the clocks of the processes and the database. Monitors of balances follow so late',
+      'Largest clock difference in milliseconds between the processes and the database. A report waits this much longer than the transactions of its period, and monitors of balances lag by it',
     read: (value, mode) => integer(0, reportClockDifferenceMsMax, mode === 'sandbox' ? 1_000 : 30_000)(value),
   },
   AUDIT_HEAD_PERIOD_MS: {
     default: '86400000; 5000 in a sandbox',
-    description: 'A signed head of the audit log is over the records of so many milliseconds: a day',
+    description: 'Period in milliseconds that one signed head of the audit log covers: a day',
     read: (value, mode) => integer(1_000, dayMs, mode === 'sandbox' ? 5_000 : dayMs)(value),
   },
 } as const satisfies Settings
@@ -282,7 +282,7 @@ function refuseUnknownChains({ EVM_CHAINS: chains, MODE, RAIL_RULES }: Raw): voi
       throw new ConfigError(`RAIL_RULES names ${connector}, which EVM_CHAINS does not`)
 }
 
-/** A bank that neither RAIL nor a rule names does not run. */
+/** The banks that RAIL or a rule names. Other banks do not run. */
 export const usedIsoBanks = ({
   ISO20022_BANKS,
   RAIL,
@@ -319,9 +319,9 @@ function refuseSandboxDefaults(raw: Raw): void {
   if (raw.RAIL_RULES.some(({ connector }) => connector === simulatedChainConnectorId))
     refuse(`RAIL_RULES must not name ${simulatedChainConnectorId}: the simulated chain moves no money`)
   if (raw.RAIL === 'sandbox') refuse('RAIL must not be sandbox: the sandbox bank moves no money')
-  if (raw.FX_RATES.kind === 'sandbox') refuse('FX_RATES must not be sandbox: its rates are made up')
+  if (raw.FX_RATES.kind === 'sandbox') refuse('FX_RATES must not be sandbox: its rates are invented')
   if (raw.FX_RATES.kind === 'url' && raw.FX_RATES.url.protocol === 'http:')
-    refuse('FX_RATES must not be http: a rate that is changed on its way costs money')
+    refuse('FX_RATES must not be http: a rate that is altered in transit costs money')
   if (raw.SMTP_URL === undefined) refuse('SMTP_URL is required: invitations are sent by mail')
 }
 
@@ -388,3 +388,7 @@ export function printConfig(config: Config): Readonly<Record<string, unknown>> {
 export function startedByNpm(env: Environment = process.env): boolean {
   return env['npm_lifecycle_event'] !== undefined
 }
+
+/** The pages of the team at an address of the API. Browsers make passkeys for `localhost` and for no IP address. */
+export const consoleUrlAt = (baseUrl: string): string =>
+  `${baseUrl.replace(/^(https?:\/\/)(?:127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?=[:/]|$)/, '$1localhost')}/console`

@@ -1,5 +1,5 @@
 /** Settings of parts that follow from several settings of the configuration. */
-import type { Config } from './config.ts'
+import { type Config, consoleUrlAt } from './config.ts'
 import { type BankSimulator, sandboxConnectorId } from '../rails/index.ts'
 
 /** The values that the signature debugger compares a described request with. */
@@ -21,9 +21,24 @@ export const checkoutSettings = (config: Config, bank: BankSimulator) => ({
 export const usesSandboxBank = ({ RAIL, RAIL_RULES }: Config) =>
   RAIL === sandboxConnectorId || RAIL_RULES.some(({ connector }) => connector === sandboxConnectorId)
 
-export const invitationSettings = ({ MODE, INVITATION_URL }: Config) => ({
-  sandbox: MODE === 'sandbox',
-  ...(INVITATION_URL === undefined ? {} : { invitationBaseUrl: INVITATION_URL }),
+export const invitationSettings = (config: Config) => ({
+  sandbox: config.MODE === 'sandbox',
+  invitationBaseUrl: config.INVITATION_URL ?? `${consoleUrlAt(publicUrlOf(config))}/join`,
+})
+
+export const signInSettings = (config: Config) => ({
+  masterKey: config.MASTER_KEY[0],
+  site: { name: siteName, origin: new URL(consoleUrlAt(publicUrlOf(config))).origin },
+  signInUrl: `${consoleUrlAt(publicUrlOf(config))}/sign-in`,
+})
+const siteName = 'Partner Payments'
+
+/** The address of the desk. Without DESK_URL a browser on the same machine, or behind a tunnel, opens it. */
+export const deskUrlOf = ({ DESK_URL, OPS_PORT }: Config): URL => new URL(DESK_URL ?? `http://localhost:${OPS_PORT}`)
+
+export const deskSettings = (config: Config) => ({
+  masterKey: config.MASTER_KEY[0],
+  site: { name: `${siteName} desk`, origin: deskUrlOf(config).origin },
 })
 
 export const webhookSettings = ({ WEBHOOK_HTTP, WEBHOOK_LIMITS, WEBHOOK_RETRY_DELAYS_MS }: Config) => ({

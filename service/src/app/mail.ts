@@ -5,7 +5,7 @@ import { present } from '../kernel/index.ts'
 import { folderTransport, readMailbox, smtpTransport } from '../mail/index.ts'
 import { renderMonitorMail } from '../modules/accounts/index.ts'
 import { renderReportMail } from '../modules/reports/index.ts'
-import { renderInvitation } from '../modules/users/index.ts'
+import { renderInvitation, renderSignInChange, renderSignInLink } from '../modules/users/index.ts'
 
 /** Renders a mail by its kind. */
 export const mailTemplates = {
@@ -15,6 +15,8 @@ export const mailTemplates = {
   balance_crossed: renderMonitorMail,
   report_ready: renderReportMail,
   report_failed: renderReportMail,
+  sign_in_link: renderSignInLink,
+  sign_in_changed: renderSignInChange,
 }
 
 export function mailParts({ config, mailboxFolder }: { readonly config: Config; readonly mailboxFolder: string }) {

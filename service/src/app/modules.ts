@@ -5,8 +5,10 @@ import { type Config, usedIsoBanks } from './config.ts'
 import { composeDecisions } from './cases.ts'
 import {
   checkoutSettings,
+  deskSettings,
   invitationSettings,
   issuingSettings,
+  signInSettings,
   signing,
   usesSandboxBank,
   webhookSettings,
@@ -15,7 +17,7 @@ import { createRequestSender } from '../delivery/index.ts'
 import { createCursors } from '../api/index.ts'
 import { type Clock, createSealer, deriveKey, type Log, partnerKey } from '../kernel/index.ts'
 import { createIdempotency } from '../idempotency/index.ts'
-import { createCases, operatorPartnerId } from '../cases/index.ts'
+import { createCases, type Decisions, operatorPartnerId } from '../cases/index.ts'
 import { createLedger } from '../ledger/index.ts'
 import { createMailQueue } from '../mail/index.ts'
 import { type Observability } from '../observability/index.ts'
@@ -23,6 +25,7 @@ import { createScreener, createScreening } from '../screening/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from '../events/index.ts'
 import { type Database } from '../postgres/index.ts'
 import { createIsoBanks } from '../connectors/iso20022/index.ts'
+import { createInternalConnector } from '../connectors/internal/index.ts'
 import { createSandboxBank, type SandboxBank } from '../connectors/sandbox/index.ts'
 import type { BooksAccount, ChooseConnector, Connector } from '../rails/index.ts'
 import { createConfiguredRates } from '../rates/index.ts'
@@ -46,8 +49,10 @@ import { createRecalls, createReturnedByRecall } from '../modules/recalls/index.
 import { createReports } from '../modules/reports/index.ts'
 import { createStandingOrders } from '../modules/standing-orders/index.ts'
 import { createSimulations } from '../modules/simulations/index.ts'
+import { createStaff } from '../modules/staff/index.ts'
 import { createTransactions } from '../modules/transactions/index.ts'
-import { createUsers } from '../modules/users/index.ts'
+import { createFactors, createFirstAdmin, createMembers, createUsers } from '../modules/users/index.ts'
+import { createSignIn } from '../sign-in/index.ts'
 import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type Sample } from '../delivery/index.ts'
 import { composePersonalData } from './personal-data.ts'
 import { composeTokens, ownersOfAccounts } from './wallets.ts'
@@ -62,9 +67,9 @@ export type ModulesDeps = {
   readonly payoutsPerBatchMax?: number
   /** Default: the sandbox bank on `db`. */
   readonly bank?: SandboxBank
-  /** Further connectors. `RAIL_RULES` cannot name them, so that `chooseConnector` must. */
+  /** Further connectors. Only `chooseConnector` can select them, because `RAIL_RULES` cannot name them. */
   readonly connectors?: readonly Connector[]
-  /** Accounts at banks by files that are reconciled. Default: those that are configured. */
+  /** Reconciled accounts at file banks. Default: those of the configuration. */
   readonly bankAccounts?: readonly BooksAccount[]
   /** Default: by `RAIL_RULES` and `RAIL`. */
   readonly chooseConnector?: ChooseConnector
@@ -73,10 +78,12 @@ export type ModulesDeps = {
 export function composeModules(deps: ModulesDeps) {
   const core = composeCore(deps)
   const delivery = composeDelivery(deps, core)
+  const payments = composePayments(deps, core, delivery)
   return {
     ...core,
     ...delivery,
-    ...composePayments(deps, core, delivery),
+    ...payments,
+    staff: composeStaff(deps, core, payments.decisions),
     monitors: composeMonitors(deps, core, delivery),
   }
 }
@@ -112,18 +119,30 @@ function composeCore({ config, db, clock, log }: ModulesDeps) {
 const clocks = ({ REPORT_CLOCK_DIFFERENCE_MS }: Config) => ({ clockDifferenceMsMax: REPORT_CLOCK_DIFFERENCE_MS })
 type Core = ReturnType<typeof composeCore>
 
-/** The team of a partner, and its webhooks. */
+/** Composes the operator's people, who sign in at the desk. */
+function composeStaff({ config, db, clock }: ModulesDeps, core: Core, decisions: Decisions) {
+  const signIn = createSignIn({ ...core, db, clock, ...deskSettings(config) })
+  return createStaff({ ...core, db, clock, addOperator: core.access.addOperator, signIn, decisions })
+}
+
+/** Composes the team of a partner and its webhooks. */
 function composeDelivery({ config, db, clock, log }: ModulesDeps, core: Core) {
   const { access, mailQueue: mail } = core
   const users = createUsers({ ...core, db, clock, mail, ...invitationSettings(config) })
+  const signIn = createSignIn({ ...core, db, clock, ...signInSettings(config) })
+  const { partnerName, isClosed } = access
+  const members = createMembers({ ...core, db, clock, mail, signIn, partnerName, isClosed, ...signInSettings(config) })
+  const linkKey = deriveKey(config.MASTER_KEY[0], 'links of first Admins')
+  const firstAdmin = createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkKey })
   const alerts = createEndpointAlerts({ mail, log, membersWithRoles: users.membersWithRoles })
   const webhooks = createDeliveryEngine({ ...core, db, clock, ...webhookSettings(config), alerts })
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ ...core, db, clock, send, sample: createSample(access, db) })
-  return { users, webhooks, testDeliveries }
+  const factors = createFactors({ ...core, db, clock, mail, signIn })
+  return { users, members, firstAdmin, factors, signIn, webhooks, testDeliveries }
 }
 
-/** Monitors of balances mail the team. */
+/** Composes the balance monitors, which mail the team. */
 const composeMonitors = (
   { config, db, clock, log }: ModulesDeps,
   core: Core,
@@ -133,7 +152,7 @@ const composeMonitors = (
   return createMonitors({ ...core, ...clocks(config), db, clock, log, mail: core.mailQueue, membersByAddress })
 }
 
-/** Banks and chains, and the modules whose payments they carry. */
+/** Composes banks and chains, and the modules whose payments they carry. */
 function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<typeof composeDelivery>) {
   const { config, db, clock, log, payoutsPerBatchMax } = deps
   const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
@@ -150,6 +169,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   })
   const connectors = [
     ...(usesSandboxBank(config) ? [bank] : []),
+    composeInternal(deps, core, { accountsOf: () => accounts, depositsOf: () => deposits }),
     ...isoBanks.connectors,
     ...chains.connectors,
     ...(deps.connectors ?? []),
@@ -170,7 +190,11 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const waitMsOf: PayoutsDeps['waitMsOf'] = (connector, payment) =>
     connectors.find(({ id }) => id === connector)?.waitMsOf?.(payment) ?? 0
   const banks = { chooseConnector, forecastOf, waitMsOf, canRecall }
-  const outgoing = composePayouts({ ...shared, log, beneficiaries, quotes: fx, ...banks, payoutsPerBatchMax }, config)
+  const { ownIbans } = accounts
+  const outgoing = composePayouts(
+    { ...shared, log, beneficiaries, quotes: fx, ...banks, ownIbans, payoutsPerBatchMax },
+    config,
+  )
   const { payoutLife, payouts } = outgoing
   const cancelPayout = (partnerId: string, id: string) => payoutLife.cancel(partnerId, id, 'operator')
   const cancellations = createCancellations({ db, clock, log, waitingPayouts, cancelPayout })
@@ -193,11 +217,61 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   return { ...tokens, isoBanks, connectors, ...customerParts, ...movements, reports, simulations }
 }
 
+/** Modules that are composed later. */
+type PayeesDeps = { readonly accountsOf: () => Accounts; readonly depositsOf: () => Deposits }
+
+/** Composes transfers inside: whether a payee's account takes money, and the payer as a bank would name it. */
+const composeInternal = (
+  { db, clock }: ModulesDeps,
+  { access, customers }: Core,
+  { accountsOf, depositsOf }: PayeesDeps,
+) =>
+  createInternalConnector({
+    db,
+    clock,
+    problemsOf: async (payees) => {
+      const owners = await accountsOf().ownersOf(
+        db,
+        payees.map(({ account }) => account),
+      )
+      // One by one: the payees are of several partners, which may be on several shards.
+      return Promise.all(
+        payees.map(async ({ account, currency }) => {
+          const owner = owners.get(account)
+          if (owner === undefined) return closedAccount
+          const [isRefused] = await depositsOf().notToAsk(db, [{ ...owner, currency }])
+          return isRefused ? blockedAccount : undefined
+        }),
+      )
+    },
+    debtorsOf: (payers) =>
+      Promise.all(
+        payers.map(async ({ partnerId, customerId: id }) => {
+          const names = id === null ? undefined : await customers.accountNamesOf(db, [{ partnerId, id }])
+          const ibans = id === null ? [] : await accountsOf().ibansOf(db, partnerId, id)
+          const [name = await access.partnerName(db, partnerId)] = names?.get(partnerKey(partnerId, id ?? '')) ?? []
+          const { iban: account = '', bic = null, country: countryCode = '' } = ibans[0] ?? {}
+          return { account, bic: bic ?? '', name, countryCode, address: null }
+        }),
+      ),
+  })
+
+const closedAccount = {
+  errorKey: 'InvalidAccountDetails',
+  details: "The payee's account does not exist, or is closed.",
+  reasonCode: 'AC04',
+} as const
+const blockedAccount = {
+  errorKey: 'RecipientBlocked',
+  details: "The payee's account accepts no payments.",
+  reasonCode: 'AC06',
+} as const
+
 type OutgoingDeps = Omit<PayoutsDeps, 'life'> &
   Core &
   Pick<ModulesDeps, 'log'> & { readonly canRecall: (connector: string) => boolean }
 
-/** Payouts, their controls, and the modules that make payouts or ask for them back. */
+/** Composes payouts, their controls, and the modules that create or recall payouts. */
 function composePayouts(
   deps: OutgoingDeps,
   { PAYOUT_ATTEMPTS_MAX: attemptsMax, STANDING_ORDERS_MAX: ordersMax }: Config,
@@ -253,7 +327,7 @@ const accountsOfBanks = (config: Config): readonly BooksAccount[] =>
     accounts.map(({ iban: account, currency }) => ({ connector, account, currency })),
   )
 
-/** The names of the customer that has an IBAN of ours. A number that we could issue and have not has none. */
+/** The names of the customer that holds one of our IBANs. An IBAN that is not assigned has none. */
 function createOwnNames(db: Database, access: Access, accounts: Accounts, customers: Customers): OwnNames {
   return async (iban) => {
     const owner = (await accounts.ownersOf(db, [iban])).get(iban)
@@ -265,7 +339,7 @@ function createOwnNames(db: Database, access: Access, accounts: Accounts, custom
   }
 }
 
-/** The payload of a sample, as the event outbox would store it. */
+/** Builds the payload of a sample event as the event outbox would store it. */
 const createSample =
   (access: Access, db: Database): Sample =>
   async (partnerId, type, now) => {

@@ -1,4 +1,4 @@
-/** Composes what the modules hold about a customer. A part of the composition root. */
+/** Composes the personal data that the modules hold about a customer. A part of the composition root. */
 import { parseJsonExactly } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
@@ -36,6 +36,7 @@ import { toTransaction, type Transactions } from '../modules/transactions/index.
 import { toWallet, type Wallets } from '../modules/wallets/index.ts'
 import type { Database, KeptTable, Tx } from '../postgres/index.ts'
 import { eraseTransfers } from '../connectors/evm/index.ts'
+import { eraseInternalTransfers } from '../connectors/internal/index.ts'
 import { eraseInstructions, keptIsoEntries } from '../connectors/iso20022/index.ts'
 import type { Screening } from '../screening/index.ts'
 
@@ -221,11 +222,12 @@ function heldByModules(deps: Deps): HeldByModules {
         page.partnerId,
         erased.map(({ id }) => id),
       )
-      // The id of an instruction is derived, or that of a payout of an early version.
+      // The instruction id is derived. In early versions it was the id of the payout.
       const ids = [...new Set(erased.flatMap((payout) => [payout.id, instructionIdOf(payout)]))]
       await eraseInstructions(tx, page.partnerId, ids)
+      await eraseInternalTransfers(tx, page.partnerId, ids)
       await eraseTransfers(tx, deps.sealer, page.partnerId, ids)
-      // Recalls that were requested after the erasure, and answers of before migration 0110.
+      // Recalls requested after the erasure, and answers from before migration 0110.
       const asked = recalls.map(({ id, requestedAt: createdAt }) =>
         made('createPayoutRecall', { createdAt }, `the recall ${id}`),
       )
@@ -235,7 +237,7 @@ function heldByModules(deps: Deps): HeldByModules {
   }
 }
 
-/** A resource that an operation has made, under the name in its answer. */
+/** Describes a created resource, under the name that it has in the operation's answer. */
 const made = (operation: Made['operation'], { createdAt }: { readonly createdAt: Date }, created: string): Made => ({
   operation,
   createdAt,
@@ -263,7 +265,9 @@ async function holdsOf(deps: Deps, tx: Tx, partnerId: string, customerId: string
 
 const keptTables: readonly KeptTable[] = [keptVerifications, keptCases, keptBulks, keptOrders, keptIsoEntries]
 
-/** Deposits before transactions, as the steps of payments lock them, so that a late return cannot deadlock with it. */
+/**
+ * Erases deposits before transactions: the steps of payments lock in this order, so that a late return cannot deadlock.
+ */
 async function erasePayments(
   { checkout, deposits, screening, transactions }: Deps,
   tx: Tx,

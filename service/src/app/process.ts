@@ -118,11 +118,11 @@ export async function startDatabase(
   return embedded
 }
 
-/** The traces of the process, if a collector is configured. Pushes their end to `started`. */
-export function tracingOf(config: Config, role: string, started: Started[]): Tracing | undefined {
+/** Starts the tracing of the process if a collector is configured. Pushes its end to `started`. */
+export async function tracingOf(config: Config, role: string, started: Started[]): Promise<Tracing | undefined> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: ratio } = config
   if (endpoint === undefined) return undefined
-  const tracing = createTracing(endpoint, role, ratio)
+  const tracing = await createTracing(endpoint, role, ratio)
   started.push({ name: 'traces', stop: tracing.close })
   return tracing
 }
@@ -152,8 +152,9 @@ export async function acceptMasterKey(db: Database, config: Config): Promise<voi
 }
 
 /**
- * Opens the port of operations, before that of the API. If both are taken, as by a second service with the same settings, the
- * error names both. Only then the port of the API is tried: an open port would look like a service that has started.
+ * Opens the port of operations, before that of the API. If both are taken, as by a second service with the same
+ * settings, the error names both. The API port is tried last: an open API port would look like a service that has
+ * started.
  */
 export async function listenForOperations(
   { HOST, PORT, OPS_HOST, OPS_PORT }: Pick<Config, 'HOST' | 'PORT' | 'OPS_HOST' | 'OPS_PORT'>,

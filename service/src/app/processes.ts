@@ -40,11 +40,11 @@ export type Processes = {
   readonly stop: () => Promise<void>
 }
 
-/** The delay before a restart doubles at each death, and starts over after a life of `stableAfterMs`. */
+/** The delay before a restart doubles after each crash, and starts over after a process ran for `stableAfterMs`. */
 const restartDelayMsMin = 250
 const restartDelayMsMax = 30 * secondMs
 const stableAfterMs = minuteMs
-/** More than a request in progress (15 s) and the close of its connections take. */
+/** Longer than a request in progress (15 s) and the close of its connections. */
 const stopMsMax = 30 * secondMs
 const metricsMsMax = secondMs
 /** A replaced process answers on open connections for this time, so that most of them get `Connection: close`. */
@@ -150,7 +150,7 @@ function createForks(role: RequestRole, log: Log, onWritesRefused: Options['onWr
     slot.worker = launch(slot, env)
     return slot.worker
   }
-  /** The process gets its place in the slot from the caller. */
+  /** Launches the process. The caller puts it into the slot. */
   const launch = (slot: Slot, env: Environment): Worker => {
     // These arguments apply to the next fork only.
     cluster.setupPrimary({ args: [role, String(slot.number)] })

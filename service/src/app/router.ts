@@ -10,7 +10,7 @@ type RouterParts = { readonly log: Log; readonly started: Started[]; readonly st
 /** Resolves, when the router is ready, to the function that drains and stops it. */
 export async function startRouter(config: RouterConfig, { log, started, stop }: RouterParts) {
   log.info({ role: 'router', config }, 'starting')
-  const router = createRouter({
+  const router = await createRouter({
     cells: config.CELL_URLS,
     apiTimeoutMs: config.API_TIMEOUT_MS,
     clock: systemClock,

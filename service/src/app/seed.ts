@@ -30,9 +30,9 @@ export async function createSandboxPartner(
 
 /**
  * Writes the sandbox's credentials file. Creates the partner if this database does not have the one in the file, and
- * updates the base URL, which may change from start to start. The rename makes the file appear whole.
+ * updates the base URL, which may change from start to start. The rename makes the file appear whole. Returns the partner's id.
  */
-export async function seedSandbox(service: Service, db: Database, dataDir: string, baseUrl: string): Promise<void> {
+export async function seedSandbox(service: Service, db: Database, dataDir: string, baseUrl: string): Promise<string> {
   makeDataDir(dataDir)
   const path = credentialsFile(dataDir)
   const existing = await readCredentials(path)
@@ -45,6 +45,7 @@ export async function seedSandbox(service: Service, db: Database, dataDir: strin
   await writeCredentials(path, text).catch((error: Error) => {
     throw new ConfigError(`DATA_DIR ${dataDir} cannot be used: ${error.message}`)
   })
+  return partnerId
 }
 
 async function writeCredentials(path: string, text: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** Composes what carries tokens: keys, chain connectors, wallets. A part of the composition root. */
+/** Composes token payments: keys, chain connectors, wallets. A part of the composition root. */
 import type { Access } from '../access/index.ts'
 import type { Cursors } from '../api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'

@@ -93,7 +93,7 @@ type Tampering = {
   readonly fault: RegExp
 }
 
-/** Of records, however they are chained. */
+/** Records to chain, in any way. */
 const tamperings: readonly Tampering[] = [
   {
     what: 'a changed record',
@@ -114,7 +114,7 @@ const tamperings: readonly Tampering[] = [
       service.db.run(sql`update audit.records set content = other.content from audit.records as other
         where records.partner_id = ${partnerId} and other.partner_id = ${partnerId}
           and (records.id, other.id) in ((${ids[4]}::uuid, ${ids[5]}::uuid), (${ids[5]}::uuid, ${ids[4]}::uuid))`),
-    fault: /in the place of another one/,
+    fault: /replaces another one/,
   },
   {
     what: 'a link that is moved',

@@ -1,6 +1,6 @@
 /**
- * The loop that chains records and signs the days. A record is chained once every transaction that may hold an earlier one
- * has ended, in the order of ids. What this guarantees, and what it does not: README.md.
+ * The loop that chains records and signs the days. A record is chained in the order of ids, once every transaction that
+ * may hold an earlier one has ended. Guarantees and limits: README.md.
  */
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
 import { type AuditHeadContent, chainStart, headHash, leafOf, linkOf, rootOf } from '@partner-payments/wire'
@@ -17,7 +17,7 @@ export type ChainDeps = {
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
   /** How far the clocks of the processes and of the database may differ. */
   readonly clockDifferenceMsMax: number
-  /** A head is over the records of so long a time: a day. */
+  /** Length of the period under one head: a day. */
   readonly headPeriodMs: number
 }
 
@@ -40,7 +40,7 @@ export function createChainStep(deps: ChainDeps): () => Promise<number> {
     const { db, headPeriodMs } = deps
     const end = firstIdOf(after(await oldestTransactionStart(db), -deps.clockDifferenceMsMax))
     const periodStart = firstIdOf(periodOf(end, headPeriodMs).from)
-    // One statement for all: of a thousand partners few have something to do.
+    // One statement for all: few of a thousand partners have work.
     const toVisit = new Set(await store.partnersBehind(db, { before: end, periodStart }))
     const begun = new Set(await store.chainedPartners(db))
     const partnerIds = await deps.partnerIds(db)
@@ -101,7 +101,7 @@ async function advance(
   return true
 }
 
-/** Chains these records by one link. `leaves` begins with theirs, and may go on with those of later records. */
+/** Chains these records by one link. `leaves` begins with theirs, and may continue with those of later records. */
 function link(
   tx: Tx,
   partnerId: string,
@@ -119,7 +119,10 @@ function link(
   return { ...chain, sequence, hash, recordId }
 }
 
-/** Chains what has appeared behind the loop, so that the period has all of its records, and signs the period. */
+/**
+ * Chains records that appeared after the loop had passed, so that the period has all of its records, and signs the
+ * period.
+ */
 async function closePeriod(
   deps: ChainDeps,
   tx: Tx,
@@ -130,8 +133,9 @@ async function closePeriod(
   const range = { from: firstIdOf(start), before: firstIdOf(end) }
   const late = await store.unlinkedRecords(tx, partnerId, range, store.recordsPerLinkMax)
   if (late.length > 0) {
-    deps.log.warn({ partnerId, from: start, records: late.length }, 'audit records appeared late: compare the clocks')
-    // Each has a link of its own, by which it is found: its id lies within a stretch that was chained before.
+    deps.log.warn({ partnerId, from: start, records: late.length }, 'late audit records: check the clocks')
+    // Each late record has a link of its own, by which it is found: its id lies within a stretch that was chained
+    // before.
     const chained = late.reduce((soFar, { id, content }) => link(tx, partnerId, soFar, [id], leafOf(content)), chain)
     return store.saveChain(tx, partnerId, chained)
   }

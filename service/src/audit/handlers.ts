@@ -1,7 +1,7 @@
 /**
- * Records requests as their operations declare it (`audit` in the operations table): by default the requests that change
- * something and the reads of sensitive data, committed before their handlers run, so that no such request takes effect without
- * a record. The record says what was requested, and not whether it was refused.
+ * Records requests as their operations declare it (`audit` in the operations table): by default the requests that
+ * change something and the reads of sensitive data. A record is committed before the handler runs, so that no such
+ * request takes effect without one. It states the request, not its outcome.
  */
 import {
   CustomerRef,
@@ -14,7 +14,7 @@ import {
 import type { AllHandlers, Answer, Call } from '../api/index.ts'
 import type { Audit } from './service.ts'
 
-/** The path parameter that names a customer: what was done with the data of a customer is part of what is held about it. */
+/** The path parameter that names a customer: operations on a customer's data are part of the data held about it. */
 const customerParameterOf = ({ params = {} }: Operation): string | undefined =>
   Object.keys(params).find((name) => params[name] === CustomerRef)
 

@@ -16,10 +16,10 @@ export type AuditActor = {
 }
 export type NewRecord = {
   readonly partnerId: string
-  /** Of the record, if the caller has made one. */
+  /** The id of the record, if the caller has made one. */
   readonly id?: string | undefined
   readonly actor: AuditActor
-  /** What was done, and to what. */
+  /** The action and its subject. */
   readonly action: string
   readonly subject: Readonly<Record<string, string>>
   readonly details?: Readonly<Record<string, unknown>>
@@ -54,7 +54,8 @@ export type Audit = {
   /** Newest first. Refuses: validation_failed (cursor). */
   readonly heads: (partnerId: string, query: PageQuery) => Promise<Page<HeadView>>
   /**
-   * Of the records with these ids, with a signed statement that these are all. `pending`: how many have no signed head yet.
+   * The records with these ids, with a signed statement that they are complete. `pending`: how many have no signed head
+   * yet.
    */
   readonly proof: (
     partnerId: string,

@@ -13,7 +13,7 @@ export function insertRecords(tx: Tx, rows: readonly RecordRow[]): void {
 
 export type SubjectRow = { readonly partnerId: string; readonly subject: string; readonly recordId: string }
 
-/** What a record is about, so that the records about it are found. Sent with the commit. */
+/** Stores the subject of a record, by which the record is found. Sent with the commit. */
 export function insertSubject(tx: Tx, { partnerId, subject, recordId }: SubjectRow): void {
   tx.later(sql`/* audit.insertSubject */
     insert into audit.subjects (partner_id, subject, record_id) values (${partnerId}, ${subject}, ${recordId})`)
@@ -53,7 +53,10 @@ export function listRecords(
   )
 }
 
-/** Finds which of these partners have a record before an id. There is at least one partner; on a sharded database exactly one. */
+/**
+ * The partners among these that have a record before an id. There is at least one partner; on a sharded database
+ * exactly one.
+ */
 export async function withRecords(tx: Tx, partnerIds: readonly string[], before: string): Promise<readonly string[]> {
   const rows = await tx.rows<{ partnerId: string }>(
     unprepared(sql`/* audit.withRecords */
@@ -67,8 +70,8 @@ export async function withRecords(tx: Tx, partnerIds: readonly string[], before:
 }
 
 /**
- * The oldest records behind an id and before another, in order: their ids, and their leaves in one piece. PostgreSQL computes the leaves
- * (`leafOf` of wire), so that no content is sent.
+ * The oldest records after an id and before another, in order: their ids, and their leaves in one piece. PostgreSQL
+ * computes the leaves (`leafOf` of wire), so that no content is sent.
  */
 export async function leavesBehind(
   tx: Tx,
@@ -85,7 +88,7 @@ export async function leavesBehind(
   return { ids: row?.ids ?? [], leaves: row?.leaves ?? Buffer.alloc(0) }
 }
 
-/** Records from one id to before another that no link holds: they appeared behind the loop. */
+/** Records from one id to before another without a link: they appeared after the loop had passed. */
 export function unlinkedRecords(
   tx: Tx,
   partnerId: string,
@@ -139,8 +142,8 @@ export async function chainedPartners(tx: Tx): Promise<readonly string[]> {
 }
 
 /**
- * The partners with something to chain before an id, or to sign: their chain ends before `periodStart`. The subquery with a limit is one
- * look into the index for each partner, whatever the planner believes of the tables.
+ * The partners with something to chain before an id, or to sign: their chain ends before `periodStart`. The subquery
+ * with a limit is one index lookup per partner, whatever the planner's estimates.
  */
 export async function partnersBehind(
   tx: Tx,
@@ -182,16 +185,16 @@ export function saveChain(tx: Tx, partnerId: string, row: ChainRow): void {
   )
 }
 
-/** So many records are chained by one link, in some milliseconds. */
+/** Number of records that one link chains, in some milliseconds. */
 export const recordsPerLinkMax = 1_000
 export const leafBytes = 32
 
 /** A link chains a stretch of records that follow one another, or a single one. */
 export type LinkRow = {
-  /** Of its last record. */
+  /** The sequence of its last record. */
   readonly sequence: bigint
   readonly hash: Buffer
-  /** Of its records, in their order. */
+  /** The ids of its records, in their order. */
   readonly ids: readonly string[]
   /** 32 bytes for each record, in the same order. */
   readonly leaves: Buffer
@@ -208,7 +211,7 @@ export function insertLink(tx: Tx, partnerId: string, { sequence, hash, ids, lea
       ${ids.length === 1 ? null : ids}::uuid[], ${leaves}, ${hash})`)
 }
 
-/** Whose last record is one of these, in order. */
+/** The links whose last record is one of these, in order. */
 export function linksBetween(tx: Tx, partnerId: string, first: bigint, last: bigint): Promise<readonly LinkRow[]> {
   return tx.rows(
     unprepared(sql`/* audit.linksBetween */
@@ -295,7 +298,7 @@ export function listHeads(
   )
 }
 
-/** The head that a record is under. */
+/** The head that covers a record. */
 export function headOver(tx: Tx, partnerId: string, sequence: bigint): Promise<SignedHead | undefined> {
   return tx.row(sql`/* audit.headOver */
     select head.partner_id, first_sequence, last_sequence, content, signature, key_id, public_key

@@ -11,7 +11,7 @@ export type Verified = {
   readonly heads: number
   /** The last head, for comparison with the one that the partner has kept. */
   readonly lastHead: string | null
-  /** In sentences; empty: the log is whole. */
+  /** One sentence per fault; empty: the log is intact. */
   readonly faults: readonly string[]
 }
 
@@ -39,7 +39,7 @@ export async function verifyLog(db: Database, partnerId: string): Promise<Verifi
   }
 }
 
-/** Recomputes every leaf and link. Answers the hash behind the last record of a link, with which a head agrees. */
+/** Recomputes every leaf and link. Returns the hash after the last record of a link, which a head must match. */
 async function verifyLinks(
   db: Database,
   partnerId: string,
@@ -69,7 +69,7 @@ async function verifyLinks(
   }
 }
 
-/** Compares each record of a link with its leaf. Answers the hash behind the last one, computed from the records. */
+/** Compares each record of a link with its leaf. Returns the hash after the last one, computed from the records. */
 async function verifyLink(
   db: Database,
   partnerId: string,
@@ -88,7 +88,7 @@ async function verifyLink(
     const leaf = content === undefined ? kept : leafOf(content)
     if (!leaf.equals(kept)) report(`The record ${id} of link ${sequence} was changed.`)
     const named = content === undefined ? id : (JSON.parse(content) as { readonly id?: unknown }).id
-    if (named !== id) report(`The record of link ${sequence} stands in the place of another one.`)
+    if (named !== id) report(`The record of link ${sequence} replaces another one.`)
     hash = linkOf(hash, sequence, leaf)
   }
   return hash
@@ -122,7 +122,7 @@ async function verifyHeads(
       BigInt(head.lastSequence) !== lastSequence
     )
       report(`${name} leaves out records, or covers some twice.`)
-    if (head.chain !== (await hashAt(lastSequence))) report(`${name} is of another chain.`)
+    if (head.chain !== (await hashAt(lastSequence))) report(`${name} belongs to another chain.`)
     if (head.root !== (await rootOfRange(db, partnerId, firstSequence, lastSequence)))
       report(`${name} is not the root of its records.`)
     previous = headHash(content)

@@ -112,7 +112,7 @@ test('a proposal moves no money, and the person who made it cannot approve it un
   assert.equal(await postedOf(operatorPartnerId, 'suspense'), suspense)
   for (const same of ['Ada', 'ADA', ' a d a ', 'Ada\u200B', 'Ａｄａ'])
     await assert.rejects(approve(found, same), /another person/)
-  await assert.rejects(approve(found, ' '), /Say who/)
+  await assert.rejects(approve(found, ' '), /State who/)
   const approved = await approve(found, 'Grace')
   assert.deepEqual([approved.resolution, approved.resolvedBy], ['written_off', 'Ada, approved by Grace'])
   assert.equal(await postedOf(operatorPartnerId, 'suspense'), suspense - 500n)
@@ -193,12 +193,12 @@ test('what does not fit a case is refused when it is proposed', async () => {
     [left, 'credit', {}, /money of the case left/],
     [left, 'return', {}, /money of the case left/],
     [left, 'match', {}, /name the payout/],
-    [bare, 'return', {}, /does not say from which account/],
+    [bare, 'return', {}, /does not name the account/],
     [came, 'fees', { payoutId: newId() }, /Only match names a payout/],
     [came, 'credit', { customerId: newId() }, /Only match names a customer/],
     [came, 'match', { customerId: newId(), payoutId: newId() }, /payout or a customer/],
     [{ ...came, id: newId() }, 'fees', {}, /No such case/],
-    [came, 'fees', { staff: '\u200B ' }, /Say who/],
+    [came, 'fees', { staff: '\u200B ' }, /State who/],
   ] as const)
     await assert.rejects(propose(found, action, more), message)
   const stranger = await unknownCredit(1n)

@@ -1,6 +1,6 @@
 /**
- * Decisions about cases. One person proposes, another one approves: then the money moves. Every step locks the case, so that of two
- * that meet one has an outcome and the other is refused; and each leaves a row in `cases.decisions`.
+ * Decisions about cases. One person proposes, another one approves: then the money moves. Every step locks the case, so
+ * that of two concurrent steps one counts and the other is refused; and each leaves a row in `cases.decisions`.
  */
 import { Refusal } from '../api/index.ts'
 import { after, type Clock, isNoName, isSamePerson, newId, present } from '../kernel/index.ts'
@@ -23,10 +23,12 @@ import {
 import * as store from './store.ts'
 
 export type CaseKey = { readonly partnerId: string; readonly id: string }
-export type Proposing = CaseKey & Named & { readonly action: CaseAction; readonly staff: string; readonly note: string }
-export type Proposal = Named & { readonly action: CaseAction; readonly note: string }
+/** The person who decides. `staffId`: of the account that signed in; absent for a name that a command was given. */
+type By = { readonly staff: string; readonly staffId?: string }
+export type Proposing = CaseKey & Named & By & { readonly action: CaseAction; readonly note: string }
+export type Proposal = Named & { readonly action: CaseAction; readonly note: string; readonly staffId?: string }
 
-/** The money of a case on its way to where it belongs. It stands on the settlement account of `connector` of the partner. */
+/** The money of a case that is being moved. It is on the settlement account of `connector` of the partner. */
 type Moving = {
   readonly case: CaseKey & Pick<store.CaseRow, 'connector' | 'notificationId' | 'subject'>
   readonly partnerId: string
@@ -37,42 +39,36 @@ type Moving = {
 
 /** Effects that cases need from other modules. Each joins the transaction and refuses what does not fit. */
 export type CaseEffects = {
-  /** The money is that of a payout: it has left, or has come back. Refuses: not_found, validation_failed. */
+  /** The money belongs to a payout: it has left, or has come back. Refuses: not_found, validation_failed. */
   readonly payout: (tx: Tx, moving: Moving, payoutId: string) => Promise<void>
   /** The money belongs to a customer, or to the partner itself: a deposit. Refuses: not_found (customerId). */
   readonly deposit: (tx: Tx, moving: Moving, customerId: string | undefined) => Promise<void>
-  /** A partner gets the money, whatever it was for. Refuses: not_found. */
+  /** A partner gets the money without a payment. Refuses: not_found. */
   readonly credit: (tx: Tx, moving: Moving) => Promise<void>
-  /** The entry of the case is one that counts already. Refuses: validation_failed. */
+  /** The entry of the case is one that is already counted. Refuses: validation_failed. */
   readonly announced: (tx: Tx, row: store.CaseRow) => Promise<void>
   /** Reason why the case cannot be decided now. Undefined: it can. */
   readonly notNow: (tx: Tx, row: store.CaseRow) => Promise<string | undefined>
-  /** The money goes back to who sent it. */
+  /** Sends the money back to its sender. */
   readonly sendBack: (tx: Tx, row: store.CaseRow, money: Booked, id: string) => Promise<void>
 }
 
 export type Decisions = {
   /**
-   * Proposes what is done with a case; replaces a proposal that is there. A case without money is resolved at once (`note`).
-   * Refuses: not_found, validation_failed.
+   * Proposes the resolution of a case; replaces an existing proposal. A case without money is resolved at once
+   * (`note`). Refuses: not_found, validation_failed.
    */
   readonly propose: (tx: Tx, proposing: Proposing) => Promise<store.CaseRow>
   /**
-   * Does what another person has proposed. `proposalId`: only if this is the proposal, so that one that has replaced it is not
-   * approved unseen. Refuses: not_found, validation_failed, and what the action refuses.
+   * Carries out the proposal of another person. `proposalId`: only if this is the proposal, so that its replacement is
+   * not approved unseen. Refuses: not_found, validation_failed, and what the action refuses.
    */
-  readonly approve: (
-    tx: Tx,
-    approving: CaseKey & { readonly staff: string; readonly proposalId?: string },
-  ) => Promise<store.CaseRow>
-  /** Takes a proposal away. The person who made it withdraws it. Refuses: not_found, validation_failed. */
-  readonly reject: (
-    tx: Tx,
-    rejecting: CaseKey & { readonly staff: string; readonly note: string },
-  ) => Promise<store.CaseRow>
-  /** Resolves a case without money whose reason is gone. False: it was resolved before, or has money. */
+  readonly approve: (tx: Tx, approving: CaseKey & By & { readonly proposalId?: string }) => Promise<store.CaseRow>
+  /** Removes a proposal. Its author withdraws it in this way. Refuses: not_found, validation_failed. */
+  readonly reject: (tx: Tx, rejecting: CaseKey & By & { readonly note: string }) => Promise<store.CaseRow>
+  /** Resolves a case without money whose reason has ended. False: it was resolved before, or has money. */
   readonly resolveGone: (tx: Tx, key: CaseKey, actor: string, note: string) => Promise<boolean>
-  /** Ends proposals that no second person has decided on in time, and answers how many. */
+  /** Expires proposals without a timely second decision, and returns how many. */
   readonly expire: (transaction: Transaction, proposalsMax: number) => Promise<number>
   /** Every decision about a case, in their order. */
   readonly history: (tx: Tx, partnerId: string, id: string) => Promise<readonly DecisionRow[]>
@@ -111,7 +107,7 @@ const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
 const withoutProposal = { proposalId: null, proposal: null, proposedBy: null, proposedAt: null } as const
 
-/** The case under its lock, if it still can be decided about. */
+/** Locks the case, if it can still be decided. */
 async function lockOpen({ effects }: DecisionsDeps, tx: Tx, partnerId: string, id: string): Promise<store.CaseRow> {
   const found = await store.lockCase(tx, partnerId, id)
   if (found === undefined) throw new Refusal('not_found', 'No such case.')
@@ -120,7 +116,7 @@ async function lockOpen({ effects }: DecisionsDeps, tx: Tx, partnerId: string, i
       `The case was ${found.resolution} by ${found.resolvedBy ?? ''} at ${found.resolvedAt?.toISOString() ?? ''}.`,
     )
   if (found.returningSince !== null)
-    throw refuse(`The money of the case is on its way back since ${found.returningSince.toISOString()}.`)
+    throw refuse(`The money of the case has been on its way back since ${found.returningSince.toISOString()}.`)
   const why = await effects.notNow(tx, found)
   if (why !== undefined) throw refuse(why)
   return found
@@ -128,7 +124,7 @@ async function lockOpen({ effects }: DecisionsDeps, tx: Tx, partnerId: string, i
 
 type Decided = Pick<DecisionRow, 'kind' | 'actor' | 'note'>
 
-/** Writes the case and the decision. `named`: whose proposal it is about, if it is about one. */
+/** Writes the case and the decision. `named`: the author of the proposal that it is about, if any. */
 export async function decide(
   { clock }: Pick<DecisionsDeps, 'clock'>,
   tx: Tx,
@@ -166,17 +162,24 @@ const stateOf = (row: store.CaseRow): string =>
     suspense: row.booked === null || row.resolution !== null ? null : `${row.booked} ${row.currency}`,
   })
 
+/** Whether one person proposed and decides. A name counts beside the id: accounts of staff have different names. */
+const isOneOf = (
+  proposedBy: string,
+  proposal: Proposal | undefined,
+  { staff, staffId }: { readonly staff: string; readonly staffId: string | undefined },
+): boolean => (staffId !== undefined && proposal?.staffId === staffId) || isSamePerson(proposedBy, staff)
+
 const proposalOf = ({ proposal }: Pick<store.CaseRow, 'proposal'>): Proposal | undefined =>
   proposal === null ? undefined : (JSON.parse(proposal) as Proposal)
 
 async function propose(deps: DecisionsDeps, tx: Tx, proposing: Proposing): Promise<store.CaseRow> {
-  const { partnerId, id, staff, note, action, toPartnerId, customerId, payoutId } = proposing
-  if (isNoName(staff)) throw refuse('Say who proposes it.')
+  const { partnerId, id, staff, staffId, note, action, toPartnerId, customerId, payoutId } = proposing
+  if (isNoName(staff)) throw refuse('State who proposes it.')
   const row = await lockOpen(deps, tx, partnerId, id)
   const misfit = misfitOf(action, row.booked, reportOf(row).debtor?.account, proposing)
   if (misfit !== undefined) throw refuse(misfit)
   const now = deps.clock.now()
-  // To close the case of a payout that is held frees its money.
+  // Closing the case of a held payout frees its money.
   if (action === 'note' && row.kind !== 'sanctions_hold') {
     const end = { resolution: resolutions.note, resolvedBy: staff, note, resolvedAt: now }
     return decide(deps, tx, row, { ...row, ...end }, { kind: 'noted', actor: staff, note })
@@ -184,6 +187,7 @@ async function propose(deps: DecisionsDeps, tx: Tx, proposing: Proposing): Promi
   const proposal: Proposal = {
     action,
     note,
+    ...(staffId === undefined ? {} : { staffId }),
     ...(toPartnerId === undefined ? {} : { toPartnerId }),
     ...(customerId === undefined ? {} : { customerId }),
     ...(payoutId === undefined ? {} : { payoutId }),
@@ -202,24 +206,25 @@ async function propose(deps: DecisionsDeps, tx: Tx, proposing: Proposing): Promi
 async function approve(
   deps: DecisionsDeps,
   tx: Tx,
-  { partnerId, id, staff, proposalId }: Parameters<Decisions['approve']>[1],
+  { partnerId, id, staff, staffId, proposalId }: Parameters<Decisions['approve']>[1],
 ): Promise<store.CaseRow> {
-  if (isNoName(staff)) throw refuse('Say who approves it.')
+  if (isNoName(staff)) throw refuse('State who approves it.')
   const row = await lockOpen(deps, tx, partnerId, id)
   const { proposedBy, proposedAt } = row
   const proposal = proposalOf(row)
   if (proposal === undefined || proposedBy === null || proposedAt === null)
-    throw refuse('The case has no proposal: propose what is done with it.')
+    throw refuse('The case has no proposal: make one first.')
   if (proposalId !== undefined && proposalId !== row.proposalId)
     throw refuse(`The proposal was replaced by ${proposedBy} at ${proposedAt.toISOString()}: read the new one.`)
-  if (isSamePerson(proposedBy, staff)) throw refuse(`${proposedBy} proposed it: another person approves it.`)
+  if (isOneOf(proposedBy, proposal, { staff, staffId }))
+    throw refuse(`${proposedBy} proposed it: another person approves it.`)
   const now = deps.clock.now()
   if (hasExpired(proposedAt, now)) throw refuse('The proposal has expired: propose it again.')
   const { note, action } = proposal
   const decided = { kind: 'approved', actor: staff, note } as const
   if (action !== 'note') await carryOut(deps, tx, row, proposal)
   const resolvedBy = `${proposedBy}, approved by ${staff}`
-  // The proposal stays while the money is under way: what the bank says of it is about this proposal.
+  // The proposal stays while the money is under way: the bank's reports are about this proposal.
   const changed =
     action === 'return'
       ? { ...row, returningSince: now }
@@ -227,7 +232,7 @@ async function approve(
   return decide(deps, tx, row, changed, decided)
 }
 
-/** Moves the money. That of another partner's ledger leaves there as it came, and comes in here the same way. */
+/** Moves the money. Money in another partner's ledger leaves it as it came, and enters this one in the same way. */
 async function carryOut(
   { ledger, effects }: DecisionsDeps,
   tx: Tx,
@@ -251,16 +256,16 @@ async function carryOut(
 async function reject(
   deps: DecisionsDeps,
   tx: Tx,
-  { partnerId, id, staff, note }: Parameters<Decisions['reject']>[1],
+  { partnerId, id, staff, staffId, note }: Parameters<Decisions['reject']>[1],
 ): Promise<store.CaseRow> {
-  if (isNoName(staff)) throw refuse('Say who rejects it.')
+  if (isNoName(staff)) throw refuse('State who rejects it.')
   const row = await lockOpen(deps, tx, partnerId, id)
   if (row.proposedBy === null) throw refuse('The case has no proposal.')
-  const kind: DecisionKind = isSamePerson(row.proposedBy, staff) ? 'withdrawn' : 'rejected'
+  const kind: DecisionKind = isOneOf(row.proposedBy, proposalOf(row), { staff, staffId }) ? 'withdrawn' : 'rejected'
   return decide(deps, tx, row, { ...row, ...withoutProposal }, { kind, actor: staff, note })
 }
 
-/** Under the lock it may have been decided on, or replaced, meanwhile. */
+/** Expires a proposal under the lock, unless it was decided on or replaced meanwhile. */
 async function expireOne(deps: DecisionsDeps, tx: Tx, { partnerId, id }: CaseKey): Promise<void> {
   const row = await store.lockCase(tx, partnerId, id)
   if (row === undefined || row.proposedAt === null || row.resolution !== null || row.returningSince !== null) return

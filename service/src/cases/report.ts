@@ -1,7 +1,7 @@
-/** The report of a case as far as decisions read it. It is kept as JSON, as the connector sent it. */
+/** The parts of a case's report that decisions read. It is kept as JSON, as the connector sent it. */
 import type { CaseRow } from './store.ts'
 
-/** Report of a bank about a payment. A credit also names its sender, account and purpose, where the bank gives them. */
+/** Report of a bank about a payment. A credit also names its sender, account and purpose, if the bank gives them. */
 export type CaseReport = {
   readonly kind?: string
   readonly subjectId?: string

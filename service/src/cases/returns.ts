@@ -1,7 +1,7 @@
 /**
- * Returns: the money of a case goes back to who sent it, by an instruction of the connector. Its id is that of the approved proposal,
- * so that a second return of a case, after the bank rejected the first one, is another instruction. The money leaves suspense when the
- * bank says that it has paid.
+ * Returns: the connector sends the money of a case back to its sender. The id of the instruction is that of the
+ * approved proposal, so that a second return of a case, after the bank rejected the first one, is another instruction.
+ * The money leaves suspense when the bank reports that it has paid.
  */
 import { after, type Clock, newId, present, secondMs } from '../kernel/index.ts'
 import type { Entry, Ledger } from '../ledger/index.ts'
@@ -30,17 +30,18 @@ export type ReturnReport = {
 export type Returns = {
   /** Starts a return, as a step of the approval. */
   readonly start: (tx: Tx, row: store.CaseRow, money: Booked, id: string) => Promise<void>
-  /** Takes due returns of a connector for an attempt each. The attempt is counted before the bank is called. */
+  /** Claims due returns of a connector for an attempt each. The attempt is counted before the bank is called. */
   readonly claim: (connector: string, returnsMax: number) => Promise<readonly ReturnClaim[]>
-  /** The bank has the instruction. */
+  /** Records that the bank has the instruction. */
   readonly accepted: (claim: ReturnClaim) => Promise<void>
-  /** The bank refuses the instruction: the case is open again. */
+  /** Records that the bank refuses the instruction: the case is open again. */
   readonly refused: (claim: ReturnClaim, details: string) => Promise<void>
   /** The outcome is unknown, or the connector keeps the instruction until a time: the bank is asked again then. */
   readonly postponed: (claim: ReturnClaim, until?: Date) => Promise<void>
   /**
-   * Applies a report about a return: settled, the money leaves suspense; rejected or returned before that, the case is open again.
-   * `unknown`: it is about no return. `contradiction`: it does not fit, so that its money is a case of its own.
+   * Applies a report about a return: if settled, the money leaves suspense; if rejected or returned before that, the
+   * case is open again. `unknown`: it is not about a return. `contradiction`: it does not fit, so that its money gets a
+   * case of its own.
    */
   readonly reported: (report: ReturnReport) => Promise<boolean | 'unknown' | 'contradiction'>
   /** Finds a return by its id. */
@@ -145,11 +146,17 @@ async function reopen(
   await decide(deps, tx, row, { ...row, ...open }, { kind, actor: bank(row.connector), note })
 }
 
-/** Money that comes back behind its booking is a case of its own: that of the return has ended, and its suspense is gone. */
+/**
+ * Money that comes back after its booking gets a case of its own: the case of the return has ended, and its suspense is
+ * gone.
+ */
 const repeats = (status: returnStore.ReturnStatus, kind: ReturnReport['kind']): boolean =>
   status === 'Returned' || (status === 'Rejected' && kind === 'payout.rejected')
 
-/** The status of the return decides, as that of a payout does. A repetition changes nothing; the same by another notification is other money. */
+/**
+ * The status of the return decides, as with a payout. A repetition changes nothing; the same report in another
+ * notification is other money.
+ */
 async function apply(
   deps: ReturnsDeps,
   tx: Tx,
@@ -168,7 +175,7 @@ async function apply(
   const now = deps.clock.now()
   if (kind === 'payout.settled') {
     if (status === 'Booked') return false
-    // The booking of money that has come back already: the two are nothing together, but for the difference.
+    // The booking of money that has come back already: the two cancel out, except for the difference.
     const isLate = status === 'Returned'
     if (!isUnderWay && !isLate) return 'contradiction'
     const changed = { status: isLate ? status : 'Booked', dueAt: null, settledBy: report.id } as const

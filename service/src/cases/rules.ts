@@ -33,9 +33,10 @@ export type CaseKind =
   | 'account_blocked'
 
 /**
- * `match`: the money is that of a payout, or of the owner of an account. `credit`: a partner gets it. `fees`: charges of the bank,
- * which the operator bears. `return`: an instruction sends it back to who paid it. `reverse`: it went back the way it came, outside
- * this service. `announced`: the entry is one that another message has reported and that counts already. `write-off`: the operator keeps the gain or bears the loss. `note`: there is no money.
+ * `match`: the money belongs to a payout, or to the owner of an account. `credit`: a partner gets it. `fees`: charges
+ * of the bank, which the operator bears. `return`: an instruction sends it back to the payer. `reverse`: it went back
+ * outside this service. `announced`: the entry is one that another message has reported and that is already counted.
+ * `write-off`: the operator keeps the gain or bears the loss. `note`: there is no money.
  */
 export const caseActions = ['match', 'credit', 'fees', 'return', 'reverse', 'announced', 'write-off', 'note'] as const
 export type CaseAction = (typeof caseActions)[number]
@@ -51,12 +52,12 @@ export const resolutions = {
   note: 'noted',
 } as const satisfies Readonly<Record<CaseAction, string>>
 /**
- * `gone`: what the case was about is not there any more, so that it was resolved by itself. `released`: its money went on, because the
- * names were cleared.
+ * `gone`: the reason of the case has ended, so that it was resolved automatically. `released`: its money continued,
+ * because the names were cleared.
  */
 export type Resolution = (typeof resolutions)[CaseAction] | 'gone' | 'released'
 
-/** A proposal that waits for a second person for so long has ended: what was true then may not be true any more. */
+/** A proposal without a second person ends after this time: its facts may have changed. */
 export const proposalMsMax = 7 * dayMs
 
 export type Booked = { readonly currency: Currency; readonly amount: Minor }
@@ -66,7 +67,7 @@ function between(debit: AccountName, credit: AccountName, amount: Minor) {
   return amount > 0n ? { debit, credit, amount } : { debit: credit, credit: debit, amount: -amount }
 }
 
-/** Money that came in stands in suspense; money that left is owed by suspense. */
+/** Incoming money is in suspense; suspense owes outgoing money. */
 export const openingTransfer = (connector: string, amount: Minor) =>
   between(`settlement.${connector}`, 'suspense', amount)
 
@@ -91,7 +92,7 @@ export function misfitOf(
   if (customerId !== undefined && payoutId !== undefined) return 'Name a payout or a customer.'
   if (booked > 0n) {
     const isBare = action === 'return' && debtorAccount === undefined
-    return isBare ? 'The report of the bank does not say from which account the money came.' : undefined
+    return isBare ? 'The report of the bank does not name the account that sent the money.' : undefined
   }
   if (action === 'match' && payoutId === undefined) return 'The money of the case left: name the payout that it paid.'
   if (action === 'credit' || action === 'return')

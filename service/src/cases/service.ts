@@ -23,19 +23,22 @@ export type NewCase = {
 }
 
 export type Cases = {
-  /** Opens a case and books its money, in a transaction of its own. Answers whether it did: false if the notification has one. */
+  /**
+   * Opens a case and books its money, in a transaction of its own. Returns whether it did: false if the notification
+   * has one.
+   */
   readonly open: (opened: NewCase) => Promise<boolean>
   /**
-   * Records cases and answers the entries of their money. The caller books them in the same transaction, together with
+   * Records cases and returns the entries of their money. The caller books them in the same transaction, together with
    * its own, so that accounts are locked once and in one order.
    */
   readonly record: (tx: Tx, opened: readonly NewCase[]) => Promise<readonly Entry[]>
   /**
-   * Resolves cases whose money goes on, because what they waited for was decided elsewhere. The caller books the money away from
-   * suspense in the same transaction.
+   * Resolves cases whose money continues after a decision made elsewhere. The caller books the money away from suspense
+   * in the same transaction.
    */
   readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
-  /** Oldest first, in pages behind `after`. */
+  /** Oldest first, in pages after `after`. */
   readonly list: (
     after: Pick<store.CaseRow, 'openedAt' | 'id'> | undefined,
     casesMax: number,
@@ -44,7 +47,7 @@ export type Cases = {
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
   /** The cases of a partner that were open at a moment, by currency and kind. */
   readonly openAt: (tx: Tx, partnerId: string, moment: Date) => Promise<readonly store.CaseSums[]>
-  /** When the oldest open case was opened; null: none is open. Frozen money is none of them: it may stay for years. */
+  /** When the oldest open case was opened; null: none is open. Frozen money is not counted: it may stay for years. */
   readonly oldestOpen: () => Promise<Date | null>
   /** Open suspense items and movements outside this service, of all partners. For reconciliation. */
   readonly openSums: (tx: Tx) => Promise<readonly store.OpenSums[]>
@@ -63,7 +66,7 @@ type CasesDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly ledger: Pick<Ledger, 'enter'>
-  /** Makes the partner in whose ledger unclaimed money stands, if it does not exist. */
+  /** Creates the operator partner, whose ledger holds unclaimed money, if it does not exist. */
   readonly addOperator: (tx: Tx, id: string) => Promise<void>
 }
 
@@ -134,7 +137,7 @@ async function record(
 
 async function release(deps: CasesDeps, tx: Tx, { partnerId, id }: CaseKey, note: string): Promise<void> {
   const row = present(await store.lockCase(tx, partnerId, id), 'money that waits has a case')
-  assert(row.resolution === null, `case ${id} is open as long as its money waits`)
+  assert(row.resolution === null, `case ${id} is open while its money waits`)
   const end = { resolution: 'released', resolvedBy: 'service', note, resolvedAt: deps.clock.now() } as const
   await decide(deps, tx, row, { ...row, ...end }, { kind: 'released', actor: 'service', note })
 }

@@ -1,4 +1,4 @@
-/** All SQL of decisions. Rows are added and read; nothing else happens to them. */
+/** All SQL of decisions. Rows are only added and read. */
 import { sql, type Tx } from '../postgres/index.ts'
 
 export type DecisionKind =

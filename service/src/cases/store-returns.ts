@@ -1,4 +1,4 @@
-/** All SQL of returns: money of cases on its way back. */
+/** All SQL of returns: the money of cases that is sent back. */
 import type { Currency, Minor } from '../kernel/index.ts'
 import { dueWork, type Sql, sql, type Tx } from '../postgres/index.ts'
 
@@ -62,7 +62,7 @@ export const returnsDue = (connector: string, after: Date): Sql =>
       order by due_at limit 1`,
   )
 
-/** Takes a due return for an attempt. Undefined: another worker has it, or it is not due any more. */
+/** Claims a due return for an attempt. Undefined: another worker has it, or it is not due any more. */
 export function claimReturn(
   tx: Tx,
   partnerId: string,

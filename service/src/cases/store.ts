@@ -23,7 +23,7 @@ export type CaseRow = {
   readonly proposal: string | null
   readonly proposedBy: string | null
   readonly proposedAt: Date | null
-  /** Since when its money is being sent back. */
+  /** The time since which its money is being sent back. */
   readonly returningSince: Date | null
 }
 
@@ -81,7 +81,7 @@ export function casesOpenAt(tx: Tx, partnerId: string, moment: Date): Promise<re
     group by currency, kind order by currency nulls last, kind`)
 }
 
-/** Open cases of all partners, oldest first, behind one of them. */
+/** Open cases of all partners, oldest first, after one of them. */
 export function openCases(
   tx: Tx,
   after: Pick<CaseRow, 'openedAt' | 'id'> | undefined,
@@ -105,7 +105,7 @@ export type OpenSums = {
   readonly count: bigint
   readonly booked: Minor
   readonly oldest: Date
-  /** Cases among them with a proposal that waits for a second person. */
+  /** The number of them with a proposal that waits for a second person. */
   readonly proposals: bigint
 }
 
@@ -159,7 +159,7 @@ export function reversedCases(
   )
 }
 
-/** Returns the notifications that have or had a case. Their money is in the ledger, or was. */
+/** Returns the notifications that have or had a case. Their money is or was in the ledger. */
 export function notificationsWithCase(
   tx: Tx,
   connector: string,

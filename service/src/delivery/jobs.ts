@@ -162,8 +162,8 @@ function createFanOutOf({ db, log, webhooks, queueWorker }: FanOutDeps) {
 }
 
 /**
- * Fans out a page of partners, and returns how many events. Partners take turns: each run continues behind the last partner of the run
- * before.
+ * Fans out a page of partners, and returns how many events. Partners take turns: each run continues after the last
+ * partner of the previous one.
  */
 function createFanOutStep(deps: FanOutDeps & Pick<DeliveryOptions, 'observe'>) {
   const { webhooks } = deps
@@ -186,7 +186,10 @@ function createFanOutStep(deps: FanOutDeps & Pick<DeliveryOptions, 'observe'>) {
   }
 }
 
-/** The last of those that use a sender ends it: fan-out gives it deliveries, and the attempts in flight end within `drainMs`. */
+/**
+ * The last job that uses a sender ends it: fan-out gives it deliveries, and the attempts in flight end within
+ * `drainMs`.
+ */
 export function deliveryJobs(options: DeliveryOptions): readonly Job[] {
   const { webhooks, log, idleMs = idleMsDefault, drainMs = exchangeTimeoutMsDefault } = options
   let sender: Sender | undefined

@@ -67,7 +67,7 @@ export const retryDelaysMsDefault: readonly number[] = [
  * written before a clock was put back.
  */
 export const clocksDifferMsMax = hourMs
-/** How much older than a subscription an event can seem that happened after it, by another machine's clock. */
+/** The clock difference between machines by which an event can seem older than a subscription that it follows. */
 export const subscribedMarginMs = 5 * minuteMs
 /** Up to a fifth is added to a pause, so that deliveries that failed together are not retried together. */
 export const jitterMax = 0.2

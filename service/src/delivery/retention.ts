@@ -1,6 +1,6 @@
 /**
  * Drops data after the retention period of 30 days: events, the feed, deliveries and attempts by whole weeks, and held
- * deliveries one by one. A week stays as long as anything needs it. `owed` stays the sum of the rows.
+ * deliveries one by one. A week stays as long as any record needs it. `owed` stays the sum of the rows.
  */
 import { after, type Clock, firstIdOf, type Log } from '../kernel/index.ts'
 import type { EventOutbox } from '../events/index.ts'
@@ -72,7 +72,7 @@ export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
   }
 
   return {
-    /** One step. Returns how much it dropped. The next step drops what a lock of another transaction protects now. */
+    /** One step. Returns how much it dropped. The next step drops rows that another transaction locks now. */
     retain: async (log: Log): Promise<number> => {
       const now = clock.now()
       const before = after(now, -limits.retentionMs)

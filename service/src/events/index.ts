@@ -45,7 +45,7 @@ export type EventOutbox = {
   readonly append: <N extends EventName>(tx: Tx, partnerId: string, type: N, occurredAt: Date, data: Data<N>) => void
   /** Appends events in order. They are sent with the next statement or with the commit (`Tx.later`). */
   readonly appendMany: <N extends EventName>(tx: Tx, events: readonly NewEvent<N>[]) => void
-  /** Partners behind `after` that have events to fan out. Takes no lock. */
+  /** Partners after `after` that have events to fan out. Takes no lock. */
   readonly partnersWithPending: (tx: Tx, after: string, partnersMax: number) => Promise<PartnerPage>
   /**
    * Removes up to `eventsMax` events of each partner from the queue and returns them, oldest first. The caller holds a lock

@@ -4,7 +4,7 @@ import { assert } from '../kernel/index.ts'
 
 export type Audiences<T> = Readonly<Partial<Record<Audience, T>>>
 
-/** The gateway does not start with an operation whose audience nothing authenticates. */
+/** Throws at the start if an operation has an audience without authentication. */
 export function servingOf<T>(audiences: Audiences<T>, id: string, audience: Audience): T {
   const serving = audiences[audience]
   assert(serving !== undefined, `the operation ${id} has an audience that the gateway authenticates: ${audience}`)

@@ -23,9 +23,9 @@ export type Authenticated = {
   readonly nonce: string
   readonly body: Buffer
   readonly rateLimitHeaders: Readonly<Record<string, string>>
-  /** Ends the waits of the request in time. */
+  /** Applies the deadline of the request to its waits. */
   readonly deadline: Deadline
-  /** Ends the request for the admission control. */
+  /** Releases the request's place in the admission control. */
   readonly release: () => void
 }
 

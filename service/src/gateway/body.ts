@@ -20,7 +20,7 @@ export type BodyBuffer = {
   readonly release: () => void
 }
 
-/** `hold` learns of each change of the memory in use, in bytes. */
+/** Calls `hold` with each change of the memory in use, in bytes. */
 export function createBodyBuffer(bytesMax: number, hold: (bytes: number) => void): BodyBuffer {
   let block: Buffer = Buffer.alloc(0)
   let isReleased = false

@@ -27,7 +27,7 @@ export type CellLookup = {
 
 /** The time for which a gateway keeps a credential. */
 const freshMs = 2 * secondMs
-/** The network between router and cells is private and near. */
+/** Callers can invent keys: beyond this number the oldest entry is dropped. */
 const lookupTimeoutMs = secondMs
 /** Keys are easily invented: beyond it the entry that was read first is forgotten. */
 const partnersKeptMax = 100_000
@@ -116,7 +116,7 @@ async function findCell(
   return found
 }
 
-/** Asks operations ports. True: 200, false: 404. Rejects if a cell does not answer so in time. */
+/** Asks operations ports. True: 200, false: 404. Rejects on any other answer and on a timeout. */
 function createAsk(cells: readonly Cell[]): { readonly ask: Ask; readonly close: () => Promise<void> } {
   const timeouts = { headersTimeout: lookupTimeoutMs, bodyTimeout: lookupTimeoutMs }
   const poolOf = ({ opsUrl }: Cell) =>

@@ -1,7 +1,7 @@
 /**
  * The answer of an operation with `content`: a stream, of which a request may read a range (RFC 9110, section 14). The
- * deadline of a request ends with the head of its answer, so that a download may take as long as its reader needs. A reader
- * that pauses holds a socket and one part in memory, nothing else.
+ * deadline of a request ends with the head of its answer, so that a download may take as long as its reader needs. A
+ * paused reader holds only a socket and one part in memory.
  */
 import { Readable } from 'node:stream'
 import { type Content, Refusal } from '../api/index.ts'
@@ -17,7 +17,7 @@ type Range = { readonly from: number; readonly until: number }
 
 const one = (value: string | readonly string[] | undefined) => (typeof value === 'string' ? value : undefined)
 
-/** A range that is not one of bytes, several ranges, and one of another version of the content: the whole is sent. */
+/** The requested range. The whole content is sent for another unit, several ranges, or a range of another version. */
 function rangeOf(headers: Headers, bytes: number, etag: string): Range | undefined {
   const text = one(headers['range'])
   const condition = one(headers['if-range'])

@@ -1,7 +1,7 @@
-/** The time by which a request is answered. Several waits follow each other, so that their time-outs alone would add up. */
+/** The deadline of a request. The time-outs of its consecutive waits alone would add up. */
 import { Unreachable } from '../api/index.ts'
 
-/** Rejects with Unreachable (504) at the deadline. The work goes on, and its outcome is unknown. */
+/** Rejects with Unreachable (504) at the deadline. The work continues, and its outcome is unknown. */
 export type Deadline = <T>(work: Promise<T>) => Promise<T>
 
 export function startDeadline(timeoutMs: number): Deadline {

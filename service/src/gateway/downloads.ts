@@ -1,6 +1,6 @@
 /**
- * Files that a link leads to: `GET /reports/{token}`, without a signature, because the token is the credential. It is served
- * by every form of the gateway that answers partners, and says nothing about a token that it does not know.
+ * Files behind a link: `GET /reports/{token}`, without a signature, because the token is the credential. Every form of
+ * the gateway that serves partners has this route. Its answer reveals nothing about an unknown token.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Content } from '../api/index.ts'
@@ -17,7 +17,7 @@ export type Downloads = {
   readonly open: (token: string) => Promise<Content>
 }
 
-/** A token of 256 random bits is not guessed; the limit keeps those who try from using the database. */
+/** A token of 256 random bits cannot be guessed; the limit keeps attempts from loading the database. */
 const rate = { perSecond: 5, burst: 20 }
 
 type Options = Pick<ServerOptions, 'log' | 'observe' | 'tracing'> & {
@@ -26,7 +26,9 @@ type Options = Pick<ServerOptions, 'log' | 'observe' | 'tracing'> & {
   readonly requestTimeoutMs: number
 }
 
-/** The link is a credential: no page that the file leads to may learn it, and no problem body repeats it. */
+/**
+ * The link is a credential: the file sends no referrer to pages that it links to, and no problem body repeats the link.
+ */
 const linkHeaders = {
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
@@ -42,7 +44,7 @@ export function mountDownloads(app: FastifyInstance, { open }: Downloads, option
     const content = await startDeadline(requestTimeoutMs)(open(params['token'] ?? '').finally(release))
     return contentReply(content, headers)
   }
-  // Logged and counted as a page is, without its path.
+  // Logged and counted like a page, without its path.
   const handle = answering(options, 'page', async (request) => {
     const { requestId } = request
     const context = { requestId, instance: '/reports', log: log.child({ requestId }) }

@@ -52,7 +52,10 @@ function stringMeaning({ pattern = '', format = '', minLength, maxLength }: Sche
   return `${is}${length}${example === undefined ? '' : `, for example ${example}`}`
 }
 
-/** A small number is compared with the bounds before the money rules see it, and must not be told that it is no number. */
+/**
+ * The schema checks the bounds before the money rules run: the message for a small number states the bound, not the
+ * type.
+ */
 function numberMeaning({ minimum, maximum }: SchemaLike): string {
   const range = minimum === undefined || maximum === undefined ? '' : ` from ${minimum} to ${maximum}`
   return `a JSON number${range}, for example 12.50`

@@ -1,6 +1,6 @@
 /** Forwards a request from a gateway process to an api process over HTTP, and converts its failures to 502 and 504. */
 import type { Readable } from 'node:stream'
-import replyFrom from '@fastify/reply-from'
+import type {} from '@fastify/reply-from'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Caller, publicHeaders, Unreachable } from '../api/index.ts'
 import type { Log, Tracing } from '../kernel/index.ts'
@@ -46,7 +46,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   const send = createSend(options)
   return {
     mount: (app) => {
-      void app.register(replyFrom, {
+      void app.register(import('@fastify/reply-from'), {
         base: apiUrl,
         undici: { headersTimeout: apiTimeoutMs, bodyTimeout: apiTimeoutMs, connect: { timeout: apiTimeoutMs } },
         // A request without a response may have been carried out. The partner retries with its idempotency key.

@@ -39,7 +39,7 @@ export type GatewayOptions = {
   readonly itemRate: ItemRate['itemRate']
   readonly handlers: AllHandlers
   readonly downloads?: Downloads
-  readonly site: PublicSite
+  readonly sites: readonly PublicSite[]
   readonly internalKey: Uint8Array
   readonly observe?: ServerOptions['observe']
 } & IncomingLimits &

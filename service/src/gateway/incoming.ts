@@ -38,7 +38,7 @@ type Connection = {
 }
 
 type Connections = {
-  /** The connection, now the one that has waited for the shortest time. */
+  /** Makes the connection the one that has waited for the shortest time. */
   readonly renew: (socket: Socket) => Connection
   readonly find: (socket: Socket) => Connection | undefined
   readonly remove: (socket: Socket) => void

@@ -5,8 +5,26 @@
  * A request passes `server.ts`, `authentication.ts`, `dispatcher.ts` (nonce), `operation.ts` (permission, schema) and the
  * module's handler, in this order.
  */
-export { type Gateway, type GatewayOptions, createGateway } from './gateway.ts'
-export { docsAssets } from './docs/assets.ts'
-export { createRouter, type Router } from './router.ts'
+import type { DocsAsset, DocsOptions } from './docs/assets.ts'
+import type { Operate } from '../api/index.ts'
+import type { Gateway, GatewayOptions } from './gateway.ts'
+import type { OperateOptions } from './in-process.ts'
+import type { Router, RouterOptions } from './router.ts'
+import type { SiteOptions } from './site-listener.ts'
+import type { RequestListener } from 'node:http'
+
+export type { Gateway, GatewayOptions, Router }
 export type { Cell } from './cell-lookup.ts'
 export { gatewaySettings } from './settings.ts'
+
+// The first call loads them: workers and commands of the operator answer no HTTP requests.
+export const createGateway = async (options: GatewayOptions): Promise<Gateway> =>
+  (await import('./gateway.ts')).createGateway(options)
+export const createRouter = async (options: RouterOptions): Promise<Router> =>
+  (await import('./router.ts')).createRouter(options)
+export const createSiteListener = async (options: SiteOptions): Promise<RequestListener> =>
+  (await import('./site-listener.ts')).createSiteListener(options)
+export const docsAssets = async (options: DocsOptions): Promise<readonly DocsAsset[]> =>
+  (await import('./docs/assets.ts')).docsAssets(options)
+export const createOperate = async (options: OperateOptions): Promise<Operate> =>
+  (await import('./in-process.ts')).createOperate(options)

@@ -117,8 +117,8 @@ function compileOperation(id: OperationId, { handlers, sandbox }: Options, limit
       const call = { caller: { ...caller, requestId }, params, query, body, requestId, ip, nonce, idempotencyKey }
       const answer = await handler(call as unknown as Call<OperationId>)
       const headers = answer.headers ?? {}
-      if (operation.streamed) return streamReply(present(answer.stream, 'the operation answers a stream'))
-      if (operation.content) return contentReply(present(answer.content, 'the operation answers content'), given)
+      if (operation.streamed) return streamReply(present(answer.stream, 'the operation returns a stream'))
+      if (operation.content) return contentReply(present(answer.content, 'the operation returns content'), given)
       if (!project) return { status: 204, headers, body: '' }
       return {
         status: 200,

@@ -1,9 +1,9 @@
 /**
- * The way of a request for a public page: same site, rate limit of the client's address, body, admission, deadline, handler.
- * It ends with a page, also if it is refused.
+ * Serves a request for a public page: same-site check, rate limit of the client's address, body, admission, deadline,
+ * handler. A refusal is a page too.
  */
 import { publicHeaders, type PublicRequest, type PublicRoute, type PublicSite, Refusal } from '../api/index.ts'
-import type { Clock, Log } from '../kernel/index.ts'
+import { type Clock, type Log, present } from '../kernel/index.ts'
 import type { AdmissionControl } from './admission.ts'
 import { startDeadline } from './deadline.ts'
 import type { Forwarder } from './forward.ts'
@@ -17,16 +17,17 @@ import type { PublicPipeline, RawRequest, Reply } from './server.ts'
 const bodyBytesMax = 16_384
 
 type Options = {
-  readonly site: PublicSite
+  readonly sites: readonly PublicSite[]
   readonly clock: Clock
   readonly log: Log
   readonly requestTimeoutMs: number
 }
 type Serving = { readonly admission: AdmissionControl; readonly incoming: Incoming }
+type Reading = { readonly admission: AdmissionControl; readonly incoming: Pick<Incoming, 'read'> }
 type Limited = { readonly pageRate: { readonly perSecond: number; readonly burst: number } }
 
 /** Runs the handlers in this process. */
-export function servePublic(options: Options & Limited, serving: Serving): PublicPipeline {
+export function servePublic(options: Options & Limited, serving: Reading): PublicPipeline<unknown> {
   const guard = createGuard(options)
   return answeringPages(options, async (route, request) => {
     guard(request)
@@ -67,7 +68,7 @@ export function internalPublic(options: Options, tokens: InternalTokens, serving
 
 async function carryOut(
   { requestTimeoutMs }: Options,
-  { admission }: Serving,
+  { admission }: Pick<Serving, 'admission'>,
   route: PublicRoute,
   request: PublicRequest,
 ): Promise<Reply> {
@@ -76,9 +77,10 @@ async function carryOut(
   return deadline(Promise.try(() => route.handle(request)).finally(release))
 }
 
-function answeringPages({ site, log }: Options, run: PublicPipeline['run']): PublicPipeline {
+function answeringPages<Sent>({ sites, log }: Options, run: PublicPipeline<Sent>['run']): PublicPipeline<Sent> {
+  const siteOf = new Map(sites.flatMap((site) => site.routes.map((route) => [route, site] as const)))
   return {
-    routes: site.routes,
+    routes: [...siteOf.keys()],
     run: async (route, request, reply) => {
       try {
         return await run(route, request, reply)
@@ -86,19 +88,22 @@ function answeringPages({ site, log }: Options, run: PublicPipeline['run']): Pub
         const { requestId } = request
         const problem = toProblem(error, { requestId, instance: request.path, log: log.child({ requestId }) })
         const { 'content-type': _json, 'www-authenticate': _scheme, ...kept } = problem.headers
-        const page = site.refused(toPublic(request, Buffer.alloc(0), request.ip), problem)
+        const page = present(siteOf.get(route), 'the route is one of a site').refused(
+          toPublic(request, Buffer.alloc(0), request.ip),
+          problem,
+        )
         return { ...page, code: problem.code, headers: { ...page.headers, ...kept } }
       }
     },
   }
 }
 
-function toPublic({ path, params, query, headers }: RawRequest, body: Buffer, ip: string): PublicRequest {
+function toPublic({ path, params, query, headers, requestId }: RawRequest, body: Buffer, ip: string): PublicRequest {
   const given = publicHeaders.flatMap((name) => {
     const value = headers[name]
     return typeof value === 'string' ? [[name, value] as const] : []
   })
-  return { path, params, query, headers: Object.fromEntries(given), body, ip }
+  return { path, params, query, headers: Object.fromEntries(given), body, ip, requestId }
 }
 
 function createGuard({ clock, pageRate }: Options & Limited): (request: RawRequest) => void {
@@ -123,7 +128,7 @@ function refuseForeignSite({ headers }: RawRequest): void {
   if (isForeign) throw new Refusal('permission_denied', 'The form was sent by another site.')
 }
 
-async function readForm(incoming: Incoming, { headers, message }: RawRequest): Promise<Buffer> {
+async function readForm(incoming: Pick<Incoming, 'read'>, { headers, message }: RawRequest): Promise<Buffer> {
   if (Number(headers['content-length'] ?? 0) > bodyBytesMax) throw tooLarge()
   const body = await incoming.read(message)
   if (body.length > bodyBytesMax) throw tooLarge()

@@ -1,7 +1,8 @@
 /**
- * The budget of requests that are refused before authentication, of a connection and of a client address. Beyond it each
- * refusal closes its connection; beyond the address's it is also delayed, so that an address that opens connection after
- * connection waits for each. Only refusals count: partners behind the same proxy or network keep their connections.
+ * The budget of requests that are refused before authentication, per connection and per client address. Beyond it each
+ * refusal closes its connection; beyond the budget of the address it is also delayed, so that an address that opens
+ * many connections waits for each. Only refusals count: partners behind the same proxy or network keep their
+ * connections.
  */
 import type { Socket } from 'node:net'
 import type { Clock } from '../kernel/index.ts'

@@ -1,12 +1,13 @@
 /**
  * The router: passes each request to the cell of its partner, and the answer back. It verifies no signature and has no
- * database. A request that names no partner, by its API key or its link, goes to the first cell, whose answer is that of every cell.
+ * database. A request whose API key or link names no partner goes to the first cell, because every cell answers it
+ * alike.
  */
 import { type Readable, finished } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { Pool } from 'undici'
 import { apiKeyPartner, linkTokenPartner } from '../access/index.ts'
-import { readLink, Refusal } from '../api/index.ts'
+import { partnerCookie, readCookie, readLink, Refusal, sessionCookie } from '../api/index.ts'
 import { assert, type Clock, type Log, present } from '../kernel/index.ts'
 import { createAdmissionControl } from './admission.ts'
 import { type Cell, type CellLookup, createCellLookup } from './cell-lookup.ts'
@@ -72,13 +73,24 @@ export function createRouter(options: RouterOptions): Router {
 }
 
 /** Finds the partner by the API key, or by the token in the link of a public page. */
-function partnerOf({ headers, path }: RawRequest): string | undefined {
+function partnerOf({ headers, path, query }: RawRequest): string | undefined {
   const apiKey = headers['apikey']
   if (typeof apiKey === 'string') return apiKeyPartner(apiKey)
   if (path.startsWith('/reports/')) return readLink(path.slice('/reports/'.length))
   const [, audience, token = ''] = path.split('/')
+  if (audience === 'console') return partnerOfConsole(headers, query)
   return audience === 'checkout' ? linkTokenPartner(token) : undefined
 }
+
+/** The partner whose link was opened, whose member is signed in, or was last. */
+function partnerOfConsole({ cookie }: RawRequest['headers'], query: string): string | undefined {
+  const cookies = typeof cookie === 'string' ? cookie : undefined
+  const given = new URLSearchParams(query)
+  const token = given.get('token') ?? readCookie(cookies, sessionCookie)
+  const partnerId = given.get('partner') ?? readCookie(cookies, partnerCookie) ?? ''
+  return (token && linkTokenPartner(token)) || (uuidForm.test(partnerId) ? partnerId : undefined)
+}
+const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 type Answer = {
   readonly status: number
@@ -113,7 +125,7 @@ function createUpstream({ name, url }: Cell, timeoutMs: number): Upstream {
         return { status: statusCode, headers: responseHeaders(headers), body: stream }
       } catch (error) {
         release()
-        // A target such as `*`, or a header twice that may stand once.
+        // A target such as `*`, or a duplicate of a header that may occur once.
         const { code } = error as { readonly code?: unknown }
         if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') throw new Refusal('malformed_request')
         throw toUnreachable(error, `cell ${name}`)

@@ -36,7 +36,7 @@ export type RawRequest = {
   readonly requestId: string
   readonly ip: string
   readonly message: IncomingMessage
-  /** Filled in on the way of the request, for its log line. */
+  /** Filled in while the request is handled, for its log line. */
   readonly trace: RequestTrace
 }
 
@@ -62,9 +62,9 @@ declare module 'fastify' {
 export type Handle = (request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
 
 /** Public pages: no signature, and each answer is a page. */
-export type PublicPipeline = {
+export type PublicPipeline<Sent = FastifyReply> = {
   readonly routes: readonly PublicRoute[]
-  readonly run: (route: PublicRoute, request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
+  readonly run: (route: PublicRoute, request: RawRequest, reply: Sent) => Promise<Reply | undefined>
 }
 
 type Authenticating = {
@@ -91,7 +91,7 @@ export type ServerOptions = {
   readonly pipeline: Pipeline
   readonly log: Log
   readonly headerBytesMax: number
-  /** Addresses and networks whose X-Forwarded-For is believed. */
+  /** Addresses and networks whose X-Forwarded-For is trusted. */
   readonly trustedProxies?: readonly string[] | undefined
   readonly tracing?: Tracing | undefined
   readonly headersTimeoutMs: number
@@ -99,7 +99,7 @@ export type ServerOptions = {
   readonly incoming: Pick<Incoming, 'open'>
   /** Returns the request target that the partner sent to the gateway. Set in an api process. */
   readonly targetOf?: ((headers: Headers) => string | undefined) | undefined
-  /** Counts what is refused before authentication. An api process, which only gateways call, has none. */
+  /** Counts refusals before authentication. Absent in an api process, which only gateways call. */
   readonly refusals?: Refusals
   readonly admission: Pick<AdmissionControl, 'isFull'>
   readonly observe?: ((operation: Answering, status: number, durationMs: number) => void) | undefined
@@ -192,8 +192,8 @@ function refuseFragments(app: FastifyInstance, options: ServerOptions): void {
 }
 
 /**
- * The pipeline reads the raw body, after it has checked the headers. Fastify would refuse an invalid Content-Type before
- * authentication (415 instead of 401), so that the header is moved out of its sight.
+ * The pipeline reads the raw body, after it has checked the headers. Fastify would refuse an invalid Content-Type
+ * before authentication (415 instead of 401), so that the header is hidden from Fastify.
  */
 function leaveBodyUnread(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -326,7 +326,10 @@ export function answering(options: Observing, operation: Answering, handle: Hand
   }
 }
 
-/** The request as a span of its caller's trace. A refusal is no failure of the span; its code is an attribute. */
+/**
+ * Records the request as a span of its caller's trace. A refusal does not mark the span as failed; its code is an
+ * attribute.
+ */
 function traced(
   tracing: Tracing | undefined,
   operation: Answering,

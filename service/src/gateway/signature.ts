@@ -22,7 +22,7 @@ export type SignatureHeaders = {
 }
 
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/
-/** A Base64 signature of this length that consists of hexadecimal digits only does not occur. */
+/** A signature in hexadecimal: Base64 of this length never consists of hexadecimal digits only. */
 const hexadecimal = /^[0-9a-f]{128,}$/i
 const signatureHeaderNames = ['ApiKey', 'Nonce', 'Timestamp', 'Signature'] as const
 
@@ -79,7 +79,7 @@ export function createSignatureVerifier(deps: {
   readonly windowSeconds: number
 }) {
   const { credential: find, clock, windowSeconds } = deps
-  // For an unknown key a verification that must fail, so that it takes as long as for a known key.
+  // The signature of an unknown key is verified with this key, so that the refusal takes as long as for a known key.
   const decoy = promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
 
   return async (signed: SignatureHeaders, request: SignedRequest): Promise<Caller> => {

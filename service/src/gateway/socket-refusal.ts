@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { type ProblemCode, problemPath, problems } from '@partner-payments/wire'
 import { newId, systemClock } from '../kernel/index.ts'
 
-/** A client that still sends when it is refused reads the answer within this time. */
+/** A client that still sends when it is refused has this time to read the answer. */
 const lingerMs = 2000
 
 const socketProblems: Readonly<Record<string, ProblemCode>> = {

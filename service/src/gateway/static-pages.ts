@@ -1,6 +1,6 @@
 /**
- * Pages that are the same for everybody: the documentation and `/openapi.json`. Compressed once for each encoding, off the
- * thread of requests; a client that has the page gets 304; limited by the address of the client.
+ * Static pages: the documentation and `/openapi.json`. Compressed once for each encoding, off the thread of requests. A
+ * client that has the page gets 304. The address of the client has a rate limit.
  */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -26,7 +26,7 @@ type Options = Pick<ServerOptions, 'log' | 'observe' | 'tracing' | 'admission'> 
   readonly pageRate: { readonly perSecond: number; readonly burst: number }
 }
 
-/** A tenth of a second for the largest file; the best quality takes 20 times as long for a twentieth less. */
+/** Takes a tenth of a second for the largest file. The best quality takes 20 times as long and saves 5 %. */
 const brotliQuality = 9
 
 const compressors = {

@@ -13,7 +13,7 @@ type StreamReply = {
   readonly body: Readable
 }
 
-/** How long a reader may take nothing. It costs a socket and one part in memory for as long. */
+/** The longest pause of a reader. A paused reader costs a socket and one part in memory. */
 const readerPauseMsMax = minuteMs
 
 export function streamReply({ mediaType, fileName, read, closed }: Stream, pauseMsMax = readerPauseMsMax): StreamReply {

@@ -1,7 +1,7 @@
 /**
- * One request at a time on a connection. Node parses every pipelined request of a packet at once, thousands of them, before
- * any other connection is served. Here the parser gets one head; the bytes behind it wait in the socket until the answer
- * is sent. So nothing is queued behind an answer that the client does not read.
+ * Handles one request at a time on a connection. Node parses every pipelined request of a packet at once, thousands of
+ * them, before any other connection is served. Here the parser gets one head; the bytes behind it wait in the socket
+ * until the answer is sent. So nothing is queued behind an answer that the client does not read.
  */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -22,13 +22,13 @@ export function takeTurns(server: Server, unreadMsMax = unreadAnswerMsMax): void
   server.on('connection', (socket) => {
     const open = new Set<ServerResponse>()
     answers.set(socket, open)
-    // Also ends Node's direct way from the socket to the parser, which passes no listener.
+    // Also ends Node's direct path from the socket to the parser, which bypasses the listeners.
     const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[]
     socket.removeAllListeners('data')
     socket.on('data', (bytes: Buffer) => feed(socket, open, bytes, present(parse, 'Node reads requests from `data`')))
     socket.on('timeout', () => socket.destroy())
   })
-  // Before the listener that may answer at once.
+  // Registered before the listener that may answer at once.
   server.prependListener('request', ({ socket }, answer) => {
     const open = present(answers.get(socket), 'each connection was announced')
     open.add(answer)

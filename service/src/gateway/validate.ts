@@ -82,7 +82,7 @@ function toFieldErrors(
       if ((params as { type: unknown }).type === 'null') return []
       return [{ pointer, code: 'wrong_type', message: expected }]
     case 'uniqueItems':
-      return [{ pointer, code: 'invalid_value', message: 'must not contain an item twice' }]
+      return [{ pointer, code: 'invalid_value', message: 'must not contain duplicates' }]
     // The schema states its own message.
     case '~refine':
       return [{ pointer, code: 'wrong_type', message }]

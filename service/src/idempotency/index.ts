@@ -35,8 +35,9 @@ export type Idempotency = {
     work: (call: Call<K>, tx: Tx | undefined) => Promise<Created<K>>,
   ) => Handler<K>
   /**
-   * Erases the answers that have data of a customer, and those of before migration 0110 that created what `made` names. Their keys stay
-   * taken, so that a repetition creates nothing: it is refused (idempotency_key_reused). `createdAt`: in the transaction of the key.
+   * Erases the answers with data of a customer, and those from before migration 0110 that created the resources in
+   * `made`. Their keys stay taken, so that a repetition creates nothing: it is refused (idempotency_key_reused).
+   * `createdAt`: in the transaction of the key.
    */
   readonly forget: (tx: Tx, partnerId: string, customerId: string, made: readonly Made[]) => Promise<void>
 }
@@ -91,7 +92,7 @@ export function createIdempotency(deps: {
         find: () => find(key),
         make: () =>
           db.transaction(async (tx) => {
-            // First, so that a concurrent duplicate waits here and does not begin the work.
+            // Claimed first, so that a concurrent duplicate waits here and does not begin the work.
             if (!(await store.claimKey(tx, key, clock.now()))) throw new KeyTaken()
             const { body, created, customerId = null } = await work(call, tx)
             const answer = { requestFingerprint, reference: created, body }
@@ -104,10 +105,13 @@ export function createIdempotency(deps: {
   }
 }
 
-/** A request takes its key before it creates something, in the same transaction: minutes before, if it waits for a lock. */
+/**
+ * A request claims its key before it creates something, in the same transaction: minutes before, if it waits for a
+ * lock.
+ */
 const requestMsMax = 10 * minuteMs
 const answersPerPageMax = 100
-/** No request has it. */
+/** A fingerprint that no request has. */
 const noFingerprint = ''
 
 /** The first answer is gone, so that not even the same request can be answered by it. */
@@ -151,7 +155,7 @@ function createForget(sealer: Sealer): Idempotency['forget'] {
   }
 }
 
-/** Equal for requests that differ only in the order and the spacing of their fields, and in where they have the key. */
+/** Equal for requests that differ only in the order and the spacing of their fields, and in the place of the key. */
 function fingerprintOf({ params, body = {} }: { readonly params: unknown; readonly body?: unknown }): string {
   return createHash('sha256')
     .update(JSON.stringify(inOrder([params, { ...(body as object), idempotencyKey: undefined }])))

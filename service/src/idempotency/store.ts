@@ -53,7 +53,7 @@ export function answersOfCustomer(
     where partner_id = ${partnerId} and customer_id = ${customerId} and answer_sealed is not null limit ${rowsMax}`)
 }
 
-/** Rewrites the answer at once, so that the next page does not contain it. */
+/** Overwrites the answer, so that the next page does not contain it. */
 export async function replaceAnswer(
   tx: Tx,
   { partnerId, operation, idempotencyKey }: Key,
@@ -64,7 +64,7 @@ export async function replaceAnswer(
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}`)
 }
 
-/** The answers of requests of an operation that began in a time and name no customer, behind a key. */
+/** The answers of an operation's requests that began in a period and name no customer, after a key. */
 export function answersBetween(
   tx: Tx,
   { partnerId, operation, idempotencyKey }: Key,

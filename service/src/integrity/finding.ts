@@ -1,6 +1,6 @@
 /** Difference that an integrity check found. */
 export type Finding = {
-  /** The table of the row that differs, as far as one can tell: `schema.table`. */
+  /** The table of the row that differs, as far as it is known: `schema.table`. */
   readonly table: string
   readonly key: string
   readonly column: string
@@ -9,5 +9,5 @@ export type Finding = {
   readonly found: string
 }
 
-/** Limit of one comparison: a bug in the code could otherwise fill the memory. */
+/** Limit of one comparison: a bug could otherwise fill the memory. */
 export const findingsMax = 1000

@@ -1,9 +1,10 @@
 /**
- * Compares the rows of a partner with each other: what one table says of money, another one says as well. It uses no code of the modules,
- * so that it finds what a person has changed in SQL and what a fault of the code has written alike. docs/operations.md explains findings.
+ * Compares the rows of a partner with each other: tables must agree about money. It uses no code of the modules, so
+ * that it finds changes made in SQL and faults that the code writes everywhere. docs/operations.md explains findings.
  *
- * Tables: none of its own. It reads those of the ledger, of payments, of cases, of events and of the audit log, and writes nothing.
- * Invariants: each comparison is one statement of one partner, so that it has one snapshot, and payments that go on are no finding.
+ * Tables: none of its own. It reads those of the ledger, of payments, of cases, of events and of the audit log, and
+ * writes nothing. Invariants: each comparison is one statement of one partner, so that it has one snapshot, and
+ * payments in progress cause no finding.
  */
 import type { Tx } from '../postgres/index.ts'
 import { type Finding, findingsMax } from './finding.ts'
@@ -28,6 +29,7 @@ const comparisons: readonly Comparison[] = [
   payments.records,
   payments.payouts,
   payments.reserves,
+  payments.transfersInside,
   payments.deposits,
   payments.conversions,
   payments.cases,

@@ -1,4 +1,4 @@
-/** The ledger compared with itself: accounts, transfers, entries and checkpoints. */
+/** Compares the ledger with itself: accounts, transfers, entries and checkpoints. */
 import { nilId } from '../kernel/index.ts'
 import { sql, type Sql, type Tx } from '../postgres/index.ts'
 import type { Finding } from './finding.ts'
@@ -42,7 +42,7 @@ export function transfers(tx: Tx, partnerId: string, rowsMax: number): Promise<r
 const factsOf = (of: Sql): Sql => sql`concat_ws(', ', ${of}.amount, ${of}.currency, ${of}.debit_account_id,
   ${of}.credit_account_id, ${of}.party_id, ${of}.reference, ${of}.entry_id)`
 
-/** The end of a reserve is its reserve again, and no other transfer is. */
+/** The end of a reserve equals its reserve, and no other transfer refers to one. */
 export function ends(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   const [before, after] = [factsOf(sql`reserve`), factsOf(sql`ending`)]
   return tx.rows(sql`/* integrity.ends */
@@ -75,7 +75,10 @@ export function entries(tx: Tx, partnerId: string, rowsMax: number): Promise<rea
     order by key limit ${rowsMax}`)
 }
 
-/** Each checkpoint is the one before with the transfers between. The running sums need one sort, whatever the number of checkpoints. */
+/**
+ * Each checkpoint is the previous one plus the transfers between. The running sums need one sort, whatever the number
+ * of checkpoints.
+ */
 export function checkpoints(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.checkpoints */
     with stretch as (

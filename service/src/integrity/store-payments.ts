@@ -1,9 +1,9 @@
-/** Transactions compared with the ledger, with the payments that they are of, with cases, with events and with the audit log. */
+/** Compares transactions with the ledger, with their payments, with cases, with events and with the audit log. */
 import { currencies } from '../kernel/index.ts'
 import { sql, type Sql, type Tx } from '../postgres/index.ts'
 import type { Finding } from './finding.ts'
 
-/** Sums that the references of a partner have moved on its accounts of one name, and hold reserved there. */
+/** Sums that the references of a partner have moved and reserved on its accounts of one name. */
 const movedOn = (partnerId: string, name: 'balance' | 'suspense'): Sql => sql`
   select transfer.reference, account.currency,
     sum(case when kind not in ('direct', 'post') then 0 when credit_account_id = account.id then amount else -amount end) as posted,
@@ -14,7 +14,7 @@ const movedOn = (partnerId: string, name: 'balance' | 'suspense'): Sql => sql`
   where account.partner_id = ${partnerId} and account.name = ${name}
   group by transfer.reference, account.currency`
 
-/** Each transaction has moved on the balance what its amount and status say, and nothing else has moved there. */
+/** Each transaction has moved the balance by its amount and status, and nothing else has moved it. */
 export function booked(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.booked */
     with cost as (
@@ -70,7 +70,7 @@ export function records(tx: Tx, partnerId: string, rowsMax: number): Promise<rea
     order by key limit ${rowsMax}`)
 }
 
-/** A payout and its transaction say the same. A transaction that has reserved money is of a payout. */
+/** A payout and its transaction agree. A transaction that has reserved money belongs to a payout. */
 export function payouts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.payouts */
     select 'payouts.payouts' as table, coalesce(payout.id::text, told.reference) as key,
@@ -95,7 +95,7 @@ export function payouts(tx: Tx, partnerId: string, rowsMax: number): Promise<rea
     order by key limit ${rowsMax}`)
 }
 
-/** A payout has set its money aside under its own reference, for its bank or for an exchange. */
+/** A payout has reserved its money under its own reference, for its bank or for an exchange. */
 export function reserves(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.reserves */
     select 'payouts.payouts' as table, payout.id::text as key, 'reserve_id, reference, connector' as column,
@@ -109,7 +109,25 @@ export function reserves(tx: Tx, partnerId: string, rowsMax: number): Promise<re
     order by key limit ${rowsMax}`)
 }
 
-/** A deposit and its transaction say the same. A transaction that is not completed and brings money in is of a deposit. */
+/** A payout inside and its transfer agree: the payee is credited before the payout is completed, and then nothing is left to do. */
+export function transfersInside(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.transfersInside */
+    select 'rails.internal_transfers' as table, payout.reference as key, 'amount, currency, accepted, next_step' as column,
+      concat_ws(', ', payout.amount, payout.currency, payout.status) as expected, case when transfer.id is null then 'no transfer'
+        else concat_ws(', ', transfer.amount, transfer.currency, transfer.accepted, coalesce(transfer.next_step, 'ended')) end as found
+    from payouts.payouts as payout left join rails.internal_transfers as transfer
+      on transfer.partner_id = ${partnerId} and replace(transfer.id::text, '-', '') = payout.end_to_end_id
+    where payout.partner_id = ${partnerId} and payout.connector = 'internal'
+      and ((transfer.amount, transfer.currency) <> (payout.amount, payout.currency) or case payout.status
+        when 'Completed' then transfer.id is null or not transfer.accepted or transfer.next_step = 'credit'
+        when 'Sent' then transfer.id is null or not transfer.accepted or transfer.next_step is null
+        when 'Failed' then transfer.accepted is true else false end)
+    order by key limit ${rowsMax}`)
+}
+
+/**
+ * A deposit and its transaction agree. A transaction that is not completed and brings money in belongs to a deposit.
+ */
 export function deposits(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.deposits */
     select 'deposits.deposits' as table, coalesce(deposit.id::text, told.reference) as key,
@@ -151,7 +169,10 @@ export function conversions(tx: Tx, partnerId: string, rowsMax: number): Promise
     where conversion.facts is distinct from told.facts order by key limit ${rowsMax}`)
 }
 
-/** Money of an open case stands in suspense. That of a resolved one has left; if it was released, the payment has taken it. */
+/**
+ * Money of an open case is in suspense. That of a resolved one has left; if it was released, the payment has received
+ * it.
+ */
 export function cases(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.cases */
     select 'cases.cases' as table, coalesce(told.reference, moved.reference) as key, 'booked, currency, resolution' as column,
@@ -171,7 +192,7 @@ const minorOf = (of: Sql = sql`data`): Sql =>
   sql`(${of} ->> 'amount')::numeric * power(10::numeric, (${digits}::jsonb ->> (${of} ->> 'currency'))::integer)`
 const digits = JSON.stringify(Object.fromEntries(Object.entries(currencies).map(([code, each]) => [code, each.digits])))
 
-/** A transaction that has ended told so by an event. Events from before the oldest that is kept are gone. */
+/** A transaction that has ended has an event. Events from before the oldest kept one are gone. */
 export function statusEvents(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.statusEvents */
     with event as (

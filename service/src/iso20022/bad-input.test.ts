@@ -35,7 +35,7 @@ async function problemOf(reading: Promise<unknown>): Promise<MessageProblem> {
   return error
 }
 
-/** Also byte by byte: the code does not depend on where chunks end. */
+/** Reads byte by byte as well: the code does not depend on where chunks end. */
 async function refused(code: ProblemCode, text: string | Uint8Array, message?: RegExp): Promise<void> {
   for (const length of [undefined, 1]) {
     const problem = await problemOf(partsOf(text, length))
@@ -210,7 +210,7 @@ suite('what is no statement', () => {
     'a balance behind entries': [
       whole.replace('</Ntry>', '</Ntry><Bal/>'),
       'Document/BkToCstmrStmt/Stmt/Bal',
-      /behind entries/,
+      /follows entries/,
     ],
     'text beside elements': [whole.replace('<Ntry>', '<Ntry>x'), 'Document/BkToCstmrStmt/Stmt/Ntry', /beside/],
     'elements in a text': [whole.replace('S1', '<b>S1</b>'), 'Document/BkToCstmrStmt/Stmt/Id', /text is expected/],

@@ -7,15 +7,15 @@ export type TransactionCode = readonly [domain: string, family: string, subFamil
 
 type EntryPayment = {
   readonly endToEndId: string | null
-  /** The account owner's own. */
+  /** The account owner's own reference. */
   readonly userReference: string | null
-  /** Of the other side. `account`: its IBAN, or another id. */
+  /** The name of the other side. `account`: its IBAN, or another id. */
   readonly name: string | null
   readonly account: string | null
 }
 
 export type StatementEntry = {
-  /** At most 35 characters. */
+  /** Max35Text. */
   readonly id: string
   /** Below zero: a debit. */
   readonly amount: Minor
@@ -23,15 +23,15 @@ export type StatementEntry = {
   readonly bookedAt: string
   readonly code: TransactionCode
   readonly reference: string
-  /** Absent: nothing more is known of the payment. */
+  /** Absent: no more is known of the payment. */
   readonly payment?: EntryPayment | undefined
   readonly text: string
 }
 
 export type BankStatement = {
-  /** At most 35 characters. */
+  /** Max35Text. */
   readonly id: string
-  /** Not the time of the run, so that the same statement has the same bytes. */
+  /** Fixed instead of the time of the run, so that the same statement has the same bytes. */
   readonly createdAt: Date
   readonly period: { readonly from: Date; readonly to: Date }
   readonly account: { readonly id: string; readonly currency: Currency; readonly ownerName: string }

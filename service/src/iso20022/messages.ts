@@ -1,4 +1,4 @@
-/** The messages that are known: the name of each, and the element that stands within its document. */
+/** The known messages: the name of each, and the element within its document. */
 import type { ReportKind } from './model-report.ts'
 import { MessageProblem } from './problem.ts'
 import { type Node, pathOf } from './xml/tree.ts'
@@ -20,17 +20,20 @@ export type MessageName = { readonly kind: MessageKind; readonly version: string
 
 export const namespaceOf = (name: string): string => `urn:iso:std:iso:20022:tech:xsd:${name}`
 
-/** Also `pain.001.003.03` of the German banks and the Swiss `.../pain.001.001.03.ch.02.xsd`: what counts is the element within. */
+/**
+ * Matches `pain.001.003.03` of the German banks and the Swiss `.../pain.001.001.03.ch.02.xsd` as well: the element
+ * within decides.
+ */
 const inNamespace = /\b((?:pain|camt)\.\d{3})\.\d{3}\.(\d{2})\b/
 
-/** A message is known by its element. A namespace that names another message contradicts it. */
+/** A message is identified by its element. A namespace that names another message contradicts it. */
 export function nameOf(namespace: string, element: string): MessageName | undefined {
   const kind = kinds.find((candidate) => messageElements[candidate] === element)
   const [, named, version = ''] = inNamespace.exec(namespace) ?? []
   return kind === undefined || (named !== undefined && named !== kind) ? undefined : { kind, version }
 }
 
-/** The name of the message that begins, which is one of those that are expected. */
+/** The name of the beginning message, if it is one of the expected ones. */
 export function expectMessage(
   namespace: string,
   message: Node,

@@ -10,11 +10,11 @@ export type TransactionCodes = {
   readonly proprietaryIssuer?: string
 }
 
-/** Where the message does not say it, `isCredit` and `isIncluded` are absent: then a charge is a debit. */
+/** A charge. `isCredit` and `isIncluded` are absent if the message omits them: then it is a debit. */
 export type Charge = {
   readonly amount: Amount
   readonly isCredit?: boolean
-  /** Whether the amount beside it already has the charge in it. Older messages cannot say it. */
+  /** Whether the stated amount already includes the charge. Older messages cannot say it. */
   readonly isIncluded?: boolean
   readonly type?: Code
   /** DEBT, CRED, SHAR, SLEV. */
@@ -30,7 +30,7 @@ export type Exchange = {
 }
 export type ExchangedAmount = { readonly amount: Amount; readonly exchange?: Exchange }
 
-/** AmtDtls: what was ordered, what was sent, what it came to in another currency. */
+/** AmtDtls: the ordered amount, the sent amount, and its counter value in another currency. */
 export type AmountDetails = {
   readonly instructed?: ExchangedAmount
   readonly transaction?: ExchangedAmount
@@ -57,12 +57,12 @@ export type EntryDetail = {
     readonly others?: readonly { readonly type: string; readonly reference: string }[]
   }
   /**
-   * `Amt`; where an older message has none, `TxAmt` or `CntrValAmt`, whichever is in the currency of the entry. Absent: the message
-   * says none, and if the entry has one payment it is that of the entry.
+   * `Amt`; if an older message has none, `TxAmt` or `CntrValAmt`, whichever is in the currency of the entry. Absent:
+   * the message states none, and if the entry has one payment it is that of the entry.
    */
   readonly amount?: Amount
   readonly amounts?: AmountDetails
-  /** Absent: as the entry. */
+  /** Absent: as in the entry. */
   readonly isCredit?: boolean
   readonly codes?: TransactionCodes
   readonly charges: readonly Charge[]
@@ -78,7 +78,7 @@ export type EntryDetail = {
   readonly ultimateCreditor?: Party
   readonly remittance?: Remittance
   readonly purpose?: Code
-  /** The payment came back: why. */
+  /** The reason why the payment came back. */
   readonly returned?: Reason
   /** AccptncDtTm and IntrBkSttlmDt. */
   readonly acceptedAt?: string
@@ -86,7 +86,7 @@ export type EntryDetail = {
   readonly information?: string
 }
 
-/** ReportEntry10: one booking. Amounts are never below zero; `isCredit` says which way the money went. */
+/** ReportEntry10: one booking. Amounts are never below zero; `isCredit` gives the direction. */
 export type BankEntry = {
   readonly reference?: string
   readonly amount: Amount
@@ -102,7 +102,7 @@ export type BankEntry = {
   readonly charges: readonly Charge[]
   readonly chargesTotal?: Amount
   readonly amounts?: AmountDetails
-  /** What the entry sums up, where the bank says so; several, if it sums up several batches. */
+  /** The batches that the entry sums up, if the bank states them. */
   readonly batches: readonly EntryBatch[]
   readonly details: readonly EntryDetail[]
   /** AddtlInfInd: the message that has the details of this entry. */
@@ -110,7 +110,7 @@ export type BankEntry = {
   readonly information?: string
 }
 
-/** Btch: the message and batch (PmtInf) of ours, how many payments and their sum. */
+/** Btch: our message and batch (PmtInf), the number of payments and their sum. */
 export type EntryBatch = {
   readonly messageId?: string
   readonly batchId?: string
@@ -124,7 +124,7 @@ export type Balance = {
   readonly type: Code
   /** `INTM`: a balance between two pages. */
   readonly subType?: Code
-  /** Credit lines, and whether the amount has them in it. */
+  /** Credit lines, and whether the amount includes them. */
   readonly creditLines: readonly { readonly isIncluded: boolean; readonly amount?: Amount }[]
   readonly amount: Amount
   readonly isCredit: boolean
@@ -151,7 +151,7 @@ export type StatementHead = {
   readonly createdAt?: string
   readonly from?: string
   readonly to?: string
-  /** A bank says that it sends the statement again: CODU, COPY, DUPL. */
+  /** Set if the bank repeats the statement: CODU, COPY, DUPL. */
   readonly copy?: string
   readonly account: {
     readonly id: AccountId
@@ -176,7 +176,7 @@ export type ReportHead = {
   readonly information?: string
 }
 
-/** What a streaming reader meets, in the order of the document. */
+/** The parts that a streaming reader returns, in the order of the document. */
 export type ReportPart =
   | { readonly kind: 'head'; readonly head: ReportHead }
   | { readonly kind: 'statement'; readonly statement: StatementHead }

@@ -1,8 +1,8 @@
 /**
- * The messages of ISO 20022 that a bank of a company takes and gives, as values: what the guidelines of the European Payments
- * Council know of them. How they are written in XML is the matter of the readers and writers beside this file.
+ * The ISO 20022 messages between a company and its bank, as values: the parts that the guidelines of the European
+ * Payments Council cover. The readers and writers beside this file handle the XML.
  *
- * Amounts are minor units of their currency. A text is what the message has, not cut and not transliterated.
+ * Amounts are minor units of their currency. A text is that of the message, neither cut nor transliterated.
  */
 import type { Currency, Minor } from '../kernel/index.ts'
 
@@ -33,7 +33,7 @@ export type PostalAddress = {
   readonly lines?: readonly string[]
 }
 
-/** Of an external code list, or the bank's own. */
+/** A code of an external code list, or the bank's own. */
 export type Code = { readonly code: string } | { readonly proprietary: string }
 
 /** GenericOrganisationIdentification1 and others: an identification that has no element of its own. */
@@ -58,7 +58,7 @@ export type Party = {
   readonly residence?: string
 }
 
-/** A bank: BranchAndFinancialInstitutionIdentification6. A party that is a bank stands as one with its name only. */
+/** A bank: BranchAndFinancialInstitutionIdentification6. A party that is a bank appears as one with its name only. */
 export type Agent = {
   readonly bic?: string
   readonly lei?: string
@@ -84,7 +84,7 @@ export type Remittance = {
 export type StructuredRemittance = {
   /** ISO 11649 (`RF...`), or a creditor's reference in another form. */
   readonly creditorReference?: string
-  /** `SCOR`, or the bank's own; absent: the message says none. Written as `SCOR` with issuer `ISO` where absent. */
+  /** `SCOR`, or the bank's own; absent: the message has none. Written as `SCOR` with issuer `ISO` if absent. */
   readonly referenceType?: Code
   readonly referenceIssuer?: string
   /** Documents that are paid: an invoice (CINV), a credit note (CREN). */
@@ -110,7 +110,7 @@ export type CreditTransfer = {
   /** ExternalPurpose1Code. */
   readonly purpose?: string
   readonly remittance?: Remittance
-  /** Names of the elements that a message has besides. Not written. */
+  /** Names of further elements of the message. Not written. */
   readonly others?: readonly string[]
 }
 
@@ -139,7 +139,7 @@ export type PaymentBatch = {
 
 /** pain.001.001.09, Customer Credit Transfer Initiation. Its numbers and control sums are computed when it is written. */
 export type CreditTransferInitiation = {
-  /** At most 35 characters. */
+  /** Max35Text. */
   readonly messageId: string
   readonly createdAt: Date
   readonly initiator: Party
@@ -151,7 +151,7 @@ export type Reason = {
   readonly code?: string
   readonly proprietary?: string
   readonly texts: readonly string[]
-  /** Who gave the reason, where the message says it. */
+  /** The originator of the reason, if the message names it. */
   readonly originator?: Party
 }
 
@@ -163,17 +163,17 @@ export type TransferStatus = {
   readonly uetr?: string
   readonly status?: string
   readonly reasons: readonly Reason[]
-  /** When the creditor's bank took an instant payment, as the message says it. */
+  /** When the creditor's bank accepted an instant payment, if the message states it. */
   readonly acceptedAt?: string
   readonly bankReference?: string
   readonly clearingReference?: string
-  /** Of the original payment. */
+  /** Money of the original payment. */
   readonly money?: Amount
 }
 
 export type BatchStatus = {
   readonly batchId: string
-  /** What the bank counted in the original batch: OrgnlNbOfTxs, OrgnlCtrlSum (decimal text). */
+  /** The bank's count of the original batch: OrgnlNbOfTxs, OrgnlCtrlSum (decimal text). */
   readonly originalCount?: number
   readonly originalSum?: string
   readonly status?: string
@@ -194,7 +194,7 @@ export type StatusReport = {
   readonly batches: readonly BatchStatus[]
 }
 
-/** A request to take payments back. camt.055 goes to the own bank, camt.056 from bank to bank. */
+/** A recall: a request to take payments back. camt.055 goes to the own bank, camt.056 from bank to bank. */
 export type Recall = {
   /** `camt.055.001.08` or `camt.056.001.08`. */
   readonly kind: 'camt.055' | 'camt.056'
@@ -212,7 +212,7 @@ export type Recall = {
     readonly cancellationId: string
     readonly instructionId?: string
     readonly endToEndId: string
-    /** Of camt.056 only: the id of the payment between banks. */
+    /** The id of the payment between banks. Only in a camt.056. */
     readonly transactionId?: string
     readonly uetr?: string
     readonly money: Money
@@ -230,13 +230,13 @@ export type RecallAnswer = {
   readonly caseId?: string
   /** CNCL, RJCR, PDCR and others of ExternalInvestigationExecutionConfirmation1Code. */
   readonly confirmation?: string
-  /** Of the original pain.001. */
+  /** Id of the original pain.001. */
   readonly originalMessageId?: string
   readonly originalMessageName?: string
   /** GrpCxlSts: ACCR, RJCR, PACR, PDCR, with its reasons. */
   readonly groupStatus?: string
   readonly reasons: readonly Reason[]
-  /** A batch that is answered as a whole stands as one with its batch id and no ids of a payment. */
+  /** A batch that is answered as a whole appears as one item with its batch id and no ids of a payment. */
   readonly transfers: readonly {
     readonly originalBatchId?: string
     /** The id that the answering bank gave (CxlStsId). */

@@ -1,8 +1,9 @@
-/** What is wrong with a file that is no message. */
+/** The problem with a file that is not a message. */
 
 /**
- * `not_whole`: the bytes end before the document does: a file that is still being written, or was cut. `not_xml`: not well-formed.
- * `too_large`: beyond a limit. `not_in_schema`: a mandatory element is missing, or a value has another form.
+ * `not_whole`: the bytes end before the document does: a file that is still being written, or was cut. `not_xml`: not
+ * well-formed. `too_large`: beyond a limit. `not_in_schema`: a mandatory element is missing, or a value has another
+ * form.
  */
 export type ProblemCode =
   | 'not_xml'
@@ -13,7 +14,7 @@ export type ProblemCode =
   | 'unknown_message'
   | 'not_in_schema'
 
-/** A file is refused by this error and by no other, whatever its bytes are. */
+/** The only error by which a file is refused, whatever its bytes are. */
 export class MessageProblem extends Error {
   override readonly name = 'MessageProblem'
   readonly code: ProblemCode

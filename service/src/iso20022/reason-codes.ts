@@ -6,8 +6,8 @@
 import type { ErrorKey } from '@partner-payments/wire'
 
 /**
- * What partners see, and a sentence for them. `retry`: a refused instant payment may go as a credit transfer. `duplicate`: the bank
- * has the payment already, and does not say what becomes of that one.
+ * The error key for partners, and a sentence for them. `retry`: a refused instant payment may be sent as a credit
+ * transfer. `duplicate`: the bank has the payment already, and does not say what becomes of that one.
  */
 type Row = readonly [errorKey: ErrorKey, details: string, more?: 'retry' | 'duplicate']
 

@@ -1,7 +1,10 @@
 /** Reason codes about messages and their signatures, about decisions, recalls and returns: the second half of the table. */
 import type { ReasonRow } from './reason-codes.ts'
 
-/** The form of the message. Instant may be refused by a bank that does not know its service level or local instrument. */
+/**
+ * The form of the message. A bank may refuse an instant payment because it does not know its service level or local
+ * instrument.
+ */
 const forms = {
   CERI: ['BankRejection', 'The remittance information does not fit the kind of the payment.'],
   CH07: ['BankRejection', 'The payment has a field that the bank does not permit there.'],

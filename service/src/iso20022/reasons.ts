@@ -1,4 +1,4 @@
-/** What a bank's reason code means for a partner. */
+/** The meaning of a bank's reason code for a partner. */
 import type { ErrorKey } from '@partner-payments/wire'
 import { paymentReasons, type ReasonRow } from './reason-codes.ts'
 import { messageReasons } from './reason-messages.ts'
@@ -7,9 +7,9 @@ export type BankReason = {
   readonly errorKey: ErrorKey
   /** A sentence for the partner. */
   readonly details: string
-  /** The refusal of an instant payment says only that the instant way does not work: as a credit transfer it may go. */
+  /** The refusal of an instant payment concerns only the instant scheme: it may be sent as a credit transfer. */
   readonly retryAsCreditTransfer: boolean
-  /** The bank refuses a repetition. The payment that it has may still be executed, so that the refusal ends nothing. */
+  /** The bank refuses a repetition. The first payment may still be executed, so that the refusal ends nothing. */
   readonly isDuplicate: boolean
 }
 

@@ -1,11 +1,11 @@
-/** Which message a file is, read as its reader reads it. */
+/** Recognises the message of a file, as its reader reads it. */
 import { type MessageName, nameOf } from './messages.ts'
 import { type Limits, limitsDefault, type Source } from './source.ts'
 import { readTree } from './xml/tree.ts'
 
 /**
- * The name of the message; version: `02`, `08`, empty if there is no namespace. Undefined: it is a message that is not known. Refuses what
- * is no message, by a `MessageProblem`. Reads the source until the message begins.
+ * The name of the message; version: `02`, `08`, empty if there is no namespace. Undefined: an unknown message. Refuses
+ * a file that is not a message, by a `MessageProblem`. Reads the source until the message begins.
  */
 export async function recognise(source: Source, limits?: Partial<Limits>): Promise<MessageName | undefined> {
   let begun: { readonly name: MessageName | undefined } | undefined
@@ -18,7 +18,7 @@ export async function recognise(source: Source, limits?: Partial<Limits>): Promi
   try {
     for await (const _ of readTree(source, reader, { ...limitsDefault, ...limits })) if (begun !== undefined) break
   } catch (error) {
-    // The reader of the message says what is wrong behind its beginning.
+    // The reader of the message reports problems after its beginning.
     if (begun === undefined) throw error
   }
   return begun?.name

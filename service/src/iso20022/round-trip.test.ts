@@ -1,4 +1,4 @@
-/** What is written is valid by the schema, and is read as it was. */
+/** Written messages are valid by the schema, and are read unchanged. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

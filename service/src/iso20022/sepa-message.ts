@@ -1,4 +1,4 @@
-/** A message for a bank, all of whose texts fit: the files of a connector are written of nothing else. */
+/** A message for a bank, all of whose texts fit. The files of a connector are written from nothing else. */
 import { sepaReference, sepaText } from './sepa-text.ts'
 
 /** Characters by element, in the guideline of SEPA or, where it has none, in the schemas. */
@@ -25,7 +25,9 @@ const charsMax: Readonly<Record<string, number>> = {
 }
 const references: ReadonlySet<string> = new Set(['endToEndId'])
 
-/** The message with every text in the characters of SEPA, cut to the length of its element behind the transliteration. */
+/**
+ * The message with every text in the characters of SEPA, cut to the length of its element after the transliteration.
+ */
 export const inSepaCharacters = <Message>(message: Message): Message => converted('', message) as Message
 
 function converted(name: string, value: unknown): unknown {

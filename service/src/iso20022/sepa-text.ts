@@ -1,10 +1,13 @@
 /**
- * Texts in the characters that every bank of SEPA takes (EPC217-08): letters and digits of ASCII, space, and `/ - ? : ( ) . , ' +`.
- * README.md of this folder has the rules of the transliteration.
+ * Texts in the characters that every SEPA bank accepts (EPC217-08): letters and digits of ASCII, space, and `/ - ? : (
+ * ) . , ' +`. README.md of this folder has the rules of the transliteration.
  */
 import anyAscii from 'any-ascii'
 
-/** Before the general table: German letters, as EPC217-08 has them, and signs that have a nearer one in the set. */
+/**
+ * Replacements before the general table: German letters, as EPC217-08 has them, and signs with a closer equivalent in
+ * the set.
+ */
 const own: Readonly<Record<string, string>> = {
   Ä: 'Ae',
   Ö: 'Oe',
@@ -56,7 +59,7 @@ const ownCharacters = new RegExp(
 )
 const outside = /[^A-Za-z0-9/\-?:().,'+ ]/g
 const isPlain = /^[A-Za-z0-9/\-?:().,'+]+(?: [A-Za-z0-9/\-?:().,'+]+)*$/
-/** A text that has nothing in the set. */
+/** The text of an empty result. */
 const empty = 'NOTPROVIDED'
 
 /** `MÜLLER` is `MUELLER`, `Ünal` is `Uenal`. */
@@ -67,7 +70,7 @@ const withOwn = (text: string): string =>
     return isUpper && /[ÄÖÜ]/.test(sign) ? found.toUpperCase() : found
   })
 
-/** A letter with a combining mark is one character first: `a` with a diaeresis is `ae` in either form. */
+/** Composes a letter and its combining mark first: `a` with a diaeresis is `ae` in either form. */
 const latin = (text: string): string =>
   withOwn(anyAscii(withOwn(text.toWellFormed().normalize('NFC'))))
     .replace(outside, ' ')
@@ -75,8 +78,8 @@ const latin = (text: string): string =>
     .trim()
 
 /**
- * The text in the characters of SEPA, at most `charsMax` of them, never empty. What has no counterpart becomes a space; spaces are
- * joined.
+ * The text in the characters of SEPA, at most `charsMax` of them, never empty. A character without a counterpart
+ * becomes a space; spaces are joined.
  */
 export function sepaText(text: string, charsMax: number): string {
   const found = isPlain.test(text) ? text : latin(text)
@@ -96,5 +99,5 @@ export function sepaReference(text: string, charsMax = referenceChars): string {
   return cut === '' ? empty.slice(0, charsMax) : cut
 }
 
-/** An identifier that a bank of SEPA takes as it is. */
+/** Whether every SEPA bank accepts the identifier unchanged. */
 export const isSepaReference = (text: string): boolean => sepaReference(text) === text

@@ -1,9 +1,9 @@
-/** The bytes of a message, and how much of them is held. */
+/** The bytes of a message, and the limits on holding them. */
 
 /** The bytes in order, in chunks of any length. */
 export type Source = AsyncIterable<Uint8Array>
 
-/** What is beyond a limit is refused as `too_large`, before it is held. */
+/** The limits. Larger input is refused as `too_large` before it is held. */
 export type Limits = {
   readonly bytesMax: number
   readonly depthMax: number
@@ -20,7 +20,7 @@ export type Limits = {
 }
 
 const kibi = 1024
-/** Texts of the guideline have 500 characters at most. An entry of 100,000 payments with long texts is taken. */
+/** Texts of the guideline have 500 characters at most. An entry of 100,000 payments with long texts is accepted. */
 export const limitsDefault: Limits = {
   bytesMax: 16 * kibi * kibi * kibi,
   depthMax: 64,

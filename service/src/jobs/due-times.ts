@@ -11,7 +11,7 @@ const ever = new Date(-1)
 
 type DueRow = { readonly dueAt: Date | null }
 
-/** The earliest time behind `after` at which work of the job is due. Null: no work is known. */
+/** The earliest time later than `after` at which work of the job is due. Null: no work is known. */
 export async function dueTimeOf(db: Database, { due }: DueJob, after: Date): Promise<Date | null> {
   const row = await db.row<DueRow>(due(after))
   return row?.dueAt ?? null

@@ -10,23 +10,24 @@ export type Job = {
    */
   readonly run: (call: JobCall) => Promise<number>
   /**
-   * Reads the earliest time behind `after` at which work is due: at most one row, one column `due_at`, by an index. The job runs at that
-   * time, and after each commit that inserts or updates rows of a table that this statement reads.
+   * Reads the earliest time later than `after` at which work is due: at most one row, one column `due_at`, by an index.
+   * The job runs at that time, and after each commit that inserts or updates rows of a table that this statement reads.
    */
   readonly due?: (after: Date) => Sql
   /** Further tables whose rows make work due. */
   readonly wokenBy?: readonly string[]
-  /** The interval of runs that no row of this database calls for: a bank is asked, old rows are deleted. */
+  /** The interval of runs that no row of this database triggers, such as polling a bank or deleting old rows. */
   readonly everyMs?: number | (() => number)
   /** The shortest rest after a run that finds nothing, for work that need not follow a commit at once. Default: 5 to 100 ms. */
   readonly restMs?: number
   /** How many runs may be under way at once in one process. Default: 1. */
   readonly workers?: number
   /**
-   * Called once, before the first run, with the function that wakes the job: for work that only the memory of this process has.
+   * Called once, before the first run, with the function that wakes the job: for work that is only in the memory of
+   * this process.
    */
   readonly connect?: (wake: () => void) => void
-  /** Ends what runs have begun and not awaited. Called once, after the last run. */
+  /** Ends the work that runs began and did not await. Called once, after the last run. */
   readonly drain?: () => Promise<void>
   /** Ends the leases of dead processes on the rows of a partner. Only at the start of the only process of a database. */
   readonly releaseLeases?: (partnerId: string) => Promise<void>
@@ -43,7 +44,7 @@ export type Age = {
   /** The label of the metric. */
   readonly queue: string
   readonly connector?: string
-  /** Since when it waits; null: nothing is due. Default: since `due`. */
+  /** The time since which it waits; null: nothing is due. Default: since `due`. */
   readonly since?: (now: Date) => Promise<Date | null>
 }
 

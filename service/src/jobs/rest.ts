@@ -45,7 +45,7 @@ export function createRest() {
     },
     /** Whether there was a wake-up since the rest began, or since `takeWakeUp`. */
     wasWoken: (): boolean => woken,
-    /** Answers `wasWoken` and forgets the wake-up, whose work the run that follows finds. */
+    /** Returns `wasWoken` and clears it: the run that follows finds the work. */
     takeWakeUp: (): boolean => {
       const taken = woken
       woken = false

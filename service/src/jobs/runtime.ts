@@ -49,7 +49,7 @@ export function startJobs(options: JobsOptions): RunningJobs {
         if (dueAt !== null && dueAt > began) worker.dueIn(dueAt.getTime() - clock.now().getTime())
       },
       // The poll finds the work, and logs a failure that lasts.
-      (error: unknown) => log.debug({ err: error, job: job.name }, 'due time not read'),
+      (error: unknown) => log.debug({ err: error, job: job.name }, 'cannot read due time'),
     )
   }
   const running = jobs.map((job): Running => ({ job, workers: [] }))

@@ -6,7 +6,7 @@ import { type Database, sql } from '../postgres/index.ts'
 import type { RunningJobs } from './runtime.ts'
 
 const channel = 'jobs'
-/** Commits of so long a time share one notification. */
+/** Commits within this time share one notification. */
 const collectMs = 10
 
 /** Announces commits that write these tables, until `stop`. */

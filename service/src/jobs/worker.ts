@@ -18,8 +18,8 @@ type WorkerOptions = {
   readonly clock: Clock
   readonly log: Log
   /**
-   * Called after a run that took nothing. Answers by `dueIn` when work becomes due after `began`, the time at which the run began: work
-   * that was due before is left to the poll, because this run could not take it.
+   * Called after a run that took nothing. Reports by `dueIn` when work becomes due after `began`, the time at which the
+   * run began: work that was due before is left to the poll, because this run could not take it.
    */
   readonly look: (worker: Worker, began: Date) => void
   readonly random: () => number
@@ -35,7 +35,10 @@ const calmMs = 1_000
  * whose writes wake it would otherwise run without an end.
  */
 const echoRestMsMax = 5_000
-/** Rests after runs that fail: 0.5 s, then 1 s, each shortened by up to a quarter so that processes spread. Work goes on so soon after an outage. */
+/**
+ * Rests after runs that fail: 0.5 s, then 1 s, each shortened by up to a quarter so that processes do not retry
+ * together. Work resumes soon after an outage.
+ */
 const firstFailureRestMs = 500
 const failureRestMsMax = 1_000
 const jitter = 0.25

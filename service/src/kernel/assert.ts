@@ -7,7 +7,7 @@ export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionFailure(message)
 }
 
-/** The value, which cannot be absent here. `message` says why. */
+/** Returns the value, which cannot be absent here. `message` says why. */
 export function present<T>(value: T | null | undefined, message: string): T {
   if (value === null || value === undefined) throw new AssertionFailure(message)
   return value

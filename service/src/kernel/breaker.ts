@@ -1,6 +1,6 @@
 /**
- * Holds calls back from another system that does not answer. Without it every due payout would be claimed, tried for the whole
- * time of a call, and count an attempt, while the bank is away; and every verification of a payee would wait for its time limit.
+ * A circuit breaker for another system. Without it, while a bank is away, every due payout would be claimed, wait for
+ * the whole time-out and count an attempt; and every verification of a payee would wait for its time limit.
  */
 import { secondMs } from './clock.ts'
 
@@ -12,7 +12,7 @@ const pauseMsMax = 30 * secondMs
 export type Breaker = {
   /** `closed`: calls may be made. `half-open`: one call may be made, to see whether the bank answers again. */
   readonly state: () => 'closed' | 'open' | 'half-open'
-  /** A call was answered, or was not. */
+  /** Records whether a call was answered. */
   readonly answered: () => void
   readonly failed: () => void
 }
@@ -29,7 +29,7 @@ export function createBreaker(now: () => number = () => performance.now()): Brea
       openUntil = 0
     },
     failed: () => {
-      // Calls that were under way when it opened fail together: they are one failure.
+      // Calls that were in progress when it opened fail together: they are one failure.
       if (isOpen()) return
       failures += 1
       if (failures >= failuresMax) openUntil = now() + Math.min(pauseMsMax, pauseMsMin * 2 ** (failures - failuresMax))

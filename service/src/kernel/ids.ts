@@ -50,7 +50,7 @@ export function derivedTimeId(timeId: string, ...names: readonly string[]): stri
   return `${timeId.slice(0, 13)}-7${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** The id `steps` places behind `id`: what belongs together has neighbouring ids, and is one range of a key. */
+/** The id `steps` places after `id`: related rows have neighbouring ids, which form one range of a key. */
 export function idAfter(id: string, steps: number): string {
   if (steps === 0) return id
   const hex = (BigInt(`0x${id.replaceAll('-', '')}`) + BigInt(steps)).toString(16).padStart(32, '0')

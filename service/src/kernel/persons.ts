@@ -1,6 +1,9 @@
-/** Names of persons and service accounts, as they are compared where a second one has to decide. */
+/** Names of persons and service accounts, normalised for comparison where a second person has to decide. */
 
-/** Letters of other scripts that look like a Latin one, in either case: Unicode TS 39, confusables, as far as names are written. */
+/**
+ * Letters of other scripts that look like a Latin one, in either case (Unicode TS 39, confusables). Limited to letters
+ * in names.
+ */
 const lookAlikes = new Map(
   [
     ['аᴀɑαΑ', 'a'],
@@ -31,7 +34,7 @@ const lookAlikes = new Map(
  * Normalises a name: removes case, spaces, accents, invisible characters and look-alikes of other scripts, so that
  * one person does not count as two.
  */
-const personOf = (name: string): string => {
+export const personKey = (name: string): string => {
   const plain = name
     .normalize('NFKD')
     .toLowerCase()
@@ -39,10 +42,10 @@ const personOf = (name: string): string => {
   return Array.from(plain, (letter) => lookAlikes.get(letter) ?? letter).join('')
 }
 
-export const isNoName = (name: string): boolean => personOf(name) === ''
-export const isSamePerson = (one: string, other: string): boolean => personOf(one) === personOf(other)
+export const isNoName = (name: string): boolean => personKey(name) === ''
+export const isSamePerson = (one: string, other: string): boolean => personKey(one) === personKey(other)
 
-/** A name as it is stored: no blanks at its ends, and one between two words. */
+/** The stored form of a name: no blanks at its ends, one between two words. */
 export const tidyName = (name: string): string =>
   name
     .normalize('NFKC')

@@ -19,6 +19,6 @@ export type Tracing = {
   readonly ended: (name: string, durationMs: number, attributes: SpanAttributes) => void
   /** The headers that continue the active span in another process. */
   readonly outgoingHeaders: () => Readonly<Record<string, string>>
-  /** Sends what is not sent yet. */
+  /** Sends the spans that are not sent yet. */
   readonly close: () => Promise<void>
 }

@@ -11,7 +11,10 @@ export type AccountSnapshots = ReadonlyMap<string, AccountSnapshot>
 type AccountSnapshot = {
   readonly id: string
   readonly available: Minor
-  /** How often the operator has changed the rules for what leaves the account; absent: none hold. The module that moves the money has them. */
+  /**
+   * How often the operator has changed the rules for money that leaves the account; absent: no rules. The module that
+   * moves the money stores the rules.
+   */
   readonly controls?: number
   /** Absent: Active. */
   readonly state?: AccountState
@@ -21,7 +24,9 @@ type AccountSnapshot = {
 
 export const mapKey = ({ partnerId, currency, name }: AccountKey): string => partnerKey(partnerId, currency, name)
 
-/** The number of the rules that hold for what leaves the partner's balance, at the time of the read. Undefined: none hold. */
+/**
+ * The version of the rules for money that leaves the partner's balance, at the time of the read. Undefined: no rules.
+ */
 export const controlsIn = (accounts: AccountSnapshots, partnerId: string, currency: Currency): number | undefined =>
   accounts.get(mapKey({ partnerId, currency, name: 'balance' }))?.controls
 

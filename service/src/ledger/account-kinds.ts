@@ -5,8 +5,8 @@ export type AccountKind = {
   /** True if the posted sum may fall below zero. Otherwise it never falls below the reserved part. */
   readonly mayFallBelowZero: boolean
   /**
-   * Money that the account counts: that of the partner and its customers, ours at a bank, or the operator's income and
-   * positions.
+   * Owner of the money that the account counts: the partner and its customers, us at a bank, or the operator's income
+   * and positions.
    */
   readonly holds: 'customers' | 'bank' | 'own'
 }
@@ -14,7 +14,7 @@ export type AccountKind = {
 /** A name is a kind, or `settlement.` and the id of a connector: a partner has one settlement account for each bank. */
 export const accountKinds = {
   balance: { mayFallBelowZero: false, holds: 'customers' },
-  /** The other side of what a bank holds for us: below zero by the money that is there. */
+  /** The counterpart of our money at a bank: below zero by the amount that is there. */
   settlement: { mayFallBelowZero: true, holds: 'bank' },
   /** Money that has arrived and is not assigned yet. */
   suspense: { mayFallBelowZero: true, holds: 'customers' },

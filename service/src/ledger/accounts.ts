@@ -19,8 +19,9 @@ export async function readAccounts(tx: Tx, keys: readonly AccountKey[]): Promise
 }
 
 /**
- * Creates the accounts that do not exist yet, in the order of their keys: two batches that create the same accounts cannot
- * deadlock. Before any account is locked, because another transaction waits for an account that this one has created.
+ * Creates the accounts that do not exist yet, in the order of their keys: two batches that create the same accounts
+ * cannot deadlock. Runs before any account is locked, because another transaction waits for an account that this one
+ * has created.
  */
 export async function createAccounts(tx: Tx, keys: readonly AccountKey[], clock: Clock): Promise<AccountSnapshots> {
   for (const { partnerId, name, currency } of keys.toSorted((a, b) => (mapKey(a) < mapKey(b) ? -1 : 1)))

@@ -1,6 +1,7 @@
 /**
  * Continues the checkpoints of each partner, by which past balances and statements are read without its whole history.
- * A checkpoint covers only transfers that are certain to be complete. README.md says why they are, and what happens if not.
+ * A checkpoint covers only transfers that are certain to be complete. README.md gives the proof, and says what happens
+ * if it fails.
  */
 import { after, firstIdOf, idAfter, type Log, nilId, secondMs } from '../kernel/index.ts'
 import { type Database, oldestTransactionStart, type Tx } from '../postgres/index.ts'
@@ -17,14 +18,16 @@ export type CheckpointsDeps = {
 export type CheckpointLimits = { readonly transfersPerStretch: number; readonly clockDifferenceMsMax: number }
 
 const limitsDefault: CheckpointLimits = {
-  /** A past balance reads so many transfers at most; they are read in about a millisecond. */
+  /** The transfers that a past balance reads at most, in about a millisecond. */
   transfersPerStretch: 1000,
-  /** Between the clocks of the processes, which make the ids, and that of the database. NTP keeps them within a second. */
+  /**
+   * Largest clock difference between the processes, which make the ids, and the database. NTP keeps it within a second.
+   */
   clockDifferenceMsMax: 30 * secondMs,
 }
-/** The rows of a partner's checkpoints stay locked for as long as these take: about 0.3 s. */
+/** The rows of a partner's checkpoints stay locked while these stretches are covered: about 0.3 s. */
 const stretchesPerVisitMax = 100
-/** The others follow in the next steps. Partners with new checkpoints are visited in every step. */
+/** Other partners follow in the next steps. Partners with new checkpoints are visited in every step. */
 const partnersPerStepMax = 200
 
 export function createCheckpoints(deps: CheckpointsDeps) {
@@ -100,13 +103,13 @@ async function continueCheckpoints(
   })
 }
 
-/** Writes the checkpoints of parties behind those of accounts. Returns how many stretches it covered. */
+/** Writes the checkpoints of parties up to those of accounts. Returns how many stretches it covered. */
 async function continueParties(
   tx: Tx,
   partnerId: string,
   { position, partyPosition }: store.Progress,
 ): Promise<number> {
-  // A process of the version before has made the checkpoints of accounts again: those of parties begin again, too.
+  // A process of the previous version has rebuilt the checkpoints of accounts: those of parties begin again, too.
   const mustRestart = partyPosition !== null && partyPosition > position
   if (mustRestart) parties.deletePartyCheckpoints(tx, partnerId)
   const start = mustRestart ? nilId : (partyPosition ?? nilId)
@@ -127,9 +130,9 @@ async function claim(tx: Tx, partnerId: string): Promise<store.Progress | undefi
 }
 
 /**
- * Compares the accounts with their checkpoints and the transfers since. A difference means that a transfer appeared among
- * those that a checkpoint covers. Then all checkpoints of the partner are made again; if that does not help, an account row
- * is wrong, and the checkpoints stay.
+ * Compares the accounts with their checkpoints and the transfers since. A difference means that a transfer appeared
+ * among those that a checkpoint covers. Then all checkpoints of the partner are rebuilt; if that does not help, an
+ * account row is wrong, and the checkpoints stay.
  */
 async function verify({ db, log }: CheckpointsDeps, partnerId: string): Promise<void> {
   const isWrong = (row: store.PastBalance) => row.posted !== row.postedNow || row.reserved !== row.reservedNow
@@ -143,7 +146,7 @@ async function verify({ db, log }: CheckpointsDeps, partnerId: string): Promise<
     if (progress.differs)
       return log.error(
         { partnerId, accounts },
-        'accounts differ from their transfers: their checkpoints were made again',
+        'accounts differ from their transfers: their checkpoints were recreated',
       )
     log.error({ partnerId, accounts }, 'checkpoints differ from the accounts; recreating them')
     store.deleteCheckpoints(tx, partnerId)

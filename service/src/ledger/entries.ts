@@ -29,8 +29,9 @@ export type Entries = {
   /** Reads the accounts of transfers without a lock. An account that does not exist yet is absent. */
   readonly accountsOf: (tx: Tx, movements: readonly Movement[]) => Promise<AccountSnapshots>
   /**
-   * Locks the accounts that entries would change and answers for each entry, in order, whether it fits as a whole. An entry
-   * that does not fit takes nothing from those behind it. The same transaction must pass those that fit to `enterMany`.
+   * Locks the accounts that entries would change and answers for each entry, in order, whether it fits as a whole. An
+   * entry that does not fit takes nothing from later ones. The same transaction must pass those that fit to
+   * `enterMany`.
    */
   readonly fittingUnderLock: (
     tx: Tx,
@@ -46,8 +47,9 @@ export type Entries = {
   /** Checks the funds under the lock, then writes the entry as `enterMany`. Refuses: insufficient_funds. */
   readonly enter: (tx: Tx, entry: Entry) => Promise<void>
   /**
-   * Ends entries, and writes others as `enterMany` does: one lock of the accounts for all. An entry that ended before is a
-   * unique violation. With `judged`, the entries depend on the states in it, as those of `enterMany` do. Writes with the commit.
+   * Ends entries, and writes others as `enterMany` does, under one lock of the accounts. An entry that ended before is
+   * a unique violation. With `judged`, the entries depend on the states in it, as those of `enterMany` do. Writes with
+   * the commit.
    */
   readonly settleMany: (
     tx: Tx,
@@ -74,7 +76,7 @@ export function createEntries(clock: Clock): Entries {
     const transfers = await withAccountIds(tx, entries.flatMap(transfersOf), accounts, clock)
     return transfers.map((transfer): store.NewTransfer => ({ ...transfer, reserveId: null }))
   }
-  /** Locks the accounts last, in the order of their ids: until the commit every other writer waits for them. */
+  /** Locks the accounts last, in the order of their ids, because every other writer waits for them until the commit. */
   const write = (tx: Tx, transfers: readonly store.NewTransfer[], judged?: Judged) => {
     const changes = changesOf(transfers, judged)
     store.insertTransfers(tx, transfers, clock.now())

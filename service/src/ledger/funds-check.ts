@@ -28,8 +28,8 @@ export type FundsCheck = {
   /** Must be called before the statement that reads the balances is sent. */
   readonly markRead: () => ReadMark
   /**
-   * Whether the whole batch fits without a lock. Registers what it requests, which every later check then counts: a caller asks
-   * once for each batch. A batch without a position is never told so.
+   * Whether the whole batch fits without a lock. Registers what it requests, which every later check then counts: a
+   * caller asks once for each batch. False for a batch without a position.
    */
   readonly isAmple: (
     requests: readonly EntryRequest[],
@@ -37,8 +37,8 @@ export type FundsCheck = {
     position: BatchPosition | undefined,
   ) => boolean
   /**
-   * Answers for each request whether it fits. A request that does not fit takes nothing from the requests behind it. A
-   * batch without a position (a rerun) always locks.
+   * Answers for each request whether it fits. A request that does not fit takes nothing from later requests. A batch
+   * without a position (a rerun) always locks.
    */
   readonly check: (
     tx: Tx,
@@ -64,7 +64,7 @@ export function createFundsCheck(ledger: { readonly fittingUnderLock: Entries['f
     if (position === undefined) return false
     const totals = totalsOf(requests)
     const isCovered = covers(accounts, totals, missingIn(mark))
-    // In one turn of the event loop with the decision, so that every later check counts this batch.
+    // Runs in the same turn of the event loop as the decision, so that every later check counts this batch.
     register(totals, position)
     return isCovered
   }
@@ -75,7 +75,7 @@ export function createFundsCheck(ledger: { readonly fittingUnderLock: Entries['f
     check: async (tx, requests, read, position) => {
       if (isAmple(requests, read, position)) return requests.map(() => true)
       await position?.earlierEnded
-      // The balances stay locked until the commit, so that everything else has been read before.
+      // The balances stay locked until the commit, so that everything else must be read before.
       return ledger.fittingUnderLock(tx, requests, read.accounts)
     },
   }
@@ -103,7 +103,9 @@ export function coveredBy(accounts: AccountSnapshots, request: EntryRequest): Fi
   return short === undefined || { currency: short.currency, available: availableIn(short) }
 }
 
-/** The batches whose reserves may be missing in the balances: under way at the mark, or checked since, ended or not. */
+/**
+ * The batches whose reserves may be missing from the balances: under way at the mark, or checked since, ended or not.
+ */
 function missingIn({ underWay, lastChecked }: ReadMark): readonly CheckedBatch[] {
   const missing = [...underWay]
   for (let batch = lastChecked.next; batch !== undefined; batch = batch.next) missing.push(batch)

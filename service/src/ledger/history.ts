@@ -11,7 +11,7 @@ export type StatementRequest = {
   readonly partnerId: string
   readonly name: AccountName
   readonly currency: Currency
-  /** Only the transfers of this party, and what they add up to. Of the account `balance` only. */
+  /** Only the transfers of this party, and their sums. For the account `balance` only. */
   readonly partyId?: string | undefined
   /** Start of the period. Undefined: the first transfer. */
   readonly from?: Date | undefined
@@ -35,7 +35,7 @@ export type StatementLine = {
   readonly counterAccount: AccountName
   readonly partyId: string
   readonly reference: string
-  /** The posted sum of the account behind the transfer; with `partyId`, the sum of the party's transfers. */
+  /** The posted sum of the account after the transfer; with `partyId`, the sum of the party's transfers. */
   readonly posted: Minor
 }
 
@@ -83,9 +83,9 @@ export const history: History = {
   statement: async (tx, request) => {
     const { partnerId, name, currency, partyId, from, until, direction, linesMax, cursor } = request
     const ascending = direction === 'ascending'
-    // No transfer has the first id of a moment, because it is no id of version 7.
+    // No transfer has the first id of a moment, because it is not an id of version 7.
     const period = { after: from === undefined ? nilId : firstIdOf(from), end: endOf(until) }
-    // The pages behind the first one continue from the balance of the cursor.
+    // The pages after the first one continue from the balance of the cursor.
     const start = cursor !== undefined ? nilId : ascending ? period.after : period.end
     const accounts = await store.balancesBefore(tx, partnerId, start)
     const account = accounts.find((row) => row.name === name && row.currency === currency)
@@ -139,8 +139,8 @@ function lineOf(
 }
 
 /**
- * The first lines of a range. The checkpoints say in which stretches the account changed, and how often: the others are not
- * read. The transfers behind the last checkpoint are read one by one.
+ * The first lines of a range. The checkpoints say in which stretches the account changed, and how often: the others are
+ * not read. The transfers after the last checkpoint are read one by one.
  */
 async function readLines(
   tx: Tx,
@@ -161,7 +161,7 @@ async function readLines(
   }
   if (direction === 'descending') await add([behind])
   if (lines.length < linesMax && before.after < before.end) {
-    // Each has a line, except those that the range cuts: the first and the last.
+    // Each stretch has a line, except the first and the last one, which the range may cut.
     const stretches = await (partyId === undefined
       ? store.stretchesOf(tx, account, before, direction, linesMax + 2)
       : parties.stretchesOfParty(tx, { partnerId, partyId, accountId }, before, direction, linesMax + 2))

@@ -1,4 +1,4 @@
-/** The decision under the lock: which entries fit the balances of the accounts that they change. */
+/** Decides under the lock which entries fit the balances of the accounts that they change. */
 import type { Clock } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {

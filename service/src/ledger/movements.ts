@@ -1,5 +1,5 @@
 /**
- * Reads the movements of accounts behind a position, in the order of the transfers. For workers that follow many
+ * Reads the movements of accounts after a position, in the order of the transfers. For workers that follow many
  * accounts.
  */
 import type { Minor } from '../kernel/index.ts'
@@ -14,9 +14,9 @@ export type Standing = {
   readonly posted: Minor
   readonly reserved: Minor
   readonly isClosed: boolean
-  /** True if its partner has transfers behind the position and before the end. */
+  /** True if its partner has transfers after the position and before the end. */
   readonly hasMoved: boolean
-  /** True if its partner has no transfer behind the position. */
+  /** True if its partner has no transfer after the position. */
   readonly isQuiet: boolean
 }
 

@@ -38,7 +38,7 @@ export type PeriodReader = {
 const linesPerPartMax = 4_000
 /** Size of a part of which only sums leave the database. It is read in about 20 ms. */
 const summedPerPartMax = 50_000
-/** A look at 100,000 keys takes about 15 ms. */
+/** Looking up 100,000 keys takes about 15 ms. */
 const partsPerLookMax = 25
 /** Each holds a connection while it is read. */
 const partsAheadMax = 2

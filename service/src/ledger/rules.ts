@@ -1,4 +1,4 @@
-/** Pure: what a transfer does to its two accounts, and the limit of an account. */
+/** Pure: the effects of a transfer on its two accounts, and the limit of an account. */
 import { type Caller, Refusal } from '../api/index.ts'
 import { amountText, assert, type Currency, idAfter, type Minor, newId } from '../kernel/index.ts'
 import { type AccountName, kindOf } from './account-kinds.ts'
@@ -17,7 +17,7 @@ export type Transfer = {
   readonly reference: string
 }
 
-/** A transfer of an entry: it moves money at once, or sets it aside. */
+/** A transfer of an entry: it moves money at once, or reserves it. */
 export type EntryTransfer = Transfer & { readonly kind: Extract<TransferKind, 'direct' | 'reserve'> }
 
 /** Transfers of one partner that take effect together or not at all. The first one has the id of the entry. */
@@ -86,11 +86,11 @@ export function fits(name: AccountName, balance: Change, change: Change): boolea
   return reserved >= 0n && (kindOf(name).mayFallBelowZero || posted >= reserved)
 }
 
-/** True, or the balance that an entry is short of. */
+/** True, or the balance that the entry exceeds. */
 export type Fit = true | Shortage
 export type Shortage = { readonly currency: Currency; readonly available: Minor }
 
-/** insufficient_funds. Says what is available to a caller who may read balances. */
+/** Builds the refusal insufficient_funds. It states the available amount to a caller who may read balances. */
 export function insufficientFunds(
   { currency, available }: Shortage,
   caller: Pick<Caller, 'permissions'> | undefined,

@@ -23,7 +23,8 @@ export type Ledger = Entries &
   States & {
     readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
     /**
-     * Marks a balance as controlled or not, and creates it if it is missing. Until the transaction ends, no other one marks it.
+     * Marks a balance as controlled or not, and creates it if it is missing. Other transactions cannot mark it until
+     * this one ends.
      */
     readonly setControlled: (tx: Tx, partnerId: string, currency: Currency, controlled: boolean) => Promise<void>
     /** Sums of the `fx` accounts of all partners: positive for bought money, negative for owed money. */

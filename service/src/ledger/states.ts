@@ -11,11 +11,11 @@ import { ensureAccount } from './store.ts'
 
 export type States = {
   /**
-   * Sets the state of a balance under its lock, creates it if it is missing, and answers the state before. The same state again
-   * changes nothing. Refuses: account_blocked (it is closed; or it is to be closed and has money).
+   * Sets the state of a balance under its lock, creates it if it is missing, and returns the previous state. Setting
+   * the same state changes nothing. Refuses: account_blocked (it is closed; or it has money and would be closed).
    */
   readonly setState: (tx: Tx, partnerId: string, currency: Currency, state: AccountState) => Promise<AccountState>
-  /** A customer of the partner gets another state: payments that were judged before do not commit after this transaction. */
+  /** Counts a change of a customer's state: payments that were judged before do not commit after this transaction. */
   readonly countBlock: (tx: Tx, partnerId: string) => Promise<void>
 }
 

@@ -3,7 +3,7 @@ import { type Minor, nilId } from '../kernel/index.ts'
 import { insertBy, noSql, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
 import type { AccountRow, TransferRow } from './store.ts'
 
-/** Sorts behind every id. */
+/** Sorts after every id. */
 export const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 export type IdRange = { readonly after: string; readonly end: string }
@@ -19,7 +19,7 @@ export const sidesOfTransfers = sql`ledger.transfers as transfer cross join late
       (credit_account_id, case when kind in ('direct', 'post') then amount else 0 end, 0)
     ) as side (account_id, posted, reserved)`
 
-/** The last transfer of the next stretch behind the checkpoints of a partner; undefined: there are too few transfers. */
+/** The last transfer of the next stretch after the checkpoints of a partner; undefined: there are too few transfers. */
 export async function nextStretchEnd(
   tx: Tx,
   partnerId: string,
@@ -50,7 +50,7 @@ export type AccountChanges = {
   readonly lines: number
 }
 
-/** Reads the changes that the transfers behind `after`, up to `position`, make to each account. */
+/** Reads the changes that the transfers after `after`, up to `position`, make to each account. */
 export function changesOfStretch(
   tx: Tx,
   partnerId: string,

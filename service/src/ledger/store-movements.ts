@@ -1,4 +1,4 @@
-/** The SQL that reads what moved accounts behind a position, for many accounts at a time. */
+/** The SQL that reads account movements after a position, for many accounts at a time. */
 import { columnOf, ofOnePartner, sql, type Tx, unprepared } from '../postgres/index.ts'
 import type { AccountState } from './account-states.ts'
 import type { AccountRow, TransferRow } from './store.ts'
@@ -14,7 +14,10 @@ export type StandingRow = Pick<AccountRow, 'posted' | 'reserved'> & {
   readonly isQuiet: boolean
 }
 
-/** One snapshot. Each position is one look into the primary key, whatever the number of transfers behind it. */
+/**
+ * All standings in one snapshot. Each position is one lookup in the primary key, whatever the number of transfers after
+ * it.
+ */
 export function standings(tx: Tx, positions: readonly AccountPosition[], end: string): Promise<readonly StandingRow[]> {
   const column = columnOf(positions)
   const partnerIds = column('partnerId')
@@ -37,13 +40,13 @@ export type MovementRow = Pick<TransferRow, 'id' | 'kind' | 'amount' | 'referenc
   readonly accountId: string
   readonly isDebit: boolean
   readonly isCredit: boolean
-  /** Counts the transfers of the partner behind the position, from 1. */
+  /** Counts the transfers of the partner after the position, from 1. */
   readonly place: bigint
 }
 
 /**
- * Reads the account's transfers among the next `transfersMax` of the partner behind each position, and the last
- * transfer of all, which marks how far was read.
+ * Reads the account's transfers among the next `transfersMax` of the partner after each position, and the last transfer
+ * of all, which marks how far was read.
  */
 export function movementsBehind(
   tx: Tx,

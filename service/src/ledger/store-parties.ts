@@ -17,7 +17,7 @@ export function stretchesBehind(
   )
 }
 
-/** Writes what each party stood at behind a stretch in which it changed. Earlier stretches are written already. */
+/** Writes the sum of each party at the end of a stretch in which it changed. Earlier stretches are already written. */
 export function insertPartyCheckpoints(
   tx: Tx,
   partnerId: string,

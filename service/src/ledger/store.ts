@@ -21,7 +21,7 @@ export type TransferRow = {
   readonly amount: Minor
   readonly partyId: string
   readonly reference: string
-  /** The entry of several transfers that it belongs to. */
+  /** The entry of several transfers that contains it. */
   readonly entryId: string | null
 }
 

@@ -9,7 +9,7 @@ const batchesUnderWayMax = 2
 
 export type Applied = Exclude<Advanced, 'deferred'>
 
-/** Answers what the trigger did. Repeats a deferred trigger in a later batch. */
+/** Returns the effect of the trigger. Repeats a deferred trigger in a later batch. */
 export function applyInBatches<Trigger extends { readonly partnerId: string }, Read = undefined>(
   options: Pick<BatcherOptions<Trigger, Advanced, Read>, 'db' | 'read' | 'work'>,
 ): (trigger: Trigger) => Promise<Applied> {

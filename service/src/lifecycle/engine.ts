@@ -10,8 +10,8 @@ import { type Actor, type Found, type Lifecycle, transitionOn, type Unmoved, unm
 type Key = { readonly partnerId: string; readonly id: string }
 
 /**
- * False: nothing changed, because the trigger repeats what is recorded, or does not hold. `deferred`: the batch holds an
- * earlier trigger of the payment, or the trigger implies an earlier transition, which was made; the caller repeats the trigger
+ * False: nothing changed, because the trigger repeats what is recorded, or does not hold. `deferred`: the batch holds
+ * an earlier trigger of the payment, or the implied earlier transition was made first; the caller repeats the trigger
  * once that is committed. Reports of a bank also: `early`, `contradiction` (`Unmoved`), and `unknown`: no such payment.
  */
 export type Advanced = boolean | 'deferred' | 'early' | 'contradiction' | 'unknown'
@@ -38,7 +38,7 @@ type Parts<Row extends Payment, Trigger, Kind extends string, Event extends Even
   readonly kindOf?: (row: Row, trigger: Trigger) => Kind
   /** Whether a report of the bank cannot be about this payment, whatever its status: another connector, another currency. */
   readonly isForeign?: (row: Row, trigger: Trigger) => boolean
-  /** Whether a report of the bank has to wait for something else than a report: the bank is left to repeat it. */
+  /** Whether a report of the bank has to wait for something other than a report: the bank is left to repeat it. */
   readonly isEarly?: (row: Row, trigger: Trigger) => boolean
   /** Whether the trigger still holds under the lock: its lease is not lost, its time has come. */
   readonly holds: (row: Row, trigger: Trigger, now: Date) => boolean
@@ -97,7 +97,8 @@ function judge<Row extends Payment, Trigger extends Kinded<Kind>, Kind extends s
   if (isEarly?.(row, trigger)) return 'early'
   const found = transitionOn(lifecycle, row.status, kind)
   if (found === undefined) {
-    // Others hear of a payment late or twice. A worker that holds the lease knows the status, because it has written it.
+    // Other actors learn of a payment late or twice. A worker that holds the lease knows the status, because it has
+    // written it.
     assert(actor !== 'worker', `${subject} ${row.id} is ${row.status}: its worker reports ${kind}`)
     return actor === 'bank' ? unmovedBy(lifecycle, row.status, kind) : 'repeat'
   }

@@ -28,9 +28,9 @@ export type Transition<Status extends string = string, Event extends EventName =
   readonly steps: readonly TimelineStep[]
   /** The final status of the transaction. */
   readonly concludes?: Exclude<TransactionStatus, 'Pending'>
-  /** `transaction.status.changed` follows each conclusion, and stands in no row. */
+  /** `transaction.status.changed` follows each conclusion, and no row lists it. */
   readonly event?: Event
-  /** Only where it is the same for every trigger. */
+  /** Only if it is the same for every trigger. */
   readonly errorKey?: ErrorKey
 }
 
@@ -60,7 +60,7 @@ export type Lifecycle<
   Event extends EventName = EventName,
 > = {
   readonly subject: string
-  /** Every status that the contract has, also those that no transition leads to. */
+  /** Every status of the contract, including those that no transition leads to. */
   readonly statuses: readonly Status[]
   readonly triggers: readonly Trigger[]
   readonly transitions: Readonly<Record<string, Transition<Status, Event>>>

@@ -1,7 +1,6 @@
 /** Writes each mail as an `.eml` file into a folder, for a machine without a mail server. */
 import { link, mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createTransport } from 'nodemailer'
 import { newId } from '../kernel/index.ts'
 import { type MailMessage, type MailTransport, toNodemailer } from './transport.ts'
 
@@ -9,9 +8,10 @@ const addressCharsMax = 100
 
 /** Creates the folder if it is missing. Mails contain live tokens: only the owner may read the folder and its files. */
 export function folderTransport(folder: string): MailTransport {
-  const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
   return {
     send: async (message) => {
+      const { createTransport } = await import('nodemailer')
+      const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
       const options = toNodemailer(message)
       // Quoted-printable breaks long lines and writes `=3D`, so a header of its own holds the link for copying. The URL
       // parser has made the link plain ASCII without blanks.

@@ -7,7 +7,7 @@
  * 4 ... minutes for 24 hours. It gives up at once if the server refuses the recipient permanently.
  */
 export { folderTransport } from './folder.ts'
-export { createMailQueue, type MailData, type MailQueue } from './queue.ts'
+export { createMailQueue, type MailData, type MailQueue, type NewMail } from './queue.ts'
 export { sealedMailSecrets } from './sealed.ts'
 export { mailSettings } from './settings.ts'
 export { smtpTransport } from './smtp.ts'

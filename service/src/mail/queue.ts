@@ -44,7 +44,7 @@ export type MailQueue = {
 /** Retention of mails: as long as events and delivery attempts. */
 const keptMs = 30 * dayMs
 
-/** PostgreSQL refuses an unpaired surrogate in jsonb. */
+/** Replaces unpaired surrogates, which PostgreSQL refuses in jsonb. */
 const toJson = (data: MailData): string =>
   JSON.stringify(data, (_key, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value))
 

@@ -1,14 +1,16 @@
 /** Sends mails to an SMTP server: one connection for each mail, and a limit for each wait. */
-import { createTransport, type SMTPTransportOptions } from 'nodemailer'
+import type { SMTPTransportOptions } from 'nodemailer'
 import { secondMs } from '../kernel/index.ts'
 import { type MailMessage, MailRefused, type MailTransport, toNodemailer } from './transport.ts'
 
 export type SmtpLimits = {
   readonly connectTimeoutMs: number
   readonly greetingTimeoutMs: number
-  /** Silence within the conversation. */
+  /** Limit of a silence within the conversation. */
   readonly idleTimeoutMs: number
-  /** The whole conversation. Far below the lease of a mail, so that no second worker claims the mail meanwhile. */
+  /**
+   * Limit of the whole conversation. Far below the lease of a mail, so that no second worker claims the mail meanwhile.
+   */
   readonly sendTimeoutMs: number
 }
 
@@ -27,12 +29,13 @@ const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
  * The error for a malformed URL does not repeat the URL, which may contain the password.
  */
 export function smtpTransport(url: string, limits: SmtpLimits = defaultLimits): MailTransport {
-  const transporter = createTransport(readUrl(url, limits))
+  const options = readUrl(url, limits)
   return {
     send: async (message: MailMessage) => {
       try {
         const signal = AbortSignal.timeout(limits.sendTimeoutMs)
-        await transporter.sendMail({ ...toNodemailer(message), signal })
+        const { createTransport } = await import('nodemailer')
+        await createTransport(options).sendMail({ ...toNodemailer(message), signal })
       } catch (error) {
         throw isPermanent(error) ? new MailRefused((error as Error).message, { cause: error }) : error
       }

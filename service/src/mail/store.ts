@@ -122,7 +122,7 @@ export function endMail(
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId} and status = 'pending'`)
 }
 
-/** Under the same condition as `endMail`. */
+/** Changes no row under the same condition as `endMail`. */
 export function postponeMail(tx: Tx, { partnerId, id, leaseId }: Leased, error: string, dueAt: Date): Promise<number> {
   return tx.run(sql`/* mail.postponeMail */
     update mail.messages set lease_id = null, last_error = ${error}, due_at = ${dueAt}

@@ -1,7 +1,11 @@
 /** Helpers that all templates share. */
 
-const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
-export const utc = (time: Date) => `${format.format(time)} UTC`
+/** Made for the first mail: it costs every start some 30 ms, and most processes write no mails. */
+let format: Intl.DateTimeFormat | undefined
+export function utc(time: Date): string {
+  format ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+  return `${format.format(time)} UTC`
+}
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',

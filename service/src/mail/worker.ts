@@ -24,7 +24,7 @@ export type MailWorkerDeps = {
   readonly templates: Readonly<Record<string, MailTemplate>>
   readonly transport: MailTransport
   readonly from: Mailbox
-  /** One attempt has ended. */
+  /** Called after each attempt. */
   readonly observe?: ((outcome: 'sent' | 'postponed' | 'given_up') => void) | undefined
 }
 
@@ -40,7 +40,10 @@ const errorCharsMax = 500
 export const mailJob = (deps: MailWorkerDeps): Job =>
   defineJob({ name: 'mail', due: mailDue, run: createMailStep(deps), age: { queue: 'mail' } })
 
-/** 1, 2, 4 ... minutes after the attempt; the last attempt is a day after the mail was queued. Null: no further one. */
+/**
+ * Waits 1, 2, 4 ... minutes after the attempt; the last attempt is a day after the mail was queued. Null: no further
+ * one.
+ */
 function nextAttemptAt({ attempts, createdAt }: Pick<ClaimedMail, 'attempts' | 'createdAt'>, now: Date): Date | null {
   const end = after(createdAt, retriedForMs)
   if (now >= end) return null
@@ -48,7 +51,7 @@ function nextAttemptAt({ attempts, createdAt }: Pick<ClaimedMail, 'attempts' | '
   return next < end ? next : end
 }
 
-/** Answers how many mails it attempted. */
+/** Returns how many mails it attempted. */
 export function createMailStep(deps: MailWorkerDeps): () => Promise<number> {
   const { db, queue, partnerName } = deps
   const attempt = createAttempt(deps)
@@ -95,9 +98,9 @@ function createAttempt({ db, clock, log, queue, templates, transport, from, obse
     const { code, responseCode } = (cause ?? {}) as { readonly code?: unknown; readonly responseCode?: unknown }
     const fields = { ...fieldsOf(mail), attempts: mail.attempts, code, responseCode }
     observe?.(dueAt === null ? 'given_up' : 'postponed')
-    if (!(await queue.recordFailure(db, mail, text, dueAt))) log.info(fields, 'mail not sent, and its lease was lost')
+    if (!(await queue.recordFailure(db, mail, text, dueAt))) log.info(fields, 'mail not sent; lease lost')
     else if (dueAt === null) log.error(fields, 'mail given up')
-    else log.warn({ ...fields, dueAt: dueAt.toISOString() }, 'mail not sent, will retry')
+    else log.warn({ ...fields, dueAt: dueAt.toISOString() }, 'mail not sent; will retry')
   }
 
   return async (mail: ClaimedMail, partnerName: string): Promise<void> => {
@@ -107,7 +110,7 @@ function createAttempt({ db, clock, log, queue, templates, transport, from, obse
       return recordFailure(mail, error)
     }
     observe?.('sent')
-    if (!(await queue.recordSent(db, mail))) log.info(fieldsOf(mail), 'mail sent, and its lease was lost')
+    if (!(await queue.recordSent(db, mail))) log.info(fieldsOf(mail), 'mail sent; lease lost')
   }
 }
 

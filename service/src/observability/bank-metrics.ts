@@ -1,8 +1,8 @@
-/** The metrics of banks by files. */
+/** The metrics of file banks. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 export type BankMetrics = {
-  /** A file was made, with so many payments or recalls. */
+  /** Counts a made file, with the number of its payments or recalls. */
   readonly fileMade: (connector: string, kind: string, payments: number) => void
   readonly fileDelivered: (connector: string, kind: string) => void
   /** Payments that wait for a file, or for the opening of the bank. */

@@ -26,7 +26,7 @@ const isHealthy = ({ pending, held, breakerOpen, failingSince }: EndpointState) 
 
 type Split = { readonly named: readonly EndpointState[]; readonly rest: readonly EndpointState[] }
 
-/** Sorts only endpoints in trouble: of a hundred thousand few are. */
+/** Sorts only the endpoints in trouble: few of a hundred thousand are. */
 function splitByTrouble(states: readonly EndpointState[]): Split {
   const { troubled = [], healthy = [] } = Object.groupBy(states, (state) => (isHealthy(state) ? 'healthy' : 'troubled'))
   const sorted = [...troubled.toSorted(byTrouble), ...healthy]
@@ -154,7 +154,7 @@ function createTotals(registry: Registry, all: () => readonly EndpointState[]): 
   })
   const missing: Gauge = new Gauge({
     name: 'payments_deliveries_unaccounted',
-    help: 'Difference between owed deliveries and the sum of delivered, pending and held ones; 0 unless there is a bug',
+    help: 'Difference between the recorded total of deliveries and the sum of delivered, pending and held ones; 0 unless there is a bug',
     registers,
     collect: () => missing.set(sum(all().map((endpoint) => Math.abs(unaccounted(endpoint))))),
   })

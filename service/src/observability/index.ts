@@ -4,7 +4,7 @@
  * database has the partner), on a port of their own. Owns no tables.
  */
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client'
-import { type Clock, systemClock } from '../kernel/index.ts'
+import { type Clock, systemClock, type Tracing } from '../kernel/index.ts'
 import { createSchemaCheck, type Database, type SchemaState, sql } from '../postgres/index.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { createOperationsServer, type OperationsServer, type Readiness } from './operations-server.ts'
@@ -12,7 +12,10 @@ import { createOperationsServer, type OperationsServer, type Readiness } from '.
 export { type QueueProbe, queueAgesJob } from './queue-ages.ts'
 export { createRouterObservability } from './router.ts'
 export { observabilitySettings } from './settings.ts'
-export { createTracing } from './tracing.ts'
+
+/** Loads OpenTelemetry, which only a process with a collector of traces needs. */
+export const createTracing = async (endpoint: string, role: string, ratio: number): Promise<Tracing> =>
+  (await import('./tracing.ts')).createTracing(endpoint, role, ratio)
 
 /** The metrics of one process, for another process that serves them. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
@@ -25,9 +28,9 @@ export type OtherProcesses = {
 export type Observability = {
   readonly metrics: Metrics
   readonly snapshot: () => Promise<MetricsSnapshot>
-  /** Everything is started: `/readyz` answers 200 while the database answers. */
+  /** Marks everything as started: `/readyz` answers 200 while the database answers. */
   readonly ready: () => void
-  /** `/readyz` answers 503, so that load balancers use other instances while open requests end. */
+  /** Makes `/readyz` answer 503, so that load balancers use other instances while open requests end. */
   readonly drain: () => void
 } & OperationsServer
 

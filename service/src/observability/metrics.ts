@@ -17,15 +17,15 @@ export type Metrics = {
   readonly bankNotification: (connector: string, outcome: string) => void
   /** Payouts between their claim and the bank's answer, and whether the bank's payouts are held back. */
   readonly connector: (connector: string, state: { readonly inFlight: number; readonly isOpen: boolean }) => void
-  /** How long the oldest payment has stood in a status that is not final, and how long it may. */
+  /** The age of the oldest payment in a status that is not final, and its limit. */
   readonly age: (payment: string, status: string, age: { readonly ageMs: number; readonly limitMs: number }) => void
   /** One attempt to send a mail: `sent`, `postponed` or `given_up`. */
   readonly mail: (outcome: string) => void
-  /** How old the exchange rates are, and how old they may be. */
+  /** The age of the exchange rates, and its limit. */
   readonly fxRatesAge: (age: { readonly ageMs: number; readonly limitMs: number }) => void
   /** Files of banks. */
   readonly banks: BankMetrics
-  /** How much is left in the pools of IBANs. */
+  /** The number of free IBANs in the pools. */
   readonly ibanPools: IbanPoolMetrics
   readonly queueAge: (queue: string, connector: string, ageMs: number) => void
   /** Results of reconciliation, and the open cases. */

@@ -21,16 +21,21 @@ type Pages = {
 }
 
 export type OperationsServer = {
-  /** Resolves to the port. Rejects with the error of the socket. */
-  readonly listen: (host: string, port: number) => Promise<number>
+  /** Resolves to the port. `desk` answers the paths below `/desk`. Rejects with the error of the socket. */
+  readonly listen: (host: string, port: number, desk?: RequestListener) => Promise<number>
   readonly close: () => Promise<void>
 }
 
 export function createOperationsServer(pages: Pages): OperationsServer {
-  const server = createServer(createRoutes(pages))
+  const routes = createRoutes(pages)
+  let site: RequestListener = routes
+  const server = createServer((request, response) =>
+    /^\/desk(?:[/?]|$)/.test(request.url ?? '') ? site(request, response) : routes(request, response),
+  )
   return {
-    listen: (host, port) =>
+    listen: (host, port, desk = routes) =>
       new Promise((resolve, reject) => {
+        site = desk
         server.once('error', reject)
         server.listen(port, host, () => resolve((server.address() as AddressInfo).port))
       }),

@@ -9,7 +9,7 @@ export type QueueProbe = {
   readonly name: string
   /** The bank connector whose work it is. */
   readonly connector?: string
-  /** Since when the oldest due item waits; null: nothing is due. */
+  /** The time since which the oldest due item waits; null: nothing is due. */
   readonly oldestDue: (now: Date) => Promise<Date | null>
 }
 
@@ -23,7 +23,7 @@ export type QueueAgesOptions = {
 const everyMsDefault = 5 * secondMs
 const lookMsMax = 10 * secondMs
 
-/** A bank that hangs must not end all looks. */
+/** Limits a look, so that a hanging bank does not end all looks. */
 async function inTime<T>(look: Promise<T>): Promise<T> {
   const timer = new AbortController()
   const late = pause(lookMsMax, undefined, { signal: timer.signal }).then(() => {
@@ -46,7 +46,7 @@ export function queueAgesJob({ clock, probes, observe, everyMs = everyMsDefault 
         observe(name, connector, oldest === null ? 0 : Math.max(0, now.getTime() - oldest.getTime()))
       }),
     )
-    // After the others: a queue that cannot be read hides no other one.
+    // Thrown after the others: a queue that cannot be read hides no other one.
     for (const look of looks) if (look.status === 'rejected') throw look.reason
     return 0
   }

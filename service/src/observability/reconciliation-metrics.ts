@@ -1,4 +1,4 @@
-/** Metrics of reconciliation: what the difference between banks and ledger consists of, and the open cases. */
+/** Metrics of reconciliation: the components of the difference between banks and ledger, and the open cases. */
 import { Gauge, type Registry } from 'prom-client'
 
 type Item = {
@@ -51,7 +51,7 @@ export function createReconciliationMetrics(registers: Registry[]): Reconciliati
   })
   const waiting = new Gauge({
     name: 'payments_case_proposals',
-    help: 'Proposals about cases that wait for a second person',
+    help: 'Case proposals that wait for a second person',
     registers,
   })
   return {
@@ -72,7 +72,7 @@ export function createReconciliationMetrics(registers: Registry[]): Reconciliati
 
 type Labels = { readonly connector: string; readonly account: string; readonly currency: string }
 
-/** An item that is gone has the value 0, so that a graph ends there. */
+/** An item that has disappeared has the value 0, so that a graph ends there. */
 function createItemMetrics(registers: Registry[]): (labels: Labels, items: readonly Item[]) => void {
   const labelNames = [...ofAccount, 'side', 'kind']
   const amounts = new Gauge({

@@ -5,7 +5,7 @@ import { createOperationsServer, type OperationsServer } from './operations-serv
 
 export type RouterObservability = OperationsServer & {
   readonly request: Metrics['request']
-  /** The router listens: `/readyz` answers 200, also while no cell answers. */
+  /** Marks the router as listening: `/readyz` answers 200, also while no cell answers. */
   readonly ready: () => void
   readonly drain: () => void
 }

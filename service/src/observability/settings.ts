@@ -18,9 +18,15 @@ function readRatio(value: string | undefined): number {
 
 export const observabilitySettings = {
   OPS_HOST: { default: '127.0.0.1', description: 'Address of the operations port', read: text('127.0.0.1') },
+  DESK_URL: {
+    default: 'http://localhost:OPS_PORT',
+    description:
+      'Address at which staff open the desk: that of the proxy with TLS in front of OPS_PORT, or `localhost` for a tunnel. Passkeys are bound to it',
+    read: url(['http', 'https']),
+  },
   OPS_PORT: {
     default: 'PORT + 1',
-    description: 'Port of `/healthz`, `/readyz` and `/metrics`; 0 takes a free port',
+    description: 'Port of `/healthz`, `/readyz`, `/metrics` and the desk; 0 takes a free port',
     read: integer(0, portMax, -1),
   },
   LOG_LEVEL: {

@@ -42,7 +42,7 @@ export function createTracing(endpoint: string, role: string, ratio: number): Tr
         try {
           return await work((more) => void span.setAttributes(more))
         } catch (error) {
-          // The name only: the message of an error may contain a value of a partner.
+          // Only the name: the message of an error may contain a value of a partner.
           span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.name : 'error' })
           throw error
         } finally {

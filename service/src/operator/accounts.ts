@@ -19,7 +19,7 @@ export const accountCommands = {
   'account unblock': (context: Context, options: Options) =>
     change(context, { command: 'account unblock', options }, 'Active'),
 
-  /** Final. The account is empty, and no payout is under way. */
+  /** Closes an empty account without payouts under way. Final. */
   'account close': (context: Context, options: Options) =>
     change(context, { command: 'account close', options }, 'Closed'),
 
@@ -29,8 +29,9 @@ export const accountCommands = {
 }
 
 /**
- * Payouts that wait are cancelled after the block: none is accepted any more, and what a worker has begun goes on. Before an unblock the
- * command ends what is left of that, because payouts that are accepted afterwards would be found too.
+ * Waiting payouts are cancelled after the block: no further ones are accepted, and those that a worker has begun
+ * continue. Before an unblock the command ends the rest of these cancellations, because it would also find payouts
+ * accepted afterwards.
  */
 async function change(context: Context, { command, options }: Change, state: AccountState): Promise<object> {
   const { accounts, cancellations, customers } = context.service

@@ -26,6 +26,7 @@ export const approvalCommands = {
         max: expiresHoursMax,
         otherwise: expiresHoursDefault,
       }),
+      needsPasskey: options.passkey === true,
     }
     if (rule.aboveAmount === null && rule.beneficiaryHours === null)
       throw new ConfigError('operator: --above or --beneficiary-hours is required')

@@ -5,7 +5,7 @@ import type { Context } from './context.ts'
 import type { Options } from './options.ts'
 
 export const auditCommands = {
-  /** A fault is an error, so that the exit status tells it as well. */
+  /** A fault is an error, so that the exit status reports it as well. */
   'audit verify': async ({ service, db }: Context, { partner }: Options) => {
     const partnerIds = partner === undefined ? await service.access.partnerIds(db) : [partner]
     const verified = []

@@ -1,4 +1,4 @@
-/** Commands for banks by files: what was sent, how a payment goes, and requests to take one back. */
+/** Commands for file banks: sent files, the progress of a payment, and recalls. */
 import { Refusal } from '../api/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { amountText } from '../kernel/index.ts'
@@ -10,7 +10,7 @@ import type { Context } from './context.ts'
 import { type Options, readChoice, required } from './options.ts'
 
 export const bankCommands = {
-  /** The newest of each bank, newest first. */
+  /** The newest files of each bank, newest first. */
   'bank files': async ({ service: { isoBanks } }: Context, { connector }: Options) => {
     const ids = connector === undefined ? isoBanks.connectors.map(({ id }) => id) : [connector]
     const files = (await Promise.all(ids.map(isoBanks.files))).flat()
@@ -19,7 +19,7 @@ export const bankCommands = {
 
   'bank payment': async (context: Context, options: Options) => {
     const found = await context.service.isoBanks.payment(await instructionOf(context, options))
-    if (found === undefined) throw new ConfigError('operator: no bank by files has this payout')
+    if (found === undefined) throw new ConfigError('operator: no file bank has this payout')
     return { ...found, amount: amountText(found.amount, found.currency) }
   },
 

@@ -13,15 +13,15 @@ const fileBytesMax = 64 * 1024 * 1024
 
 export const bicCommands = {
   /**
-   * Whole or not at all. Then completes the BICs of all beneficiaries that have none of their own. If the command is ended before, the
-   * same command continues.
+   * Loads the whole file or nothing. Then completes the BICs of all beneficiaries that have none of their own. If the
+   * command is interrupted, the same command continues.
    */
   'bic load': async ({ service, db }: Context, options: Options) => {
     const { access, beneficiaries } = service
     const file = required(options, 'from')
     const staff = required(options, 'staff')
     const text = await readText(file)
-    // It is for all partners: the record is in the log of the operator.
+    // The file is for all partners: the record is in the log of the operator.
     const recorded = (tx: Tx) => record(service, tx, { command: 'bic load', options, partnerId: operatorPartnerId })
     const loaded = await beneficiaries.bicDirectory.load(text, staff, recorded).catch((error: unknown) => {
       if (error instanceof BicFileProblem)

@@ -1,4 +1,6 @@
-/** Commands for cases: what a bank reported and what fits nothing we know. One person proposes what is done, another one approves. */
+/**
+ * Commands for cases: bank reports that match nothing known. One person proposes the resolution, another one approves.
+ */
 import { type CaseAction, caseActions } from '../cases/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { amountText, present } from '../kernel/index.ts'
@@ -11,7 +13,7 @@ import { type Options, readId, required } from './options.ts'
 const pageMax = 1000
 
 export const caseCommands = {
-  /** The open ones, oldest first. */
+  /** The open cases, oldest first. */
   'case list': async ({ service: { cases } }: Context) => {
     const open: Case[] = []
     for (let page: readonly Case[] = []; ;) {
@@ -21,7 +23,7 @@ export const caseCommands = {
     }
   },
 
-  /** One case, and what might fit its money: the best first, with what agreed. */
+  /** One case, and candidates for its money: the best first, with what agreed. */
   'case show': async ({ service: { cases, reconciliation }, db }: Context, options: Options) => {
     const { partnerId, id } = keyOf(options)
     const found = await cases.byId(db, partnerId, id)
@@ -56,7 +58,7 @@ export const caseCommands = {
   },
 
   'case approve': async (context: Context, options: Options) => {
-    // The names of a credit are compared with what this process has read.
+    // The names of a credit are compared with the list that this process has read.
     await context.service.screening.lists.snapshot()
     const proposalId = readId(options, 'proposal')
     const approving = {

@@ -16,8 +16,8 @@ export type Change = {
 }
 
 /**
- * Options left out of the record: the actor, the reason and ids have fields of their own; the paths of key files say
- * nothing about the partner.
+ * Options left out of the record: the actor, the reason and ids have fields of their own; the paths of key files do not
+ * concern the partner.
  */
 const saidElsewhere: ReadonlySet<string> = new Set([
   'partner',
@@ -46,14 +46,17 @@ export function recordOf({ command, options, partnerId = options.partner, made =
 
 type Recording = Pick<Context['service'], 'access' | 'audit'>
 
-/** Joins the transaction of the change. What belongs to no partner is in the log of the operator, who is a partner of its own. */
+/**
+ * Joins the transaction of the change. Records without a partner are in the log of the operator, which is a partner of
+ * its own.
+ */
 export async function record({ access, audit }: Recording, tx: Tx, change: Change): Promise<void> {
   const written = recordOf(change)
   if (written.partnerId === operatorPartnerId) await access.addOperator(tx, operatorPartnerId)
   audit.append(tx, [written])
 }
 
-/** Does the work of a command and records it: both, or neither. `made` reads what came of it. */
+/** Carries out a command and records it: both, or neither. `made` reads the result. */
 export function changing<T>(
   { service, db }: { readonly service: Recording; readonly db: Database },
   change: Change,

@@ -29,6 +29,7 @@ export type Context = {
     | 'screening'
     | 'sealer'
     | 'sealedColumns'
+    | 'staff'
   >
   readonly db: Database
   readonly config: Config

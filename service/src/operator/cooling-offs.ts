@@ -1,4 +1,4 @@
-/** Commands for how long a new beneficiary is not paid. */
+/** Commands for the hours during which a new beneficiary is not paid. */
 import type { Context } from './context.ts'
 import { decided } from './limits.ts'
 import { type Options, readCurrencyOption, readInteger, required } from './options.ts'

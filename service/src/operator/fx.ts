@@ -1,4 +1,4 @@
-/** The command that shows what exchanges have left the operator with. */
+/** The command that shows the operator's position from exchanges. */
 import { amountText, type Currency, currencies, type Minor } from '../kernel/index.ts'
 import { midRateOf, rateText, type Sheet } from '../rates/index.ts'
 import type { Context } from './context.ts'

@@ -1,4 +1,4 @@
-/** Reads a bank's file of IBANs line by line, whatever its size, and keeps what is wrong with it on the disk. */
+/** Reads a bank's file of IBANs line by line, whatever its size, and keeps the bad lines on the disk. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { ConfigError } from '../app/config.ts'
 import type { BadLine } from '../modules/accounts/index.ts'
 
-/** A line with an IBAN and a BIC has 48. What a longer line has behind is dropped: it is wrong anyway. */
+/** A line with an IBAN and a BIC has 48. The rest of a longer line is dropped: the line is bad anyway. */
 const lineCharsMax = 256
 const lineFeed = 0x0a
 
@@ -25,8 +25,8 @@ export async function hashOf(path: string): Promise<string> {
 }
 
 /**
- * The lines without their ends and without a byte order mark. IBANs are ASCII: other characters make a line wrong, whatever
- * their encoding. Throws a ConfigError if the file is not the one of the hash.
+ * The lines without their ends and without a byte order mark. IBANs are ASCII: other characters make a line bad,
+ * whatever their encoding. Throws a ConfigError if the hash of the file differs.
  */
 export async function* linesOf(path: string, fileHash: string): AsyncGenerator<string> {
   const hash = createHash('sha256')
@@ -69,7 +69,7 @@ export type BadLines = {
 }
 
 /**
- * Bad lines wait on the disk until the transaction has ended: a reader of the report that is slow would keep it open. There
+ * Keeps bad lines on the disk until the transaction has ended: a slow reader of the report would keep it open. There
  * may be as many as the file has lines.
  */
 export async function withBadLines<T>(work: (lines: BadLines) => Promise<T>): Promise<T> {

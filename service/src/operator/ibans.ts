@@ -1,4 +1,4 @@
-/** Commands for pools of IBANs that come from a bank's file. */
+/** Commands for pools of IBANs from a bank's file. */
 import { operatorPartnerId } from '../cases/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { IbanFileProblem, type ImportedFile, poolNameForm } from '../modules/accounts/index.ts'
@@ -9,7 +9,10 @@ import { decided } from './limits.ts'
 import { type Options, readCurrencyOption, required } from './options.ts'
 
 export const ibanCommands = {
-  /** All lines, or none; with `--skip-bad` the good ones. Prints every bad line by its number, also if nothing is imported. */
+  /**
+   * Imports all lines, or none; with `--skip-bad` the good ones. Prints every bad line by its number, even if nothing
+   * is imported.
+   */
   'ibans import': (context: Context, options: Options) => {
     const file = {
       path: required(options, 'file'),

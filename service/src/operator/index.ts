@@ -26,6 +26,7 @@ import { paymentCommands } from './payments.ts'
 import { reconcileCommands } from './reconcile.ts'
 import { screeningCommands } from './screening.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
+import { staffCommands } from './staff.ts'
 import { walletCommands } from './wallets.ts'
 
 const operatorUsage = `operator commands (those that change something take --staff NAME and --note TEXT, for the audit log):
@@ -79,6 +80,7 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator fee list --partner ID
   operator fee remove --partner ID --id ID
   operator approval set --partner ID --currency EUR [--above 10000.00] [--beneficiary-hours 24] [--expires-hours 72]
+    [--passkey]
   operator approval list --partner ID
   operator approval remove --partner ID --id ID
   operator cooling-off set --partner ID --currency EUR [--hours 24]
@@ -93,6 +95,9 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator wallet-key create
   operator travel-rule show --hash HASH
   operator audit verify [--partner ID]
+  operator staff invite --email ADDRESS --name NAME --role support|compliance|finance|admin
+  operator staff list
+  operator staff remove --id ID
   operator key list
   operator key reseal
   operator backup create
@@ -135,6 +140,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...bicCommands,
     ...ibanCommands,
     ...auditCommands,
+    ...staffCommands,
     ...backupCommands,
   }),
 )
@@ -144,7 +150,7 @@ const offlineCommands: ReadonlyMap<string, OfflineCommand> = new Map(
   Object.entries<OfflineCommand>(commandsWithoutDatabase),
 )
 
-/** The command that was meant, or all of them. */
+/** The nearest command, or all of them. */
 function unknownCommand(command: string): string {
   const meant = nearest(command, [...commands.keys(), ...offlineCommands.keys()])
   return meant === undefined ? operatorUsage : `operator: no command ${command}; did you mean ${meant}?`

@@ -2,6 +2,7 @@
 import { deleteOtherKeys, masterKeys } from '../access/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { masterKeyId } from '../kernel/index.ts'
+import { staffRealmId } from '../modules/staff/index.ts'
 import { countByKey, replaceValues, type SealedColumn, sealedColumnName, valuesNotUnder } from '../postgres/index.ts'
 import { record } from './changes.ts'
 import type { Context } from './context.ts'
@@ -26,7 +27,7 @@ export const keyCommands = {
 
   /** May be interrupted and repeated: values that are sealed under the first key are left. */
   'key reseal': async ({ service, db, config }: Context, options: Options) => {
-    // Its statements are many: the record says that it began.
+    // It has many statements: the record says that it began.
     await db.transaction((tx) => record(service, tx, { command: 'key reseal', options }))
     const keyId = masterKeyId(config.MASTER_KEY[0])
     const { sealedColumns } = service
@@ -36,7 +37,7 @@ export const keyCommands = {
     for (let walk = 0; walk < walksMax; walk += 1) {
       for (const column of sealedColumns) {
         const name = sealedColumnName(column)
-        for (const partnerId of await service.access.partnerIds(db))
+        for (const partnerId of [...(await service.access.partnerIds(db)), staffRealmId])
           resealed[name] = (resealed[name] ?? 0) + (await resealPartner(service, db, column, partnerId, keyId))
       }
       const others = [...(await countsByKey(sealedColumns, db)).keys()].filter((other) => other !== keyId)

@@ -52,7 +52,10 @@ export const ledgerCommands = {
   },
 }
 
-/** A line for each finding. The position says from where a command that was ended goes on. A finding is an error at the end. */
+/**
+ * Prints a line for each finding. The position says where an interrupted command continues. A finding is an error at
+ * the end.
+ */
 async function check(context: Context, only: string | undefined, from: string, write: Write): Promise<void> {
   let findings = 0
   await onConnection(context, async (db) => {
@@ -169,7 +172,7 @@ const lineOf = ({ at, kind, amount, posted, counterAccount, reference, id, entry
   entryId ?? '',
 ]
 
-/** Fixed widths, because the rows that follow are not known yet. Amounts are at the right. */
+/** Fixed widths, because the following rows are not known yet. Amounts are right-aligned. */
 const widths = [24, -7, 20, 20, -24, -36, -36, -36]
 
 function rowOf(format: Format, currency: Currency): (row: Row) => string {

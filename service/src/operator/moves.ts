@@ -1,4 +1,4 @@
-/** Commands that take a partner out of one cell and put it into another. */
+/** Commands that move a partner out of one cell and into another. */
 import { readFile, rm, stat } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { credentialTtlMs } from '../access/index.ts'
@@ -64,7 +64,7 @@ export const moveCommands = {
       if (!removes) return { ...summary(move), rows: await db.transaction((tx) => writeFile(context, tx, move)) }
       await db.transaction(async (tx) => {
         await service.closePartner(tx, partnerId)
-        // It goes with the partner. That it has left is in the log of the operator.
+        // This record leaves with the partner. The log of the operator keeps the removal.
         await record(service, tx, { command: 'partner export', options })
         await record(service, tx, {
           command: 'partner export',

@@ -1,9 +1,9 @@
-/** Finds the name that was meant by a mistyped one. */
+/** Finds the intended name for a mistyped one. */
 
-/** Two letters: a longer name may have two slips, and a short one then would be another name. */
+/** Two letters: a longer name may have two slips; two slips in a short one would make another name. */
 const slipsMax = 2
 
-/** The name with the fewest slips, at most two and fewer than half of its letters. Undefined: none is so near. */
+/** The name with the fewest slips, at most two and fewer than half of its letters. Undefined: none is close enough. */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
   const [best] = names
     .map((name) => ({ name, slips: slipsBetween(typed, name) }))

@@ -55,8 +55,10 @@ const names = [
   'iban',
   'reference',
   'day',
+  'email',
+  'role',
 ] as const
-const flags = ['remove', 'copy', 'skip-bad'] as const
+const flags = ['remove', 'copy', 'skip-bad', 'passkey'] as const
 type Name = (typeof names)[number]
 export type Options = Readonly<Partial<Record<Name, string> & Record<(typeof flags)[number], boolean>>>
 
@@ -139,7 +141,7 @@ export function readCurrencyOption(options: Options): Currency {
   return code
 }
 
-/** Beyond every sum that a currency has. */
+/** Larger than every sum of a currency. */
 const wholeDigitsMax = 12
 
 /** An amount in major units, exactly: zero or more, in minor units of the currency. */

@@ -19,7 +19,7 @@ export type Header = {
   readonly name: string
   readonly cell: string | null
   readonly exportedAt: string
-  /** The export removed the partner from its cell. */
+  /** True if the export removed the partner from its cell. */
   readonly removed: boolean
   /** Id of the key that seals the values in the file. */
   readonly keyId: string
@@ -36,11 +36,11 @@ const codeOf = (key: Buffer): Hmac => createHmac('sha256', deriveKey(key, 'partn
 
 type PartnerFileWriter = {
   readonly add: (line: Header | TableLine | TextRow) => Promise<void>
-  /** Completes the file under its name, and on the disk. */
+  /** Renames the complete file, flushed to the disk. */
   readonly complete: (rows: Trailer['rows']) => Promise<void>
 }
 
-/** Writes under a temporary name until `complete`. Removes what an earlier attempt has left there. */
+/** Writes under a temporary name until `complete`. Removes the remains of an earlier attempt. */
 export async function writePartnerFile(
   path: string,
   key: Buffer,
@@ -100,8 +100,8 @@ type PartnerFileReader = {
 const refuse = (path: string, reason: string) => new ConfigError(`operator: --from ${path} ${reason}`)
 
 /**
- * Reads the file from its beginning to its end. Throws a ConfigError if it is incomplete, changed or of another key: what
- * the reader has done by then must not be committed.
+ * Reads the whole file. Throws a ConfigError if it is incomplete, changed or of another key: the reader must not commit
+ * what it has done by then.
  */
 export async function readPartnerFile(
   path: string,
@@ -143,7 +143,7 @@ function requireHeader(path: string, line: Line, key: Buffer): Header {
   return line
 }
 
-/** The lines with their line feeds. What follows the last one is incomplete and left out. */
+/** The lines with their line feeds. The rest after the last one is incomplete and left out. */
 async function* linesOf(path: string): AsyncGenerator<Buffer> {
   let parts: Buffer[] = []
   try {
@@ -167,7 +167,7 @@ function parse(path: string, bytes: Buffer): Line {
     const line = JSON.parse(bytes.toString('utf8')) as Line | null
     if (typeof line === 'object' && line !== null) return line
   } catch {
-    // Refused below, as every other line that is none of the file's.
+    // Refused below, like every line that does not belong to the file.
   }
   throw refuse(path, 'was changed: it has a line that cannot be read')
 }

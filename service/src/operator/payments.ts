@@ -1,4 +1,4 @@
-/** Finds a payment that a partner or a bank asks about, and says what the runbook says of its status. */
+/** Finds a payment that a partner or a bank asks about, and quotes the runbook on its status. */
 import { ConfigError } from '../app/config.ts'
 import { amountText } from '../kernel/index.ts'
 import { instructionIdOf, partiesOf, type PayoutSearch } from '../modules/payouts/index.ts'
@@ -11,7 +11,7 @@ const paymentsMax = 50
 const runbook = 'docs/runbooks/stuck-payout.md'
 
 export const paymentCommands = {
-  /** The payouts that a search finds, of one partner or partner by partner, newest first within a partner. */
+  /** Payouts that match a search, of one partner or partner by partner, newest first within a partner. */
   'payment find': async (context: Context, options: Options) => {
     const { access, payouts } = context.service
     const search = readSearch(options)
@@ -91,16 +91,16 @@ async function viewOf({ service: { cases, screening }, db }: Context, { payout, 
 /** The first letter of each word: enough to recognise a name that the caller knows. */
 const masked = (name: string): string => name.replaceAll(/(?<=\p{L})[\p{L}\p{M}]+/gu, '***')
 
-/** The first thing to do. The runbook leads on. */
+/** The first thing to do. The runbook has the rest. */
 const next: Readonly<Record<Status, string>> = {
   Pending: 'The worker has not sent it. Look at the alerts PaymentsQueueStuck and PaymentsProcessDown.',
   PendingApproval:
     'Another service account of the partner approves or rejects it. It is cancelled when the time for that is over.',
-  Screening: 'Persons decide about the hit: screening show, screening decide.',
+  Screening: 'Decide the hit: screening show, screening decide.',
   Processing: 'The bank has not answered. The service asks it again, and ends the payout after the last attempt.',
-  Sent: 'The bank has it. Ask it by the end-to-end id: bank payment says what it told us.',
+  Sent: 'The bank has it. Ask the bank by the end-to-end id; `bank payment` shows its reports.',
   Completed: 'The bank has paid it. To have it back: bank recall.',
   Failed: 'It has ended, and its money is available again. The partner pays again with a new payout.',
-  Returned: 'The bank has sent it back, and its money is available again. An open case has what does not agree.',
+  Returned: 'The bank has returned it, and its money is available again. An open case explains any difference.',
   Cancelled: 'It has ended before it was sent, and its money is available again.',
 }

@@ -24,7 +24,7 @@ export const reconcileCommands = {
 
 type Wanted = Parameters<Context['service']['reconciliation']['report']>[1]
 
-/** All of it in one snapshot, on a connection of its own, as a statement of the ledger. */
+/** Prints all of it in one snapshot, on a connection of its own, like a statement of the ledger. */
 async function print(
   { service: { reconciliation }, config, databaseUrl }: Context,
   wanted: Wanted,

@@ -13,7 +13,7 @@ import { type Options, required } from './options.ts'
 const pageMax = 1000
 
 export const screeningCommands = {
-  /** Whole or not at all. The names of all partners are then screened again by the worker. */
+  /** Loads the whole list or nothing. The worker then screens the names of all partners again. */
   'screening load': async ({ service }: Context, options: Options) => {
     const file = required(options, 'from')
     const staff = required(options, 'staff')
@@ -23,7 +23,7 @@ export const screeningCommands = {
       throw new ConfigError(`operator: ${file}: ${(error as Error).message}`)
     })
     const { screening } = service
-    // It is for all partners: the record is in the log of the operator.
+    // The list is for all partners: the record is in the log of the operator.
     const recorded = (tx: Tx) =>
       record(service, tx, {
         command: 'screening load',
@@ -34,7 +34,7 @@ export const screeningCommands = {
     return refusedInOneLine(() => screening.lists.load(list, staff, recorded))
   },
 
-  /** The list of each source, and how much of all names was screened against the newest. */
+  /** The list of each source, and the share of all names that was screened against the newest. */
   'screening status': async ({ service: { screening, access }, db }: Context) => {
     const lists = await screening.lists.current(db)
     const generation = await screening.lists.generation(db)
@@ -49,8 +49,8 @@ export const screeningCommands = {
   },
 
   /**
-   * Screens everything that is due, beside the workers of the service, and prints what the newest list has changed: `new` hits, those
-   * that are `gone` with their entry, and those whose entry has `changed`.
+   * Screens everything that is due, beside the workers of the service, and prints the changes by the newest list: `new`
+   * hits, those that are `gone` with their entry, and those whose entry has `changed`.
    */
   'screening rescreen': async ({ service: { screening, screener }, db }: Context) => {
     while ((await screener.sweepStep()) > 0);
@@ -74,13 +74,13 @@ export const screeningCommands = {
     }
   },
 
-  /** The open ones, oldest first, each with every name that its subject has or had. */
+  /** The open hits, oldest first, each with every present and earlier name of its subject. */
   'screening hits': async ({ service: { screening, screener }, db }: Context) =>
     Promise.all(
       (await allOpen(screening)).map(async (hit) => ({ ...viewOf(hit), names: await namesOf(screener, db, hit) })),
     ),
 
-  /** One hit with every word of it, every name that its subject has or had, and the decisions about it. */
+  /** One hit with all compared words, every present and earlier name of its subject, and its decisions. */
   'screening show': async ({ service: { screening, screener }, db }: Context, options: Options) => {
     const { partnerId, id } = keyOf(options)
     const hit = await screening.hit(partnerId, id)

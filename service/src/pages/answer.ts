@@ -1,4 +1,4 @@
-/** The headers and the encoding of what a browser gets. */
+/** The headers and the encoding of answers to browsers. */
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Encoding, PublicAnswer } from '../api/index.ts'
 

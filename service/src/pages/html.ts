@@ -17,7 +17,7 @@ function write(part: Part): string {
   return 'html' in part ? part.html : part.map(({ html }) => html).join('')
 }
 
-/** An undefined or false part is empty, so that a template can say when something is shown. */
+/** An undefined or false part is empty, so that a template can state conditions. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { html: strings.reduce((text, next, at) => text + write(parts[at - 1]) + next) }
 }

@@ -10,8 +10,6 @@ export type Language = (typeof languages)[number]
 
 export const texts: Readonly<Record<Language, Texts>> = { en, de, fr, es, lt }
 
-const isLanguage = (text: string): text is Language => languages.some((language) => language === text)
-
 /** The languages of a browser, the preferred first; those with `q=0` are excluded. */
 function accepted(header: string): readonly string[] {
   return header
@@ -26,10 +24,19 @@ function accepted(header: string): readonly string[] {
     .map(({ tag }) => tag)
 }
 
-export function languageOf(chosen: string | null, header: string | undefined): Language {
-  if (chosen !== null && isLanguage(chosen)) return chosen
-  return accepted(header ?? '').find(isLanguage) ?? 'en'
+/** Chooses among the languages that the pages have. Undefined: the reader wants none of them. */
+export function preferredOf<Known extends string>(
+  known: readonly Known[],
+  chosen: string | null,
+  header: string | undefined,
+): Known | undefined {
+  const isKnown = (text: string): text is Known => known.some((language) => language === text)
+  if (chosen !== null && isKnown(chosen)) return chosen
+  return accepted(header ?? '').find(isKnown)
 }
+
+export const languageOf = (chosen: string | null, header: string | undefined): Language =>
+  preferredOf(languages, chosen, header) ?? 'en'
 
 /** Replaces `{name}` in a text. */
 export const fill = (text: string, values: Readonly<Record<string, string>>): string =>

@@ -71,7 +71,7 @@ const languageLink = (each: Language, current: Language): Html =>
       > `
     : html`<a lang="${each}" hreflang="${each}" href="?lang=${each}">${texts[each].languageName}</a> `
 
-/** A page that says what went wrong. */
+/** A page that states an error. */
 export function messagePage(view: View, title: string, text: string): string {
   const main = html`<div class="card">
     <h1 class="outcome">${title}</h1>

@@ -113,6 +113,7 @@ async function send(path: string, { method = 'GET', ...given }: Sent = {}, mode:
     query: '',
     headers: {},
     body: Buffer.alloc(0),
+    requestId: newId(),
     ip: '203.0.113.7',
     ...given,
     params,

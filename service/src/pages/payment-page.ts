@@ -1,4 +1,4 @@
-/** The payment page: what to pay and how, the progress, or the outcome. */
+/** The payment page: the payment details, the progress, or the outcome. */
 import { amountText } from '../kernel/index.ts'
 import { epcText, type Payment } from '../modules/checkout/index.ts'
 import { html, type Html } from './html.ts'
@@ -57,7 +57,7 @@ function headingOf(view: View, payment: Payment): string {
   }
 }
 
-/** The bank has the payment, or soon will. Else the time is over, and the expiry follows in a moment. */
+/** The bank has the payment, or soon will. Otherwise the time is over, and the expiry follows in a moment. */
 const hasBegun = ({ depositStatus, visit }: Payment): boolean =>
   ['Submitted', 'Accepted'].includes(depositStatus) || Boolean(visit?.decision)
 

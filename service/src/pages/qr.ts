@@ -1,13 +1,18 @@
 /** A QR code as an SVG of one path. Black on white with its quiet zone, also in a dark page: scanners need that. */
-import qrcode from 'qrcode'
+import { createRequire } from 'node:module'
+import type qrcode from 'qrcode'
 import { html, type Html } from './html.ts'
+
+const require = createRequire(import.meta.url)
 
 /** ISO 18004 asks for four modules around the code. */
 const quietModules = 4
 
 export function qrCode(text: string, label: string): Html {
+  // The first code loads the package: most processes draw none.
+  const { create } = require('qrcode') as typeof qrcode
   // EPC069-12: error correction level M, version 13 at most, which 331 bytes never exceed.
-  const { size, data } = qrcode.create(text, { errorCorrectionLevel: 'M' }).modules
+  const { size, data } = create(text, { errorCorrectionLevel: 'M' }).modules
   const runs: string[] = []
   for (let row = 0; row < size; row += 1)
     for (let column = 0; column < size; column += 1) {

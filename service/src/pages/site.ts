@@ -1,4 +1,4 @@
-/** The routes of the pages: which page a request gets, and what a form does. */
+/** The routes of the pages: the page for a request, and the effect of a form. */
 import { encodingFor, type PublicAnswer, type PublicRequest, type PublicRoute, type PublicSite } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Checkout, Payment } from '../modules/checkout/index.ts'
@@ -17,7 +17,7 @@ type SiteDeps = {
 }
 
 export async function createCheckoutSite(deps: SiteDeps): Promise<PublicSite> {
-  const assets = await readAssets()
+  const assets = await readAssets(new URL('./browser/', import.meta.url), 'checkout')
   const viewOf = createViewOf(deps, assets)
   return {
     routes: [assetRoute(assets, viewOf), ...paymentRoutes(deps, viewOf), ...bankRoutes(deps, viewOf)],
@@ -107,7 +107,7 @@ function status({ headers }: PublicRequest, payment: Payment): PublicAnswer {
   return { status: 200, headers: all, body: JSON.stringify({ status: payment.status, state: stateOf(payment) }) }
 }
 
-/** The bank has pages once the payer has begun there and until there is a decision. */
+/** The bank has pages from the payer's start there until the decision. */
 const isAtBank = ({ bankCountries, mayPay, visit }: Payment): boolean =>
   bankCountries.length > 0 && mayPay && visit !== undefined
 
@@ -153,7 +153,7 @@ function bankRoutes(deps: SiteDeps, viewOf: ViewOf): readonly PublicRoute[] {
   ]
 }
 
-/** One line of text; undefined: it is none. */
+/** One line of text; undefined for anything else. */
 function readName(body: Buffer): string | undefined {
   const name = new URLSearchParams(body.toString('utf8')).get('name')?.replaceAll(/\s+/gu, ' ').trim() ?? ''
   return name === '' || Array.from(name).length > nameCharsMax || /\p{Cc}/u.test(name) ? undefined : name

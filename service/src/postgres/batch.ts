@@ -50,8 +50,8 @@ export type BatcherOptions<In, Out, Read = undefined> = {
   /** The database, or `withoutTransaction`. */
   readonly db: Pick<Database, 'transaction' | 'sharded'>
   /**
-   * Reads what the work needs and no lock protects, while the batch before still runs (`before` of the transaction). If
-   * that batch changes what was read, a constraint must fail the write; the batch then runs again after it.
+   * Reads what the work needs without a lock, while the previous batch still runs (`before` of the transaction). If
+   * that batch changes these rows, a constraint must fail the write; the batch then runs again after it.
    */
   readonly read?: (tx: Tx, calls: readonly In[]) => Promise<Read>
   readonly work: BatchWork<In, Out, Read>
@@ -141,7 +141,7 @@ function createQueue<In, Out, Read>(
       const partners = Map.groupBy(batch, ({ call }) => partnerOf(call))
       if (partners.size === 1 && !lockTimedOut) return rerun.afterFailure(batch, error)
       const reruns = [...partners].map(([partnerId, calls]) => rerunPartner(partnerId, calls))
-      // After a lock time-out the queue goes on, while each partner waits for its own lock.
+      // After a lock time-out the queue continues, while each partner waits for its own lock.
       if (!lockTimedOut) await Promise.all(reruns)
     }
   }

@@ -104,7 +104,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   const settings = {
     timezone: 'UTC',
     lock_timeout: lockTimeoutMs,
-    // Without it, a statement that the driver has given up would go on at the server beside its repetition.
+    // Without it, a statement that the driver gave up would continue at the server during its retry.
     statement_timeout: queryTimeoutMs + statementGraceMs,
     // A process that freezes within a transaction would otherwise keep its locks on a partner's balance.
     idle_in_transaction_session_timeout: idleInTransactionMsMax,
@@ -120,7 +120,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   const report = (error: unknown) => {
     if (!(error instanceof Unreachable)) return
     if (error.code === 'storage_unavailable') writes.refused(error.message)
-    // The other idle connections may lead to the same server that does not answer or is read only.
+    // The other idle connections may lead to the same unresponsive or read-only server.
     if (error.code === 'downstream_timeout' || isReadOnly(error)) closeIdleOfAll()
   }
   const connect = createConnect(pool, liveness)
@@ -209,7 +209,7 @@ function give(hint: Hint, log: Log): void {
   try {
     hint()
   } catch (error) {
-    log.error({ err: error }, 'hint after a commit failed')
+    log.error({ err: error }, 'after-commit hint failed')
   }
 }
 

@@ -80,8 +80,8 @@ export const isReadOnly = (error: unknown): boolean =>
   stateOf(error instanceof Unreachable ? error.cause : error) === sqlState.readOnlyTransaction
 
 /**
- * Constraints that hold over what a transaction has read without a lock: another transaction may change it before the commit.
- * The work of a transaction reads again when it is repeated. test/model/constraints.test.ts says which others a race can reach.
+ * Constraints on rows that a transaction has read without a lock: another transaction may change them before the
+ * commit. A repeated transaction reads them again. test/model/constraints.test.ts says which others a race can reach.
  */
 const racedConstraints = ['accounts_judged_by_state', 'accounts_closed_is_empty'] as const
 
@@ -99,7 +99,10 @@ export const isRetryable = (error: unknown): boolean => {
   )
 }
 
-/** Whether another transaction was in the way, so that the same request may pass when it is repeated. Nothing was written. */
+/**
+ * Whether a concurrent transaction interfered, so that the same request may succeed when it is repeated. Nothing was
+ * written.
+ */
 export const isConflict = (error: unknown): boolean => {
   const state = stateOf(error)
   return isRetryable(error) || state === sqlState.uniqueViolation || state === sqlState.foreignKeyViolation

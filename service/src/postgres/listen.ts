@@ -6,7 +6,7 @@ import pg from 'pg'
 import type { Log } from '../kernel/index.ts'
 import { classify } from './errors.ts'
 
-/** A database that is away is tried again after 0.5, 1, 2 ... 10 s. */
+/** The delays before the database is tried again: 0.5, 1, 2 ... 10 s. */
 const firstRetryMs = 500
 const retryMsMax = 10_000
 

@@ -1,16 +1,19 @@
 /**
- * Finds connections that lead nowhere after an outage: the network dropped them, or the server that held them is gone. The
- * driver would wait for its time-out. While a statement is unanswered, a new connection reads what the server knows of it.
+ * Finds dead connections after an outage: the network dropped them, or the server that held them is gone. The driver
+ * would wait for its time-out. While a statement is unanswered, a new connection asks the server about it.
  */
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { Unreachable } from '../api/index.ts'
 import type { Log } from '../kernel/index.ts'
 
-/** A statement or a connection attempt without an answer for this time is looked at. */
+/** A statement or a connection attempt is checked after this time without an answer. */
 const silentMs = 1_000
 const checkMs = 250
-/** The next look begins before one that hangs has ended, so that an answer comes soon after the database is back. */
+/**
+ * The next check begins before a hanging one has ended, so that the recovery is detected soon after the database is
+ * back.
+ */
 const looksMax = 3
 const lookTimeoutMs = 1_000
 /** The server has ended the transaction of an abandoned connection by then (`idle_in_transaction_session_timeout`). */
@@ -39,7 +42,7 @@ const lookStatement = `
   select pg_is_in_recovery() as replica, coalesce(array_agg(${identityOf}), '{}') as present,
     coalesce(array_agg(${identityOf}) filter (where state like 'idle%'), '{}') as idle
   from pg_stat_activity where ${identityOf} = any($1)`
-/** Only idle ones: a commit that waits for its replica is never cancelled. */
+/** Terminates idle connections only: a commit that waits for its replica is never cancelled. */
 const terminateStatement = `
   select pg_terminate_backend(pid) from pg_stat_activity where ${identityOf} = any($1) and state like 'idle%'`
 
@@ -125,7 +128,7 @@ async function look({ url, log, onLost, tracked, sockets, abandoned }: Watched):
     abandoned.set(identity, performance.now())
     client.connection.stream.destroy()
   }
-  // A new connection works, so that an attempt without a first byte leads nowhere.
+  // A new connection works, so that a connection attempt without a first byte is dead.
   const hanging = unanswered.filter(([socket]) => socket.bytesRead === 0)
   for (const [socket] of hanging) socket.destroy()
   if (lost.length + hanging.length === 0) return
@@ -133,7 +136,7 @@ async function look({ url, log, onLost, tracked, sockets, abandoned }: Watched):
   onLost()
 }
 
-/** The answer may be on its way, so that only the second look that finds the server idle decides. */
+/** An answer may be on its way, so that a connection counts as lost only when a second check finds the server idle. */
 function lostOf(suspects: ReadonlyMap<Tracked, number>, { present, idle }: Seen): readonly Tracked[] {
   const found = [...suspects].filter(([{ identity, waiting, sinceMs }, suspectedMs]) => {
     const isExecuting = present.includes(identity) && !idle.includes(identity)

@@ -165,7 +165,7 @@ const retryPauseMsDefault = 500
 /** Number of tries: about two minutes with the pauses. */
 const triesMaxDefault = 50
 
-/** A short wait for locks, and many tries: later transactions queue behind a lock request of the migration. */
+/** Waits briefly for locks and tries often, because later transactions queue behind a lock request of the migration. */
 async function applyWithRetries(
   client: pg.PoolClient,
   migration: Migration,
@@ -221,7 +221,9 @@ async function applyOne(client: pg.PoolClient, migration: Migration, lockTimeout
   }
 }
 
-/** The statements of a migration, without comments. A semicolon within quotes or a body (`$$`) ends none. */
+/**
+ * The statements of a migration, without comments. A semicolon within quotes or a body (`$$`) does not end a statement.
+ */
 export function statementsOf(text: string): readonly string[] {
   const tokens = text.matchAll(/--[^\n]*|\$\$[^]*?\$\$|'(?:[^']|'')*'|"[^"]*"|;|[^-$'";]+|[^]/g)
   const statements = ['']
@@ -231,7 +233,10 @@ export function statementsOf(text: string): readonly string[] {
   return statements.map((statement) => statement.trim()).filter((statement) => statement !== '')
 }
 
-/** The other migrations of a newer version leave what this one uses: it may start again, or come back, until the contract. */
+/**
+ * Refuses a database whose contract migrations this version does not know. Other migrations of a newer version leave
+ * what this one uses, so that it may start again until the contract.
+ */
 async function refuseNewerDatabase(client: pg.PoolClient, migrations: readonly Migration[]): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     'select name from public.schema_migrations where number > $1 order by number',

@@ -1,4 +1,4 @@
-/** Since when every transaction has ended: what they wrote is visible to the next statement. */
+/** The time before which every transaction has ended, so that its writes are visible to the next statement. */
 import { present } from '../kernel/index.ts'
 import { sql } from './sql.ts'
 import type { Tx } from './tx.ts'

@@ -38,8 +38,8 @@ const quoted = (name: string): string => {
 }
 
 /**
- * The tables with rows of a partner, in the order in which rows are inserted: parents first, and tables without a foreign
- * key last. Whatever adds a row to one of those first changes a row of another table.
+ * The tables with rows of a partner, in the order in which rows are inserted: parents first, and tables without a
+ * foreign key last. A transaction that adds a row to one of the last first changes a row of another table.
  */
 export async function partnerTables(tx: Tx): Promise<readonly PartnerTable[]> {
   const found = await tx.rows<Found>(
@@ -84,7 +84,7 @@ function inOrder(tables: readonly Found[]): readonly Found[] {
   return ordered
 }
 
-/** A copy of the rows at one moment. Must be the first statement of a transaction. Reads lock nothing. */
+/** Makes the transaction read one snapshot. Must be its first statement. Reads lock nothing. */
 export async function readAtOneMoment(tx: Tx): Promise<void> {
   await tx.run(statement('set transaction isolation level repeatable read, read only'))
 }
@@ -104,7 +104,7 @@ export async function lockPartnerRows(tx: Tx, tables: readonly PartnerTable[], p
     )
 }
 
-/** Reads in parts, so that the memory does not grow with the partner. */
+/** Reads in parts, so that memory use does not grow with the partner's data. */
 export async function* readPartnerRows(
   tx: Tx,
   { name, partnerColumn, columns, orderBy }: PartnerTable,

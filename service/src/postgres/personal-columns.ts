@@ -1,6 +1,6 @@
 /**
- * The columns that say something of a person, and the records that are erased by their own age. They are declared beside the
- * code that writes them; the statements that erase them are here, for all tables.
+ * The columns with personal data, and the records that are erased by their own age. They are declared beside the code
+ * that writes them; the statements that erase them are here, for all tables.
  */
 import { listed, named } from './names.ts'
 import { type Sql, sql } from './sql.ts'
@@ -37,7 +37,7 @@ export async function erasePersonal(
 export type KeptTable = {
   /** `schema.table`. Its rows have an `id` that begins with their time. */
   readonly table: string
-  /** Whether the time of a row is over. */
+  /** Whether the retention of a row has ended. */
   readonly isOver: (page: Pick<KeptPage, 'partnerId' | 'endedBefore'>) => Sql
   /** Absent: the whole row is deleted. */
   readonly personal?: readonly PersonalColumns[]
@@ -45,7 +45,7 @@ export type KeptTable = {
 
 export type KeptPage = {
   readonly partnerId: string
-  /** Records behind this id and before `beforeId`. */
+  /** Records after this id and before `beforeId`. */
   readonly afterId: string
   readonly beforeId: string
   /** A record that ended before this time is erased. */

@@ -16,7 +16,7 @@ export type SealedColumn = {
   readonly column: string
   /** The columns that name a row, in the order of the primary key. `partner_id` alone: a partner has one row. */
   readonly key: Readonly<Record<string, 'uuid' | 'text'>>
-  /** The rows belong to no partner. They are resealed with the first partner that a command comes to. */
+  /** The rows belong to no partner. They are resealed with the first partner that a command processes. */
   readonly isShared?: true
   /** Binds the value to its row (`Sealer`). `cell` gives the columns of `key`. */
   readonly contextOf: (partnerId: string, cell: Cell) => readonly string[]

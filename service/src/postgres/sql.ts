@@ -85,8 +85,8 @@ export const acrossPartners = (reason: string, statement: Sql): Sql => ({ ...sta
 export type Whose = (column?: Sql) => Sql
 
 /**
- * Marks a scan for due work. If a shard does not answer, `Database.rows` reads partner by partner, so that the partners of
- * the other shards get theirs (scan.ts).
+ * Marks a scan for due work. If a shard does not answer, `Database.rows` reads partner by partner, so that the partners
+ * of the other shards are served (scan.ts).
  */
 export function dueWork(reason: string, statement: (whose: Whose) => Sql): Sql {
   const ofPartner = (partnerId: string) => statement((column = sql`partner_id`) => sql`${column} = ${partnerId}`)

@@ -44,7 +44,7 @@ export function createWrittenTables(log: Log) {
         try {
           listener(tables)
         } catch (error) {
-          log.error({ err: error }, 'hint after a commit failed')
+          log.error({ err: error }, 'after-commit hint failed')
         }
     },
   }

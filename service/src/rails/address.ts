@@ -6,7 +6,7 @@ export const zeroAddress = `0x${'0'.repeat(40)}`
 
 const keccak256 = (text: string): string => createHash('keccak-256').update(text).digest('hex')
 
-/** The address as it is shown: a letter is a capital where the digit of its hash is 8 or more (EIP-55). */
+/** The address as it is shown: a letter is a capital if the digit of its hash is 8 or more (EIP-55). */
 export function checksummed(address: string): string {
   const digits = address.slice(2).toLowerCase()
   const marks = keccak256(digits)
@@ -16,7 +16,7 @@ export function checksummed(address: string): string {
   return `0x${letters.join('')}`
 }
 
-/** What is wrong with the text of an address. Letters of one case only carry no check sum. */
+/** The problem of an address text. Letters of one case only carry no check sum. */
 export function addressProblem(text: string): 'form' | 'checksum' | undefined {
   if (!form.test(text)) return 'form'
   const letters = text.slice(2)

@@ -26,7 +26,10 @@ export type BankSimulator = {
     tx: Tx,
     deposit: InstructionKey & { readonly money: Money; readonly outcome: DepositOutcome },
   ) => Promise<void>
-  /** Schedules the notifications of a payer's steps, the first one due at once, in the transaction that records what the payer does. */
+  /**
+   * Schedules the notifications of a payer's steps, the first one due at once, in the transaction that records the
+   * payer's action.
+   */
   readonly scheduleSteps: (tx: Tx, deposit: InstructionKey, steps: readonly BankStep[], payer: PayerFacts) => void
   /** Money arrives on an account at this bank. `creditId`: the bank's id of it, a UUID. It reports the credit one step later. */
   readonly sendCredit: (tx: Tx, partnerId: string, creditId: string, credit: Credit) => void

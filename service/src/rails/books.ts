@@ -17,7 +17,7 @@ export type BankStatement = {
   readonly entries: bigint
   readonly credits: Minor
   readonly debits: Minor
-  /** How much more its balances moved than its entries, by the value dates of entries. */
+  /** The difference between the movement of its balances and of its entries, by the value dates of entries. */
   readonly byValueDate: Minor | null
   readonly createdAt: Date
   /** All of its entries are written. */
@@ -104,16 +104,16 @@ export type BankBooks = {
   readonly statements: (tx: Tx, account: BooksAccount) => Promise<readonly BankStatement[]>
   /** Sums of the entries of no statement yet, by kind and status. */
   readonly notOnStatement: (tx: Tx, account: BooksAccount) => Promise<readonly EntrySums[]>
-  /** Sums of the entries of statements, by kind and status. */
+  /** Sums of the entries on statements, by kind and status. */
   readonly ofStatements: (
     tx: Tx,
     statementIds: readonly string[],
   ) => Promise<readonly (EntrySums & { readonly statementId: string })[]>
   /** Sum of the payments that the bank reported as paid and has not booked yet. */
   readonly settledNotBooked: (tx: Tx, connector: string, currency: Currency) => Promise<Sums>
-  /** Sum of the payments whose return is booked, and whose execution is not. */
+  /** Sum of the payments with a booked return and an unbooked execution. */
   readonly returnedNotBooked: (tx: Tx, connector: string, currency: Currency) => Promise<Sums>
-  /** Sums of the payments on their way: in no file yet, at the bank, and those about which it says nothing for too long. */
+  /** Sums of the payments under way: in no file yet, at the bank, and overdue for a report. */
   readonly underWay: (
     tx: Tx,
     connector: string,
@@ -124,23 +124,26 @@ export type BankBooks = {
   readonly entriesNotOnStatement: ReadEntries
   /** Entries that the ledger does not have yet, oldest first. */
   readonly entriesNew: ReadEntries
-  /** Payments that the bank has paid or sent back, and not booked. */
+  /** Payments that the bank has paid or sent back, and has not booked. */
   readonly instructionsNotBooked: ReadInstructions
-  /** Payments about which the bank says nothing for too long. */
+  /** Payments that are overdue for a report of the bank. */
   readonly instructionsMissing: ReadInstructions
   readonly instructions: (tx: Tx, ids: readonly string[]) => Promise<readonly BankInstruction[]>
-  /** Payments of this amount, and those that an InstrId or an end-to-end id of ours names. */
+  /** Payments of this amount, and those that an InstrId or one of our end-to-end ids names. */
   readonly instructionsLike: (
     tx: Tx,
     account: Pick<BooksAccount, 'connector' | 'currency'>,
     amount: Minor,
     names: readonly string[],
   ) => Promise<readonly BankInstruction[]>
-  /** The entry of a case: a credit and a debit have the id of their entry as their subject. */
+  /** The entry of a case. Credits and debits have the id of their entry as their subject. */
   readonly entryOf: (tx: Tx, subject: string) => Promise<BankEntry | undefined>
   /** The entries among these that are on a statement. */
   readonly listed: (tx: Tx, ids: readonly string[]) => Promise<ReadonlySet<string>>
-  /** Merges an entry with the announced one that it is, as two persons decided. False: that one has a statement of its own, or is gone. */
+  /**
+   * Merges an entry with the announced one, as two persons decided that they are the same. False: the announced one has
+   * a statement of its own, or is gone.
+   */
   readonly merge: (tx: Tx, entryId: string) => Promise<boolean>
   /** Assigns an entry to the payment that an operator found. */
   readonly match: (

@@ -1,19 +1,24 @@
-/** Pure: when a bank takes credit transfers, and on which day it executes them. */
+/** Pure: when a bank accepts credit transfers, and on which day it executes them. */
 import { assert } from '../kernel/index.ts'
 
-/** A bank takes credit transfers on days when TARGET is open, from `opensAt` to `cutOffAt` of its time zone: minutes after midnight. */
+/**
+ * A bank accepts credit transfers on days when TARGET is open, from `opensAt` to `cutOffAt` of its time zone: minutes
+ * after midnight.
+ */
 export type Calendar = {
   readonly timeZone: string
   readonly opensAt: number
   readonly cutOffAt: number
-  /** Days on which the bank is closed besides those of TARGET: `YYYY-MM-DD`. */
+  /** Days on which the bank is closed in addition to those of TARGET: `YYYY-MM-DD`. */
   readonly closedDays: ReadonlySet<string>
 }
 
 /** Payments that the bank has before `cutOffAt` are executed on `date`, `YYYY-MM-DD`. */
 export type Window = { readonly opensAt: Date; readonly cutOffAt: Date; readonly date: string }
 
-/** No bank is closed for so long. Days that are closed by configuration could otherwise be searched for ever. */
+/**
+ * No bank is closed for this long. Without the limit, days that are closed by configuration could be searched for ever.
+ */
 const closedDaysMax = 1000
 
 /** Sunday of Easter in the Gregorian calendar (Meeus, Astronomical Algorithms, chapter 8). */
@@ -51,7 +56,10 @@ export function nextWindow(at: Date, { timeZone, opensAt, cutOffAt, closedDays }
   }
 }
 
-/** The last day whose statement is the one of `day` or an earlier one: a bank lists what came while it was closed on its next day. */
+/**
+ * The last day whose statement is the one of `day` or an earlier one: a bank lists entries of closed days on its next
+ * day.
+ */
 export function lastListedOn(day: string, { closedDays }: Pick<Calendar, 'closedDays'>): string {
   const isOpen = (one: Temporal.PlainDate) => isTargetDay(one) && !closedDays.has(one.toString())
   let listed = Temporal.PlainDate.from(day)
@@ -59,7 +67,7 @@ export function lastListedOn(day: string, { closedDays }: Pick<Calendar, 'closed
   return listed.toString()
 }
 
-/** The earliest time, from `at` on, at which the bank takes a credit transfer. */
+/** The earliest time, from `at` on, at which the bank accepts a credit transfer. */
 export function openFrom(at: Date, calendar: Calendar): Date {
   const { opensAt } = nextWindow(at, calendar)
   return opensAt <= at ? at : opensAt
@@ -71,7 +79,10 @@ export const dayOf = (at: Date, { timeZone }: Pick<Calendar, 'timeZone'>): strin
 const localDay = (at: Date, timeZone: string): Temporal.PlainDate =>
   Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(timeZone).toPlainDate()
 
-/** 24:00 is the beginning of the next day. A time that the clocks leave out is one hour later; one that they repeat, the first one. */
+/**
+ * 24:00 is the beginning of the next day. A time that the clocks skip is one hour later; of a repeated time the first
+ * one counts.
+ */
 function momentOf(day: Temporal.PlainDate, minutes: number, timeZone: string): Date {
   const isNext = minutes === 24 * 60
   const plainTime = new Temporal.PlainTime(isNext ? 0 : Math.floor(minutes / 60), minutes % 60)

@@ -1,4 +1,4 @@
-/** The interface of chains: what wallets show of one, and what simulations do with the simulated one. */
+/** The interface of chains: the part that wallets show, and the simulated chain for simulations. */
 import type { Currency, Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 
@@ -14,18 +14,18 @@ export type ChainNetwork = {
   readonly tokens: Tokens
 }
 
-/** What was booked on an address and not taken back, by token. */
+/** Amounts booked on an address and not taken back, by token. */
 export type Received = { readonly account: string; readonly currency: Currency; readonly amount: Minor }
 
 export type SimulatedTransferIn = {
-  /** Who simulates it. */
+  /** The partner that simulates it. */
   readonly partnerId: string
   readonly currency: Currency
   readonly amount: Minor
-  /** Undefined: an address of which only this transfer is known. */
+  /** Undefined: an address that only this transfer uses. */
   readonly from: string | undefined
   readonly to: string
-  /** How deep the transfer is at once. 0: it waits for the next block. */
+  /** The depth of the transfer at once. 0: it waits for the next block. */
   readonly confirmations: number
 }
 
@@ -33,7 +33,7 @@ export type SimulatedTransferIn = {
 export type ChainSimulator = {
   /** Puts a transfer on the chain, and answers its hash. */
   readonly sendTokens: (transfer: SimulatedTransferIn, tx?: Tx) => Promise<string>
-  /** Makes blocks at once, and answers the number of the head. */
+  /** Makes blocks at once, and returns the number of the head. */
   readonly makeBlocks: (count: number) => Promise<number>
   /**
    * Replaces the newest blocks by others, one more than they were. Transfers that the partner simulated in them vanish; all

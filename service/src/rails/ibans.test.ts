@@ -35,7 +35,7 @@ const examples = `
   .split(/\s+/)
 const exampleOf = new Map(examples.map((iban) => [iban.slice(0, 2), iban]))
 
-/** With right check digits, so that only the structure or a national check can refuse it. */
+/** An IBAN with right check digits, so that only the structure or a national check can refuse it. */
 function checked(country: string, bban: string): string {
   const digits = Array.from(`${bban}${country}00`, (char) => Number.parseInt(char, 36)).join('')
   return `${country}${String(98n - (BigInt(digits) % 97n)).padStart(2, '0')}${bban}`
@@ -130,7 +130,7 @@ test('the Italian letter is checked, also of San Marino', () => {
   assert.equal(ibanProblem(checked('IT', `${italianLetterOf(account)}${account}`)), undefined)
 })
 
-/** By the published tables of ABI, written out. */
+/** Check letters by the published tables of ABI, written out. */
 function italianLetterOf(text: string): string {
   const odd = 'BAKPLCQDREVOSFTGUHMINJWZYX'
   const sum = Array.from(text).reduce((total, char, at) => {

@@ -8,7 +8,9 @@ import { territories } from './sepa.ts'
 type Spec = (typeof countrySpecs)['DE']
 const specs: Readonly<Record<string, Spec | undefined>> = countrySpecs
 
-/** Countries of the registry that ibantools has without its mark: Burundi, Djibouti, the Falkland Islands, Honduras. */
+/**
+ * Countries of the registry that ibantools has without marking them: Burundi, Djibouti, the Falkland Islands, Honduras.
+ */
 const furtherCountries = ['BI', 'DJ', 'FK', 'HN']
 
 /** The countries whose IBANs are registered. A territory uses the IBANs of its country. */
@@ -17,7 +19,7 @@ export const ibanCountries: ReadonlySet<string> = new Set([
   ...Object.keys(specs).filter((country) => specs[country]?.IBANRegistry === true && !territories.has(country)),
 ])
 
-/** Structures that ibantools has otherwise: some of its bank codes take digits, others refuse them. */
+/** Structures that differ from ibantools: some of its bank codes accept digits, others refuse them. */
 const corrected: Readonly<Record<string, RegExp>> = {
   BY: /^[A-Z0-9]{4}\d{4}[A-Z0-9]{16}$/,
   DO: /^[A-Z0-9]{4}\d{20}$/,
@@ -44,7 +46,10 @@ function hasItalianLetter(bban: string): boolean {
   return bban.charCodeAt(0) - 65 === sum % 26
 }
 
-/** Of ibantools those that other sources confirm. An account of Norway with 00 behind its bank code has another check digit. */
+/**
+ * The checks of ibantools that other sources confirm. An account of Norway with 00 after its bank code has another
+ * check digit.
+ */
 const nationalChecks: Readonly<Record<string, (bban: string) => boolean>> = {
   IT: hasItalianLetter,
   SM: hasItalianLetter,
@@ -60,10 +65,13 @@ function hasCheckDigits(iban: string): boolean {
   return rest === 1 && check >= 2 && check <= 98
 }
 
-/** Why a text is no IBAN: the country has none, the length, the letters and digits, the check digits (also national ones). */
+/**
+ * The reason why a text is not an IBAN: the country has none, the length, the letters and digits, the check digits
+ * (also national ones).
+ */
 export type IbanProblem = 'country' | 'length' | 'structure' | 'checkDigits'
 
-/** In the electronic format: without spaces, in capital letters. Undefined: it is an IBAN. */
+/** Reads the electronic format: without spaces, in capital letters. Undefined: it is an IBAN. */
 export function ibanProblem(text: string): IbanProblem | undefined {
   const country = text.slice(0, 2)
   const structure = structures.get(country)

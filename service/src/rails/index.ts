@@ -6,7 +6,7 @@
  * bank repeats a notification until it is acknowledged. The connectors are edges (`connectors/`), which modules do not load. A new
  * connector: docs/guides/connectors.md.
  *
- * Tables of the connectors: rails.sandbox_* (bank and simulated chain), rails.chain_*, rails.iso_* (banks by files).
+ * Tables of the connectors: rails.sandbox_* (bank and simulated chain), rails.internal_transfers, rails.chain_*, rails.iso_* (banks by files).
  */
 export { addressProblem, checksummed, zeroAddress } from './address.ts'
 export type { BankSimulator, BankStep, PayerFacts } from './bank-simulator.ts'
@@ -24,6 +24,7 @@ export { type Calendar, dayOf, isTargetDay, lastListedOn, nextWindow, openFrom }
 export type { ChainNetwork, ChainSimulator, Received, Tokens } from './chain.ts'
 export {
   chainConnectorId,
+  internalConnectorId,
   isChainConnectorId,
   isIsoConnectorId,
   isoConnectorId,

@@ -7,7 +7,7 @@ export type Instruction = {
   readonly partnerId: string
   /** Globally unique; the same at every attempt. */
   readonly id: string
-  /** At most 35 characters; travels with the payment to the beneficiary's bank. */
+  /** Max35Text; travels with the payment to the beneficiary's bank. */
   readonly endToEndId: string
   readonly amount: Minor
   readonly currency: Currency
@@ -17,9 +17,11 @@ export type Instruction = {
   readonly remittance: string | null
   /** The outcome that a simulation requests. Only the sandbox bank reads it. */
   readonly simulatedOutcome: string | null
-  /** Whose payment it is and who is paid, for connectors that have to know more of them. Null: the partner itself. */
+  /** The customer of the payment, for connectors that need its data. Null: the partner itself. */
   readonly customerId?: string | null
   readonly beneficiaryId?: string | null
+  /** The reference of the payment's transaction. Absent: the money of a case is returned. */
+  readonly reference?: string
 }
 
 /**
@@ -44,8 +46,9 @@ export type WaitingPayment = Pick<Instruction, 'amount' | 'currency' | 'creditor
 export type ForecastPayment = Pick<Instruction, 'amount' | 'currency' | 'creditorAccount' | 'creditorBic'>
 
 /**
- * How a payment would go. `cutOffAt`: until then it is executed on `valueDate`; null: there is none. `submitsAt`: when the bank may have it.
- * `valueDate`, `arrivesOn`: YYYY-MM-DD, the day on which the bank executes it, and the last one on which the money arrives; null: not known.
+ * A forecast of a payment. `cutOffAt`: until then it is executed on `valueDate`; null: there is none. `submitsAt`: when
+ * the bank may have it. `valueDate`, `arrivesOn`: YYYY-MM-DD, the day on which the bank executes it, and the last one
+ * on which the money arrives; null: not known.
  */
 export type Forecast =
   | {
@@ -68,10 +71,10 @@ export type IncomingDebtor = {
   readonly address: string | null
 }
 
-/** From where the payer began the payment, and the country of the bank that was chosen. */
+/** The origin of a payment: the payer's address, and the country of the chosen bank. */
 export type PayerOrigin = { readonly ipAddress: string; readonly countryCode: string | null }
 
-/** As the bank booked it. Absent: the bank does not say, and it is taken to be what was instructed. */
+/** The money that the bank booked. Absent: the bank does not say, and the instructed money is assumed. */
 type Reported = { readonly money?: Money }
 export type Money = { readonly currency: Currency; readonly amount: Minor }
 
@@ -84,11 +87,15 @@ export type Credit = {
   readonly account: string
   readonly money: Money
   readonly debtor: IncomingDebtor
-  /** What the payer wrote. It may contain a creditor reference (ISO 11649). */
+  /** The payer's text. It may contain a creditor reference (ISO 11649). */
   readonly remittance: string | null
   readonly endToEndId: string | null
-  /** On a blockchain. */
+  /** Set on a blockchain. */
   readonly transactionHash?: string
+  /** How the money came. Absent: by the usual method of the currency. */
+  readonly method?: PaymentMethod
+  /** The reference of the payer's transaction, of the partner whom the notification names. Set on a transfer inside. */
+  readonly originatingReference?: string
 }
 
 /**
@@ -120,18 +127,18 @@ export type BankNotification = { readonly partnerId: string; readonly id: string
       readonly accepted: boolean
       readonly reasonCode: string | null
     }
-  /** What the bank sent does not fit, and no money moved by it. `details`: a sentence for the operator. */
+  /** A message of the bank is inconsistent, and moved no money. `details`: a sentence for the operator. */
   | { readonly kind: 'oddity'; readonly what: Oddity; readonly details: string }
 )
 
-/** A request to take a settled payment back (camt.055). */
+/** A recall: a request to take back a settled payment (camt.055). */
 export type RecallRequest = InstructionKey & {
-  /** Of the payment. `id` is that of the recall, the same at every attempt. */
+  /** The id of the payment. `id` is that of the recall, the same at every attempt. */
   readonly instructionId: string
   /** ISO 20022, ExternalCancellationReason1Code. */
   readonly reason: string
   readonly details: string | null
-  /** Who asked. */
+  /** The party that asked. */
   readonly requestedBy: string
 }
 
@@ -151,15 +158,16 @@ export type Debit = {
   readonly money: Money
   readonly details: string
 }
-/** `bank_fee`: the bank's charges. `doubled`: it executed an instruction again. `unknown_debit`: nothing we know. */
+/** `bank_fee`: the bank's charges. `doubled`: it executed an instruction again. `unknown_debit`: unexplained. */
 export type DebitReason = 'bank_fee' | 'doubled' | 'unknown_debit'
 
 /**
- * `file_unreadable`: not a message, or not whole. `file_refused`: the bank refused a whole file of ours. `message_differs`: a known
- * message id with other contents. `statement_gap`, `statement_overlap`: the numbers or balances of statements do not join.
- * `sum_differs`: control sums, counts or balances of a message do not fit its entries. `payment_missing`: the bank says nothing
- * about an instruction for too long. `foreign_currency`: an entry in a currency that is not carried. `entry_unclear`: an entry that
- * cannot be taken apart. `announced_missing`: an entry was announced, and the statement of its day does not have it.
+ * `file_unreadable`: not a message, or incomplete. `file_refused`: the bank refused a whole file of ours.
+ * `message_differs`: a known message id with other contents. `statement_gap`, `statement_overlap`: the numbers or
+ * balances of statements do not join. `sum_differs`: control sums, counts or balances of a message do not fit its
+ * entries. `payment_missing`: the bank reports nothing about an instruction for too long. `foreign_currency`: an entry
+ * in a currency that is not carried. `entry_unclear`: an entry that cannot be split. `announced_missing`: the statement
+ * of the day lacks an announced entry.
  */
 export type Oddity =
   | 'file_unreadable'
@@ -173,17 +181,17 @@ export type Oddity =
   | 'entry_unclear'
   | 'announced_missing'
 
-/** What a connector's bank takes. The settlement worker keeps to it. */
+/** The limits of a connector's bank. The settlement worker observes them. */
 export type ConnectorLimits = {
-  /** Instructions of one call, which a bank receives as one message. */
+  /** Instructions per call, which a bank receives as one message. */
   readonly instructionsPerCallMax: number
-  /** Calls with instructions at the same time. */
+  /** Concurrent calls with instructions. */
   readonly callsMax: number
-  /** After this time a call is given up: its outcome is unknown. At most `callTimeoutMsMax`. */
+  /** The time after which a call is abandoned: its outcome is unknown. At most `callTimeoutMsMax`. */
   readonly callTimeoutMs: number
 }
 
-/** The end of a call's time. A connector closes its connection then, so that a call that hangs holds nothing. */
+/** The time limit of a call. A connector closes its connection then, so that a hanging call holds nothing. */
 export type CallOptions = { readonly signal: AbortSignal }
 
 /**
@@ -194,7 +202,7 @@ export type Connector = {
   /** `sandbox`, or a bank's name: lower-case letters, digits, hyphens. Its settlement account in the ledger is `settlement.<id>`. */
   readonly id: string
   readonly limits: ConnectorLimits
-  /** How a payment would go that is submitted at this time. A computation: it asks no bank, and promises nothing. */
+  /** Forecasts a payment that is submitted at this time. A computation: it asks no bank, and promises nothing. */
   readonly forecast: (payment: ForecastPayment, at: Date) => Forecast
   /** How long a new payout waits before its first attempt, so that it can be cancelled. Only the sandbox bank makes payouts wait. */
   readonly waitMsOf?: (payment: WaitingPayment) => number
@@ -222,7 +230,7 @@ export type Connector = {
    * asks `notifications` ten times a second.
    */
   readonly notificationsDue?: (after: Date) => Sql
-  /** Since when the oldest notification is unacknowledged; null: none is due. Only for metrics. */
+  /** The time since which the oldest notification is unacknowledged; null: none is due. Only for metrics. */
   readonly oldestNotification: (now: Date) => Promise<Date | null>
 }
 

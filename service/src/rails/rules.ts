@@ -3,7 +3,7 @@ import type { Rail } from '@partner-payments/wire'
 import type { Currency } from '../kernel/index.ts'
 import { isChainConnectorId } from './connector-ids.ts'
 
-/** What a rule may ask of a payment; a part that is absent matches every payment. */
+/** The conditions of a rule; an absent one matches every payment. */
 export type ConnectorRule = {
   readonly partnerId?: string
   readonly rail?: Rail
@@ -17,7 +17,10 @@ export type RoutedPayment = { readonly partnerId: string; readonly rail: Rail; r
 /** The id of the connector that carries the payment; undefined: none does. */
 export type ChooseConnector = (payment: RoutedPayment) => string | undefined
 
-/** A chain carries tokens only, and a bank none: a rule for a partner's payments to its bank leaves its tokens alone. */
+/**
+ * A chain carries tokens only, and a bank none: a rule for a partner's payments to its bank does not apply to its
+ * tokens.
+ */
 const carries = (connector: string | null, { rail }: RoutedPayment): boolean =>
   connector === null || isChainConnectorId(connector) === (rail === 'Wallet')
 

@@ -1,4 +1,4 @@
-/** Which rail carries a payment: by the country of the IBAN, and by that of the bank. */
+/** The rail of a payment: by the country of the IBAN, and by that of the bank. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ibanCountries } from './ibans.ts'

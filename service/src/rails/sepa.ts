@@ -17,7 +17,10 @@ type Territory = { readonly ibansOf: string; readonly inSepa: boolean }
 const of = (ibansOf: string, inSepa: boolean, codes: readonly string[]) =>
   codes.map((code) => [code, { ibansOf, inSepa }] as const)
 
-/** Territories whose banks have the IBANs of another country, and their own country in the BIC (SWIFT, IBAN Registry; EPC409-09). */
+/**
+ * Territories whose banks use the IBANs of another country, and their own country in the BIC (SWIFT, IBAN Registry;
+ * EPC409-09).
+ */
 export const territories: ReadonlyMap<string, Territory> = new Map([
   ...of('FI', true, ['AX']),
   ...of('FR', true, ['BL', 'GF', 'GP', 'MF', 'MQ', 'PM', 'RE', 'YT']),
@@ -28,16 +31,21 @@ export const territories: ReadonlyMap<string, Territory> = new Map([
 export const territoriesWithIbansOf = (country: string): readonly string[] =>
   [...territories].flatMap(([code, { ibansOf }]) => (ibansOf === country ? [code] : []))
 
-/** `account`: an IBAN. `country`: of the account, where no BIC says it. */
+/** `account`: an IBAN. `country`: of the account, if no BIC names it. */
 export type Place = { readonly account: string; readonly bic: string | null; readonly country?: string }
 
-/** By the country of the IBAN, and by that of the bank: an IBAN of France may be of a territory outside SEPA. */
+/**
+ * Decides by the country of the IBAN and that of the bank: an IBAN of France may belong to a territory outside SEPA.
+ */
 function isInSepa({ account, bic, country = account.slice(0, 2) }: Place): boolean {
   const bank = bic?.slice(4, 6) ?? country
   return countries.has(account.slice(0, 2)) && (countries.has(bank) || territories.get(bank)?.inSepa === true)
 }
 
-/** SEPA carries euro within its area, SWIFT every other money of banks, a wallet a token. Without a place: euro is for SEPA. */
+/**
+ * SEPA carries euro within its area, SWIFT all other bank money, and wallets carry tokens. Without a place, euro goes
+ * by SEPA.
+ */
 export function railOf(currency: Currency, place: Place | undefined): Rail {
   if (!isFiat(currency)) return 'Wallet'
   return currency === 'EUR' && (place === undefined || isInSepa(place)) ? 'Sepa' : 'Swift'

@@ -1,4 +1,7 @@
-/** Pure: the statements of an account in their order, each once, though a bank sends some again, corrects some, and cuts some in pages. */
+/**
+ * Pure: the statements of an account in their order, each once. A bank may send a statement again, correct it, or split
+ * it into pages.
+ */
 import type { Minor } from '../kernel/index.ts'
 
 type Statement = {
@@ -13,7 +16,7 @@ type Statement = {
   readonly createdAt: Date
 }
 
-/** One statement, and all messages that have brought it: the last one counts. */
+/** One statement, and all messages that contained it: the last one counts. */
 export type Versions<S> = ReadonlyMap<S, readonly S[]>
 
 const pageForm = / page (\d+)$/
@@ -23,8 +26,8 @@ export const pageNumberOf = ({ statementId }: Pick<Statement, 'statementId'>): n
   Number(pageForm.exec(statementId)?.[1] ?? 0)
 
 /**
- * The same for all messages of a statement. A correction has the number, the day and the opening balance of what it corrects; other parts
- * of a day begin with another balance. Without a balance only a repetition is known.
+ * Equal for all messages of a statement. A correction has the number, the day and the opening balance of the corrected
+ * one; other parts of a day begin with another balance. Without a balance only a repetition is recognised.
  */
 function keyOf(statement: Statement): string {
   const { statementId, sequence, opening, closing, closingOn, credits, debits } = statement
@@ -41,7 +44,9 @@ export const isRepetition = (one: Statement, other: Statement): boolean =>
 const isNewer = (one: Statement, other: Statement): boolean =>
   one.createdAt > other.createdAt || (one.createdAt.getTime() === other.createdAt.getTime() && one.id > other.id)
 
-/** `statements`: by day and number. The parts of one day stand in the order of their pages, else of their balances. */
+/**
+ * `statements`: by day and number. The parts of one day are in the order of their pages, otherwise of their balances.
+ */
 export function inOrder<S extends Statement>(statements: readonly S[]): Versions<S> {
   const versions = Map.groupBy(statements, keyOf)
   const left = [...versions.values()].map((all) => all.reduce((last, one) => (isNewer(one, last) ? one : last)))
@@ -64,13 +69,16 @@ function nextOf<S extends Statement>(alike: readonly S[], before: S | undefined)
   return alike.find((one) => one.opening !== null && one.opening === before?.closing) ?? beginning(alike)
 }
 
-/** Of parts that belong together: the one that begins where no other ends. */
+/** The first of parts that belong together: it begins where no other ends. */
 const beginning = <S extends Statement>(parts: readonly S[]): S | undefined =>
   parts.find(
     (part) => !parts.some((other) => other !== part && other.closing !== null && other.closing === part.opening),
   )
 
-/** The balance behind each statement: a page in the middle may state none, and then it follows from the one before and the entries. */
+/**
+ * The balance after each statement: a page in the middle may state none, and then it follows from the previous balance
+ * and the entries.
+ */
 export function* balancesAlong<S extends Statement>(
   statements: Iterable<S>,
 ): Generator<{ readonly statement: S; readonly opening: Minor | null; readonly before: Minor | null }> {

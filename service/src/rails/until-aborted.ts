@@ -1,4 +1,7 @@
-/** For connectors whose records are in this database, which ends what hangs by its own time limit. Their caller does not wait so long. */
+/**
+ * Ends a wait at its signal, for connectors whose records are in this database. The database has its own time limit,
+ * which is longer than their caller waits.
+ */
 import { Unreachable } from '../api/index.ts'
 import type { CallOptions } from './port.ts'
 

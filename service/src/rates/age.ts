@@ -1,8 +1,8 @@
-/** Pure: how old a sheet is. Where rates are published on the days of TARGET only, the other days do not count. */
+/** Pure: the age of a sheet. If rates are published only on TARGET days, other days do not count. */
 import { dayMs } from '../kernel/index.ts'
 import type { RateSource } from './port.ts'
 
-/** Beyond that many days the exact age has no meaning. */
+/** Above this many days the exact age has no meaning. */
 const daysMax = 60
 
 export function ageMs(asOf: Date, now: Date, publishes: RateSource['publishes']): number {

@@ -1,13 +1,12 @@
 /** Sources of sheets in the ECB's format: a file that another program writes, or a URL. */
 import { open } from 'node:fs/promises'
 import { hourMs, minuteMs } from '../kernel/index.ts'
-import { request } from 'undici'
 import { readEcbSheet, sheetBytesMax } from './ecb.ts'
 import type { RateSource } from './port.ts'
 
 /**
- * A sheet holds until the next one, at about the same time of the next day on which one is published. Days without one do not
- * count (`age.ts`), so that the age survives Easter and Christmas. Six hours are for a bank that publishes late.
+ * A sheet is valid until the next one, at about the same time of the next publication day. Days without one do not
+ * count (`age.ts`), so that the age survives Easter and Christmas. Six hours are for a late publication.
  */
 const maxAgeMs = 30 * hourMs
 const everyMs = 5 * minuteMs
@@ -30,11 +29,12 @@ export const ecbFile = (path: string): RateSource => ({
   },
 })
 
-/** A redirect is refused: the operator has named the place. */
+/** A redirect is refused: the operator has chosen the host. */
 export const ecbUrl = (url: string): RateSource => ({
   id: new URL(url).hostname,
   ...published,
   read: async (signal, now) => {
+    const { request } = await import('undici')
     const { statusCode, body } = await request(url, { signal, headers: { accept: 'application/xml, text/xml' } })
     const parts: Buffer[] = []
     let bytes = 0

@@ -1,6 +1,6 @@
 /**
  * Reads the daily reference rates of the European Central Bank (eurofxref-daily.xml): `Cube[@time]` with a
- * `Cube[@currency @rate]` for each currency. Anything else is refused as a whole: half a sheet is not a sheet.
+ * `Cube[@currency @rate]` for each currency. Anything else is refused as a whole, because a partial sheet is useless.
  */
 import sax from 'sax'
 import { dayMs, hourMs, isCurrency } from '../kernel/index.ts'
@@ -14,7 +14,7 @@ const depthMax = 10
 
 /** The bank publishes at about 16:00 in Frankfurt: 14:00 UTC in summer, an hour later in winter. */
 const publishedAfterMs = 14 * hourMs
-/** A sheet of a day that has not come is a mistake of the source. */
+/** A sheet with a future date is a mistake of the source. */
 const aheadMaxMs = dayMs
 
 const dateForm = /^\d{4}-\d{2}-\d{2}$/
@@ -48,10 +48,13 @@ function take(
   if (currency === undefined || !currencyForm.test(currency)) refuse('a rate has no currency')
   const read = readRate(rate ?? '')
   if (currency !== undefined && read !== undefined && !found.rates.has(currency)) found.rates.set(currency, read)
-  else refuse(`the rate of ${currency} is no rate, or is there twice`)
+  else refuse(`the rate of ${currency} is invalid or repeated`)
 }
 
-/** Calls `onCube` for each `Cube`. Refuses what no sheet has: a document type, deep nesting, many elements, broken XML. */
+/**
+ * Calls `onCube` for each `Cube`. Refuses features that no sheet has: a document type, deep nesting, many elements,
+ * broken XML.
+ */
 function parse(text: string, onCube: (attributes: Attributes) => void): void {
   if (text.length > sheetBytesMax) refuse('it is too long')
   const parser = sax.parser(true)
@@ -64,7 +67,7 @@ function parse(text: string, onCube: (attributes: Attributes) => void): void {
   parser.onopentag = ({ name, attributes }) => {
     const local = name.replace(/^[^:]*:/, '')
     if (elements === 0) root = local
-    // The parser takes several roots, and none that is closed.
+    // The parser accepts several roots, and an unclosed one.
     else if (depth === 0) refuse('it has several roots')
     elements += 1
     depth += 1

@@ -1,8 +1,8 @@
 /**
- * Exchange rates: what a source publishes for one euro, as sheets that every process reads.
+ * Exchange rates: the published rates of a source for one euro, as sheets that every process reads.
  *
- * Table: rates.sheets. Invariants: a sheet never changes; the newest one of a source is that with the latest time. Rates are
- * exact decimals. README.md says how sheets are read, and when they are too old.
+ * Table: rates.sheets. Invariants: a sheet never changes; the newest one of a source is that with the latest time.
+ * Rates are exact decimals. README.md says how sheets are read, and when they are too old.
  */
 export { type Rate, rateOf, rateText, readRate, roundedRate } from './rate.ts'
 export { currenciesOf, midRateOf } from './rules.ts'

@@ -1,8 +1,11 @@
-/** The port of a source of rates. A connector of another source implements it; README.md says what the service expects. */
+/** The port of a source of rates. A connector of another source implements it; README.md states the requirements. */
 import type { Currency } from '../kernel/index.ts'
 import type { Rate } from './rate.ts'
 
-/** How much of each currency one euro buys. Those of the service, of which a source may lack some. EUR is not among them. */
+/**
+ * The amount of each currency that one euro buys. A source may lack some currencies of the service. EUR is not
+ * included.
+ */
 export type Quotes = Readonly<Partial<Record<Currency, Rate>>>
 
 /** `asOf`: when the rates held, by the source. */
@@ -13,10 +16,10 @@ export type RateSource = {
   readonly id: string
   /** How old a sheet may be, unless the operator sets another age. */
   readonly maxAgeMs: number
-  /** `target_days`: no rates are published on the days on which the payment system of the euro rests. */
+  /** `target_days`: no rates are published on days when TARGET is closed. */
   readonly publishes: 'always' | 'target_days'
   /** How often the service reads it. */
   readonly everyMs: number
-  /** Throws an Error if there is no sheet, or none that can be read. `signal` ends a read that takes too long. */
+  /** Throws an Error if there is no readable sheet. `signal` ends a read that takes too long. */
   readonly read: (signal: AbortSignal, now: Date) => Promise<RateSheet>
 }

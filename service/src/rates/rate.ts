@@ -4,13 +4,16 @@ import { assert } from '../kernel/index.ts'
 /** `digits` without the decimal point, of which `scale` follow it: 1.0823 is 10823 with scale 4. Greater than zero. */
 export type Rate = { readonly digits: bigint; readonly scale: number }
 
-/** No source publishes longer ones. The bound also limits the cost of a hostile text. */
+/** No source publishes longer rates. The bound also limits the cost of a hostile text. */
 const decimalForm = /^(\d{1,7})(?:\.(\d{1,10}))?$/
-/** No currency of the world is beyond these, so that a rate outside them is a mistake of the source. */
+/** No real currency has a rate outside these bounds: such a rate is a mistake of the source. */
 const rateMax = 1_000_000n
 const leadingZerosMax = 6
 
-/** Undefined: no plain decimal, zero, or beyond what a rate can be. An exponent, a sign, `NaN` and the like are none. */
+/**
+ * Undefined: not a plain decimal, zero, or outside the bounds. An exponent, a sign, `NaN` and similar texts are
+ * refused.
+ */
 export function readRate(text: string): Rate | undefined {
   const match = decimalForm.exec(text)
   if (match === null) return undefined
@@ -28,7 +31,7 @@ export function rateText({ digits, scale }: Rate): string {
   return `${text.slice(0, -scale)}.${text.slice(-scale)}`
 }
 
-/** A rate that a reader of decimal text has refused before is a bug here. */
+/** A malformed text is a bug here, because the reader of the text has refused it before. */
 export function rateOf(text: string): Rate {
   const [whole = '', fraction = ''] = text.split('.')
   const rate = { digits: BigInt(`${whole}${fraction}`), scale: fraction.length }

@@ -1,11 +1,11 @@
-/** Reads a source without ever waiting for it for long. */
+/** Reads a source with a short time limit. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Clock, secondMs } from '../kernel/index.ts'
 import type { RateSheet, RateSource } from './port.ts'
 
 /**
- * Creates a reader with at most one read of the source at a time, even if the source ignores its signal: a file that
- * hangs holds a thread. Throws an Error if the read fails or does not end in time.
+ * Creates a reader with at most one concurrent read of the source, even if the source ignores its signal: a hanging
+ * file holds a thread. Throws an Error if the read fails or does not end in time.
  */
 export function createReading(source: RateSource, clock: Clock, readMsMax = 10 * secondMs): () => Promise<RateSheet> {
   let underWay = false

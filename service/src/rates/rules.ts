@@ -1,15 +1,15 @@
-/** Pure: what a sheet says, and whether the next one can be true. */
+/** Pure: the rates of a sheet, and whether the next sheet is plausible. */
 import { type Currency, currencies, isCurrency } from '../kernel/index.ts'
 import type { Quotes } from './port.ts'
 import { type Rate, rateOf, rateText, roundedRate } from './rate.ts'
 
 /** Digits of a mid rate between two currencies. */
 const midDigits = 8
-/** Digits of a rate that follows from one set by hand, so that the mid rate is exactly that one again. */
+/** Digits of a rate derived from one set by hand, so that the mid rate is exactly that one again. */
 const derivedDigits = 20
 const one: Rate = { digits: 1n, scale: 0 }
 
-/** Undefined: the sheet has not both currencies. */
+/** Undefined: the sheet lacks one of the currencies. */
 export function midRateOf(quotes: Quotes, sell: Currency, buy: Currency): Rate | undefined {
   const [sold, bought] = [forOneEuro(quotes, sell), forOneEuro(quotes, buy)]
   return sold && bought && quotient(bought, sold, midDigits)
@@ -24,7 +24,7 @@ const quotient = (over: Rate, under: Rate, digits: number): Rate =>
 export const currenciesOf = (quotes: Quotes): readonly Currency[] =>
   (Object.keys(currencies) as Currency[]).filter((currency) => forOneEuro(quotes, currency) !== undefined)
 
-/** The currency whose rate has moved by more than `percentMax`: the source has misplaced a point, or lies. */
+/** The currency whose rate has moved by more than `percentMax`: the source has misplaced a point, or is wrong. */
 export function implausibleIn(next: Quotes, before: Quotes, percentMax: number): Currency | undefined {
   return currenciesOf(next).find((currency) => {
     const [now, then] = [forOneEuro(next, currency), forOneEuro(before, currency)]

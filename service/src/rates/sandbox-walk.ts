@@ -11,7 +11,7 @@ export const sandboxSourceId = 'sandbox'
 const stepMs = 10 * secondMs
 /** The loop looks more often than the rates move, so that a step is late by two seconds at most. */
 const everyMs = 2 * secondMs
-/** Six steps: a worker that stands still for a minute is seen. */
+/** Six steps, so that a worker that is stuck for a minute is detected. */
 const maxAgeMs = 60 * secondMs
 
 /** Long waves are higher than short ones, by the root of their length, as in a random walk. The longest is 11 hours. */

@@ -16,7 +16,9 @@ export type Rates = {
   readonly newest: (tx: Tx) => Promise<Sheet | undefined>
   /** The newest sheet. Refuses: fx_rates_unavailable (there is none, it is too old, or a simulation has stopped them). */
   readonly current: (tx: Tx) => Promise<Sheet>
-  /** Reads the source once and keeps a newer sheet. Answers 0: the next sheet comes later. A failure is logged. */
+  /**
+   * Reads the source once and keeps a newer sheet. Returns 0, because the next sheet comes later. A failure is logged.
+   */
   readonly refreshStep: () => Promise<number>
   /** How often a loop calls `refreshStep`; undefined: there is no source. */
   readonly everyMs: number | undefined
@@ -89,7 +91,7 @@ function createRatesOf({ db, clock, log, observe, ...deps }: RatesDeps, source: 
     newest,
     current: async (tx) => {
       const sheet = await newest(tx)
-      if (sheet === undefined) throw unavailable('No exchange rates are there yet.')
+      if (sheet === undefined) throw unavailable('No exchange rates are available yet.')
       if (sheet.stopped) throw unavailable('A simulation has stopped the exchange rates of the sandbox.')
       if (ageOf(sheet.asOf) > limitMs) throw unavailable(`The newest rates are of ${sheet.asOf.toISOString()}.`)
       return sheet

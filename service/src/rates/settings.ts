@@ -10,7 +10,7 @@ import {
 } from '../kernel/index.ts'
 import { sandboxSourceId } from './sandbox-walk.ts'
 
-/** A margin and what a held quote adds to it stay below the whole. */
+/** A margin and the surcharge of a held quote stay below 100 % together. */
 const basisPointsMax = 4_999
 const yearSeconds = 31_536_000
 

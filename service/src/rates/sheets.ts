@@ -1,4 +1,4 @@
-/** Writes sheets, each behind the newest one. The caller holds the lock of all sheets. */
+/** Writes sheets, each after the newest one. The caller holds the lock of all sheets. */
 import { Refusal } from '../api/index.ts'
 import { after, type Currency, dayMs, newId } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
@@ -35,7 +35,7 @@ export function createSheetReader(): (row: store.SheetRow) => Sheet {
   }
 }
 
-/** Whether a sheet of the source says more than the newest one. A source that lags says nothing new. */
+/** Whether a sheet of the source has newer rates than the newest one. A source that lags has none. */
 export function isNews({ asOf, quotes }: RateSheet, newest: Sheet): boolean {
   if (newest.stopped || asOf < newest.asOf) return false
   return (
@@ -46,7 +46,7 @@ export function isNews({ asOf, quotes }: RateSheet, newest: Sheet): boolean {
 
 type Keeping = { readonly source: string; readonly now: Date }
 
-/** Keeps a sheet of the source, with what was set by hand. Throws an Error if it cannot be true. */
+/** Stores a sheet of the source, with the rates set by hand. Throws an Error if it is implausible. */
 export async function keepSheet(
   tx: Tx,
   { source, now }: Keeping,
@@ -63,7 +63,7 @@ export async function keepSheet(
   await insert(tx, { id: newId(), source, asOf: sheet.asOf, quotes, byHand, stopped: false }, now)
 }
 
-/** Refuses: currency_not_supported. `walk`: what the source says now. */
+/** Refuses: currency_not_supported. `walk`: the present rates of the source. */
 export async function setByHand(
   tx: Tx,
   { source, now }: Keeping,
@@ -77,7 +77,7 @@ export async function setByHand(
   const sheet: Sheet = {
     id: newId(),
     source,
-    // Behind the newest one, also if that was made in the same millisecond.
+    // After the newest one, even if that was made in the same millisecond.
     asOf: newest && newest.asOf >= now ? after(newest.asOf, 1) : now,
     quotes: { ...walk.quotes, ...set },
     byHand: set,

@@ -1,4 +1,4 @@
-/** All SQL of rates. The table belongs to no partner: one sheet is for all. */
+/** All SQL of rates. The table belongs to no partner: a sheet applies to all. */
 import { sql, type Tx } from '../postgres/index.ts'
 
 export type SheetRow = {
@@ -8,7 +8,7 @@ export type SheetRow = {
   readonly readAt: Date
   /** JSON: for each currency the decimal text of its rate for one euro. */
   readonly quotes: string
-  /** JSON: those that a simulation has set. */
+  /** JSON: the rates that a simulation has set. */
   readonly byHand: string
   /** A simulation has stopped the source. */
   readonly stopped: boolean

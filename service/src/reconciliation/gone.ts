@@ -1,4 +1,7 @@
-/** Cases about what was missing, which resolve themselves when it has come: a statement between two, a word about a payment. */
+/**
+ * Cases about missing reports, which resolve themselves when the report arrives: a statement between two others, a
+ * report about a payment.
+ */
 import type { Cases, Decisions } from '../cases/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { type BankBooks, isRepetition } from '../rails/index.ts'
@@ -24,7 +27,7 @@ export const createGone =
     const missing = await cases.openOfKind(db, connector, 'statement_gap', casesPerLookMax)
     const known = new Set(statements.map(({ id }) => id))
     const behindGap = new Set(gaps.map(({ after }) => after.id))
-    // A case names the statement behind the gap; or the account, in its text.
+    // A case names the statement after the gap; or the account, in its text.
     const filled = missing.filter(({ subject, report }) =>
       known.has(subject) ? !behindGap.has(subject) : gaps.length === 0 && report.includes(account),
     )
@@ -37,7 +40,7 @@ export const createGone =
     const overlapping = await cases.openOfKind(db, connector, 'statement_overlap', casesPerLookMax)
     await resolve(
       overlapping.filter(({ subject }) => corrected.has(subject)),
-      'The bank has corrected the statement, and all of its entries are taken once.',
+      'The bank has corrected the statement, and each of its entries is stored once.',
     )
     const silent = await cases.openOfKind(db, connector, 'payment_missing', casesPerLookMax)
     const ids = silent.map(({ subject }) => subject).filter(isUuid)
@@ -46,7 +49,7 @@ export const createGone =
     )
     await resolve(
       silent.filter(({ subject }) => told.has(subject)),
-      'The bank has said what became of the payment.',
+      'The bank has reported the outcome of the payment.',
     )
     const absent = await cases.openOfKind(db, connector, 'announced_missing', casesPerLookMax)
     const listed = await books.listed(

@@ -1,9 +1,10 @@
 /**
- * Reconciliation: whether the banks and the ledger agree, to the cent, and why not where they do not. Design: README.md.
+ * Reconciliation: whether the banks and the ledger agree, to the cent, and the reasons of each difference. Design:
+ * README.md.
  *
- * Tables: reconciliation.accounts, reconciliation.runs, reconciliation.items, reconciliation.statements. Invariants: a look reads one
- * snapshot, so that `ledger - bank = named items + unexplained` holds exactly in each; an item keeps since when it is seen; what no item
- * names has a case until it is gone.
+ * Tables: reconciliation.accounts, reconciliation.runs, reconciliation.items, reconciliation.statements. Invariants: a
+ * look reads one snapshot, so that `ledger - bank = named items + unexplained` holds exactly in each; an item keeps the
+ * time at which it was first seen; an unexplained difference has a case until it is gone.
  */
 export type { CandidateSources } from './candidates.ts'
 export type { InLedger } from './look.ts'

@@ -1,9 +1,11 @@
 /**
- * A look at one account: everything that the arithmetic needs, read in the caller's snapshot. So the sums agree although payments go on:
+ * A look at one account: all data of the calculation, read in the caller's snapshot. So the sums agree although
+ * payments continue:
  *
- *   ledger - bank = named items + unexplained
+ * ledger - bank = named items + unexplained
  *
- * The bank acknowledges a report after the ledger has it, in another transaction. What is between the two is asked about by its payment.
+ * The bank acknowledges a report after the ledger has it, in another transaction. Reports between the two are looked up
+ * by their payment.
  */
 import type { Cases } from '../cases/index.ts'
 import type { Currency, Minor } from '../kernel/index.ts'
@@ -43,12 +45,12 @@ export async function readShared({ ledger, cases }: LookDeps, tx: Tx): Promise<S
   }
 }
 
-/** Statements all of whose entries are in the ledger: what is written of them is final. */
+/** Statements all of whose entries are in the ledger: their sums are final. */
 export type Final = { readonly id: string; readonly entries: bigint; readonly written: Minor }
 export type Look = {
   readonly looked: Looked
   readonly chain: Chain
-  /** Statements of the chain whose entries are not all taken. */
+  /** Statements of the chain whose entries are not all stored. */
   readonly incomplete: ReadonlySet<string>
   readonly final: readonly Final[]
 }
@@ -107,7 +109,7 @@ export async function lookAt(deps: LookDeps, tx: Tx, account: BooksAccount, shar
   }
 }
 
-/** The accounts `suspense` of all partners, against the open cases: nothing else may stand there. */
+/** Compares the accounts `suspense` of all partners with the open cases: nothing else may be booked there. */
 export function suspenseLook({ totals, open }: Shared, currency: Currency): Looked {
   const ledger = totals.find((one) => one.name === 'suspense' && one.currency === currency)?.posted ?? 0n
   const ours = open.filter((one) => one.currency === currency)
@@ -148,7 +150,7 @@ const memo = (kind: string, { amount, count, oldest }: Sums): Item => ({
   oldestAt: oldest,
 })
 
-/** How much more the ledger has than the connector's rows say, of entries and of payments that are not booked. */
+/** The difference of the ledger to the connector's rows, for entries and for payments that are not booked. */
 type Effects = { readonly off: Sums; readonly on: Sums; readonly settled: Sums; readonly returned: Sums }
 
 async function effects(
@@ -236,7 +238,7 @@ const notTaken = ({ versions }: Chain, written: ReadonlyMap<string, Minor>) =>
     return amount === 0n ? [] : [{ statement, amount }]
   })
 
-/** Since the balances counted all entries: the value dates of later statements take the difference back. */
+/** Banks' balances may count entries by value date: the value dates of later statements reverse the difference. */
 function valuedLater({ statements }: Chain) {
   let open: { readonly amount: Minor; readonly at: Date }[] = []
   for (const { byValueDate, createdAt: at } of statements) {

@@ -210,7 +210,7 @@ const entryLine = (record: string, looked: Looked, entry: BankEntry, now: Date):
   remittance: entry.remittance ?? '',
 })
 
-/** More than an operator reads; the sums above count all. */
+/** More than an operator reads; the sums above include all. */
 const paymentsMax = 10_000
 
 async function paymentLines({ books }: ReaderDeps, tx: Tx, looked: Looked, now: Date): Promise<readonly Line[]> {
@@ -238,7 +238,7 @@ async function paymentLines({ books }: ReaderDeps, tx: Tx, looked: Looked, now: 
   ]
 }
 
-/** The open ones of the connector, and those that were moved outside this service. */
+/** The open cases of the connector, and those that were moved outside this service. */
 async function* caseLines({ cases }: ReaderDeps, tx: Tx, looked: Looked, now: Date): AsyncGenerator<readonly Line[]> {
   const { connector, currency } = looked
   const line = (record: string, row: CaseRow, since: Date | null): Line => ({

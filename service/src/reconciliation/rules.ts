@@ -1,8 +1,11 @@
-/** Pure: the statements of an account as one chain, and what the difference between the bank and the ledger consists of. */
+/**
+ * Pure: the statements of an account as one chain, and the components of the difference between the bank and the
+ * ledger.
+ */
 import type { Currency, Minor } from '../kernel/index.ts'
 import { balancesAlong, type BankStatement, inOrder, type Versions } from '../rails/index.ts'
 
-/** A part of `ledger - bank`, and why it is there. */
+/** A part of `ledger - bank`, with its reason. */
 export const differenceKinds = {
   not_on_statement: 'The ledger has these entries, and no statement of the bank has them yet.',
   settled_not_booked: 'The bank says that it has paid these, and has not booked them yet.',
@@ -18,7 +21,7 @@ export const differenceKinds = {
     'A statement lists these entries, and they are not taken: another statement has them, or they cannot be read.',
 } as const
 
-/** Kinds of items that are not part of the difference: payments on their way. */
+/** Kinds of items that are not part of the difference: payments under way. */
 export const memoKinds = {
   queued: 'These payments wait for their window or their file.',
   at_bank: 'These payments are at the bank, which has not said that it has paid them.',
@@ -34,17 +37,17 @@ export type Item = {
   readonly oldestAt: Date | null
 }
 
-/** Between two statements that follow each other. */
+/** A gap between two consecutive statements. */
 export type Gap = {
   readonly before: BankStatement
   readonly after: BankStatement
-  /** Sum of the movements between them. Zero where only a number is missing. */
+  /** Sum of the movements between them. Zero if only a number is missing. */
   readonly amount: Minor
 }
 
 export type Chain = {
   readonly statements: readonly BankStatement[]
-  /** All messages that have brought a statement, by the statement that counts, itself included. */
+  /** All messages that contained a statement, by the statement that counts, itself included. */
   readonly versions: Versions<BankStatement>
   readonly last: BankStatement | undefined
   /** The opening balance of the first statement, and the closing balance of the last; null: the bank states none. */
@@ -58,7 +61,7 @@ export type Chain = {
 
 const listed = ({ credits, debits }: BankStatement): Minor => credits - debits
 
-/** Only whole statements: entries of the others are still being written. */
+/** Complete statements only: entries of the others are still being written. */
 export function chainOf(all: readonly BankStatement[]): Chain {
   const versions = inOrder(all.filter(({ taken }) => taken))
   const statements = [...versions.keys()]

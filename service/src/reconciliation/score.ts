@@ -1,20 +1,20 @@
-/** Pure: how well a payment fits the money of a case, in points that can be read. */
+/** Pure: how well a payment fits the money of a case, as explained points. */
 import type { Currency, Minor } from '../kernel/index.ts'
 
 /** Known facts about the money of a case. Empty texts are unknown. */
 export type Money = {
   readonly currency: Currency
-  /** Above zero, whichever way it went. */
+  /** Above zero, in either direction. */
   readonly amount: Minor
   /** The account, and the name, of the other side. */
   readonly account: string
   readonly name: string
-  /** Everything in which a reference may stand: end-to-end ids, remittance, the bank's information. */
+  /** All texts that may contain a reference: end-to-end ids, remittance, the bank's information. */
   readonly texts: readonly string[]
   readonly on: Date
 }
 
-/** A payment, or an owner of an account, that might explain it. */
+/** A payment, or an owner of an account, that may explain the money. */
 export type Candidate = {
   readonly kind: 'payout' | 'deposit' | 'owner'
   readonly partnerId: string
@@ -46,11 +46,11 @@ const points = {
 } as const
 
 const scoreMax = 100
-/** Less is chance. */
+/** A lower score is chance. */
 const scoreMin = 40
 const dayMs = 86_400_000
 
-/** The best first; those that hardly fit are left out. */
+/** The best first, without poor matches. */
 export function scored(money: Money, candidates: readonly Candidate[]): readonly Scored[] {
   return candidates
     .filter(({ currency }) => currency === money.currency)
@@ -75,7 +75,7 @@ function agreedOf(money: Money, candidate: Candidate): readonly What[] {
   const alike = nameSimilarity(money.name, candidate.name)
   const days = candidate.on === null ? Infinity : Math.abs(candidate.on.getTime() - money.on.getTime()) / dayMs
   return [
-    // One percent: what a bank keeps of a payment on its way.
+    // One percent: the usual charges of banks on the way.
     ...first(apart === 0n && 'amount', apart !== undefined && apart * 100n <= money.amount && 'amount nearly'),
     ...first(namesOne(money.texts, candidate.references) && 'reference'),
     ...first(isSameText(...accounts) && 'account', isTypingError(...accounts) && 'account but for a typing error'),
@@ -88,14 +88,14 @@ const absolute = (amount: Minor): Minor => (amount < 0n ? -amount : amount)
 const compact = (text: string): string => text.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')
 const isSameText = (a: string, b: string): boolean => a !== '' && a === b
 
-/** Shorter references stand in texts by chance. */
+/** Shorter references occur in texts by chance. */
 const referenceCharsMin = 6
 function namesOne(texts: readonly string[], references: readonly string[]): boolean {
   const whole = texts.map(compact).join(' ')
   return references.map(compact).some((reference) => reference.length >= referenceCharsMin && whole.includes(reference))
 }
 
-/** One character is wrong, or two neighbours are exchanged: what a person mistypes. */
+/** One character is wrong, or two neighbours are exchanged: a typing error. */
 function isTypingError(a: string, b: string): boolean {
   if (a.length !== b.length || a === b || a.length < referenceCharsMin) return false
   const wrong = Array.from({ length: a.length }, (_none, at) => at).filter((at) => a[at] !== b[at])

@@ -1,5 +1,5 @@
 /**
- * Reconciliation of the accounts at banks with the ledger: looks that are kept, cases about what they cannot explain, and cases that
+ * Reconciliation of bank accounts with the ledger: stored looks, cases about unexplained differences, and cases that
  * resolve themselves when their reason is gone.
  */
 import { type Cases, type Decisions, operatorPartnerId } from '../cases/index.ts'
@@ -28,7 +28,7 @@ type Observed = BooksAccount & {
     readonly count: bigint
     readonly ageMs: number
   }[]
-  /** Since the last statement was taken; undefined: there is none. */
+  /** Time since the last statement was received; undefined: there is none. */
   readonly statementAgeMs: number | undefined
 }
 type CaseCount = { readonly connector: string; readonly kind: string; readonly count: number }
@@ -41,21 +41,24 @@ type ReconciliationDeps = {
   readonly ledger: Ledger
   readonly cases: Cases
   readonly decisions: Pick<Decisions, 'resolveGone' | 'expire'>
-  /** The configured accounts at banks by files. */
+  /** The configured accounts at file banks. */
   readonly accounts: readonly BooksAccount[]
   readonly inLedger: LookDeps['inLedger']
   readonly candidates: CandidateSources
 }
 
 export type Reconciliation = Reader & {
-  /** Looks at every account, keeps what it finds, and answers 0, so that its loop pauses. Of two processes one looks. */
+  /**
+   * Looks at every account, stores the findings, and returns 0 so that its loop pauses. Of two processes only one
+   * looks.
+   */
   readonly step: (observe?: ReconciliationObserver) => Promise<number>
 }
 
 export const reconciliationEveryMs = minuteMs
-/** Another process has looked just now. */
+/** A look within this time makes another one unnecessary. */
 const freshMs = reconciliationEveryMs / 2
-/** Looks between statements are kept so long. */
+/** How long looks between statements are kept. */
 const keptMs = 30 * dayMs
 const proposalsPerStepMax = 1000
 
@@ -87,7 +90,7 @@ export function createReconciliation(deps: ReconciliationDeps): Reconciliation {
 
 const isSuspense = ({ account }: Pick<BooksAccount, 'account'>): boolean => account === 'suspense'
 
-/** The configured ones, those that were configured before, and suspense in each currency that the ledger has there. */
+/** The configured accounts, those that were configured before, and suspense in each currency of the ledger. */
 async function knownAccounts({ db, ledger, accounts }: ReconciliationDeps): Promise<readonly store.AccountRow[]> {
   const totals = await ledger.connectorTotals(db)
   const suspense = totals.filter(({ name }) => name === 'suspense').map(({ currency }) => suspenseOf(currency))
@@ -114,7 +117,7 @@ const lookAtAll = ({ db }: ReconciliationDeps, parts: LookDeps, due: readonly Bo
     return { looks, suspense: due.filter(isSuspense).map(({ currency }) => suspenseLook(shared, currency)) }
   })
 
-/** Under the lock of the account: a look that is older than the one that is kept is dropped. */
+/** Runs under the lock of the account: a look that is older than the stored one is dropped. */
 async function keep(
   deps: ReconciliationDeps,
   { looked, final }: Pick<Look, 'looked' | 'final'>,
@@ -127,7 +130,8 @@ async function keep(
     for (const one of final) await store.insertCounted(tx, { ...one, connector, account, currency }, now)
     const runId = await keepRun(tx, row, looked, now)
     const since = unexplained === 0n ? null : (row.unexplainedSince ?? now)
-    // A difference that the next look still finds is one: what is between two transactions of a bank's connector is gone by then.
+    // Only a difference that the next look still finds counts: a gap between two transactions of a bank's connector has
+    // closed by then.
     const opens = !row.hasCase && since !== null && since < now
     if (opens) await openCase(deps, tx, looked, since)
     const hasCase = unexplained !== 0n && (row.hasCase || opens)
@@ -144,7 +148,7 @@ const textOf = (items: readonly Looked['items'][number][]): string =>
     .toSorted()
     .join('\n')
 
-/** A look that finds the same as the one before makes that run longer. */
+/** A look with the same findings as the one before extends its run. */
 async function keepRun(tx: Tx, row: store.AccountRow, looked: Looked, now: Date): Promise<string> {
   const last = row.runId === null ? undefined : await store.runById(tx, row.runId)
   const before = last === undefined ? [] : await store.itemsOf(tx, last.id)

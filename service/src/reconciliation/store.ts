@@ -74,7 +74,7 @@ export function runById(tx: Tx, id: string): Promise<RunRow | undefined> {
     select ${runColumns}, statement_on::text as statement_on from reconciliation.runs where id = ${id}`)
 }
 
-/** The run that held at a time, or the last one before it. */
+/** The run at a time, or the last one before it. */
 export function runAt(
   tx: Tx,
   { connector, account, currency }: BooksAccount,

@@ -1,4 +1,4 @@
-/** Since when names, hits and money wait: what the metrics show. */
+/** The ages of waiting names, hits and money, as the metrics show them. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { operatorPartnerId } from '../cases/index.ts'

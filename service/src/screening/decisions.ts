@@ -1,6 +1,6 @@
 /**
- * Decisions about hits: `clear` says that it is another person, `confirm` that it is the listed one. Every step locks the hit, so that
- * of two that meet one has an outcome and the other is refused; and each leaves a row.
+ * Decisions about hits: `clear` says that it is another person, `confirm` that it is the listed one. Every step locks
+ * the hit, so that of two concurrent decisions one counts and the other is refused; and each leaves a row.
  */
 import { Refusal } from '../api/index.ts'
 import { type Clock, isNoName, isSamePerson } from '../kernel/index.ts'
@@ -24,13 +24,13 @@ const refuse = (detail: string) => new Refusal('validation_failed', detail)
 export const createDecide =
   ({ clock }: DecisionsDeps) =>
   async (tx: Tx, { partnerId, id, outcome, staff, note }: Deciding): Promise<store.HitRow> => {
-    if (isNoName(staff)) throw refuse('Say who decides it.')
-    if (note.trim() === '') throw refuse('Say why, in the note.')
+    if (isNoName(staff)) throw refuse('State who decides it.')
+    if (note.trim() === '') throw refuse('A note is required.')
     const row = await store.lockHit(tx, partnerId, id)
     if (row === undefined) throw new Refusal('not_found', 'No such hit.')
     refuseEnded(row, outcome)
     const now = clock.now()
-    // What the person saw: a list that was loaded since is compared by the worker, which ends the hit if the entry has changed.
+    // The list as the person saw it: the worker compares a newer list, and ends the hit if the entry has changed.
     const generation = Math.max(row.generation, (await comparedWith(tx, row)) ?? 0)
     const decision = { partnerId, hitId: id, outcome, actor: staff, note, generation, decidedAt: now }
     if (needsTwoPersons(row) && !isProposed(row, outcome, now)) {
@@ -51,7 +51,7 @@ export const createDecide =
   }
 
 function refuseEnded({ endedAt, endReason, status, decidedBy }: store.HitRow, outcome: Outcome): void {
-  if (endedAt !== null) throw refuse(`The hit has ended (${endReason}): look for the one that took its place.`)
+  if (endedAt !== null) throw refuse(`The hit has ended (${endReason}): look for the one that replaced it.`)
   if (status === statusAfter[outcome]) throw refuse(`The hit was ${status} by ${decidedBy}.`)
 }
 

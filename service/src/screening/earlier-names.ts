@@ -1,4 +1,4 @@
-/** The names that a subject had before. It is screened under them too, because a payment may name them. */
+/** The earlier names of a subject. It is screened under them too, because a payment may name them. */
 import { type Clock, newId, type Sealer } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { distinctNames, type SubjectKey, type SubjectName } from './rules.ts'

@@ -1,4 +1,4 @@
-/** Whether payments to, of and for customers, beneficiaries and payers may go on. */
+/** Whether payments to, of and for customers, beneficiaries and payers may continue. */
 import { partnerKey } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { Lists } from './lists.ts'
@@ -12,7 +12,7 @@ import { currentGeneration } from './store-lists.ts'
  */
 export type Hold = 'unscreened' | 'open' | 'confirmed'
 
-/** The holds by key; a subject without one lets payments go on. Nothing is held as long as no list was loaded. */
+/** The holds by key; payments of a subject without one continue. Nothing is held while no list is loaded. */
 export type HoldsOf = (keys: readonly HoldKey[]) => Promise<(key: HoldKey) => Hold | undefined>
 
 /** Money that has come in for a customer, or for the partner itself. */
@@ -22,8 +22,8 @@ export type ScreenedCredit = {
   /** Empty: the bank does not say who paid. */
   readonly payerName: string
   /**
-   * Account that paid. A confirmed hit about the account holds the money whatever the payer is called. Empty: the
-   * bank does not give it.
+   * Account that paid. A confirmed hit about the account holds the money under any payer's name. Empty: the bank does
+   * not give it.
    */
   readonly payerAccount: string
   /** The payer of money that waits, whose name is a subject by now. Undefined: the name is compared here. */
@@ -64,7 +64,8 @@ export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>): HoldsOf
     const holdOf = holdsIn(states)
     return credits.map((credit) => {
       const { customer, payer, payerName } = credit
-      // Money that waits goes on by a decision only, also in a database that has no lists: its partner came from another one.
+      // Waiting money continues only by a decision, also in a database without lists: its partner came from another
+      // one.
       if (payer === undefined && newest === 0) return undefined
       const ofPayer = payer === undefined ? holdOfName(payerName) : holdOf(payer)
       const account = accountOf(credit)

@@ -10,11 +10,11 @@ import type { IndexedEntry } from './rules.ts'
 import * as store from './store-lists.ts'
 
 export type LoadedList = store.ListRow & {
-  /** The file is the list that was loaded last of its source: nothing has changed. */
+  /** The file is the list that was loaded last from its source: nothing has changed. */
   readonly isRepetition: boolean
 }
 
-/** An entry that names are compared with, with what a person reads about it. */
+/** An entry that names are compared with, and its details for a person. */
 export type SearchedEntry = IndexedEntry & Pick<ListEntry, 'reference' | 'kind' | 'births' | 'programmes'>
 
 /** The names of all lists as they stood at a generation. */
@@ -27,8 +27,8 @@ export type Snapshot = {
 
 export type Lists = {
   /**
-   * Replaces the list of its source, whole. `also` joins the transaction of a list that is not there yet. Refuses: validation_failed (older than the list that is there; no one said
-   * who loads it).
+   * Replaces the whole list of its source. `also` joins the transaction of a new list. Refuses: validation_failed
+   * (older than the loaded list; no person named).
    */
   readonly load: (list: SanctionsList, staff: string, also?: (tx: Tx) => Promise<void>) => Promise<LoadedList>
   /** The list of each source. */
@@ -36,7 +36,7 @@ export type Lists = {
   readonly generation: (tx: Tx) => Promise<number>
   /** The newest names. Reads and indexes them if a list was loaded since the last call. Undefined: no list was loaded. */
   readonly snapshot: () => Promise<Snapshot | undefined>
-  /** The names that this process has read last, which may be older than the newest. */
+  /** The names that this process read last, which may be outdated. */
   readonly latest: () => Snapshot | undefined
 }
 
@@ -51,7 +51,7 @@ const toNewEntry = ({ id: entryId, ...rest }: ListEntry): store.NewEntry => {
 export function createLists({ db, clock }: { readonly db: Database; readonly clock: Clock }): Lists {
   let latest: Snapshot | undefined
   let reading: { readonly generation: number; readonly snapshot: Promise<Snapshot> } | undefined
-  /** Callers at the same time read once. */
+  /** Concurrent callers share a read. */
   const read = async (generation: number): Promise<Snapshot> => {
     if (reading?.generation !== generation) reading = { generation, snapshot: readSnapshot(db, generation) }
     try {
@@ -136,7 +136,7 @@ async function readSnapshot(db: Database, generation: number): Promise<Snapshot>
   }
 }
 
-/** A weak name of one word identifies no one, as its publisher says. Ships and aircraft are not compared. */
+/** The publisher says that a weak name of one word identifies no person. Ships and aircraft are not compared. */
 function namesOf(row: IndexedEntry, { names, ...about }: Omit<ListEntry, 'id'>): readonly IndexedName<SearchedEntry>[] {
   if (about.kind === 'other') return []
   const { reference, kind, births, programmes } = about

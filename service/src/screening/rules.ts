@@ -1,27 +1,29 @@
-/** Pure: what is a hit, how hits change with names and lists, and who decides. */
+/** Pure: the criteria of a hit, how hits change with names and lists, and who decides. */
 import { dayMs } from '../kernel/index.ts'
 import type { ListSource } from './lists/entry.ts'
 import type { Match } from './names/index-of-names.ts'
 import { plainName } from './names/words.ts'
 
-/** A name that reaches this score is a hit. bench/screening.ts and corpus.test.ts show what it finds, and what it finds falsely. */
+/** A name that reaches this score is a hit. bench/screening.ts and corpus.test.ts show its true and false hits. */
 export const scoreMin = 88
-/** Lowest score that needs two persons: every word is there, and at most their spelling or their order differs. */
+/** Lowest score that needs two persons: every word is there, and at most spelling or order differ. */
 export const twoPersonsScoreMin = 95
-/** A proposal that waits for a second person for so long has ended, as with cases. */
+/** A proposal ends after this time without a second person, as with cases. */
 const proposalMsMax = 7 * dayMs
 
-/** `payer`: who paid a deposit that waits; its id is that of the deposit. No sweep adds it, because it is asked about once. */
+/**
+ * `payer`: the payer of a waiting deposit, with the id of the deposit. No sweep adds it, because it is screened once.
+ */
 export type SubjectKind = SweptKind | 'payer'
 export type SweptKind = 'customer' | 'beneficiary'
 export type SubjectKey = { readonly partnerId: string; readonly kind: SubjectKind; readonly id: string }
 /** `account`: an IBAN, a wallet or another number, under any name. Its id is `accountKey`. */
 export type HoldKey = SubjectKey | { readonly partnerId: string; readonly kind: 'account'; readonly id: string }
 
-/** The account as it is compared: banks and requests write it with spaces and in either case. */
+/** The account in the form in which it is compared: banks and requests write it with spaces and in either case. */
 export const accountKey = (account: string): string => account.replaceAll(/\s/g, '').toUpperCase()
 
-/** A name of a subject, and which one it is: `fullName`, `owner2`, `name`. */
+/** A name of a subject, and its role: `fullName`, `owner2`, `name`. */
 export type SubjectName = { readonly role: string; readonly name: string }
 
 /** Subject as a module knows it. Without names: there is no such subject. `account`: null if it has none of its own. */
@@ -30,12 +32,12 @@ export type Subject = { readonly names: readonly SubjectName[]; readonly account
 export const outcomes = ['clear', 'confirm'] as const
 export type Outcome = (typeof outcomes)[number]
 export const statusAfter = { clear: 'cleared', confirm: 'confirmed' } as const satisfies Record<Outcome, HitStatus>
-/** `gone`: the entry changed before a person decided, and another hit took the place of this one. */
+/** `gone`: the entry changed before a person decided, and another hit replaced this one. */
 export type HitStatus = 'open' | 'cleared' | 'confirmed' | 'gone'
 /** `name_changed`: only of hits that ended before names were kept. */
 export type EndReason = 'entry_removed' | 'entry_changed' | 'name_changed'
 
-/** An entry of a list, as it stands in the index. */
+/** An entry of a list, as the index holds it. */
 export type IndexedEntry = {
   readonly source: ListSource
   readonly entryId: string
@@ -45,7 +47,7 @@ export type IndexedEntry = {
 /** A name of a subject that matches an entry. */
 export type FoundMatch = SubjectName & { readonly match: Match<IndexedEntry> }
 
-/** Compared fields of a hit that stands. */
+/** Compared fields of a current hit. */
 export type StandingHit = IndexedEntry & {
   readonly id: string
   readonly role: string
@@ -59,7 +61,7 @@ export type HitChanges<Hit> = {
   readonly opened: readonly { readonly found: FoundMatch; readonly replaces: Hit | undefined }[]
 }
 
-/** The names of a subject, each once in its role. Of equal ones the first stays. */
+/** The names of a subject, each once in its role. The first of equal ones stays. */
 export const distinctNames = (names: readonly SubjectName[]): readonly SubjectName[] =>
   [...Map.groupBy(names, nameKey).values()].flatMap(([first]) => first ?? [])
 
@@ -67,9 +69,9 @@ const nameKey = ({ role, name }: SubjectName): string => `${role} ${plainName(na
 const keyOf = (name: SubjectName, { source, entryId }: IndexedEntry): string => `${nameKey(name)} ${source} ${entryId}`
 
 /**
- * A hit is about one name and one entry, and a subject keeps the names that it had: a new name has hits of its own, and ends none. If the
- * entry has changed, a decision to clear ends, and so does an open hit if another one takes its place. Nothing else ends a hit that is
- * open or confirmed: persons decide.
+ * A hit is about one name and one entry, and a subject keeps its earlier names: a new name has hits of its own, and
+ * ends none. If the entry has changed, a decision to clear ends, and so does an open hit if another one replaces it.
+ * Only persons end other open or confirmed hits.
  */
 export function changesOf<Hit extends StandingHit>(
   standing: readonly Hit[],
@@ -91,7 +93,7 @@ export function changesOf<Hit extends StandingHit>(
   return { ended, opened }
 }
 
-/** Above the score, and whenever a decision is taken back, two persons decide. */
+/** Two persons decide above the score, and whenever a decision is withdrawn. */
 export const needsTwoPersons = ({ score, status }: { readonly score: number; readonly status: HitStatus }): boolean =>
   score >= twoPersonsScoreMin || status !== 'open'
 

@@ -1,6 +1,7 @@
 /**
- * The worker: claims what is due under a lease, reads its names, searches them outside of a transaction, and records what it found
- * under the fence. A list that is loaded meanwhile makes the subject due again; a name that is written meanwhile ends the lease.
+ * The worker: claims due subjects under a lease, reads their names, searches them outside of a transaction, and records
+ * the findings under the fence. A list that is loaded meanwhile makes the subject due again; a name that is written
+ * meanwhile ends the lease.
  */
 import { setImmediate as pause } from 'node:timers/promises'
 import { after, type Clock, type Log, minuteMs, newId, nilId, type Sealer } from '../kernel/index.ts'
@@ -31,9 +32,9 @@ export type ScreenerDeps = {
   readonly sealer: Sealer
   readonly lists: Pick<Lists, 'snapshot' | 'generation'>
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-  /** A subject as it is stored now. */
+  /** The present data of a subject. */
   readonly subjectOf: (tx: Tx, key: SubjectKey) => Promise<Subject>
-  /** The ids of a partner's customers or beneficiaries behind one of them, in their order. */
+  /** The ids of a partner's customers or beneficiaries after one of them, in their order. */
   readonly idsAfter: (
     tx: Tx,
     partnerId: string,
@@ -43,24 +44,26 @@ export type ScreenerDeps = {
   ) => Promise<readonly string[]>
 }
 
-/** Far above the time that a claim takes: only a worker that died loses a lease. */
+/** Far longer than a claim takes: only a worker that died loses a lease. */
 const leaseMs = minuteMs
 const partnersPerStepMax = 20
 const subjectsPerClaimMax = 50
 const subjectsPerSweepMax = 500
 
 export type Screener = {
-  /** Screens what is due, and answers how many it claimed. */
+  /** Screens due subjects, and returns how many it claimed. */
   readonly screenStep: () => Promise<number>
-  /** Adds subjects that no request has added: those from before this version, or of a process of the version before. */
+  /**
+   * Adds subjects that no request has added: those from before this version, or of a process of the previous version.
+   */
   readonly sweepStep: () => Promise<number>
-  /** Every name that a subject has or had, the present ones first. */
+  /** Every present and earlier name of a subject, the present ones first. */
   readonly namesOf: (tx: Tx, key: SubjectKey) => Promise<readonly SubjectName[]>
 }
 
 export function createScreener(deps: ScreenerDeps): Screener {
   const { db, clock, log, lists } = deps
-  /** Partners whose sweep has ended, of the generation in `sweptAt`. */
+  /** Partners with a complete sweep, for the generation in `sweptAt`. */
   const swept = new Set<string>()
   let sweptAt = 0
   const matches = createMatches(scoreMin)
@@ -84,10 +87,7 @@ export function createScreener(deps: ScreenerDeps): Screener {
         claimed += claims.length
         for (const one of claims)
           await screen(deps, one, snapshot, matches).catch((error: unknown) =>
-            log.error(
-              { err: error, partnerId, kind: one.kind, subjectId: one.id },
-              'screening failed; it is due again',
-            ),
+            log.error({ err: error, partnerId, kind: one.kind, subjectId: one.id }, 'screening failed; will retry'),
           )
       }
       return claimed
@@ -112,7 +112,10 @@ export function createScreener(deps: ScreenerDeps): Screener {
 type Found = SubjectName & { readonly match: Match<SearchedEntry> }
 type Standing = StandingHit & { readonly row: hitStore.HitRow }
 
-/** A rename meanwhile makes the subject due again, so that none of two statements has to see it. */
+/**
+ * Reads the present and the earlier names in two statements. A rename in between makes the subject due again, so that
+ * neither has to see it.
+ */
 async function readSubject({ subjectOf, sealer }: ScreenerDeps, tx: Tx, key: SubjectKey): Promise<Subject> {
   const { names, account } = await subjectOf(tx, key)
   return { names: distinctNames([...names, ...(await readEarlierNames(tx, sealer, key))]), account }
@@ -129,7 +132,7 @@ async function screen(
   const { names, account } = await readSubject(deps, db, claim)
   const found: Found[] = []
   for (const name of names) {
-    // Most names match nothing, which is remembered: each new name of a subject is screened with all that it had.
+    // Most names match nothing, which is cached: each new name of a subject is screened with all earlier ones.
     if (!matches(snapshot, name.name)) continue
     found.push(...snapshot.index.search(name.name, scoreMin).map((match) => ({ ...name, match })))
     await pause()
@@ -161,7 +164,7 @@ async function screen(
     const { length } = changes.opened
     if (length > 0)
       tx.afterCommit(() =>
-        log.warn({ partnerId, kind, subjectId: id, hits: length }, 'screening hit: waits for a decision'),
+        log.warn({ partnerId, kind, subjectId: id, hits: length }, 'screening hit waits for a decision'),
       )
   })
 }
@@ -206,7 +209,10 @@ function newHit(
   }
 }
 
-/** One page. The row of the sweep is locked, so that a page is added once, and a killed process leaves it where it was. */
+/**
+ * Adds one page. The row of the sweep is locked, so that a page is added once, and a killed process leaves it
+ * unchanged.
+ */
 async function sweep(deps: ScreenerDeps, partnerId: string, generation: number): Promise<number | 'ended'> {
   const { db, clock } = deps
   return db.transaction(async (tx) => {

@@ -153,7 +153,7 @@ test('owners and other names of a customer are screened when they are written, a
   })
   await work()
   const hit = await hitOf(id)
-  assert.deepEqual([hit.role, hit.entryId, hit.subjectKind, hit.score], ['owner2', '9100002', 'customer', 88])
+  assert.deepEqual([hit.role, hit.entryId, hit.subjectKind, hit.score], ['owner2', '9100002', 'customer', 94])
   const generation = async () =>
     (
       await db.row<{ generation: number }>(
@@ -178,8 +178,8 @@ test('below the score one person decides; the decision names the list, and says 
   const { id } = await addBeneficiary('Qadir al Zhabari')
   await work()
   const hit = await hitOf(id)
-  await assert.rejects(decide(hit, 'clear', ' '), refused(/Say who/))
-  await assert.rejects(decide(hit, 'clear', 'Ada', ' '), refused(/Say why/))
+  await assert.rejects(decide(hit, 'clear', ' '), refused(/State who/))
+  await assert.rejects(decide(hit, 'clear', 'Ada', ' '), refused(/note is required/))
   await assert.rejects(decide({ ...hit, id: newId() }, 'clear', 'Ada'), refused(/No such hit/, 'not_found'))
   const other = await addPartner(service)
   await assert.rejects(

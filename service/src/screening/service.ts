@@ -18,19 +18,22 @@ export type Hit = Omit<hitStore.HitRow, 'detailSealed'> & HitDetail
 export type Screening = {
   readonly lists: Lists
   /**
-   * The names of a customer or a beneficiary were written: they are screened soon, together with those that they replace (`before`).
-   * Joins the transaction that writes them, behind the lock of their row.
+   * Screens the written names of a customer or a beneficiary soon, together with those that they replace (`before`).
+   * Joins the transaction that writes them, after the lock of their row.
    */
   readonly request: (tx: Tx, key: SubjectKey, before?: readonly SubjectName[]) => Promise<void>
   /** When these names were last compared with lists; null: never. */
   readonly screenedAt: (tx: Tx, key: SubjectKey) => Promise<Date | null>
-  /** Erases what is known of these subjects, with the hits and their decisions. One with an open or a confirmed hit stays. */
+  /**
+   * Erases the data of these subjects, with the hits and their decisions. A subject with an open or a confirmed hit
+   * stays.
+   */
   readonly forget: typeof store.forgetSubjects
-  /** Whether these names let a payment go on. */
+  /** Whether these names let a payment continue. */
   readonly holdsOf: HoldsOf
-  /** Whether the names of money that has come in let it be credited. Joins the transaction. */
+  /** Whether the names of incoming money let it be credited. Joins the transaction. */
   readonly holdsOfCredits: HoldsOfCredits
-  /** The open hits of all partners, oldest first, in pages behind `after`. */
+  /** The open hits of all partners, oldest first, in pages after `after`. */
   readonly openHits: (after: hitStore.HitPage | undefined, hitsMax: number) => Promise<readonly Hit[]>
   /** Undefined: the partner has no such hit. */
   readonly hit: (partnerId: string, id: string) => Promise<Hit | undefined>
@@ -38,8 +41,8 @@ export type Screening = {
   readonly hitsOn: (partnerId: string, parties: readonly HoldKey[]) => Promise<readonly Hit[]>
   readonly decisionsOf: typeof hitStore.decisionsOf
   /**
-   * Decides a hit, or proposes it where two persons decide. Refuses: not_found, validation_failed (no person, no note, ended, decided
-   * the same, proposed by the same person).
+   * Decides a hit, or proposes a decision if it needs two persons. Refuses: not_found, validation_failed (no person, no
+   * note, ended, same decision, proposed by the same person).
    */
   readonly decide: (tx: Tx, deciding: Deciding) => Promise<Hit>
   /** Pages through the hits that the list of a generation has changed. */
@@ -48,9 +51,9 @@ export type Screening = {
   readonly progressOf: typeof store.progressOf
   /** When the oldest open hit was opened; null: none is open. */
   readonly oldestOpenHit: () => Promise<Date | null>
-  /** Since when the oldest name waits to be screened; null: none waits. */
+  /** The time since which the oldest name waits to be screened; null: none waits. */
   readonly oldestDueSubject: () => Promise<Date | null>
-  /** Makes everything of a partner due again: its rows come from another database. Joins the transaction. */
+  /** Makes all names of a partner due again: its rows come from another database. Joins the transaction. */
   readonly forgetGenerations: typeof store.forgetGenerations
   /** Ends the leases of dead workers. Only for the embedded database, which serves one process. */
   readonly releaseLeases: (partnerId: string) => Promise<void>

@@ -1,4 +1,4 @@
-/** Since when hits and names wait, of all partners, for metrics. */
+/** The times since which hits and names wait, of all partners, for metrics. */
 import { acrossPartners, sql, type Tx } from '../postgres/index.ts'
 
 /** When the oldest open hit was opened; null: none is open. */
@@ -13,7 +13,7 @@ export async function oldestOpenHit(tx: Tx): Promise<Date | null> {
   return row?.openedAt ?? null
 }
 
-/** The name that was written first of those that no list was compared with; null: there is none. */
+/** The name that was written first among those not yet compared with a list; null: there is none. */
 async function oldestWritten(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ changedAt: Date }>(
     acrossPartners(
@@ -25,7 +25,7 @@ async function oldestWritten(tx: Tx): Promise<Date | null> {
   return row?.changedAt ?? null
 }
 
-/** The lists of the subject that is behind most; null: none was screened before. */
+/** The oldest list generation of any screened subject; null: none was screened before. */
 async function oldestGeneration(tx: Tx): Promise<number | null> {
   const row = await tx.row<{ generation: number }>(
     acrossPartners(
@@ -37,7 +37,7 @@ async function oldestGeneration(tx: Tx): Promise<number | null> {
   return row?.generation ?? null
 }
 
-/** When the first list behind a generation was loaded; null: none was. */
+/** When the first list after a generation was loaded; null: none was. */
 async function loadedBehind(tx: Tx, generation: number): Promise<Date | null> {
   const row = await tx.row<{ loadedAt: Date }>(sql`/* screening.loadedBehind */
     select loaded_at from screening.lists where generation > ${generation} order by generation limit 1`)
@@ -45,8 +45,8 @@ async function loadedBehind(tx: Tx, generation: number): Promise<Date | null> {
 }
 
 /**
- * Since when the oldest name waits to be screened: since it was written, and not before there was a list; or since a list was loaded
- * that it was not compared with. Null: none waits.
+ * The time since which the oldest name waits to be screened: since it was written, but not before the first list; or
+ * since a list was loaded that it was not compared with. Null: none waits.
  */
 export async function oldestDueSubject(tx: Tx): Promise<Date | null> {
   const first = await loadedBehind(tx, 0)

@@ -9,7 +9,7 @@ export type HitRow = {
   readonly subjectKind: SubjectKind
   readonly subjectId: string
   readonly role: string
-  /** Number of the matched name among those of the role that match the entry. */
+  /** Number of the matched name among the matching names of its role. */
   readonly nameNumber: number
   /** Account in the form of `accountKey`. Null: a customer, or the bank does not give it. */
   readonly account: string | null
@@ -46,7 +46,7 @@ export async function insertHit(tx: Tx, row: HitRow): Promise<void> {
       ${row.replaces}, ${row.openedAt})`)
 }
 
-/** The hits that stand about a subject, locked: a decision waits, and is then judged by what it finds. */
+/** Locks the current hits about a subject: waits for a decision, and sees its outcome. */
 export function lockStandingHits(tx: Tx, { partnerId, kind, id }: SubjectKey): Promise<readonly HitRow[]> {
   return tx.rows<HitRow>(sql`/* screening.lockStandingHits */
     select ${columns} from screening.hits
@@ -64,7 +64,9 @@ export function hitById(tx: Tx, partnerId: string, id: string): Promise<HitRow |
     select ${columns} from screening.hits where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** The hits that hold a payment of these subjects and accounts: open or confirmed, oldest first. As `statesOf` judges. */
+/**
+ * The hits that hold a payment of these subjects and accounts: open or confirmed, oldest first. Agrees with `statesOf`.
+ */
 export function hitsThatHold(
   tx: Tx,
   partnerId: string,
@@ -89,7 +91,7 @@ export async function updateHit(tx: Tx, row: HitRow): Promise<void> {
 
 export type HitPage = Pick<HitRow, 'openedAt' | 'id'>
 
-/** Open hits of all partners, oldest first, behind one of them. */
+/** Open hits of all partners, oldest first, after one of them. */
 export function openHits(tx: Tx, after: HitPage | undefined, rowsMax: number): Promise<readonly HitRow[]> {
   return tx.rows<HitRow>(
     acrossPartners(

@@ -1,4 +1,4 @@
-/** The statement that asks whether the names of a payment let it go on. */
+/** The SQL that checks whether the names of a payment let it continue. */
 import { ofPartners, sql, type Tx } from '../postgres/index.ts'
 import type { HoldKey } from './rules.ts'
 
@@ -12,8 +12,8 @@ export type SubjectState = HoldKey & {
 }
 
 /**
- * The states of the subjects that exist, and of the accounts that a hit is about. An open hit about a payer holds no account, because
- * payment institutions pay for many from one.
+ * The states of the subjects that exist, and of accounts with a hit. An open hit about a payer holds no account,
+ * because payment institutions pay for many from one.
  */
 export function statesOf(tx: Tx, keys: readonly HoldKey[]): Promise<readonly SubjectState[]> {
   const partnerIds = keys.map(({ partnerId }) => partnerId)

@@ -1,4 +1,4 @@
-/** All SQL of lists. The tables belong to no partner: a list is for all. */
+/** All SQL of lists. The tables belong to no partner: a list applies to all. */
 import { insertBy, sql, type Tx } from '../postgres/index.ts'
 import type { ListSource } from './lists/entry.ts'
 
@@ -81,7 +81,7 @@ export async function insertEntries(
 
 export type EntryRow = NewEntry & { readonly source: ListSource }
 
-/** A page of the entries that stood in the lists at a generation, behind one of them. */
+/** A page of the entries of the lists at a generation, after one of them. */
 export function entriesAt(
   tx: Tx,
   generation: number,

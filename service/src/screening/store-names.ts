@@ -1,4 +1,4 @@
-/** All SQL of the names that subjects had before. */
+/** All SQL of the earlier names of subjects. */
 import { insertBy, sql, type Tx } from '../postgres/index.ts'
 import type { SubjectKey } from './rules.ts'
 

@@ -1,8 +1,8 @@
-/** All SQL of subjects and sweeps: the queue of what is to be screened. */
+/** All SQL of subjects and sweeps: the screening queue. */
 import { dueWork, insertBy, sql, type Tx } from '../postgres/index.ts'
 import type { SubjectKey, SweptKind } from './rules.ts'
 
-/** New, or due again. A worker that screens it meanwhile loses its lease and records nothing. */
+/** Adds a subject or makes it due again. A worker that is screening it loses its lease and records nothing. */
 export async function requestScreening(tx: Tx, { partnerId, kind, id }: SubjectKey, now: Date): Promise<void> {
   await tx.run(sql`/* screening.requestScreening */
     insert into screening.subjects (partner_id, kind, id, generation, changed_at)
@@ -44,7 +44,7 @@ export function partnersWithDueSubjects(
 }
 
 export type ClaimedSubject = SubjectKey & {
-  /** The lists that it was screened against before; 0: its names are new. */
+  /** The generation of lists that it was screened against before; 0: its names are new. */
   readonly generation: number
   readonly leaseId: string
 }
@@ -73,8 +73,8 @@ export function recordScreened(tx: Tx, claim: ClaimedSubject, generation: number
 }
 
 /**
- * Erases what is known of an erased customer, its beneficiaries or payers: names, hits, their decisions, and that they were screened. A
- * subject with an open or a confirmed hit stays: persons have not decided, or its money is frozen.
+ * Erases the data of an erased customer, its beneficiaries or payers: names, hits, their decisions, and that they were
+ * screened. A subject with an open or a confirmed hit stays: a decision is pending, or its money is frozen.
  */
 export async function forgetSubjects(tx: Tx, partnerId: string, given: readonly string[]): Promise<void> {
   if (given.length === 0) return
@@ -105,7 +105,7 @@ export async function comparedWith(
   return row?.generation
 }
 
-/** Undefined: the names were never asked to be screened. */
+/** Undefined: the names were never queued for screening. */
 export function screenedAt(
   tx: Tx,
   { partnerId, kind, id }: SubjectKey,
@@ -120,7 +120,7 @@ export async function releaseLeases(tx: Tx, partnerId: string): Promise<void> {
     where partner_id = ${partnerId} and lease_id is not null`)
 }
 
-/** Generations count the lists of one database: in another one everything is screened again. */
+/** Makes everything due again: generations count the lists of one database. */
 export async function forgetGenerations(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`/* screening.forgetGenerations */
     update screening.subjects set generation = 0, lease_id = null, leased_until = null where partner_id = ${partnerId}`)

@@ -1,13 +1,13 @@
-/** Sees payments that stand still: a metric of the oldest in each status, and a line in the log about each one beyond its limit. */
+/** Detects stuck payments: a metric of the oldest in each status, and a log line about each one beyond its limit. */
 import { hourMs, secondMs } from '../kernel/index.ts'
 import type { OldestUnfinished } from '../lifecycle/index.ts'
 import type { SettlementDeps } from './deps.ts'
 
-/** A payment that stands still is told again after this time. */
+/** A stuck payment is logged again after this time. */
 const repeatedLogMs = hourMs
 
 export function createAgeWatch({ log, payoutAges, deposits, partnerIds, observe }: SettlementDeps) {
-  /** By payment and status: the payment that was told, and the `performance.now()` of that. */
+  /** The last log line by connector and status: the payment, and the `performance.now()` of the line. */
   const told = new Map<string, { readonly id: string; readonly atMs: number }>()
 
   const look = ({ subject, status, limitMs, ageMs, oldest }: OldestUnfinished): void => {
@@ -22,7 +22,7 @@ export function createAgeWatch({ log, payoutAges, deposits, partnerIds, observe 
     log.error({ partnerId, paymentId: id, connector, status, ...seconds }, `${subject} stands still`)
   }
 
-  /** Answers 0, so that the loop pauses. */
+  /** Returns 0 so that the loop pauses. */
   return async (): Promise<number> => {
     const ids = await partnerIds()
     for (const oldest of [...(await payoutAges.oldestUnfinished(ids)), ...(await deposits.oldestUnfinished())])

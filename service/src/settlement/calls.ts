@@ -1,9 +1,9 @@
-/** Calls to a bank: each has an end. */
+/** Calls to a bank: each has a time limit. */
 import { Unreachable } from '../api/index.ts'
 import { assert } from '../kernel/index.ts'
 import { type CallOptions, callTimeoutMsMax, type Connector } from '../rails/index.ts'
 
-/** The `performance.now()` at which a call that begins now is given up. */
+/** The `performance.now()` at which a call that begins now is abandoned. */
 export function endOfCall({ limits: { callTimeoutMs } }: Connector): number {
   assert(callTimeoutMs <= callTimeoutMsMax, 'a call ends before the lease of its payouts')
   return performance.now() + callTimeoutMs
@@ -23,7 +23,7 @@ export async function inTime<T>(endsAt: number, call: (options: CallOptions) => 
     Math.max(0, endsAt - performance.now()),
   )
   try {
-    // A connector may ignore the signal: the race ends the wait also then.
+    // A connector may ignore the signal: the race ends the wait in that case too.
     return await Promise.race([call({ signal: controller.signal }), end])
   } finally {
     clearTimeout(timer)

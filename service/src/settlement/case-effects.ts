@@ -50,7 +50,7 @@ export function createCaseEffects({
       if (applied === 'unknown') throw refuse('The partner has no such payout: name it with --to-partner and --payout.')
       if (applied === 'early') throw refuse('The payout was not sent to the bank yet.')
       if (applied !== true) throw refuse(`The payout does not fit: ${unfit(money.amount < 0n)}`)
-      // So that the connector counts the payment as booked, and the bank's later word about it is a repetition.
+      // Makes the connector count the payment as booked, so that the bank's later report is a repetition.
       const instructionId = await instructionOf(tx, partnerId, payoutId)
       await matchEntry(tx, books, found, { partnerId, id: instructionId }, money.amount < 0n)
     },
@@ -90,7 +90,7 @@ const unfit = (hasLeft: boolean) =>
     ? 'it is not under way at this connector in this currency.'
     : 'it is not sent or settled by this connector in this currency.'
 
-/** The entry of the case is that of the payment, if a bank by files has reported it. */
+/** Matches the entry of the case with the payment, if a file bank reported it. */
 async function matchEntry(
   tx: Tx,
   books: BankBooks,

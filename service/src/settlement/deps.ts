@@ -1,4 +1,4 @@
-/** What the settlement worker is composed of. */
+/** The parts of the settlement worker. */
 import type { Cases, Returns } from '../cases/index.ts'
 import type { Log } from '../kernel/index.ts'
 import type { Deposits } from '../modules/deposits/index.ts'
@@ -25,13 +25,13 @@ export type SettlementObserver = {
   /** The answers to one call with instructions. */
   readonly instructions: (connector: string, outcomes: InstructionOutcomes, durationMs: number) => void
   readonly bankNotification: (connector: string, outcome: NotificationOutcome) => void
-  /** How long the oldest payment has stood in a status that is not final, and how long it may. */
+  /** The age of the oldest payment in a status that is not final, and its limit. */
   readonly age: (subject: string, status: string, age: { readonly ageMs: number; readonly limitMs: number }) => void
   /** Payouts between their claim and the answer of the bank, and whether the breaker holds further ones back. */
   readonly connector: (connector: string, state: { readonly inFlight: number; readonly isOpen: boolean }) => void
 }
 
-/** `early`: left for the bank to repeat. `case`: it fits nothing we know, and an operator decides. */
+/** `early`: left for the bank to repeat. `case`: it matches nothing known, and an operator decides. */
 export type NotificationOutcome = 'applied' | 'duplicate' | 'early' | 'case' | 'failed'
 
 export type InstructionOutcomes = Readonly<Record<'accepted' | 'refused' | 'unknown', number>>

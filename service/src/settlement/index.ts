@@ -31,10 +31,10 @@ export {
 
 const expiredDepositsPerStepMax = 100
 const screenedDepositsPerStepMax = 100
-/** How often a bank is asked whose notifications are not rows of this database. */
+/** The interval at which a bank is asked for notifications that are not rows of this database. */
 const notificationsEveryMs = 100
 
-/** Every connector has jobs of its own, so that one that hangs holds up no other. */
+/** Every connector has jobs of its own, so that a hanging one delays no other. */
 export const settlementJobs = (deps: SettlementDeps): readonly Job[] => [
   ...deps.connectors.flatMap((connector) => connectorJobs(deps, connector)),
   defineJob({ name: 'settlement.ages', everyMs: minuteMs, run: createAgeWatch(deps) }),

@@ -1,6 +1,6 @@
 /**
- * The payouts of one connector on their way to its bank, in sets: claim, record the attempts, enquire about retries, instruct,
- * record the answers. One call to the bank carries a set.
+ * Submits the payouts of one connector to its bank in sets: claim, record the attempts, enquire about retries,
+ * instruct, record the answers. One call to the bank carries a set.
  */
 import { Unreachable } from '../api/index.ts'
 import { assert, type Breaker, createBreaker } from '../kernel/index.ts'
@@ -10,12 +10,12 @@ import { endOfCall, inTime, late } from './calls.ts'
 import type { InstructionOutcomes, SettlementDeps } from './deps.ts'
 import { withCode } from './reasons.ts'
 
-/** So that each partner of a claim gets a share. */
+/** Gives each partner of a claim a share. */
 const partnersPerClaimMax = 50
-/** A payout that failed so often goes in a call of its own: it may be what breaks the calls of the others. */
+/** A payout with this many failures is sent in a call of its own: it may be what breaks the calls of the others. */
 const attemptsTogetherMax = 5
 
-/** What a set of payouts passes through. */
+/** The context in which a set of payouts is submitted. */
 type Bank = { readonly deps: SettlementDeps; readonly connector: Connector; readonly breaker?: Breaker | undefined }
 
 /** Claims at most `payoutsMax` due payouts of some partners, in equal shares. */
@@ -25,7 +25,7 @@ async function claimDuePayouts({ deps, connector }: Bank, payoutsMax: number): P
   return deps.payouts.claim(connector.id, partnerIds, Math.floor(payoutsMax / partnerIds.length))
 }
 
-/** Submits due payouts of every connector to their ends, one set of each, and returns how many it claimed. */
+/** Submits due payouts of every connector, one set of each, and returns how many it claimed. */
 export async function submitDuePayouts(deps: SettlementDeps): Promise<number> {
   const counts = await Promise.all(
     deps.connectors.map(async (connector) => {
@@ -85,7 +85,7 @@ function createLoggedBreaker({ log }: SettlementDeps, { id }: Connector): Breake
   return { ...breaker, answered: telling(breaker.answered), failed: telling(breaker.failed) }
 }
 
-/** Never throws: what fails is due again when its lease ends. */
+/** Never throws: failed payouts are due again when their lease ends. */
 async function submit(bank: Bank, claims: readonly PayoutClaim[]): Promise<void> {
   const { payouts } = bank.deps
   const { cleared, attempted } = await screened(bank, claims)
@@ -101,7 +101,10 @@ async function submit(bank: Bank, claims: readonly PayoutClaim[]): Promise<void>
     await carry(bank, retried, enquireAndResubmit, endsAt)
 }
 
-/** Without an answer nothing is sent: the claims are due again when their leases end. */
+/**
+ * Returns the claims that may be sent. Without an answer there are none: the claims are due again when their leases
+ * end.
+ */
 async function screened({ deps: { payouts, log }, connector }: Bank, claims: readonly PayoutClaim[]) {
   try {
     return await payouts.screen(claims)
@@ -158,7 +161,7 @@ async function enquireAndResubmit(bank: Bank, attempts: readonly PayoutClaim[], 
   if (left.length > 0) await instruct(bank, left, endsAt)
 }
 
-/** Records what the bank has, and answers what it does not have. */
+/** Records what the bank has, and returns the attempts that it does not have. */
 async function enquire(bank: Bank, attempts: readonly PayoutClaim[], endsAt: number): Promise<readonly PayoutClaim[]> {
   const found = await find(bank, attempts, endsAt)
   await record(
@@ -220,7 +223,7 @@ function countsOf(outcomes: readonly InstructionOutcome[], total: number): Instr
   return { accepted, refused, unknown: total - accepted - refused }
 }
 
-/** Runs `work` for each, in shared transactions, and answers what it answers. One that fails is logged and left out. */
+/** Runs `work` for each item, in shared transactions, and returns the results. A failed item is logged and left out. */
 async function eachOrLog<T, R>(
   { deps: { log }, connector }: Bank,
   items: readonly T[],
@@ -250,5 +253,6 @@ function instructionOf(attempt: PayoutClaim): Instruction {
     simulatedOutcome: attempt.simulatedOutcome,
     customerId: attempt.customerId,
     beneficiaryId: attempt.beneficiaryId,
+    reference: attempt.reference,
   }
 }

@@ -10,7 +10,7 @@ import { withCode } from './reasons.ts'
 
 const notificationsPerStepMax = 5000
 const notificationsPerStepMin = 200
-/** Notifications that arrive during a step wait for its end, those of other partners too. */
+/** Notifications that arrive during a step wait for its end, also those of other partners. */
 const stepAimMs = 250
 /** Acknowledging in parts frees processed notifications while the rest of the step still runs. */
 const notificationsPerAcknowledgementMax = 500
@@ -19,10 +19,10 @@ const notificationsPerSubjectMax = 5
 const retryPauseMs = 30_000
 const earlyPauseMs = 1000
 
-/** Per payment or deposit, the `performance.now()` until which a failed notification is not retried. */
+/** The `performance.now()` until which a failed notification is not retried, by payment or deposit. */
 export type RetryPauses = Map<string, number>
 
-/** `early`: not processed, and no failure. The bank repeats it. */
+/** `early`: not processed, and not a failure. The bank repeats it. */
 type Result = { readonly notification: BankNotification; readonly early?: true; readonly failure?: unknown }
 
 /** Processes unacknowledged notifications of every connector and returns how many succeeded. */
@@ -56,7 +56,7 @@ export function createNotificationStep(
 
 /**
  * Processes unacknowledged notifications of a connector and returns how many succeeded. A failed notification stays
- * unacknowledged, pauses its own payment or deposit and holds up no other.
+ * unacknowledged, pauses its own payment or deposit and delays no other.
  */
 export async function processNotificationsOf(
   deps: SettlementDeps,
@@ -74,7 +74,7 @@ export async function processNotificationsOf(
       const { subjectId } = notification
       if (failure instanceof Unreachable) throw failure
       if (failure !== undefined) retryPauses.set(subjectId, performance.now() + retryPauseMs)
-      // What an early one waits for may be among the next ones; if it is not, there is no hurry.
+      // An early notification may wait for one of the next; otherwise there is no hurry.
       else if (early) pauseEarly(retryPauses, subjectId)
       else {
         retryPauses.delete(subjectId)
@@ -102,8 +102,8 @@ async function readProcessable({ connector }: Source, retryPauses: RetryPauses, 
 }
 
 /**
- * At most one notification of each payment. They run in parallel, because they share transactions in batches. One that has a case is in
- * the ledger: what it named may be known by now, and must not get its money as well.
+ * Processes at most one notification of each payment. They run in parallel, because they share transactions in batches.
+ * A notification with a case is in the ledger: its subject may be known by now, and must not get the money as well.
  */
 async function processRound(source: Source, next: readonly BankNotification[]): Promise<readonly Result[]> {
   const { deps, connector } = source
@@ -152,7 +152,7 @@ async function process(source: Source, notification: BankNotification): Promise<
   return applied ? 'applied' : 'duplicate'
 }
 
-/** `partnerId`: whose it is. The notification of a credit does not say, because the bank knows accounts only. */
+/** `partnerId`: the owner. The notification of a credit does not name it, because the bank knows accounts only. */
 async function apply(
   { deps, connector: { id: connector } }: Source,
   notification: BankNotification,
@@ -169,14 +169,14 @@ async function apply(
 
 type RecallAnswer = Extract<BankNotification, { readonly kind: 'recall.answered' }>
 
-/** An answer moves no money. One about no recall of a partner answers a request that the operator has made. */
+/** An answer moves no money. An answer that is not about a partner's recall is about a request of the operator. */
 async function applyToRecall({ recalls }: SettlementDeps, notification: RecallAnswer): Promise<boolean> {
   const { partnerId, subjectId: recallId, instructionId, accepted, reasonCode } = notification
   if (![partnerId, recallId, instructionId].every(isUuid)) return false
   return recalls.answered({ partnerId, recallId, instructionId, accepted, reasonCode })
 }
 
-/** If it is not a payout, tries the returns of cases. */
+/** Applies a report to a payout; if there is none, to a return of a case. */
 async function applyToReturn(
   { returns }: SettlementDeps,
   connector: string,
@@ -223,7 +223,7 @@ async function applyToSubject(
   }
 }
 
-/** If the acknowledgement fails, the bank repeats the notifications, and they are then ignored as duplicates. */
+/** Acknowledges notifications. If that fails, the bank repeats them, and they are then ignored as duplicates. */
 async function acknowledge(
   { deps: { log }, connector }: Source,
   results: readonly Result[],

@@ -1,4 +1,4 @@
-/** Why a bank refused, rejected or returned a payment, as partners read it. */
+/** The reason why a bank refused, rejected or returned a payment, as partners read it. */
 
 type Reason = { readonly details: string; readonly reasonCode: string | null }
 

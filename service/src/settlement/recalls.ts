@@ -5,12 +5,15 @@ import type { Connector, RecallOutcome } from '../rails/index.ts'
 import { endOfCall, inTime } from './calls.ts'
 import type { SettlementDeps } from './deps.ts'
 
-/** They go to the bank together, before their leases end, and each takes a connection when its answer is recorded. */
+/**
+ * Recalls of a step are sent together, before their leases end, and each takes a connection when its answer is
+ * recorded.
+ */
 const recallsPerStepMax = 20
 
 /**
- * Gives due recalls of a connector to its bank, and answers how many. One call for each, all at once: one that fails or hangs delays no
- * other. An earlier attempt may have reached the bank, which knows the request by its id.
+ * Sends due recalls of a connector to its bank, and returns how many. One call for each, concurrently: one that fails
+ * or hangs delays no other. An earlier attempt may have reached the bank, which knows the request by its id.
  */
 export async function sendDueRecalls(deps: SettlementDeps, connector: Connector): Promise<number> {
   if (connector.recall === undefined) return 0
@@ -27,7 +30,7 @@ async function send({ log, recalls }: SettlementDeps, connector: Connector, clai
     const outcome = await ask(connector, claim)
     if (outcome === 'unknown') await recalls.postponed(claim)
     else if (!outcome.taken) {
-      log.warn({ connector: connector.id, recallId, payoutId, details: outcome.details }, 'recall not taken')
+      log.warn({ connector: connector.id, recallId, payoutId, details: outcome.details }, 'recall not accepted')
       await recalls.declined(claim, outcome.reasonCode)
     } else if (outcome.notBefore !== undefined) await recalls.postponed(claim, outcome.notBefore)
     else await recalls.taken(claim)

@@ -1,4 +1,4 @@
-/** Money of cases on its way back: claim what is due, ask the bank about earlier attempts, instruct, record the answer. */
+/** Returns the money of cases: claim what is due, ask the bank about earlier attempts, instruct, record the answer. */
 import { Unreachable } from '../api/index.ts'
 import type { ReturnClaim } from '../cases/index.ts'
 import type { Connector, Instruction, InstructionOutcome } from '../rails/index.ts'
@@ -8,7 +8,10 @@ import { withCode } from './reasons.ts'
 
 const returnsPerStepMax = 50
 
-/** Sends due returns of a connector, and answers how many. One call for each: they are few, and one that breaks it is alone. */
+/**
+ * Sends due returns of a connector, and returns how many. One call for each: they are few, and a failing one affects no
+ * other.
+ */
 export async function sendDueReturns(deps: SettlementDeps, connector: Connector): Promise<number> {
   const claims = await deps.returns.claim(
     connector.id,

@@ -1,4 +1,4 @@
-/** Reports of a bank that fit nothing we know: their money goes to suspense, with a case. */
+/** Bank reports that match nothing known: their money goes to suspense, with a case. */
 import { type CaseKind, operatorPartnerId } from '../cases/index.ts'
 import { isUuid } from '../kernel/index.ts'
 import type { BankNotification, Money } from '../rails/index.ts'
@@ -18,7 +18,7 @@ export async function openCase(
     notificationId,
     subject,
     report: notification,
-    // A bank that names no amount has moved none.
+    // A report without an amount moved no money.
     booked: withoutNothing(cashOf(notification)),
   })
   return opened ? 'case' : 'duplicate'
@@ -30,7 +30,7 @@ function kindOf(notification: BankNotification, why: 'contradiction' | 'unknown'
   return why === 'unknown' ? 'unknown_payment' : 'contradiction'
 }
 
-/** What the report does to the account at the bank: money that came in, or below zero, money that left. */
+/** The effect of the report on the account at the bank: money that came in, or below zero, money that left. */
 function cashOf(notification: BankNotification): Money | null {
   switch (notification.kind) {
     case 'payout.settled':

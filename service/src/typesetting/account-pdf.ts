@@ -15,7 +15,7 @@ export type DocumentSection = {
   readonly heading: string
   readonly box: readonly (readonly [label: string, value: string])[]
   readonly columns: { readonly amount: string; readonly balance?: string }
-  /** Opening row before the first row, and closing row behind the last one. */
+  /** Opening row before the first row, and closing row after the last one. */
   readonly opening?: readonly [label: string, value: string]
   readonly closing: readonly [label: string, value: string]
   readonly empty: string
@@ -51,13 +51,13 @@ const heights = { head: 20, carried: 18, text: 13, detail: 10.5, rowGap: 7 } as 
 const limit = page.height - page.bottom - heights.carried
 
 /**
- * A table knows where it is on the page. The first pass places all rows without drawing, and so counts the pages; the
- * second one places them in the same way and draws.
+ * Draws in two passes, because a table must know its place on the page. The first pass places all rows without drawing,
+ * and so counts the pages; the second one places them in the same way and draws.
  */
 export async function* accountPdf(document: AccountDocument): AsyncGenerator<Uint8Array> {
-  const draft = createSheet(document, undefined)
+  const draft = await createSheet(document, undefined)
   for await (const _bytes of layOut(document, draft)) continue
-  yield* layOut(document, createSheet(document, draft.pages()))
+  yield* layOut(document, await createSheet(document, draft.pages()))
 }
 
 async function* layOut(document: AccountDocument, sheet: Sheet): AsyncGenerator<Uint8Array> {
@@ -81,7 +81,7 @@ async function* layOut(document: AccountDocument, sheet: Sheet): AsyncGenerator<
         drawn += 1
         balance = row.balance ?? balance
       }
-      // The writer of a page runs without a pause: others come in between.
+      // Writing a page does not pause: other work runs in between.
       yield* sheet.written()
       await new Promise((resolve) => setImmediate(resolve))
     }
@@ -193,7 +193,7 @@ function drawEmpty({ empty }: DocumentSection, sheet: Sheet, y: number): number 
   return y + heights.carried
 }
 
-/** The limit of the page leaves space for it. */
+/** The page limit leaves space for it. */
 function drawClosing({ closing: [label, value] }: DocumentSection, sheet: Sheet, y: number): number {
   sheet.row(() => {
     sheet.text('TD', label, { font: 'bold', size: sizes.body, x: columns.text, y: y + 2 })

@@ -21,7 +21,9 @@ export function fontBytes(name: FontName): Buffer {
   return bytes
 }
 
-/** A character that the font does not have would be an empty box. It becomes a question mark, and controls a blank. */
+/**
+ * Replaces a character that the font lacks, which would be an empty box, by a question mark, and controls by a blank.
+ */
 const shown =
   /[^\u0020-\u007e\u00a0-\u024f\u0259\u02bb-\u02dd\u0370-\u03ff\u0400-\u04ff\u1e00-\u1eff\u1f00-\u1fff\u2010-\u2027\u202f-\u205e\u2070-\u209f\u20a0-\u20bf\u2212]/gu
 const control = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu

@@ -2,7 +2,6 @@
  * The pages of a document, by pdfkit: text at its place with its role for screen readers, rules, and the running lines of
  * each page. A sheet without a number of pages draws nothing and only counts.
  */
-import PDFDocument from 'pdfkit'
 import { type FontName, fontBytes, fontNames, printable } from './fonts.ts'
 
 /** A4 in points, with its margins. */
@@ -34,7 +33,7 @@ export type Sheet = {
   readonly rule: (y: number, width: number) => void
   readonly box: (y: number, height: number) => void
   readonly addPage: () => void
-  /** The line at the top of the pages behind the first. */
+  /** The line at the top of the pages after the first. */
   readonly running: (left: string, right: string) => void
   readonly pages: () => number
   /** The bytes that are ready. */
@@ -46,11 +45,12 @@ type Head = { readonly title: string; readonly issuer: string; readonly createdA
 type Pdf = PDFKit.PDFDocument
 type Element = PDFKit.PDFStructureElement
 
-function openPdf({ title, issuer, createdAt, tagged }: Head): Pdf {
+async function openPdf({ title, issuer, createdAt, tagged }: Head): Promise<Pdf> {
+  const { default: PDFDocument } = await import('pdfkit')
   const pdf = new PDFDocument({
     size: 'A4',
     margin: 0,
-    // A default font would be read again at each use of the same font under its name.
+    // Without this, a default font would be read at each use of the same font under its name.
     font: null as unknown as string,
     lang: 'en-GB',
     tagged,
@@ -110,8 +110,8 @@ function simplify(embedded: EmbeddedFont): void {
 }
 
 /** `pages` undefined: counts them. */
-export function createSheet(head: Head, pages: number | undefined): Sheet {
-  const pdf = openPdf(head)
+export async function createSheet(head: Head, pages: number | undefined): Promise<Sheet> {
+  const pdf = await openPdf(head)
   return pages === undefined ? draftOf(pdf) : sheetOf(pdf, pages, head.tagged)
 }
 
@@ -128,7 +128,7 @@ const wrapIn =
         line += character
         continue
       }
-      // Breaks behind a blank or a dash, or else within a word that is longer than the line.
+      // Breaks after a blank or a dash, or within a word that is longer than the line.
       const at = Math.max(line.lastIndexOf(' '), line.lastIndexOf('-'))
       const kept = at > line.length / 3 ? line.slice(0, at + 1) : line
       lines.push(kept.trimEnd())

@@ -1,7 +1,7 @@
 /**
- * Verification of payee: whether a name and an IBAN belong together. A scheme behind the port answers for other banks; for the
- * IBANs that this service has issued it compares the names itself. It keeps nothing; modules keep the evidence. README.md
- * states the rules of the comparison.
+ * Verification of payee: whether a name and an IBAN belong together. A scheme behind the port answers for other banks;
+ * for the IBANs that this service has issued it compares the names itself. It stores nothing; modules keep the
+ * evidence. README.md states the rules of the comparison.
  */
 import type { PayeeScheme } from './port.ts'
 import { sandboxScheme } from './sandbox.ts'

@@ -11,7 +11,7 @@ const titles = new Set(
   'mr mrs ms miss mx dr prof sir dame herr frau hr fr mme mlle monsieur madame sr sra sig don dona'.split(' '),
 )
 
-/** Legal forms, each with the short form that stands for it. */
+/** Legal forms, each with its short form. */
 const legalForms: Readonly<Record<string, string>> = Object.fromEntries(
   [
     ['ltd', 'limited'],
@@ -44,9 +44,9 @@ const legalForms: Readonly<Record<string, string>> = Object.fromEntries(
 
 type Name = { readonly words: readonly string[]; readonly form: string | undefined }
 
-/** A word of up to so many letters may differ by one letter, a longer one by two: one slip of the finger in each half. */
+/** A word of up to this many letters may differ by one letter, a longer one by two: one slip in each half. */
 const shortWordChars = 7
-/** Names of one word, such as of companies, differ by at most one letter. */
+/** Names of one word, such as those of companies, differ by at most one letter. */
 const wordsMin = 2
 
 /** Undefined if one of the names has no letter or digit that can be compared. */
@@ -81,7 +81,7 @@ function readName(plain: string): Name {
   const named = all.filter((word) => !titles.has(word))
   const last = named.length > 1 ? named.at(-1) : undefined
   if (last !== undefined && isForm(last)) return { words: named.slice(0, -1), form: legalForms[last] }
-  // A name may be nothing but titles, such as that of a Mr Sir.
+  // A name may consist of titles only, such as that of a Mr Sir.
   return { words: named.length > 0 ? named : all, form: undefined }
 }
 
@@ -101,8 +101,8 @@ const sameWords = (given: readonly string[], actual: readonly string[]) =>
   given.length === actual.length && given.toSorted().join(' ') === actual.toSorted().join(' ')
 
 /**
- * Each word of the shorter name has a word of its own in the longer one: the same, one of which it is the initial, or, once,
- * one that is spelt almost so. At least one word is the same.
+ * Each word of the shorter name has a word of its own in the longer one: an equal one, one of which it is the initial,
+ * or, once, one that is spelt similarly. At least one word is equal.
  */
 function isClose(fewer: readonly string[], more: readonly string[]): boolean {
   const left = [...more]
@@ -127,7 +127,7 @@ const isInitial = (short: string, long: string) => short.length === 1 && long.le
 
 function isAlmost(one: string, other: string, most = Infinity): boolean {
   const chars = Math.max(one.length, other.length)
-  // A word of three letters with another letter is another name: Kim and Tim.
+  // A word of three letters with one changed letter is another name: Kim and Tim.
   if (Math.min(one.length, other.length) <= 3) return false
   return distance(one, other) <= Math.min(most, chars <= shortWordChars ? 1 : 2)
 }

@@ -9,14 +9,14 @@ export type PayeeResult =
   | { readonly result: 'CloseMatch'; readonly matchedName: string }
   | { readonly result: 'NotPossible'; readonly reason: NotPossibleReason }
 
-/** `schemeReference`: by which the scheme finds its answer again. */
+/** `schemeReference`: the reference under which the scheme finds its answer. */
 export type SchemeAnswer = PayeeResult & { readonly schemeReference: string }
 
 export type PayeeScheme = {
   /** Names the scheme in evidence and logs. Not `own`. */
   readonly id: string
-  /** How long a payer waits for an answer. The service gives up after it. */
+  /** How long a payer waits for an answer. The service stops waiting after it. */
   readonly timeoutMs: number
-  /** Throws an Error if the scheme cannot be reached or answers nonsense. `signal` ends a call that takes too long. */
+  /** Throws an Error if the scheme cannot be reached or answers invalidly. `signal` ends a call that takes too long. */
   readonly ask: (question: PayeeQuestion, signal: AbortSignal) => Promise<SchemeAnswer>
 }

@@ -29,13 +29,13 @@ function resultOf(first: string, rest: string): PayeeResult {
   }
 }
 
-/** Equal questions have equal references: the sandbox remembers nothing. */
+/** Equal questions have equal references: the sandbox stores nothing. */
 const referenceOf = ({ name, iban }: PayeeQuestion) =>
   createHash('sha256').update(`${iban}\n${name}`).digest('hex').slice(0, referenceChars)
 
 const untilAborted = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => {
-    const abort = () => reject(new Error('the sandbox scheme was not waited for'))
+    const abort = () => reject(new Error('the wait for the sandbox scheme was aborted'))
     if (signal.aborted) abort()
     else signal.addEventListener('abort', abort, { once: true })
   })

@@ -1,4 +1,4 @@
-/** Asks whether a name and an IBAN belong together, and answers for the IBANs that this service has issued. */
+/** Asks whether a name and an IBAN belong together, and answers itself for the IBANs that this service has issued. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { NotPossibleReason } from '@partner-payments/wire'
 import { type Breaker, createBreaker, type Log } from '../kernel/index.ts'
@@ -8,13 +8,13 @@ import type { PayeeQuestion, PayeeResult, PayeeScheme, SchemeAnswer } from './po
 /** `own`: this service has issued the IBAN. Otherwise the id of the scheme. */
 export type PayeeAnswer = PayeeResult & { readonly source: string; readonly schemeReference: string | null }
 
-/** The names of an account of ours: none if its customer has no name. Undefined: the IBAN is not of ours. */
+/** The names of an account of ours: none if its customer has no name. Undefined: the IBAN is not ours. */
 export type OwnNames = (iban: string) => Promise<readonly string[] | undefined>
 
 export type Verification = {
   /**
-   * Never inside a database transaction: a scheme may need its whole time limit. A scheme that fails is an answer, too:
-   * `NotPossible`. `iban` has no spaces and is valid.
+   * Never runs inside a database transaction: a scheme may need its whole time limit. The failure of a scheme is an
+   * answer, too: `NotPossible`. `iban` has no spaces and is valid.
    */
   readonly ask: (question: PayeeQuestion) => Promise<PayeeAnswer>
 }
@@ -26,7 +26,7 @@ export function createVerification(deps: {
   /** Null: none is configured. */
   readonly scheme: PayeeScheme | null
   readonly ownNames: OwnNames
-  /** Tests give one that has a clock of their own. */
+  /** Tests pass one with a clock of their own. */
   readonly breaker?: Breaker
 }): Verification {
   const { log, scheme, ownNames, breaker = createBreaker() } = deps
@@ -69,7 +69,7 @@ function compareWithOwn(given: string, names: readonly string[]): PayeeResult {
 
 class Late extends Error {}
 
-/** Gives up after the time limit of the scheme, also if the scheme ignores its signal. */
+/** Stops waiting at the time limit of the scheme, even if the scheme ignores its signal. */
 async function inTime(scheme: PayeeScheme, question: PayeeQuestion): Promise<SchemeAnswer> {
   const [limit, timer] = [new AbortController(), new AbortController()]
   const late = pause(scheme.timeoutMs, undefined, { signal: timer.signal }).then(() => {
@@ -80,7 +80,7 @@ async function inTime(scheme: PayeeScheme, question: PayeeQuestion): Promise<Sch
   try {
     return await Promise.race([asked, late])
   } finally {
-    // Whichever lost the race may still fail.
+    // The loser of the race may still fail.
     asked.catch(() => undefined)
     late.catch(() => undefined)
     timer.abort()

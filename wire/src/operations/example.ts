@@ -1,6 +1,7 @@
 /**
- * The example of a request, as data. The contract tests send it, the recorder of the examples of the OpenAPI document sends it,
- * and both fill its placeholders: what only a running service knows, or what must differ from request to request.
+ * The example of a request, as data. The contract tests send it, and so does the recorder of the examples of the
+ * OpenAPI document. Both fill its placeholders: values that only a running service knows, or that must differ between
+ * requests.
  */
 import { type RawNumber, rawNumber } from '../decimal.ts'
 
@@ -35,6 +36,8 @@ export const resources = {
   payoutQuote: 'another one, which buys US dollars',
   invitation: 'a pending invitation',
   member: 'the email address of that invitation',
+  user: 'a member of the team',
+  removable: 'another one',
   subscription: 'a webhook subscription',
   delivery: 'a delivery to that subscription',
   recovery: 'a recovery of that subscription that is completed',

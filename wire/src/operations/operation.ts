@@ -1,5 +1,5 @@
 /**
- * The form of an operation: everything that is said of it, once. Routes, validation, permissions, handler types, the audit of
+ * The form of an operation: its single declaration. Routes, validation, permissions, handler types, the audit of
  * requests, the OpenAPI document, the SDK and the requests of the contract tests derive from it.
  */
 import type { ProblemCode } from '../problems.ts'
@@ -44,14 +44,17 @@ type Described = {
   readonly response?: TSchema
   /** The media types of a streamed answer, of which a request may read a range of bytes (RFC 9110, section 14). */
   readonly content?: readonly string[]
-  /** The length of `content` is not known before, so that it has no ranges. */
+  /** The length of `content` is unknown, so that it has no ranges. */
   readonly streamed?: true
   /** The OpenAPI document describes the header `Location` of the response. */
   readonly location?: true
   readonly permission: Permission
   /** Default: `signed`. */
   readonly audience?: Audience
-  /** Who consumes the nonce. Default: the gateway, before the handler runs. The handler's transaction saves one of its own. */
+  /**
+   * The consumer of the nonce. Default: the gateway, before the handler runs. A handler that consumes it in its own
+   * transaction saves one.
+   */
   readonly nonce?: 'handler'
   /** The operation reads identity data or credentials, or takes data out of the service as a whole. */
   readonly sensitive?: true
@@ -66,7 +69,7 @@ type Described = {
   readonly source: 'documented' | 'extension'
   /** A verb phrase of at most eight words; test/tidy checks it. */
   readonly summary: string
-  /** What the caller must know: idempotency, asynchronous effects, limits. Markdown, in full sentences. */
+  /** Facts for the caller: idempotency, asynchronous effects, limits. Markdown, in full sentences. */
   readonly description: string
   /** The problem codes specific to this operation, in addition to those that all operations share. */
   readonly refusals: readonly ProblemCode[]
@@ -106,6 +109,6 @@ export const audienceOf = ({ audience = 'signed' }: Pick<Operation, 'audience'>)
 export const requestAuditOf = (operation: Operation): RequestAudit =>
   operation.audit ?? (operation.sensitive === true || isWrite(operation) ? 'before' : 'none')
 
-/** Where a request may have its idempotency key. Undefined: nowhere. */
+/** The place of a request's idempotency key. Undefined: it has none. */
 export const keyPlaceOf = ({ idempotency }: Pick<Operation, 'idempotency'>): 'body' | 'header' | undefined =>
   idempotency === 'none' ? undefined : idempotency

@@ -14,6 +14,8 @@ export const customerCurrency = {
 
 export const invitationId = { invitationId: described(Uuid, 'The `inviteId` of the invitation.') }
 
+export const userId = { userId: described(Uuid, 'The `userId` of the user.') }
+
 export const quoteId = { quoteId: described(Uuid, 'The `id` of the quote.') }
 
 export const payoutId = { id: described(Uuid, 'The `id` of the payout.') }

@@ -3,7 +3,7 @@ import * as users from '../users.ts'
 import * as audit from '../audit.ts'
 import { email, resource } from './example.ts'
 import type { Operation } from './operation.ts'
-import { invitationId } from './params.ts'
+import { invitationId, userId } from './params.ts'
 
 export const usersOperations = {
   createInvitations: {
@@ -88,6 +88,62 @@ export const usersOperations = {
       'refused with 409 `invitation_not_pending`.',
     refusals: ['not_found', 'invitation_not_pending'],
     example: { params: { invitationId: resource('invitation') } },
+  },
+  listUsers: {
+    tag: 'users',
+    method: 'GET',
+    path: '/v1/users',
+    query: users.UserQuery,
+    response: users.UserPage,
+    permission: 'users:read',
+    source: 'extension',
+    summary: 'List the users of your team',
+    description: 'Returns the people who accepted an invitation and were not removed, newest first. Filter by `role`.',
+    refusals: [],
+    example: {},
+  },
+  getUser: {
+    tag: 'users',
+    method: 'GET',
+    path: '/v1/users/{userId}',
+    params: userId,
+    response: users.User,
+    permission: 'users:read',
+    source: 'extension',
+    summary: 'Retrieve a user',
+    description: 'Returns a member of your team. A user who was removed is not found.',
+    refusals: ['not_found'],
+    example: { params: { userId: resource('user') } },
+  },
+  updateUser: {
+    tag: 'users',
+    method: 'PATCH',
+    path: '/v1/users/{userId}',
+    params: userId,
+    body: users.UserUpdate,
+    response: users.User,
+    permission: 'users:write',
+    source: 'extension',
+    summary: 'Update the role of a user',
+    description:
+      'Takes effect with the next request of the user, also in open sessions. The last `Admin` cannot get another role ' +
+      '(409 `last_admin`). A role with permissions that you do not have is refused (403).',
+    refusals: ['validation_failed', 'not_found', 'last_admin'],
+    example: { params: { userId: resource('user') }, body: { role: 'Developer' } },
+  },
+  removeUser: {
+    tag: 'users',
+    method: 'DELETE',
+    path: '/v1/users/{userId}',
+    params: userId,
+    permission: 'users:write',
+    source: 'extension',
+    summary: 'Remove a user',
+    description:
+      'Ends all sessions of the user at once, and deletes passkeys and password. The address can be invited again. The last ' +
+      '`Admin` cannot be removed (409 `last_admin`).',
+    refusals: ['not_found', 'last_admin'],
+    example: { params: { userId: resource('removable') } },
   },
   listAuditRecords: {
     tag: 'users',

@@ -2,9 +2,9 @@ import type { Context } from './context.ts'
 import type { Ability } from './harness.ts'
 
 export type Check = {
-  /** What holds. */
+  /** The guarantee that is checked. */
   readonly title: string
-  /** What the bank must be made to do. */
+  /** The abilities that the bank needs for the check. */
   readonly needs: readonly Ability[]
   /** Throws if it does not hold. */
   readonly run: (context: Context) => Promise<void>

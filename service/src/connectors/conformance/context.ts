@@ -1,4 +1,7 @@
-/** What the checks share: instructions, calls that have an end, the comparison with the bank's records, and notifications. */
+/**
+ * The shared parts of the checks: instructions, calls with a time limit, the comparison with the bank's records, and
+ * notifications.
+ */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { transactions } from '@partner-payments/wire'
@@ -19,11 +22,11 @@ import type { Behaviour, Harness, OpenConnector } from './harness.ts'
 export const manyNotifications = 5000
 const notificationMsMaxDefault = 5 * secondMs
 const pollMs = 10
-/** How long a call may still take after its signal has aborted. */
+/** How long a call may still take after its signal was aborted. */
 export const afterTimeoutMs = secondMs
 const roundsMax = 50
 
-/** What a connector answers, or `unreachable` if it threw Unreachable. */
+/** The answer of a connector, or `unreachable` if it threw Unreachable. */
 type Answer<T> = T | 'unreachable'
 
 /** The part of a refusal or of a failed payment that partners read. */
@@ -31,7 +34,7 @@ type Reason = { readonly errorKey: string; readonly details: string; readonly re
 
 export type Context = {
   readonly harness: Harness
-  /** The connector that is open. After `restart` it is another one. */
+  /** The open connector. After `restart` it is another one. */
   readonly connector: () => Connector
   readonly restart: () => Promise<void>
   readonly instruction: (behaviour?: Behaviour, fields?: Partial<Instruction>) => Instruction
@@ -43,7 +46,7 @@ export type Context = {
   readonly find: (keys: readonly InstructionKey[]) => Promise<readonly (Acknowledgement | undefined)[]>
   readonly read: (notificationsMax?: number) => Promise<readonly BankNotification[]>
   readonly acknowledge: (notifications: readonly BankNotification[]) => Promise<void>
-  /** Reads until the notifications of these instructions are `count`, and returns them. */
+  /** Reads until there are `count` notifications of these instructions, and returns them. */
   readonly notificationsOf: (
     instructions: readonly Instruction[],
     count: number,
@@ -93,7 +96,7 @@ const createInstruction =
 type Calls = Pick<Context, 'instruct' | 'find' | 'read' | 'acknowledge'>
 
 function createCalls(connector: () => Connector): Calls {
-  /** As the settlement worker calls: with a signal that ends the call. */
+  /** Calls as the settlement worker does: with a signal that ends the call. */
   const inTime = <T>(what: string, call: (options: CallOptions) => Promise<T>): Promise<T> => {
     const { callTimeoutMs } = connector().limits
     return ended(what, call({ signal: AbortSignal.timeout(callTimeoutMs) }), callTimeoutMs + afterTimeoutMs)
@@ -154,7 +157,7 @@ function createNotifications(
   }
 }
 
-/** Without the time until which the connector keeps the instruction: for the checks it is accepted. */
+/** Drops the time until which the connector keeps the instruction: for the checks it is accepted. */
 function checkedAcknowledgement(acknowledgement: Acknowledgement): Acknowledgement {
   if (!acknowledgement.accepted) {
     checkReason(acknowledgement)
@@ -165,7 +168,10 @@ function checkedAcknowledgement(acknowledgement: Acknowledgement): Acknowledgeme
   return accepted
 }
 
-/** A sentence, as partners and their customers read it, not the bank's own text; the bank's code stands beside it. */
+/**
+ * Checks that the text is a sentence for partners and their customers, not the bank's own text; the bank's code is a
+ * separate field.
+ */
 function checkReason({ errorKey, details, reasonCode }: Reason): void {
   assert.ok(
     (transactions.errorKeys as readonly string[]).includes(errorKey),
@@ -206,7 +212,7 @@ export async function eventually(msMax: number, condition: () => Promise<boolean
   return true
 }
 
-/** The bank has the instruction, and made one payment of it; none, if it refused it. */
+/** Checks that the bank has the instruction, and made one payment of it, or none if it refused it. */
 export async function checkExecuted({ harness }: Context, instruction: Instruction, times: 0 | 1 = 1): Promise<void> {
   const record = await harness.recordOf(instruction)
   assert.ok(record, 'the bank has the instruction')
@@ -214,8 +220,8 @@ export async function checkExecuted({ harness }: Context, instruction: Instructi
 }
 
 /**
- * The way of the settlement worker after a call that broke. What the connector says, at once or by an enquiry, is what the bank
- * knows; what the bank does not have is submitted again; in the end it executed each instruction once.
+ * Acts as the settlement worker after a broken call. The connector's answers, at once or by an enquiry, agree with the
+ * bank's records; instructions that the bank does not have are submitted again; in the end it executed each once.
  */
 export async function resolve(
   context: Context,
@@ -245,7 +251,7 @@ export async function resolve(
   })
 }
 
-/** Notes what the bank has, and returns what it does not have. */
+/** Notes what the bank has, and returns the instructions that it does not have. */
 async function enquire(
   context: Context,
   instructions: readonly Instruction[],

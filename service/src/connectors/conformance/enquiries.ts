@@ -16,7 +16,7 @@ const many: Check = {
     const instructions = behaviours.slice(0, instructionsPerCallMax).map((behaviour) => context.instruction(behaviour))
     const outcomes = await context.instruct(instructions)
     const asked = Array.from({ length: instructionsPerCallMax * keysPerInstruction }, (_none, index) => {
-      // Backwards, so that the order of the bank is not the order of the question.
+      // Asks backwards, so that the order of the bank differs from the order of the question.
       const known = instructions.length - 1 - (index % (instructions.length + 1))
       const id = instructions[known]?.id ?? newId()
       return { key: { partnerId, id }, expected: outcomes[known] }

@@ -14,7 +14,7 @@ const forecasts: Check = {
     const forecast = connector().forecast(one, at)
     assert.deepEqual(connector().forecast(one, at), forecast, 'two forecasts at one time are the same')
     assert.equal(await harness.recordOf(one), undefined, 'a forecast gives the bank nothing')
-    assert.ok(forecast.possible, 'a payment that the bank takes is possible')
+    assert.ok(forecast.possible, 'a payment that the bank accepts is possible')
     const { cutOffAt, submitsAt, valueDate, arrivesOn } = forecast
     assert.ok(submitsAt >= at, 'a payment is submitted at the time of the forecast or later')
     assert.ok(cutOffAt === null || cutOffAt > submitsAt, 'the cut-off is behind the submission')

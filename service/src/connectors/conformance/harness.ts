@@ -1,32 +1,34 @@
-/** What the author of a connector supplies, so that the checks can open the connector and order its bank about. */
+/**
+ * The harness that the author of a connector supplies, so that the checks can open the connector and control its bank.
+ */
 import type { Clock, Currency } from '../../kernel/index.ts'
 import type { Connector, Instruction } from '../../rails/index.ts'
 
-/** `close` ends what belongs to the connector in this process, as the end of the service does. */
+/** `close` ends the connector's parts in this process, as the end of the service does. */
 export type OpenConnector = { readonly connector: Connector; readonly close: () => Promise<void> }
 
 /**
- * What the bank does with one instruction. `answer later`: it answers the other instructions of the call, and this one only
- * when it was submitted a few times.
+ * The bank's treatment of one instruction. `answer later`: it answers the other instructions of the call, and this one
+ * only after it was submitted a few times.
  */
 export type Behaviour = 'settle' | 'refuse' | 'reject' | 'return' | 'answer later'
 
 /**
- * What happens to the next call, of whichever method. `lose half`: the bank takes the first half of the instructions, and the
- * answer is lost. `error before` and `error after`: it answers that it failed, such as with the HTTP status 500, before or after
- * it did what the call asks. `hang`: no call is answered until `mend`, and the bank forgets it.
+ * The fault of the next call, of any method. `lose half`: the bank accepts the first half of the instructions, and the
+ * answer is lost. `error before` and `error after`: it answers with a failure, such as the HTTP status 500, before or
+ * after it carried out the call. `hang`: no call is answered until `mend`, and the bank forgets it.
  */
 export type Fault = 'lose call' | 'lose answer' | 'lose half' | 'error before' | 'error after' | 'hang'
 
 /**
- * How the bank sends notifications until `mend`: each one twice in a reading, the newest first, or, for the instructions of the
- * next call, not before `mend`.
+ * The disorder of notifications until `mend`: each one twice in a reading, the newest first, or, for the instructions
+ * of the next call, not before `mend`.
  */
 export type Disorder = 'repeat' | 'reverse' | 'delay'
 
 export type Ability = Behaviour | Fault | Disorder
 
-/** What the bank knows about an instruction. What it does not keep is absent. */
+/** The bank's record of an instruction. Facts that it does not keep are absent. */
 export type BankRecord = Pick<
   Instruction,
   'endToEndId' | 'amount' | 'currency' | 'creditorName' | 'creditorAccount'
@@ -34,31 +36,32 @@ export type BankRecord = Pick<
   readonly creditorBic?: string | null
   readonly remittance?: string | null
   readonly timesReceived: number
-  /**
-   * How many payments with this end-to-end id it made or will make, under whichever reference: 0 if it refused it.
-   */
+  /** The number of payments with this end-to-end id, made or planned, under any reference: 0 if it refused it. */
   readonly timesExecuted: number
 }
 
 export type Harness = {
   /**
-   * Opens the connector as a start of the service does. Opened again after `close`, nothing in memory has survived. Opened
-   * twice, the two share no memory, as in two processes of the service.
+   * Opens the connector as a start of the service does. After `close`, nothing in memory survives. Two open connectors
+   * share no memory, as in two processes of the service.
    */
   readonly open: () => Promise<OpenConnector>
   /** Two partners that the connector may pay for. */
   readonly partnerIds: readonly [string, string]
-  /** What the bank pays. The checks use the first one, and amounts of each. */
+  /** The currencies that the bank pays. The checks use the first one, and amounts of each. */
   readonly currencies: readonly [Currency, ...Currency[]]
-  /** Names that have to arrive exactly. Default: names in several scripts. For a bank that takes Latin letters, other names. */
+  /**
+   * Names that have to arrive exactly. Default: names in several scripts. A bank with Latin letters only needs other
+   * names.
+   */
   readonly creditorNames?: readonly string[]
   /** The clock of the connector. Default: the clock of the machine. */
   readonly clock?: Clock
   /** How long the bank takes to send a notification. Default: five seconds. */
   readonly notificationMsMax?: number
-  /** What this bank cannot be made to do. Checks that need it are not run, and the result says so. */
+  /** The abilities that this bank lacks. Checks that need one are not run, and the result says so. */
   readonly cannot?: readonly Ability[]
-  /** The instruction, changed so far that the bank will treat it as `behaviour` says. */
+  /** Changes the instruction, so that the bank treats it as `behaviour` says. */
   readonly prepare: (instruction: Instruction, behaviour: Behaviour) => Instruction
   readonly breakNext: (fault: Fault) => void
   readonly disturb: (disorder: Disorder) => void

@@ -1,6 +1,6 @@
 /**
- * The conformance kit: what every connector guarantees, as checks. They need no test framework, so that the author of a
- * connector runs them from any program: `runChecks(harness)`. How to: docs/guides/connectors.md.
+ * The conformance kit: the guarantees of every connector, as checks. They need no test framework, so that the author of
+ * a connector runs them from any program: `runChecks(harness)`. How to: docs/guides/connectors.md.
  */
 import type { Check } from './check.ts'
 import { createContext } from './context.ts'
@@ -26,9 +26,9 @@ export const checks: readonly Check[] = [
 
 export type CheckResult = {
   readonly title: string
-  /** `not checked`: the bank cannot be made to do what the check needs. */
+  /** `not checked`: the bank lacks an ability that the check needs. */
   readonly result: 'passed' | 'failed' | 'not checked'
-  /** What did not hold, or what the bank cannot do. */
+  /** The guarantee that failed, or the ability that is missing. */
   readonly details: string
   readonly durationMs: number
 }

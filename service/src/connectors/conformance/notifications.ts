@@ -139,7 +139,7 @@ const oldest: Check = {
   },
 }
 
-/** Six notifications, and everything that the bank has sent. A blockchain returns nothing that it has settled. */
+/** Six notifications, and all that the bank has sent. A blockchain does not return a settled payment. */
 async function someNotifications(context: Context): Promise<readonly BankNotification[]> {
   const returns = context.harness.cannot?.includes('return') !== true
   const behaviours: readonly Behaviour[] = returns

@@ -13,10 +13,10 @@ import {
 } from './context.ts'
 import type { Fault, Harness } from './harness.ts'
 
-/** Until a call that hangs has reached the bank. */
+/** The time until a hanging call has reached the bank. */
 const reachedMs = 200
 
-/** One broken call with several instructions, then the way of the settlement worker. */
+/** One broken call with several instructions, then the settlement worker's handling of it. */
 const broken = (fault: Fault, title: string): Check => ({
   title,
   needs: ['settle', 'refuse', fault],
@@ -56,7 +56,7 @@ const errorAfter = broken(
   'after an error of a bank that took the call an enquiry tells the outcome, and nothing is executed twice',
 )
 
-/** The faults of one call that this bank can be made to have. */
+/** The faults of one call that this bank can produce. */
 const faultsOf = ({ cannot = [] }: Harness): readonly Fault[] =>
   (['lose call', 'lose answer', 'error before', 'error after'] as const).filter((fault) => !cannot.includes(fault))
 
@@ -132,7 +132,7 @@ async function checkHang({ harness, connector }: Context, [name, call]: Call, is
     const controller = new AbortController()
     if (isLate) controller.abort()
     const answer = unlessUnreachable(call(connector(), { signal: controller.signal }))
-    // It is awaited below; a rejection before that is no unhandled one.
+    // Awaited below; an earlier rejection is not an unhandled one.
     answer.catch(() => undefined)
     if (!isLate) await eventually(reachedMs, () => openCalls() > 0)
     controller.abort()

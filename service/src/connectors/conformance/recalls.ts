@@ -7,7 +7,10 @@ import { type Context, ended } from './context.ts'
 
 const unknown: Promise<RecallOutcome> = Promise.resolve('unknown')
 
-/** The outcome, without the time until which the connector keeps the request. Unknown: it is asked again, as the worker does. */
+/**
+ * Asks for a recall and returns the outcome, without the time until which the connector keeps the request. Asks again
+ * while it is unknown, as the worker does.
+ */
 async function ask(context: Context, request: RecallRequest): Promise<RecallOutcome> {
   const connector = context.connector()
   const { callTimeoutMs } = connector.limits
@@ -41,7 +44,7 @@ const recalls: Check = {
     assert.ok(answers.length <= 1, 'the bank answers a recall once')
     assert.ok(
       answers.every(({ kind }) => kind === 'recall.answered'),
-      'the answer to a recall is about nothing else',
+      'the answer to a recall names that recall',
     )
   },
 }

@@ -14,9 +14,9 @@ import { simulatedChainId, simulatedTokens } from './simulated/reading.ts'
 import { blockDue } from './simulated/store.ts'
 
 const simulatedConfirmations = 3
-/** For a transaction that has waited so long that it is sent again. */
+/** Covers a transaction that has waited long enough to be sent again. */
 const simulatedEveryMs = 10 * secondMs
-/** Shorter than the lease of a payout and than the pauses of the loops, so that a node that hangs costs one step. */
+/** Shorter than the lease of a payout and than the pauses of the loops, so that a hanging node costs one step. */
 const nodeTimeoutMs = 4000
 const gwei = 1_000_000_000n
 
@@ -25,7 +25,7 @@ type Given = { readonly chains: readonly ChainConfig[]; readonly sandbox: boolea
 export const chainNetworks = ({ chains, sandbox }: Given): readonly ChainNetwork[] =>
   rulesOf({ chains, sandbox }).map(({ id, chainId, network, tokens }) => ({ id, chainId, network, tokens }))
 
-/** The connector of token payments for which no rule says one: the simulated chain, or the only chain that has the token. */
+/** The connector of token payments without a rule: the simulated chain, or the only chain that has the token. */
 export function chainFallback(networks: readonly ChainNetwork[], currency: Currency): string | null {
   const carrying = networks.filter(({ tokens }) => tokens[currency] !== undefined)
   const simulated = carrying.find(({ id }) => id === simulatedChainConnectorId)
@@ -110,13 +110,13 @@ export function createChains(
   }
 }
 
-/** The burn address. In a sandbox it is on the deny list, so that partners can try what a blocked recipient does. */
+/** The burn address. In a sandbox it is on the deny list, so that partners can test a blocked recipient. */
 const sandboxDenied = '0x000000000000000000000000000000000000dead'
 
 export const deniedAddresses = (denied: ReadonlySet<string>, sandbox: boolean): ReadonlySet<string> =>
   sandbox ? new Set([...denied, sandboxDenied]) : denied
 
-/** Whether a beneficiary may have the address: not the zero address, no contract of a token, none of a deny list. */
+/** Whether a beneficiary may have the address: not the zero address, a token contract, or on a deny list. */
 export function createRefusedAddress(networks: readonly ChainNetwork[], denied: ReadonlySet<string>) {
   const lost = new Set([zeroAddress, ...networks.flatMap(({ tokens }) => Object.values(tokens))])
   return (address: string): 'wallet_address_not_payable' | 'recipient_blocked' | undefined => {

@@ -1,6 +1,6 @@
 /**
- * A connector to an EVM chain (README.md). Instructions and notifications are rows of this database; `step` speaks with the
- * nodes: it reads blocks, sends what has to be sent and ends what is final.
+ * A connector to an EVM chain (README.md). Instructions and notifications are rows of this database; `step` calls the
+ * nodes: it reads blocks, sends transactions and ends final transfers.
  */
 import { Unreachable } from '../../api/index.ts'
 import type { Currency } from '../../kernel/index.ts'
@@ -27,7 +27,7 @@ export type ChainConnector = Connector & {
   readonly step: () => Promise<number>
 }
 
-/** Each instruction is asked about at the nodes before it is signed. */
+/** The nodes are asked about each instruction before it is signed. */
 const limits = { instructionsPerCallMax: 20, callsMax: 2, callTimeoutMs: callTimeoutMsMax } as const
 const stepMsMax = 60_000
 
@@ -38,7 +38,7 @@ export function createChainConnector(deps: ChainDeps): ChainConnector {
   const follow = createFollow(deps)
   const scan = createScan(deps)
 
-  /** The rows are there: what is not sent now is sent by the next step. */
+  /** The rows exist: instructions that are not sent now are sent by the next step. */
   const sendNow = async (call: CallOptions) => {
     try {
       await follow.send(call)
@@ -52,7 +52,7 @@ export function createChainConnector(deps: ChainDeps): ChainConnector {
     limits,
     forecast: (_payment, at) => {
       const valueDate = at.toISOString().slice(0, 10)
-      // When a block has the transaction depends on the fees of the chain.
+      // The fees of the chain decide when a block includes the transaction.
       return { possible: true, method: 'Wallet', cutOffAt: null, submitsAt: at, valueDate, arrivesOn: null }
     },
     chainId: rules.chainId,

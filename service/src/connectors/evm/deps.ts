@@ -1,4 +1,4 @@
-/** What the parts of a chain connector share. */
+/** The dependencies of the parts of a chain connector. */
 import type { Clock, Currency, Log, Minor, Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { ChainNetwork, Instruction } from '../../rails/index.ts'
@@ -6,7 +6,7 @@ import type { Signer } from './keys.ts'
 import type { Chain } from './quorum.ts'
 
 export type ChainRules = ChainNetwork & {
-  /** A block with as many blocks from itself to the head is taken for final. */
+  /** A block with this many blocks from itself to the head counts as final. */
   readonly confirmations: number
   /** The most that a unit of gas may cost, in wei. */
   readonly feeMax: bigint
@@ -16,13 +16,16 @@ export type ChainRules = ChainNetwork & {
   readonly depositMin: Readonly<Partial<Record<Currency, Minor>>>
 }
 
-/** The partner of each address that is a wallet of ours, by the address in lower case. */
+/** The partner of each of our wallets among the addresses, by the address in lower case. */
 export type OwnersOf = (tx: Tx, addresses: readonly string[]) => Promise<ReadonlyMap<string, string>>
 
-/** What the travel rule asks for beyond the name and the address of the beneficiary (FATF recommendation 16). Absent: unknown. */
+/**
+ * The data that the travel rule requires beyond the name and the address of the beneficiary (FATF recommendation 16).
+ * Absent: unknown.
+ */
 export type TravelParties = {
   readonly originator: {
-    /** The customer; of a payment of the partner itself, the partner. */
+    /** The customer, or the partner for a payment of its own. */
     readonly name: string
     readonly customerId?: string
     readonly address?: string
@@ -42,7 +45,7 @@ export type ChainDeps = {
   readonly chain: Chain
   readonly signer: () => Promise<Signer | undefined>
   readonly ownersOf: OwnersOf
-  /** In whose ledger money stands that belongs to no partner as far as we know. */
+  /** The partner whose ledger holds money without a known owner. */
   readonly operatorId: string
   /** Addresses to which nothing is sent, in lower case. */
   readonly denied: ReadonlySet<string>

@@ -1,6 +1,6 @@
 /**
- * Follows transfers to their end: signs and sends them, replaces one that no block takes, and reports what the chain made of
- * them. A nonce is never used for anything else, so that no order of crashes pays twice.
+ * Follows transfers to their end: signs and sends them, replaces one that no block includes, and reports the outcome. A
+ * nonce is never used for anything else, so that no order of crashes pays twice.
  */
 import { after, type Minor, newId, secondMs } from '../../kernel/index.ts'
 import type { BankNotification, CallOptions } from '../../rails/index.ts'
@@ -18,15 +18,18 @@ import { insertNotification } from './store-chain.ts'
 import * as store from './store-transfers.ts'
 
 const transfersPerStepMax = 200
-/** A node may forget a transaction, or may not have received it. */
+/** A node may have forgotten a transaction, or never received it. */
 const sendAgainMs = 10 * secondMs
-/** A node that lags shows no receipt. Before a payment is given up, the chain must be this many times as deep as for its end. */
+/**
+ * A node that lags shows no receipt. Before a payment is given up, the chain must be this many times as deep as for a
+ * final one.
+ */
 const displacedDepthFactor = 2
 
 export type Follow = {
-  /** Sends what was not sent yet. */
+  /** Sends the transfers that were not sent yet. */
   readonly send: (call: CallOptions) => Promise<number>
-  /** Besides, ends what the blocks up to `head` tell the end of. Returns how many ended. */
+  /** Sends them, and ends those that the blocks up to `head` decide. Returns how many ended. */
   readonly step: (head: number, call: CallOptions) => Promise<number>
 }
 
@@ -80,7 +83,7 @@ export function createFollow(deps: ChainDeps): Follow {
   }
 }
 
-/** Ends a transfer once, and reports an end that was not reported. */
+/** Ends a transfer once, and reports an unreported end. */
 const createEnd =
   ({ db, clock, rules }: ChainDeps) =>
   (
@@ -112,7 +115,7 @@ type Report = {
   readonly money: { readonly currency: string; readonly amount: string }
 }
 
-/** A payment that was reported as settled, and that the chain then dropped for good, has come back. */
+/** Reports as returned a payment that was reported as settled, and that the chain then dropped for good. */
 function reportOf(
   {
     currency,
@@ -160,7 +163,7 @@ function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
     return (await store.insertAttempt(db, transfer, row)) === 1
   }
 
-  /** Makes the attempt that is due. Answers whether there is a new one, of this worker. */
+  /** Makes the attempt that is due. Returns whether this worker made a new one. */
   const makeDue = async (
     transfer: store.Transfer,
     last: store.Attempt | undefined,

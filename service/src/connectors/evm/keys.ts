@@ -1,6 +1,6 @@
 /**
- * The keys of chain connectors. Addresses are derived from an extended public key, so that a process that answers requests
- * needs no private one. The sending account has a private key, sealed under the master key.
+ * The keys of chain connectors. Addresses are derived from an extended public key, so that a process that answers
+ * requests needs no private one. The sending account has a private key, sealed under the master key.
  */
 import { type Clock, present, randomBytes, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
@@ -24,7 +24,7 @@ export type ChainKeys = {
   /** Undefined: there is no sending account yet. */
   readonly signer: () => Promise<Signer | undefined>
   /**
-   * Makes the keys that are missing, and answers the public ones. Two calls at the same time make the same. `also` joins the
+   * Makes the missing keys, and returns the public ones. Concurrent calls make the same keys. `also` joins the
    * transaction.
    */
   readonly create: (

@@ -1,6 +1,6 @@
 /**
- * What a chain connector asks of one node. There are two kinds: a real node over JSON-RPC (`rpc.ts`) and the simulated chain
- * of the sandbox (`simulated/`). Everything else of the connector is the same for both.
+ * The calls of a chain connector to one node. There are two kinds of nodes: a real one over JSON-RPC (`rpc.ts`) and the
+ * simulated chain of the sandbox (`simulated/`). The rest of the connector is the same for both.
  */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import type { CallOptions } from '../../rails/index.ts'
@@ -40,22 +40,22 @@ export type TokenTransfer = {
 /** Whether a transfer would succeed in the next block. `reason` is the text of the contract, for operators. */
 export type Preview = { readonly gas: bigint } | { readonly reason: string }
 
-/** Every method throws Unreachable if the node does not answer in time, or not as it should. */
+/** Every method throws Unreachable if the node does not answer in time, or answers incorrectly. */
 export type ChainNode = {
-  /** For logs: never a URL, which may contain a key. */
+  /** Name for logs, never a URL, which may contain a key. */
   readonly name: string
   readonly chainId: (options: CallOptions) => Promise<number>
   readonly head: (options: CallOptions) => Promise<number>
   /** The blocks from `from` to `to`, both included. */
   readonly blocks: (from: number, to: number, options: CallOptions) => Promise<readonly Block[]>
   readonly transfers: (from: number, to: number, options: CallOptions) => Promise<readonly TransferLog[]>
-  /** How many transactions of the address are in the blocks up to `block`. */
+  /** The number of transactions of the address in the blocks up to `block`. */
   readonly transactionCount: (address: string, block: number, options: CallOptions) => Promise<number>
   readonly receipt: (hash: string, options: CallOptions) => Promise<Receipt | undefined>
-  /** Hands over a signed transaction. One that the node has, or whose nonce is used, is no failure. */
+  /** Sends a signed transaction. A transaction that the node has, or whose nonce is used, is not a failure. */
   readonly send: (signed: string, options: CallOptions) => Promise<void>
   readonly tokenBalance: (currency: Currency, address: string, options: CallOptions) => Promise<Minor>
-  /** In wei. */
+  /** The balance in wei. */
   readonly gasBalance: (address: string, options: CallOptions) => Promise<bigint>
   readonly fees: (options: CallOptions) => Promise<Fees>
   readonly preview: (transfer: TokenTransfer, options: CallOptions) => Promise<Preview>

@@ -1,6 +1,6 @@
 /**
- * Several nodes as one chain. Two must give the same answer if two are configured: about the chain id, the hash of a block,
- * the logs, a receipt. One node that lies, lags or hangs then stops the connector at worst, and moves no money.
+ * Several nodes as one chain. If two are configured, two must give the same answer: about the chain id, the hash of a
+ * block, the logs, a receipt. One node that lies, lags or hangs then stops the connector at worst, and moves no money.
  */
 import { Unreachable } from '../../api/index.ts'
 import { type Currency, type Log, minuteMs, type Minor } from '../../kernel/index.ts'
@@ -11,16 +11,16 @@ export type Chain = {
   /** The highest block that enough nodes have. */
   readonly head: (call: CallOptions) => Promise<number>
   readonly blocks: (from: number, to: number, call: CallOptions) => Promise<readonly Block[]>
-  /** In the order of the chain. */
+  /** Transfers in the order of the chain. */
   readonly transfers: (from: number, to: number, call: CallOptions) => Promise<readonly TransferLog[]>
   readonly transactionCount: (address: string, block: number, call: CallOptions) => Promise<number>
   readonly receipt: (hash: string, call: CallOptions) => Promise<Receipt | undefined>
   /** Resolves when a node has the transaction. */
   readonly send: (signed: string, call: CallOptions) => Promise<void>
-  /** The lowest that a node answers. */
+  /** The lowest amount that a node reports. */
   readonly tokenBalance: (currency: Currency, address: string, call: CallOptions) => Promise<Minor>
   readonly gasBalance: (address: string, call: CallOptions) => Promise<bigint>
-  /** The highest that a node answers. */
+  /** The highest fees that a node reports. */
   readonly fees: (call: CallOptions) => Promise<Fees>
   readonly preview: (transfer: TokenTransfer, call: CallOptions) => Promise<Preview>
 }
@@ -31,16 +31,18 @@ type ChainOptions = {
   readonly log: Log
 }
 
-/** With one node there is no other to agree with; docs/guides/wallets.md says what that means. */
+/** A single node has no other to agree with; docs/guides/wallets.md states the consequence. */
 const quorumMax = 2
-/** How long a node whose chain id was right is trusted to be the same node. */
+/** How long a node is trusted after its chain id was checked. */
 const chainIdMs = minuteMs
 
 export function createChain(options: ChainOptions): Chain {
   const quorum = Math.min(quorumMax, options.nodes.length)
   const ask = createAsk(options)
   const agreed = createAgreed(ask, quorum)
-  /** For what may differ between two honest nodes: the most careful of the answers, of as many nodes as must agree. */
+  /**
+   * Reads values that may differ between two honest nodes: the most cautious answer, of as many nodes as must agree.
+   */
   const careful = <T>(what: string, read: Read<T>, pick: (a: T, b: T) => T, call: CallOptions) =>
     ask(what, read, (answers, isLast) => (isLast && answers.length >= quorum ? answers.reduce(pick) : undefined), call)
 
@@ -83,7 +85,7 @@ type Ask = <T, D>(
   call: CallOptions,
 ) => Promise<D>
 
-/** Asks all nodes. `decide` picks one of the answers, or of what they say together, as soon as it can. */
+/** Asks all nodes. `decide` picks an answer as soon as enough nodes have answered. */
 function createAsk({ nodes, chainId, log }: ChainOptions): Ask {
   const usable = createUsable(nodes, chainId, log)
   return async (what, read, decide, { signal }) => {
@@ -115,7 +117,7 @@ function createAsk({ nodes, chainId, log }: ChainOptions): Ask {
   }
 }
 
-/** What enough nodes say alike. */
+/** The answer that enough nodes give. */
 const createAgreed =
   (ask: Ask, quorum: number) =>
   async <T>(what: string, read: Read<T>, call: CallOptions): Promise<T> => {
@@ -149,10 +151,7 @@ function createUsable(nodes: readonly ChainNode[], chainId: number, log: Log) {
     const answered = await node.chainId(call)
     if (answered !== chainId) {
       if (!wrong.has(node))
-        log.error(
-          { node: node.name, chainId, answered, nodes: nodes.length },
-          'chain node of another chain is not used',
-        )
+        log.error({ node: node.name, chainId, answered, nodes: nodes.length }, 'node of another chain ignored')
       wrong.add(node)
       return false
     }

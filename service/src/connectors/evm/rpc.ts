@@ -1,4 +1,4 @@
-/** A node over JSON-RPC. Whatever is not a complete answer of the right form is Unreachable: the next step asks again. */
+/** A node over JSON-RPC. An incomplete or malformed answer is Unreachable: the next step asks again. */
 import { Unreachable } from '../../api/index.ts'
 import { type Currency, currencies } from '../../kernel/index.ts'
 import type { CallOptions, Tokens } from '../../rails/index.ts'
@@ -8,7 +8,7 @@ import type { Block, ChainNode, Fees, Preview, Receipt, TransferLog } from './no
 type RpcOptions = {
   readonly name: string
   readonly url: string
-  /** A call that takes longer is given up, also if its caller would wait. */
+  /** A call that takes longer is abandoned, even if its caller would wait. */
   readonly timeoutMs: number
   readonly tokens: Tokens
 }
@@ -17,10 +17,13 @@ type RpcOptions = {
 const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 /** Selector of `balanceOf(address)`. */
 const balanceOfSelector = '0x70a08231'
-/** Larger amounts fit no account of ours. No real token has them: its issuer would have to mint a million times its supply. */
+/**
+ * Larger amounts do not fit our accounts. No real token has them: its issuer would have to mint a million times its
+ * supply.
+ */
 const amountMax = 2n ** 62n
 const answerBytesMax = 32 * 2 ** 20
-/** An answer of the node that is an error, with its text. Not Unreachable: the node has understood the question. */
+/** An error that the node answers, with its text. Not Unreachable: the node has understood the question. */
 class NodeError extends Error {
   override readonly name = 'NodeError'
 }
@@ -53,7 +56,7 @@ async function readAnswer(name: string, url: string, body: string, signal: Abort
     const text = await response.text()
     if (text.length > answerBytesMax) throw new Error('the answer is too long')
     const answer: unknown = JSON.parse(text)
-    if (typeof answer !== 'object' || answer === null) throw new Error('the answer is no object')
+    if (typeof answer !== 'object' || answer === null) throw new Error('the answer is not an object')
     return answer
   } catch (cause) {
     const code = signal.aborted ? 'downstream_timeout' : 'downstream_unreachable'
@@ -84,7 +87,7 @@ type WireReceipt = {
   readonly status: string
 }
 
-/** What of an answer is no number, no amount, or an error is Unreachable. */
+/** Readers of answers. A malformed number or amount, or an error, is Unreachable. */
 function createReaders(name: string) {
   const strange = (what: string) => new Unreachable('downstream_unreachable', `the node ${name} answered ${what}`)
   const count = (text: unknown): number => {
@@ -96,7 +99,7 @@ function createReaders(name: string) {
     if (typeof text !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(text)) throw strange('no amount')
     return BigInt(text)
   }
-  /** A node that refuses a question which it should answer is as good as away. */
+  /** Converts a node's refusal of a valid question to Unreachable. */
   const plain = async <T>(answer: Promise<T>): Promise<T> => {
     try {
       return await answer
@@ -115,7 +118,7 @@ export function createRpcNode(options: RpcOptions): ChainNode {
   const { strange, count, amount, plain } = createReaders(name)
   const block = async (number: number, call: CallOptions): Promise<Block> => {
     const found = await plain(ask<WireBlock | null>('eth_getBlockByNumber', [toHex(number), false], call))
-    if (found === null || count(found.number) !== number) throw strange('another block than it was asked for')
+    if (found === null || count(found.number) !== number) throw strange('a different block')
     return { number, hash: found.hash.toLowerCase(), parentHash: found.parentHash.toLowerCase() }
   }
   return {
@@ -139,7 +142,7 @@ export function createRpcNode(options: RpcOptions): ChainNode {
     receipt: async (hash, call) => {
       const found = await plain(ask<WireReceipt | null>('eth_getTransactionReceipt', [hash], call))
       if (found === null) return undefined
-      if (found.transactionHash.toLowerCase() !== hash) throw strange('another receipt than it was asked for')
+      if (found.transactionHash.toLowerCase() !== hash) throw strange('a different receipt')
       return {
         hash,
         blockNumber: count(found.blockNumber),
@@ -173,10 +176,13 @@ export function createRpcNode(options: RpcOptions): ChainNode {
   }
 }
 
-/** What nodes say about a transaction that they have, or whose nonce another one has used: the receipts tell which. */
+/**
+ * The answers of nodes about a transaction that they have, or whose nonce another one has used: the receipts tell
+ * which.
+ */
 const alreadyThere = /already known|already imported|known transaction|nonce too low|underpriced/i
 
-/** Enough for the base fee of six full blocks in a row, each an eighth above the one before. */
+/** Enough for the base fee of six full blocks in a row, each an eighth above the previous one. */
 const baseFeeFactor = 2n
 
 async function readFees(

@@ -107,7 +107,7 @@ test('EVM_CHAINS reads chains, from the text or from a file', () => {
 for (const [what, change, reason] of [
   ['a wrong check sum', { tokens: { USDC: '0x833589FCD6eDb6E08f4c7C32D4f71b54bdA02913' } }, /check sum/],
   ['the zero address', { tokens: { USDC: `0x${'0'.repeat(40)}` } }, /address of the contract/],
-  ['fiat money', { tokens: { EUR: chain.tokens.USDC } }, /EUR is none/],
+  ['fiat money', { tokens: { EUR: chain.tokens.USDC } }, /EUR is not one/],
   ['one contract for two tokens', { tokens: { USDC: chain.tokens.USDC, EURC: chain.tokens.USDC } }, /of its own/],
   ['no token', { tokens: {} }, /tokens/],
   ['no node', { rpcUrls: [] }, /rpcUrls/],

@@ -1,11 +1,11 @@
-/** Pure: what a chain connector decides. */
+/** Pure: the decisions of a chain connector. */
 import { createHash } from 'node:crypto'
 import { type Currency, derivedTimeId, firstIdOf } from '../../kernel/index.ts'
 import type { ErrorKey } from '@partner-payments/wire'
 import { addressProblem, type Instruction, zeroAddress } from '../../rails/index.ts'
 import type { Fees, TransferLog } from './node.ts'
 
-/** Nodes take a replacement if both fees are an eighth higher. One wei more is against rounding. */
+/** Nodes accept a replacement if both fees are an eighth higher. One more wei covers the rounding. */
 const bumped = (fee: bigint): bigint => fee + fee / 8n + 1n
 
 /** The fees of the next attempt with the same nonce. Undefined: the limit permits no replacement. */
@@ -36,14 +36,14 @@ const refused = (errorKey: ErrorKey, details: string, reasonCode: string): Refus
   reasonCode,
 })
 
-/** Addresses that lose or block what is sent to them. All in lower case. */
+/** Addresses that lose or block tokens. All in lower case. */
 export type Forbidden = {
   readonly contracts: ReadonlySet<string>
   readonly denied: ReadonlySet<string>
   readonly sender: string
 }
 
-/** Why an instruction is refused before anything is signed. Undefined: it is not. */
+/** The reason to refuse an instruction before anything is signed. Undefined: it is not refused. */
 export function refusalOf(
   { creditorAccount, currency }: Instruction,
   tokens: Readonly<Partial<Record<Currency, string>>>,
@@ -66,7 +66,7 @@ export function refusalOf(
   return undefined
 }
 
-/** What the text of a contract that reverts means. Undefined: it may pass later, so that the payment waits. */
+/** The refusal that the text of a reverting contract means. Undefined: it may pass later, so that the payment waits. */
 export function refusalOfRevert(reason: string): RefusedTransfer | undefined {
   if (/blacklist|blocklist|blocked|frozen|denied|sanction/i.test(reason))
     return refused('RecipientBlocked', 'The issuer of the token has blocked the recipient.', 'RR04')
@@ -77,7 +77,7 @@ export function refusalOfRevert(reason: string): RefusedTransfer | undefined {
 export const revertedTransfer = refused('BankRejection', 'The contract of the token refused the transfer.', 'MS03')
 export const displacedTransfer = refused(
   'BankRejection',
-  'Another transaction of the sending account took the place of the payment.',
+  'Another transaction of the sending account replaced the payment.',
   'DU01',
 )
 export const vanishedTransfer = refused(
@@ -90,12 +90,12 @@ export const vanishedTransfer = refused(
 const idOf = (...names: readonly string[]): string => derivedTimeId(firstIdOf(new Date(0)), ...names)
 
 export type NumberedLog = TransferLog & {
-  /** Names the same movement in whichever block the chain puts its transaction. */
+  /** The id of a movement, whichever block contains its transaction. */
   readonly id: string
 }
 
 /**
- * A chain that is reorganised may put a transaction into another block, where its logs have other positions. Its n-th transfer
+ * A reorganised chain may put a transaction into another block, where its logs have other positions. Its n-th transfer
  * of the same amount between the same addresses is the same movement.
  */
 export function numbered(connector: string, logs: readonly TransferLog[]): readonly NumberedLog[] {
@@ -110,11 +110,14 @@ export function numbered(connector: string, logs: readonly TransferLog[]): reado
   })
 }
 
-/** The id that the service knows a booking of a credit by: a movement that vanished and came back is booked under another. */
+/**
+ * The id under which the service knows a booking of a credit: a movement that vanished and came back is booked under
+ * another.
+ */
 export const bookingIdOf = (creditId: string, booking: number): string => idOf('booking', creditId, String(booking))
-/** The other side of a movement between two addresses of ours. */
+/** The id of the outgoing side of a movement between two addresses of ours. */
 export const departureIdOf = (movementId: string): string => idOf('departure', movementId)
 
-/** For the simulated chain: a hash that cannot be mistaken for that of a real one. */
+/** A hash on the simulated chain that cannot be mistaken for a real one. */
 export const hashOf = (...names: readonly string[]): string =>
   `0x${createHash('sha256').update(names.join('\n')).digest('hex')}`

@@ -1,6 +1,7 @@
 /**
- * Reads the blocks of a chain: what reached our addresses, and whether blocks that were read are still there. All that a step
- * finds is committed with the new position, which must be where the step began: of two workers one commits.
+ * Reads the blocks of a chain: which transfers reached our addresses, and whether earlier blocks are still there. The
+ * findings of a step are committed with the new position, which must be where the step began: only one of two workers
+ * commits.
  */
 import { Unreachable } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
@@ -13,7 +14,7 @@ import * as store from './store-chain.ts'
 import { endedAbove, ownHashes, reopen } from './store-transfers.ts'
 
 const blocksPerStepMax = 100
-/** Blocks whose hashes are kept beyond the confirmations. A reorganisation that is deeper is read from the oldest one. */
+/** Blocks whose hashes are kept beyond the confirmations. A deeper reorganisation is read from the oldest one. */
 const historyBlocks = 512
 
 export type Scanned = {
@@ -41,7 +42,7 @@ export function createScan(deps: ChainDeps) {
   return async (call: CallOptions): Promise<Scanned> => {
     const head = await chain.head(call)
     const cursor = (await store.cursorOf(db, connector)) ?? (await begin(deps, head, call))
-    // The nodes are behind what they have shown before: what they say now is not believed.
+    // The nodes are behind their earlier head: their answers are not trusted now.
     if (head < cursor.headSeen) {
       log.warn({ connector, head, headSeen: cursor.headSeen }, 'chain nodes are behind: nothing is credited')
       return { readTo: -1, blocks: 0 }
@@ -56,7 +57,7 @@ export function createScan(deps: ChainDeps) {
   }
 }
 
-/** A chain is read from its head when the connector begins: no address was given before. */
+/** Begins at the head of the chain: no address was issued before the connector began. */
 async function begin({ db, rules, chain }: ChainDeps, head: number, call: CallOptions): Promise<store.Cursor> {
   const [block] = await chain.blocks(head, head, call)
   if (block === undefined) throw new Unreachable('downstream_unreachable', 'the chain has no head')
@@ -68,7 +69,7 @@ async function begin({ db, rules, chain }: ChainDeps, head: number, call: CallOp
   return (await store.cursorOf(db, rules.id)) ?? cursor
 }
 
-/** Walks back over the blocks that were read to the newest one that the nodes still have. */
+/** Walks back over the read blocks to the newest one that the nodes still have. */
 async function findFork(
   { db, rules, chain, log }: ChainDeps,
   cursor: store.Cursor,
@@ -79,15 +80,12 @@ async function findFork(
   if (await isThere({ number: cursor.blockNumber, hash: cursor.blockHash })) return cursor.blockNumber
   const known = await store.blocksRead(db, rules.id)
   for (const block of known) if (block.number < cursor.blockNumber && (await isThere(block))) return block.number
-  log.error(
-    { connector: rules.id, blocks: known.length },
-    'chain was reorganised deeper than the blocks that we remember',
-  )
+  log.error({ connector: rules.id, blocks: known.length }, 'chain was reorganised deeper than the stored blocks')
   return Math.max(0, (known.at(-1)?.number ?? cursor.blockNumber) - 1)
 }
 
 function createRead({ db, rules, chain, signer, ownersOf, operatorId }: ChainDeps) {
-  /** Which of the logs move money of ours, and whose. */
+  /** The logs that move money of ours, with its owner. */
   const movementsOf = async (logs: readonly NumberedLog[]): Promise<readonly Movement[]> => {
     if (logs.length === 0) return []
     const sender = (await signer())?.address
@@ -101,7 +99,7 @@ function createRead({ db, rules, chain, signer, ownersOf, operatorId }: ChainDep
       const place = { currency, transactionHash, blockNumber: BigInt(log.blockNumber) }
       const isOurs = from === sender || owners.has(from)
       const receiver = owners.get(to) ?? (to === sender && !isOurs ? operatorId : undefined)
-      // What goes to the sending account from an address of ours stays with us: it was collected there.
+      // A transfer from an address of ours to the sending account stays with us: it collects tokens there.
       const isPayment = from === sender && payments.has(transactionHash)
       const giver = !isOurs || isPayment || to === sender ? undefined : (owners.get(from) ?? operatorId)
       return [
@@ -123,7 +121,7 @@ function createRead({ db, rules, chain, signer, ownersOf, operatorId }: ChainDep
     const hashes = new Map(blocks.map(({ number, hash }) => [number, hash]))
     const isChain = blocks.every(({ parentHash }, index) => index === 0 || parentHash === blocks[index - 1]?.hash)
     const isOfThese = logs.every(({ blockNumber, blockHash }) => hashes.get(blockNumber) === blockHash)
-    // The chain was reorganised between two questions: the next step asks again.
+    // The chain was reorganised between two calls: the next step asks again.
     if (!isChain || !isOfThese || last?.hash !== hashes.get(to))
       throw new Unreachable('downstream_unreachable', `the blocks of ${rules.id} changed while they were read`)
     return { blocks, movements: await movementsOf(numbered(rules.id, logs)) }
@@ -145,7 +143,7 @@ async function commit(tx: Tx, deps: ChainDeps, { cursor, head, fork, blocks, mov
     store.putCredit(tx, connector, { ...movement, status: isSmall ? 'Small' : 'Seen' }, now)
   }
   const readTo = blocks.at(-1)?.number ?? fork
-  // What vanished may be in a block that is not read yet.
+  // A vanished movement may be in a block that is not read yet.
   if (readTo >= head) await takeBack(tx, deps, readTo, now)
   for (const credit of await store.creditsUpTo(tx, connector, 'Seen', Math.min(readTo, head - confirmations + 1)))
     book(tx, connector, credit, now)
@@ -157,7 +155,9 @@ async function commit(tx: Tx, deps: ChainDeps, { cursor, head, fork, blocks, mov
 const hashAt = async (tx: Tx, connector: string, number: number): Promise<string | undefined> =>
   (await store.blocksRead(tx, connector)).find((block) => block.number === number)?.hash
 
-/** What was not final is forgotten and read again. What was booked is in doubt until the new blocks are read. */
+/**
+ * Forgets movements that were not final; they are read again. Booked ones are in doubt until the new blocks are read.
+ */
 async function undo(tx: Tx, { clock, rules }: ChainDeps, fork: number): Promise<void> {
   for (const credit of await store.creditsAbove(tx, rules.id, fork))
     if (credit.status === 'Booked') store.setCredit(tx, credit, { status: 'Doubted', bookings: credit.bookings })
@@ -173,10 +173,7 @@ async function takeBack(
   now: Date,
 ): Promise<void> {
   for (const credit of await store.creditsUpTo(tx, connector, 'Doubted', readTo)) {
-    log.error(
-      { connector, creditId: credit.id, partnerId: credit.partnerId },
-      'credit is no longer on the chain: taken back',
-    )
+    log.error({ connector, creditId: credit.id, partnerId: credit.partnerId }, 'credit dropped by the chain: reversed')
     store.setCredit(tx, credit, { status: 'Reversed', bookings: credit.bookings })
     report(tx, connector, credit, credit.bookings, 'taken back', now)
   }
@@ -194,7 +191,7 @@ const takenBack = {
   reasonCode: null,
 } as const
 
-/** Tokens that left without an instruction are reported as a payout that we do not know: it opens a case. */
+/** Reports tokens that left without an instruction as an unknown payout, which opens a case. */
 function report(
   tx: Tx,
   connector: string,
@@ -204,7 +201,7 @@ function report(
   now: Date,
 ): void {
   const money = { currency, amount: String(amount < 0n ? -amount : amount) }
-  // A chain knows addresses only: who pays, no one says.
+  // A chain has addresses only: the payer's name is unknown.
   const debtor = { account: checksummed(counterparty), bic: '', name: '', countryCode: '', address: null }
   const credit = { account, debtor, remittance: null, endToEndId: null, transactionHash }
   const [kind, facts] =

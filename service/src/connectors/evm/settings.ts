@@ -60,7 +60,7 @@ function byToken<T>(
   if (!isObject(given)) return refuseSetting(`must give each chain ${name}, such as {"USDC": ...}`)
   const entries = Object.entries(given).map(([currency, value]) => {
     if (!isCurrency(currency) || isFiat(currency))
-      return refuseSetting(`must name tokens in ${name}: ${currency} is none`)
+      return refuseSetting(`must name tokens in ${name}: ${currency} is not one`)
     return [currency, read(value, currency)] as const
   })
   return Object.fromEntries(entries) as Partial<Record<Currency, T>>
@@ -140,7 +140,7 @@ function readFile(path: string): string {
   }
 }
 
-/** One address a line; what follows it, and lines that begin with #, are for people. */
+/** One address per line; the text after it, and lines that begin with #, are for people. */
 function readDenied(path: string | undefined): ReadonlySet<string> {
   if (path === undefined) return new Set()
   const lines = readFile(path)
@@ -150,7 +150,8 @@ function readDenied(path: string | undefined): ReadonlySet<string> {
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => line.split(/\s/, 1)[0] ?? '')
   const wrong = addresses.find((address) => addressProblem(address) !== undefined)
-  if (wrong !== undefined) return refuseSetting(`must name a file with one address a line: ${wrong} is none`)
+  if (wrong !== undefined)
+    return refuseSetting(`must name a file with one address per line: ${wrong} is not an address`)
   return new Set(addresses.map((address) => address.toLowerCase()))
 }
 
@@ -165,7 +166,7 @@ export const evmSettings = {
   },
   WALLET_DENY_LIST: {
     default: 'none',
-    description: 'File with addresses, one a line, to which no token is sent. It is read at the start',
+    description: 'File with addresses, one per line, to which no token is sent. Read at the start',
     read: readDenied,
   },
 } as const satisfies Settings

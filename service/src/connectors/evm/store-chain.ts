@@ -1,4 +1,4 @@
-/** All SQL of what a chain connector has read of its chain: blocks, credits, and the notifications that follow. */
+/** All SQL of a chain connector's reading: blocks, credits, and the notifications that follow. */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { acrossPartners, dueWork, insertBy, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
 
@@ -58,7 +58,10 @@ export function insertBlocks(tx: Tx, connector: string, blocks: readonly Block[]
     on conflict (connector, number) do update set hash = excluded.hash`)
 }
 
-/** Forgets the blocks above `last`, which the chain has dropped, and those below `first`, which are too old to be dropped. */
+/**
+ * Deletes the blocks above `last`, which the chain has dropped, and those below `first`, which are too old to be
+ * dropped.
+ */
 export function deleteBlocks(
   tx: Tx,
   connector: string,
@@ -83,8 +86,8 @@ export type CreditRow = {
 }
 
 /**
- * A movement of which the chain has a log. One that was in doubt is where it was; one that was reversed begins again, and is
- * booked under another id.
+ * Stores a movement that the chain has a log of. One in doubt is confirmed; a reversed one begins again, and is booked
+ * under another id.
  */
 export function putCredit(tx: Tx, connector: string, row: Omit<CreditRow, 'bookings'>, now: Date): void {
   tx.later(sql`/* rails.putCredit */
@@ -148,7 +151,7 @@ export function deleteCredit(tx: Tx, { partnerId, id }: Pick<CreditRow, 'partner
     delete from rails.chain_credits where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** What was booked on an address of a partner and not taken back, by token. */
+/** Amounts booked on an address of a partner and not taken back, by token. */
 export function receivedOn(
   tx: Tx,
   partnerId: string,

@@ -1,9 +1,12 @@
-/** The SQL that erases the personal data of transfers, when its time is over. */
+/** The SQL that erases the personal data of transfers after its retention. */
 import type { Sealer } from '../../kernel/index.ts'
 import { sql, type Tx } from '../../postgres/index.ts'
 import { travelRuleContext } from './sealed.ts'
 
-/** Erases the parties of ended payments. `ids`: those of the instructions. The parties of the travel rule are sealed as none. */
+/**
+ * Erases the parties of ended payments. `ids`: those of the instructions. The travel-rule parties are replaced by a
+ * sealed empty value.
+ */
 export async function eraseTransfers(tx: Tx, sealer: Sealer, partnerId: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   const sealed = ids.map((id) => sealer.seal('{}', travelRuleContext(partnerId, id)))

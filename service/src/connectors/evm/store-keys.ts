@@ -4,7 +4,7 @@ import { sql, type Tx } from '../../postgres/index.ts'
 export type KeyName = 'addresses' | 'sender'
 export type KeyRow = { readonly name: KeyName; readonly publicKey: string; readonly secretSealed: Buffer }
 
-/** A key that exists stays: addresses that were given depend on it. */
+/** An existing key stays: issued addresses depend on it. */
 export async function insertKey(tx: Tx, { name, publicKey, secretSealed }: KeyRow, now: Date): Promise<void> {
   await tx.run(sql`/* rails.insertKey */
     insert into rails.chain_keys (name, public_key, secret_sealed, created_at)

@@ -35,7 +35,7 @@ export type NewTransfer = InstructionKey & {
   readonly reasonCode: string | null
 }
 
-/** The next nonce of the account, under its lock. Undefined: it has sent nothing from here. */
+/** The next nonce of the account, under its lock. Undefined: this database has sent nothing from it. */
 export async function lockSender(tx: Tx, connector: string, address: string): Promise<bigint | undefined> {
   const row = await tx.row<{ nextNonce: bigint }>(sql`/* rails.lockSender */
     select next_nonce from rails.chain_senders where connector = ${connector} and address = ${address} for update`)
@@ -104,7 +104,7 @@ export function openTransfers(tx: Tx, connector: string, transfersMax: number): 
   )
 }
 
-/** What the transfers without an end still take from the sending account. */
+/** The amount that unfinished transfers still take from the sending account. */
 export async function openAmount(tx: Tx, connector: string, currency: Currency): Promise<Minor> {
   const rows = await tx.rows<{ amount: bigint }>(
     dueWork(
@@ -133,7 +133,7 @@ export function attemptsOf(tx: Tx, { partnerId, id }: InstructionKey): Promise<r
     where partner_id = ${partnerId} and transfer_id = ${id} order by attempt`)
 }
 
-/** Of two workers that make the same attempt, the first one decides. Returns 1 or 0. */
+/** Stores an attempt. If two workers make the same one, the first counts. Returns 1 or 0. */
 export function insertAttempt(tx: Tx, { partnerId, id }: InstructionKey, row: Attempt): Promise<number> {
   return tx.run(sql`/* rails.insertAttempt */
     insert into rails.chain_attempts (partner_id, transfer_id, attempt, hash, signed, fee_max, fee_priority, made_at)
@@ -180,7 +180,7 @@ export async function reopen(tx: Tx, { partnerId, id }: InstructionKey, now: Dat
     where partner_id = ${partnerId} and id = ${id} and status <> 'Refused'`)
 }
 
-/** Which of these transactions are attempts of ours. */
+/** The transactions among these that are attempts of ours. */
 export async function ownHashes(tx: Tx, hashes: readonly string[]): Promise<ReadonlySet<string>> {
   if (hashes.length === 0) return new Set()
   const rows = await tx.rows<{ hash: string }>(

@@ -1,4 +1,4 @@
-/** Takes instructions: each gets a nonce and a durable row before anything is signed or sent. */
+/** Accepts instructions: each gets a nonce and a durable row before anything is signed or sent. */
 import { Unreachable } from '../../api/index.ts'
 import { type Currency, type Minor, partnerKey, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -15,7 +15,7 @@ import { gasWithReserve, refusalOf, refusalOfRevert, type RefusedTransfer } from
 import * as store from './store-transfers.ts'
 import { sealedTravelRulesOf } from './travel-rule.ts'
 
-/** What is to be done with an instruction. `later`: the sending account is short, or the token is paused. */
+/** The decision about an instruction. `later`: the sending account is short, or the token is paused. */
 type Verdict = { readonly gas: bigint } | RefusedTransfer | 'later'
 
 const keyOf = ({ partnerId, id }: InstructionKey): string => partnerKey(partnerId, id)
@@ -72,11 +72,11 @@ export function createSubmit(deps: ChainDeps) {
 async function signerOf({ signer }: ChainDeps): Promise<Signer> {
   const found = await signer()
   if (found === undefined)
-    throw new Unreachable('downstream_unreachable', 'there is no sending account: operator wallet-key create')
+    throw new Unreachable('downstream_unreachable', 'there is no sending account: run operator wallet-key create')
   return found
 }
 
-/** What each instruction is worth doing, and the least nonce that the chain leaves free. */
+/** Judges each instruction, and reads the lowest nonce that the chain leaves free. */
 function createJudge({ db, log, rules, chain, denied }: ChainDeps) {
   const contracts = new Set(Object.values(rules.tokens))
   return async (instructions: readonly Instruction[], { address: sender }: Signer, call: CallOptions) => {
@@ -135,7 +135,7 @@ type Placing = {
   readonly travelRules: ReadonlyMap<string, Buffer>
 }
 
-/** Under the lock of the sending account, so that nonces have no gaps and an instruction has one. */
+/** Runs under the lock of the sending account, so that nonces have no gaps and an instruction has one. */
 async function place(
   tx: Tx,
   deps: ChainDeps,
@@ -187,14 +187,14 @@ const pick = ({ partnerId, id, endToEndId, creditorName, currency, amount }: Ins
 })
 
 /**
- * The chain has transactions of the sending account that this database does not know: it was restored to an earlier time, or
- * the key is used elsewhere. Paying on could pay twice, so that an operator has to look.
+ * Stops if the chain has transactions of the sending account that this database does not know: it was restored to an
+ * earlier time, or the key is used elsewhere. Paying on could pay twice, so that an operator has to look.
  */
 function requireKnownNonces({ log, rules }: ChainDeps, sender: string, onChain: number, next: bigint): void {
   if (BigInt(onChain) <= next) return
   log.error(
     { connector: rules.id, sender, onChain, known: String(next) },
-    'sending account has transactions that we do not know: payouts wait',
+    'sending account has unknown transactions: payouts wait',
   )
-  throw new Unreachable('downstream_unreachable', `the sending account ${sender} has transactions that we do not know`)
+  throw new Unreachable('downstream_unreachable', `the sending account ${sender} has unknown transactions`)
 }

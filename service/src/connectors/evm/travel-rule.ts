@@ -1,4 +1,6 @@
-/** The data of the travel rule: who pays and who is paid. It is stored with each transfer, sealed, because it has KYC data. */
+/**
+ * The data of the travel rule: payer and payee. It is stored with each transfer, sealed, because it contains KYC data.
+ */
 import { partnerKey, type Sealer } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Instruction } from '../../rails/index.ts'
@@ -6,7 +8,7 @@ import type { ChainDeps } from './deps.ts'
 import { transferByHash } from './store-transfers.ts'
 import { travelRuleContext } from './sealed.ts'
 
-/** By `partnerKey(partnerId, id)` of the instruction. */
+/** The sealed parties by `partnerKey(partnerId, id)` of the instruction. */
 export async function sealedTravelRulesOf(
   { db, sealer, partiesOf }: ChainDeps,
   instructions: readonly Instruction[],
@@ -24,7 +26,7 @@ export async function sealedTravelRulesOf(
   return new Map(await Promise.all(rows))
 }
 
-/** The parties of a transaction of ours. Undefined: it is none. */
+/** The parties of a transaction of ours. Undefined: it is not ours. */
 export async function travelRuleOf(tx: Tx, sealer: Sealer, hash: string): Promise<object | undefined> {
   const row = await transferByHash(tx, hash.toLowerCase())
   if (row === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * What this service takes of `viem`, in plain values. It is the only file that imports the package, and it is loaded at its
- * first use (`loadEvm`): an API process that answers no request for wallets does without its 30 MB.
+ * The functions of `viem` that this service uses, in plain values. This is the only file that imports the package, and
+ * it is loaded at its first use (`loadEvm`): an API process without requests for wallets saves its 30 MB.
  */
 import { ECDH } from 'node:crypto'
 import { HDKey, privateKeyToAddress, publicKeyToAddress, sign } from 'viem/accounts'
@@ -60,7 +60,7 @@ export async function signTransfer(
   return { signed, hash: keccak256(signed) }
 }
 
-/** What a signed transaction says, as a node reads it. */
+/** The content of a signed transaction, as a node reads it. */
 export async function readTransaction(signed: string) {
   const { chainId, to, data = '0x', nonce = 0 } = parseTransaction(hex(signed) as TransactionSerializedEIP1559)
   const sender = await recoverTransactionAddress({ serializedTransaction: hex(signed) as TransactionSerializedEIP1559 })
@@ -81,7 +81,7 @@ export async function signWithPrivateKey(hash: string, privateKey: string): Prom
 
 export const addressOf = (privateKey: string): string => privateKeyToAddress(hex(privateKey)).toLowerCase()
 
-/** BIP-44 for Ethereum, hardened down to the account, so that an address needs the public key of the account only. */
+/** BIP-44 for Ethereum, hardened down to the account, so that an address needs only the public key of the account. */
 const accountPath = "m/44'/60'/0'/0"
 
 export function accountKeys(seed: Uint8Array): { readonly publicKey: string; readonly privateKey: string } {

@@ -11,8 +11,8 @@ import { latestStatements } from './store-statements.ts'
 const rowsPerPage = 1000
 
 /**
- * Looks once behind new statements. Each entry has one case, which ends when a later statement has it. An entry that was announced after the
- * statement came may be on the next one of the day, and one of a gap on the statement that is missing.
+ * Looks once after new statements. Each entry has one case, which ends when a later statement has it. An entry that was
+ * announced after the statement came may be on the next one of the day, and one of a gap on the missing statement.
  */
 export async function tellAbsent(deps: BankDeps, lease: Lease): Promise<void> {
   const { db, rules, operatorId, clock } = deps

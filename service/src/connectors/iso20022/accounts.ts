@@ -1,4 +1,4 @@
-/** Pure: which account of ours a statement is about, and what stands at its head. */
+/** Pure: which account of ours a statement is about, and the figures at its head. */
 import type { Amount, Balance, EntryTotals, StatementHead } from '../../iso20022/index.ts'
 import { currencies, type Currency, isCurrency, type Minor } from '../../kernel/index.ts'
 import type { BankAccount } from './deps.ts'
@@ -26,7 +26,7 @@ const codeOf = ({ type }: Balance): string => ('code' in type ? type.code : type
 
 export type DatedBalance = { readonly minor: Minor; readonly on: string }
 
-/** A page in the middle of a statement has two interim balances: what is before it, and what is behind it. */
+/** A page in the middle of a statement has two interim balances: before it and after it. */
 export function balancesOf(
   { balances }: StatementHead,
   currency: Currency,
@@ -61,7 +61,7 @@ function minorOfText(text: string, currency: Currency): Minor | undefined {
   return BigInt(whole + fraction.padEnd(digits, '0'))
 }
 
-/** What was counted while the entries of a statement were read. Sums are minor units. */
+/** The counts of a statement's entries as they were read. Sums are minor units. */
 export type Counted = {
   entries: number
   credits: Minor
@@ -77,7 +77,7 @@ export const nothingCounted = (): Counted => ({
   debitEntries: 0,
 })
 
-/** What does not fit in the totals that a statement states. Banks count all entries, or those that are booked. */
+/** The mismatch with the totals that a statement states. Banks count all entries, or only booked ones. */
 export function totalsProblem(totals: EntryTotals, counts: readonly Counted[], currency: Currency): string | undefined {
   const check = (name: string, told: number | undefined, of: (counted: Counted) => number) =>
     told === undefined || counts.some((counted) => of(counted) === told)

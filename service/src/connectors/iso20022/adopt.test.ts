@@ -1,4 +1,4 @@
-/** After a restore from a backup no payment goes to the bank a second time. */
+/** A restore from a backup sends no payment to the bank a second time. */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -63,7 +63,7 @@ const rules = (): BankRules => ({
   pollMs: 1000,
 })
 
-/** As a process that has just started. */
+/** Acts as a process that has just started. */
 function start() {
   const { db, clock } = service
   const transport = createFolderTransport({

@@ -1,7 +1,7 @@
 /**
- * After a restore from a backup: files that were given to the bank behind the backup are in the archive, and not in the database. Their
- * payments would go again in new files. So the archive says before the bank gets a file that it will (`<name>.published`), and each
- * process compares the archive with the database before it makes its first file.
+ * Restores from a backup: files that were given to the bank after the backup are in the archive, and not in the
+ * database. Their payments would be sent again in new files. Therefore the archive records a file before the bank gets
+ * it (`<name>.published`), and each process compares the archive with the database before it makes its first file.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -14,7 +14,7 @@ import { readFileName, readInstructionId } from './ids.ts'
 import * as adopted from './store-adopted.ts'
 import { filesByIds, type OutgoingFile } from './store-files.ts'
 
-/** Older files were made before every backup that is still restored. */
+/** Older files were made before every backup that may still be restored. */
 const daysMax = 90
 const filesPerLook = 500
 

@@ -38,7 +38,7 @@ afterEach(async () => {
 
 const posted = async () => (await balanceOf(service, partnerId)).posted
 const kindsOfCases = async () => (await casesOf(service)).map(({ kind, booked }) => [kind, booked])
-/** On Thursday, 8 January 2026, unless `more` says another day. */
+/** An entry on Thursday, 8 January 2026, unless `more` names another day. */
 const credit = (
   detail: Partial<EntryDetail>,
   { bookingDate = '2026-01-08', ...more }: EntryOptions = {},

@@ -1,6 +1,7 @@
 /**
- * Entries that another message has reported in its own words: which bookings of a page they are. A payment is known by its references, or
- * by payer, text and day; a sum by its message, its batch, the number of its payments, or because nothing else has its amount.
+ * Matches the bookings of a page with entries that another message has reported. A payment is recognised by its
+ * references, or by payer, text and day; a sum by its message, its batch, the number of its payments, or because
+ * nothing else has its amount.
  */
 import type { Tx } from '../../postgres/index.ts'
 import { compare, daysBetween, type Facts, factsOf, namesOf, statementDaysMax, type Verdict } from './evidence.ts'
@@ -8,17 +9,17 @@ import * as store from './store-announced.ts'
 import type { AccountKey, KnownEntry } from './store-entries.ts'
 import type { Booking, References, Unit } from './units.ts'
 
-/** A booking that no key knows. `rival`: its key belongs to an entry with other references. */
+/** A booking that no key matches. `rival`: its key belongs to an entry with other references. */
 export type Unknown = { readonly booking: Booking; readonly rival: KnownEntry | undefined }
 
 export type Found = {
-  /** The entry that the booking is. */
+  /** The entry that each booking is. */
   readonly payments: ReadonlyMap<Booking, store.Candidate>
-  /** The sum that the booking is, or is a part of. */
+  /** The sum that each booking is, or is a part of. */
   readonly sums: ReadonlyMap<Booking, store.Candidate>
-  /** The payments that the sum consists of. */
+  /** The payments of each sum. */
   readonly groups: ReadonlyMap<Booking, store.Group>
-  /** The entry that the booking may be. */
+  /** The entry that each booking may be. */
   readonly doubts: ReadonlyMap<Booking, KnownEntry>
 }
 
@@ -34,7 +35,8 @@ type Context = { readonly reading: store.Reading; readonly facts: (row: store.Ca
 type Searched = { readonly unknown: readonly Unknown[]; readonly taken: ReadonlySet<string>; readonly isSure: boolean }
 
 /**
- * `isSure`: only references count, because a later page may have the payment that an entry is. Then doubts are what a second reading decides.
+ * `isSure`: only references count, because a later page may have the payment of an entry. A second reading then decides
+ * the doubts.
  */
 export async function findAnnounced(
   tx: Tx,
@@ -74,7 +76,7 @@ function wantedOf(entries: readonly (readonly Unknown[])[]): store.Wanted {
 
 const shifted = (day = '1970-01-01', days: number): string => Temporal.PlainDate.from(day).add({ days }).toString()
 
-/** The facts of a row are read once, whatever it is compared with. */
+/** Reads the facts of a row once, for all comparisons. */
 function rememberFacts(): Context['facts'] {
   const known = new Map<string, Facts>()
   return (row) => {
@@ -86,7 +88,7 @@ function rememberFacts(): Context['facts'] {
 
 const refsOf = ({ refs }: { readonly refs: string }) => JSON.parse(refs) as Partial<References>
 
-/** What an entry says of its payment. */
+/** The facts that an entry states about its payment. */
 export const rowFacts = ({ bookedOn, refs, counterparty, remittance }: KnownEntry): Facts =>
   factsOf({
     bookedOn,
@@ -100,7 +102,7 @@ const isSumRow = ({ kind, payments, isReversal }: store.Candidate): boolean =>
 
 type Payments = { readonly payments: Map<Booking, store.Candidate>; readonly doubts: Map<Booking, KnownEntry> }
 
-/** First by references, which few share; then all entries of the amount that are left. */
+/** Matches by references first, which few share; then by the remaining entries of the amount. */
 function matchPayments(
   context: Context,
   unknown: readonly Unknown[],
@@ -151,7 +153,7 @@ function pairsOf(
     .toSorted((a, b) => b.points - a.points)
 }
 
-/** Each entry is one payment. */
+/** Assigns each entry to one payment. */
 function take(
   pairs: readonly Pair[],
   payments: Map<Booking, store.Candidate>,
@@ -175,7 +177,7 @@ function groupByEach<T>(list: readonly T[], keysOf: (one: T) => readonly string[
 
 const isStatement = ({ kind }: store.Reading): boolean => kind === 'camt.053'
 
-/** From the announcement to the statement; between two announcements, whichever came first. */
+/** The days from the announcement to the statement; between two announcements, in either order. */
 function daysOf(
   reading: store.Reading,
   bookedOn: string,
@@ -193,7 +195,7 @@ function judge(reading: store.Reading, own: Facts, row: store.Candidate, facts: 
   return row.isRepeated ? { ...judged, verdict: repeated(own, facts, judged.verdict) } : judged
 }
 
-/** A message of the same kind has reported the row: the references of the bank tell two bookings apart. */
+/** A message of the same kind has reported the row: the references of the bank distinguish two bookings. */
 function repeated(own: Facts, facts: Facts, verdict: Verdict): Verdict {
   const hasBank = ({ references: { bank = null } }: Facts) => bank !== null
   const isOtherBooking = hasBank(own) && hasBank(facts)
@@ -211,7 +213,7 @@ const isNamedBy = (
 
 const sumSure = 60
 
-/** How sure it is that two reports of an amount are one entry, where one of them names no payment. */
+/** The certainty that two reports of an amount are one entry, if one of them names no payment. */
 function sumPoints(
   reading: store.Reading,
   own: Unit,
@@ -234,7 +236,7 @@ type Rated<T> = {
   readonly isSameDay: boolean
 }
 
-/** The surest first; what only has the amount counts if nothing else has it on that day. */
+/** Sorts by certainty; a match by amount only counts if nothing else has the amount on that day. */
 function rated<T extends object>(pairs: readonly Rated<T>[]): ReadonlyMap<readonly Unknown[], T> {
   const found = new Map<readonly Unknown[], T>()
   const taken = new Set<T>()
@@ -249,7 +251,7 @@ function rated<T extends object>(pairs: readonly Rated<T>[]): ReadonlyMap<readon
   return found
 }
 
-/** Entries whose payments are named, or not, that another message has reported as a sum. */
+/** Matches entries that another message has reported as a sum, whether or not their payments are named. */
 function matchSums(
   { reading }: Context,
   entries: readonly (readonly Unknown[])[],
@@ -273,7 +275,7 @@ function matchSums(
 const countOf = (entry: readonly Unknown[]): number =>
   entry.length > 1 ? entry.length : (entry[0]?.booking.unit.payments ?? 1)
 
-/** Sums whose payments another message has named. */
+/** Matches sums whose payments another message has named. */
 async function matchGroups(
   tx: Tx,
   of: AccountKey,

@@ -1,9 +1,12 @@
-/** Keeps the bytes of files on the disk of this process, each whole or not at all. */
+/** Archives the bytes of files on the disk of this process, each whole or not at all. */
 import { mkdir, open, readdir, rename, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Unreachable } from '../../api/index.ts'
 
-/** `<folder>/out/<day>/<name>`. Replaces a file of the same name: an attempt that ended before the bank had anything. */
+/**
+ * Writes `<folder>/out/<day>/<name>`. Replaces a file of the same name: an attempt that ended before the bank had
+ * anything.
+ */
 export async function archiveFile(
   folder: string,
   day: string,
@@ -19,7 +22,7 @@ export async function archiveFile(
       await write(temporary, bytes)
       await rename(temporary, target)
     } catch (error) {
-      // On a full disk the part that was written would keep it full.
+      // On a full disk a partial file would keep it full.
       await unlink(temporary).catch(() => undefined)
       throw error
     }
@@ -32,7 +35,7 @@ export async function archiveFile(
 const publishedSuffix = '.published'
 const markOf = (folder: string, day: string, name: string): string => join(folder, 'out', day, name + publishedSuffix)
 
-/** Says before the bank gets a file that it will: after a restore the database may not know it (adopt.ts). */
+/** Records that the bank gets a file, before it does: after a restore the database may not know the file (adopt.ts). */
 export async function markPublished(folder: string, day: string, name: string): Promise<void> {
   const path = markOf(folder, day, name)
   try {
@@ -44,14 +47,14 @@ export async function markPublished(folder: string, day: string, name: string): 
   }
 }
 
-/** The bank did not get it after all. */
+/** Removes the record: the bank did not get the file. */
 export async function unmarkPublished(folder: string, day: string, name: string): Promise<void> {
   await unlink(markOf(folder, day, name)).catch(ignoreAbsent)
 }
 
 export type PublishedFile = { readonly name: string; readonly path: string }
 
-/** The files that the bank was given, those of a day at once, the newest day first. */
+/** The files that the bank was given, a day at a time, the newest day first. */
 export async function* publishedFiles(folder: string, daysMax: number): AsyncGenerator<readonly PublishedFile[]> {
   const out = join(folder, 'out')
   const days = (await readdir(out).catch(ignoreAbsent)) ?? []

@@ -1,4 +1,4 @@
-/** All banks by files of an installation: one connector for each configured bank. */
+/** All file banks of an installation: one connector for each configured bank. */
 import { defineJob, type Job } from '../../jobs/index.ts'
 import { type Clock, type Log, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
@@ -12,7 +12,7 @@ import { countQueued, filesDue } from './store-queue.ts'
 import * as recalls from './store-recalls.ts'
 import { createTransport } from './transport/create.ts'
 
-/** A payment, its file, and the request to take it back. */
+/** A payment, its file, and its recall. */
 export type BankPayment = recalls.PaymentView & {
   readonly file: Pick<files.OutgoingFile, 'messageId' | 'name' | 'state' | 'madeAt'> | null
   readonly recall: recalls.RecallView | null
@@ -22,14 +22,14 @@ export type IsoBanks = {
   readonly connectors: readonly Connector[]
   /** The jobs that exchange files. */
   readonly jobs: readonly Job[]
-  /** At the start of the only process: no file has a process that delivers it. */
+  /** Ends the leases of files at the start of the only process. */
   readonly releaseLeases: () => Promise<void>
   /** The id is that of the instruction. Refuses: not_found, validation_failed. */
   /** `also` joins the transaction. */
   readonly requestRecall: (request: RecallRequest, also?: (tx: Tx) => Promise<void>) => Promise<recalls.RecallView>
   /** The newest files of a connector, newest first. */
   readonly files: (connector: string) => Promise<readonly files.ListedFile[]>
-  /** By the id of the instruction. Undefined: no bank by files has it. */
+  /** Finds a payment by the id of the instruction. Undefined: no file bank has it. */
   readonly payment: (key: InstructionKey) => Promise<BankPayment | undefined>
 }
 

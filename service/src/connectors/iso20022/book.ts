@@ -1,4 +1,4 @@
-/** Writes a page of bookings: each once, whichever messages report it, with what it means. */
+/** Writes a page of bookings: each once, whichever messages report it, with its meaning. */
 import { newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankDeps } from './deps.ts'
@@ -17,7 +17,7 @@ import { readWorld, type World } from './world.ts'
 
 export type BookingPage = {
   readonly reading: Reading
-  /** The first reading of a message decides what is certain only. */
+  /** The first reading of a message makes only certain decisions. */
   readonly isSure: boolean
   readonly bookings: readonly Booking[]
 }
@@ -25,7 +25,7 @@ export type BookingPage = {
 const candidatesReadMax = 5000
 const candidatesToldMax = 5
 
-/** Answers how many bookings are left for the second reading. */
+/** Returns how many bookings are left for the second reading. */
 export async function bookPage(deps: BankDeps, tx: Tx, page: BookingPage): Promise<number> {
   const accounts = Map.groupBy(page.bookings, ({ unit: { account } }) => `${account.iban} ${account.currency}`)
   let deferred = 0
@@ -69,7 +69,7 @@ async function bookAccount(deps: BankDeps, tx: Tx, { bookings, ...page }: Bookin
 
 type Made = Fresh & { readonly entryId: string; readonly match: Match }
 
-/** A person who decides about a debit sees which open payments it may be. */
+/** Adds the open payments that a debit may be, for the person who decides about it. */
 async function withCandidates(tx: Tx, connector: string, made: readonly Made[]): Promise<readonly Made[]> {
   const unexplained = made.filter(({ match }) => match.isUnexplained)
   if (unexplained.length === 0) return made
@@ -101,7 +101,7 @@ function told(match: Match, candidates: readonly Scored[]): Match {
   return { ...match, score: best?.score ?? 0, matchedBy: matchText(best?.agreed ?? [], ['references']), reports }
 }
 
-/** Answers the entries whose report is acknowledged already: the ledger has them. */
+/** Returns the entries whose report is acknowledged already: the ledger has them. */
 async function tie(tx: Tx, made: readonly Made[]): Promise<ReadonlySet<string>> {
   const ties = made.flatMap(({ entryId, match: { ties = [] } }) => ties.map((one) => ({ ...one, entryId })))
   const tied = new Set<string>()
@@ -174,7 +174,7 @@ function toEntry(
   }
 }
 
-/** The statement has another amount than was announced: the difference is money without an owner. */
+/** Corrects an entry whose statement differs from the announced amount: the difference is money without an owner. */
 function toCorrection(
   { booking, statementId, more, report }: Known['corrections'][number],
   of: entries.AccountKey,
@@ -209,7 +209,7 @@ function writeWords(tx: Tx, world: World, made: readonly Made[], now: Date): voi
   for (const group of byShard(tx, returned)) words.endRecalls(tx, group, now)
 }
 
-/** Reports about entries that could not be taken as they are. `names`: which entry of which message. */
+/** Reports entries that could not be processed as they are. `names`: the entry and its message. */
 export const entryOddity = (
   deps: Pick<BankDeps, 'operatorId' | 'rules'>,
   { what, text }: { readonly what: Oddity; readonly text: string },

@@ -5,7 +5,7 @@ import type { BankBooks, BankNotification, PendingReport } from '../../rails/ind
 import type { BankDeps } from './deps.ts'
 import * as store from './store-books.ts'
 
-/** Settlement reads so many at once, in this order; those that wait after a failure are among them. */
+/** Settlement reads this many at once, in this order; reports that wait after a failure are among them. */
 const pendingMax = 20_000
 
 export function createIsoBooks({ operatorId, clock }: Pick<BankDeps, 'operatorId' | 'clock'>): BankBooks {

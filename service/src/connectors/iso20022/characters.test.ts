@@ -37,7 +37,7 @@ const rulesWith = (text: string) => {
   }
 }
 
-/** Both kinds of files, with the text wherever a text may stand. */
+/** Files of both kinds, with the text in every text field. */
 function filesWith(text: string) {
   const rules = rulesWith(text)
   const creditor = { creditorName: text, creditorAccount: 'DE89370400440532013000', creditorBic: null }

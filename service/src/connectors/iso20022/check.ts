@@ -1,9 +1,12 @@
-/** Whether the folders of a bank can be used, before the first payment needs them. */
+/** Checks that the folders of a bank can be used, before the first payment needs them. */
 import { accessSync, constants, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { sep } from 'node:path'
 import type { BankConfig } from './settings.ts'
 
-/** Undefined: they can. Else one line that names the field. Folders of an SFTP server are asked for when it is reached. */
+/**
+ * Undefined: they can be used. Otherwise one line that names the field. Folders of an SFTP server are checked when it
+ * is reached.
+ */
 export function bankProblem({ id, archive, transport }: BankConfig): string | undefined {
   const problem = (field: string, what: string) => `${id}: ${field} ${what}`
   const found = new Map<string, string>()
@@ -28,7 +31,7 @@ const foldersOf = ({ toBank, fromBank, taken }: Extract<BankConfig['transport'],
   ...(taken === undefined ? {} : { 'transport.taken': taken }),
 })
 
-/** The path behind links, by which two names of one folder are told. */
+/** The real path without links, by which two names of one folder are recognised. */
 function usableFolder(path: string, isOurs: boolean): { readonly path: string } | { readonly reason: string } {
   try {
     if (isOurs && statSync(path, { throwIfNoEntry: false }) === undefined) mkdirSync(path, { mode: 0o700 })

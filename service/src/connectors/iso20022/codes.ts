@@ -1,4 +1,4 @@
-/** Pure: what the codes of a booking say: of ISO 20022, or the bank's own. */
+/** Pure: the meaning of the codes of a booking: of ISO 20022, or the bank's own. */
 import type { TransactionCodes } from '../../iso20022/index.ts'
 
 export type EntryCodes = TransactionCodes

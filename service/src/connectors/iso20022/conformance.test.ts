@@ -13,7 +13,7 @@ import { createIsoBank } from './connector.ts'
 /** A call ends with the commit of its rows: it takes all of its instructions, and answers each of them. */
 const cannot = ['lose half', 'answer later'] as const
 const stepMs = 1000
-/** From a file to its answer, the booking and the return. */
+/** The conformance kit from a file to its answer, the booking and the return. */
 const stepsPerPassing = 4
 
 let service: Service
@@ -90,7 +90,7 @@ async function createHarness(world: IsoWorld): Promise<Harness> {
   const faults = createFaults()
   const disorders = createDisorders(world)
   const partners = [await addPartner(service), await addPartner(service)] as const
-  /** What is ready for the bank goes there, and the bank reads it. */
+  /** Delivers ready files to the bank, which reads them. */
   const flush = async () => {
     while ((await steps.make()) + (await steps.deliver()) + bank.step() > 0);
   }

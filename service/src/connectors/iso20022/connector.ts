@@ -1,5 +1,5 @@
 /**
- * The connector of a bank by files. Its port reads and writes rows of this database; `steps` exchange the files
+ * The connector of a file bank. Its port reads and writes rows of this database; `steps` exchange the files
  * (docs/decisions/0044-a-bank-by-files.md).
  */
 import { partnerKey } from '../../kernel/index.ts'
@@ -19,24 +19,27 @@ import { createSubmit, storedAnswers } from './submit.ts'
 
 export type IsoBank = {
   readonly connector: Connector
-  /** One round of work each. They return how much was done; 0 rests. Each runs beside the others, and beside those of other processes. */
+  /**
+   * One round of work each. They return how much was done; 0 rests. They run concurrently, also with those of other
+   * processes.
+   */
   readonly steps: {
     /** Makes files of waiting payments and recalls. */
     readonly make: () => Promise<number>
-    /** Delivers files that are made. */
+    /** Delivers made files. */
     readonly deliver: () => Promise<number>
-    /** Takes the files of the bank. */
+    /** Receives the files of the bank. */
     readonly take: () => Promise<number>
   }
 }
 
 export type BankObserver = {
-  /** `payments`: or recalls. */
+  /** `payments`: the number of payments, or of recalls. */
   readonly fileMade: (connector: string, kind: FileKind, payments: number) => void
   readonly fileDelivered: (connector: string, kind: FileKind) => void
 }
 
-/** As of the sandbox bank: while one call commits, the others write. */
+/** The same limits as for the sandbox bank: while one call commits, the others write. */
 const limits = { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: callTimeoutMsMax } as const
 
 export function createIsoBank(deps: BankDeps, observe?: BankObserver): IsoBank {

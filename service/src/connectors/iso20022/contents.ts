@@ -1,4 +1,4 @@
-/** The bytes of a file that is to be staged: they follow from rows, and the hash of its row says that they still do. */
+/** The bytes of a file to be staged: they are built from rows, and checked against the hash of its row. */
 import { createHash } from 'node:crypto'
 import { present } from '../../kernel/index.ts'
 import type { BankDeps } from './deps.ts'
@@ -27,7 +27,7 @@ export function createContents(deps: BankDeps, recent: RecentBytes) {
     const { sha256 } = message.contents
     if (sha256 !== file.sha256) {
       const facts = { connector: rules.id, file: file.name, sha256, earlier: file.sha256 }
-      log.warn(facts, 'file made again before its delivery: its day is over, or the configuration has changed')
+      log.warn(facts, 'file remade before its delivery: its day is over, or the configuration has changed')
       if ((await files.remake(db, file, madeAt, message.contents)) === 0) return undefined
     }
     return { bytes: message.bytes, madeAt }
@@ -36,7 +36,7 @@ export function createContents(deps: BankDeps, recent: RecentBytes) {
 
 type Payments = Awaited<ReturnType<typeof paymentsOfBatches>>
 
-/** A file that could not be delivered for days asks for a day that has passed. */
+/** A file that could not be delivered for days requests an execution date that has passed. */
 function dateIsOver({ clock, rules }: BankDeps, { madeAt }: Held, payment: Payments[number] | undefined): boolean {
   if (payment === undefined) return false
   const { schemeApplied } = payment

@@ -1,4 +1,4 @@
-/** Whether the statements of an account join: each begins with what the one before ended with. */
+/** Checks that the statements of an account join: each begins with the closing balance of the previous one. */
 import { amountText, type Currency } from '../../kernel/index.ts'
 import type { BankDeps } from './deps.ts'
 import type { Lease } from './lease.ts'
@@ -6,14 +6,14 @@ import { oddity, type Report, writeReports } from './reports.ts'
 import { balancesAlong, inOrder, pageNumberOf } from '../../rails/index.ts'
 import { latestStatements, type Statement } from './store-statements.ts'
 
-/** Of each account: what is older was looked at when it was new. */
+/** Statements read per account: older ones were checked when they were new. */
 export const statementsReadMax = 100
 
 export function createContinuity(deps: BankDeps) {
   const { db, rules, operatorId, clock } = deps
   const of = { operatorId, connector: rules.id }
   const told = new Set<string>()
-  /** Tells each finding once in the life of a process: it has one case, however often it is told. */
+  /** Reports each finding once in the life of a process: repeated reports share one case. */
   return async (lease: Lease): Promise<void> => {
     const found: Report[] = []
     for (const { iban, currency } of rules.accounts) {
@@ -35,15 +35,15 @@ export function createContinuity(deps: BankDeps) {
 type Finding = {
   readonly what: 'statement_gap' | 'statement_overlap'
   readonly text: string
-  /** The one behind the gap, or the one that came second. */
+  /** The statement after the gap, or the one that came second. */
   readonly statement: Statement
-  /** The one before the gap. */
+  /** The statement before the gap. */
   readonly before?: Statement
 }
 
 export type Days = { readonly first: string; readonly last: string }
 
-/** Days that a missing statement may be about. `statements`: oldest first. */
+/** The days that a missing statement may cover. `statements`: oldest first. */
 export const gapDaysOf = (statements: readonly Statement[], currency: Currency): readonly Days[] =>
   findingsOf(statements, currency).flatMap(({ statement: { closingOn: last }, before }) => {
     const first = before?.closingOn
@@ -90,7 +90,7 @@ function between(before: Statement, statement: Statement, currency: Currency): r
 const nameOf = ({ sequence, statementId }: Statement) =>
   sequence === null ? statementId : `${sequence} (${statementId})`
 
-/** Numbers begin again with a year. */
+/** Numbers begin again each year. */
 function stepOf(before: Statement, statement: Statement): number | undefined {
   if (before.sequence === null || statement.sequence === null) return undefined
   const isNewYear = (before.closingOn ?? '').slice(0, 4) < (statement.closingOn ?? '').slice(0, 4)

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 
 const slotsMin = 1 << 10
-/** Beyond it a table of open addressing becomes slow. */
+/** Above this load a table with open addressing becomes slow. */
 const fullest = 0.7
 
 type Table = { readonly high: Uint32Array; readonly low: Uint32Array; readonly counts: Uint32Array }
@@ -38,7 +38,7 @@ export function createCounter(): (key: string) => number {
     })
     table = larger
   }
-  /** 1 for the first time. */
+  /** Returns 1 for the first time. */
   return (key) => {
     const digest = hash('sha1', key, 'buffer')
     const first = digest.readUInt32BE(0)

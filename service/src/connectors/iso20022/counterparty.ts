@@ -1,4 +1,4 @@
-/** Pure: who is at the other end of a payment, as the bank says. */
+/** Pure: the counterparty of a payment, as the bank reports it. */
 import type { AccountId, EntryDetail, PostalAddress } from '../../iso20022/index.ts'
 import type { IncomingDebtor } from '../../rails/index.ts'
 

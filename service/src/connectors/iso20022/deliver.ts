@@ -1,6 +1,6 @@
 /**
- * Delivers files: each step is committed before the next one begins, so that the process that goes on after a kill knows what the bank has
- * (docs/decisions/0044-a-bank-by-files.md).
+ * Delivers files: each step is committed before the next one begins, so that the process that continues after a kill
+ * knows what the bank has (docs/decisions/0044-a-bank-by-files.md).
  */
 import { after, newId, secondMs } from '../../kernel/index.ts'
 import { archiveFile, markPublished, unmarkPublished } from './archive.ts'
@@ -10,7 +10,7 @@ import { createContents } from './contents.ts'
 import type { RecentBytes } from './recent-bytes.ts'
 import * as store from './store-files.ts'
 
-/** Each one waits for the disk of the bank and of this process most of its time. */
+/** Each delivery mostly waits for the disk of the bank and of this process. */
 const filesAtOnceMax = 4
 /** Longer than an attempt, which ends by itself. */
 const leaseMs = 60 * secondMs
@@ -44,7 +44,7 @@ export function createDeliverFiles(
       return delivered
     } catch (error) {
       const facts = { err: error, connector: rules.id, file: file.name }
-      if (!isFailing) log.error(facts, 'file not delivered: it is tried again')
+      if (!isFailing) log.error(facts, 'file not delivered; will retry')
       isFailing = true
       const problem = error instanceof Error ? error.message : String(error)
       await store.postpone(db, held, after(clock.now(), retryMs), problem.slice(0, problemCharsMax))
@@ -74,7 +74,7 @@ function createDelivery(deps: BankDeps, recent: RecentBytes) {
     const made = await contentsOf(file)
     if (made === undefined) return undefined
     const temporary = `.${file.name}.${file.leaseId}.tmp`
-    // Before the bank has it, so that there is no file at the bank that is not in the archive.
+    // Archived before the bank has it, so that every file at the bank is in the archive.
     const day = dayOf(made.madeAt, rules)
     await archiveFile(rules.archive, day, file.name, file.leaseId, made.bytes)
     await transport.stage(temporary, made.bytes, signal)
@@ -86,7 +86,8 @@ function createDelivery(deps: BankDeps, recent: RecentBytes) {
   return async (file: Held, earlierLease: string | null): Promise<number> => {
     const signal = AbortSignal.timeout(attemptMsMax)
     const isStaging = file.state === 'Made'
-    // What an attempt left that ended before its name was committed. Nothing has published it, and nothing will.
+    // Removes the temporary file of an attempt that ended before its name was committed. No attempt has published it or
+    // will.
     if (isStaging && earlierLease !== null) await transport.discard(`.${file.name}.${earlierLease}.tmp`, signal)
     const staged = isStaging ? await stage(file, signal) : earlierStage(file, rules)
     if (staged === undefined) return 0
@@ -95,8 +96,8 @@ function createDelivery(deps: BankDeps, recent: RecentBytes) {
     const outcome = await transport.publish(temporary, file.name, signal)
     if (isStaging && outcome === 'absent' && (await store.unmarkStaged(db, file, temporary)) === 1) {
       await unmarkPublished(rules.archive, day, file.name)
-      // This attempt has made the name and asked for no renaming before, and no other process had the lease.
-      log.error({ connector: rules.id, file: file.name }, 'something at the bank removed a file before it had its name')
+      // The temporary file is gone, although this attempt has not renamed it and no other process had the lease.
+      log.error({ connector: rules.id, file: file.name }, 'staged file disappeared before it was renamed')
       return 0
     }
     return store.markDelivered(db, file.id, temporary, clock.now())

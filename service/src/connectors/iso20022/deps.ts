@@ -1,4 +1,4 @@
-/** What the parts of a bank's connector by files share: what is configured of the bank, and how files reach it. */
+/** The shared dependencies of a bank's file connector: the configuration of the bank, and the transport of files. */
 import type { PostalAddress } from '../../iso20022/index.ts'
 import type { Clock, Currency, Log, Minor } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
@@ -12,7 +12,7 @@ export type Reach = 'all' | 'none' | ReadonlySet<string>
 
 /** An account of ours at the bank, from which payments go and on which money arrives. */
 export type BankAccount = {
-  /** Without spaces. */
+  /** IBAN without spaces. */
   readonly iban: string
   readonly bic: string
   readonly currency: Currency
@@ -20,21 +20,21 @@ export type BankAccount = {
   readonly ownerAddress: PostalAddress
 }
 
-/** Credit transfers go on days when TARGET and the bank are open (`Calendar`). */
+/** The rules of a bank. Credit transfers are executed on days when TARGET and the bank are open (`Calendar`). */
 export type BankRules = Calendar & {
   /** The id of the connector: `iso20022`, or `iso20022-` and a name. */
   readonly id: string
-  /** One for each currency that is paid. */
+  /** Accounts, one for each currency that is paid. */
   readonly accounts: readonly BankAccount[]
-  /** As the bank knows us: InitgPty. */
+  /** Our name and id at the bank: InitgPty. */
   readonly initiator: { readonly name: string; readonly id?: string }
-  /** How a payment goes, where its bank and its amount allow it. */
+  /** The scheme of a payment, if its bank and its amount allow it. */
   readonly preferred: Scheme
   readonly instantMax: Minor
   readonly reach: Readonly<Record<Scheme, Reach>>
-  /** Whether a bank that is not named by its BIC counts as reachable, where `reach` is a list. */
+  /** Whether a bank without a known BIC counts as reachable, if `reach` is a list. */
   readonly unknownBankReachable: boolean
-  /** A file is made when so many payments wait, or the oldest has waited so long. */
+  /** A file is made when this many payments wait, or the oldest has waited this long. */
   readonly paymentsPerFileMax: number
   readonly fileWindowMs: number
   /** The same for instant payments, which have files of their own. */
@@ -42,11 +42,11 @@ export type BankRules = Calendar & {
   readonly batchBooking: boolean
   /** A larger message is not read. */
   readonly messageBytesMax: number
-  /** A file that is not whole and has not grown for so long is put aside. */
+  /** An incomplete file that has not grown for this long is quarantined. */
   readonly unfinishedAfterMs: number
-  /** A payment about which the bank has said nothing for so long is missing. */
+  /** A payment without any report of the bank for this long is missing. */
   readonly missingAfterMs: number
-  /** So long a batch without its payments waits for the message that names them, and a reversal for its credit. */
+  /** How long a batch without its payments waits for the message that names them, and a reversal for its credit. */
   readonly detailsWithinMs: number
   /** The folder of this process for files on their way and for the archive. Not shared with the bank. */
   readonly archive: string
@@ -56,21 +56,26 @@ export type BankRules = Calendar & {
 export type RemoteFile = { readonly name: string; readonly bytes: number; readonly modifiedAt: Date }
 
 /**
- * A place where files are exchanged with the bank: one folder for each direction. Every call has an end: it throws Unreachable if
- * the other side does not answer, or when `signal` aborts. Names have no path.
+ * Exchanges files with the bank in one folder for each direction. Every call ends: it throws Unreachable if the other
+ * side does not answer, or when `signal` aborts. Names have no path.
  */
 export type Transport = {
   /** Files of the bank, without those that a writer has not finished (`.tmp`, `.part`, `.filepart`, a leading dot). */
   readonly list: (signal: AbortSignal) => Promise<readonly RemoteFile[]>
-  /** The bytes from `offset` on, so that a reading that was cut goes on. */
+  /** The bytes from `offset` on, so that an interrupted reading continues. */
   readonly read: (name: string, offset: number, signal: AbortSignal) => AsyncIterable<Uint8Array>
-  /** The file was taken: it leaves the folder, as the bank wants it (removed, or moved to another folder). Idempotent. */
+  /**
+   * Removes a received file from the folder, as the bank requires (deleted, or moved to another folder). Idempotent.
+   */
   readonly finish: (name: string, signal: AbortSignal) => Promise<void>
-  /** Writes all bytes under a temporary name in the folder for the bank, flushed to its disk. It may exist, also in part. */
+  /**
+   * Writes all bytes under a temporary name in the folder for the bank, flushed to its disk. The file may exist, also
+   * in part.
+   */
   readonly stage: (temporary: string, bytes: Uint8Array, signal: AbortSignal) => Promise<void>
   /**
-   * Gives a staged file its name, at once. `absent`: there is no such temporary file, and this call has changed nothing. Never
-   * replaces a file: if `name` exists, throws.
+   * Renames a staged file, atomically. `absent`: there is no such temporary file, and this call has changed nothing.
+   * Never replaces a file: if `name` exists, throws.
    */
   readonly publish: (temporary: string, name: string, signal: AbortSignal) => Promise<'published' | 'absent'>
   /** Removes a temporary file if it is there. */
@@ -84,6 +89,6 @@ export type BankDeps = {
   readonly log: Log
   readonly rules: BankRules
   readonly transport: Transport
-  /** In whose ledger money stands that belongs to no partner as far as we know; entries of the bank stand under it. */
+  /** The partner whose ledger holds money without a known owner; entries of the bank belong to it. */
   readonly operatorId: string
 }

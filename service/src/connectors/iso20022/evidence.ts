@@ -1,11 +1,14 @@
-/** Pure: whether two reports of the same amount are about one entry, by what they have in common and by what they contradict. */
+/** Pure: whether two reports of the same amount are about one entry, by their agreements and contradictions. */
 import { dayMs } from '../../kernel/index.ts'
 import { sepaText } from '../../iso20022/index.ts'
 import type { Counterparty } from './counterparty.ts'
 import { readInstructionId } from './ids.ts'
 import type { References, Unit } from './units.ts'
 
-/** What a report says of a payment. Names and texts are plain: `Müller`, `MUELLER` and `Muller` are alike. */
+/**
+ * The facts that a report states about a payment. Names and texts are plain: `Müller`, `MUELLER` and `Muller` are
+ * alike.
+ */
 export type Facts = {
   readonly bookedOn: string
   readonly references: Partial<References>
@@ -27,7 +30,7 @@ export const factsOf = ({ bookedOn, references, counterparty, remittance }: Said
   text: plain(remittance),
 })
 
-/** More than a message has. */
+/** Longer than any text of a message. */
 const plainCharsMax = 1000
 function plain(text: string | null): string {
   if (text === null || text === '') return ''
@@ -39,8 +42,8 @@ function plain(text: string | null): string {
 }
 
 /**
- * How two reports lie to each other. `days`: from the announcement to the statement, or between two announcements. `isNamed`: one says
- * that the other's message has its details (AddtlInfInd).
+ * The relation of two reports. `days`: from the announcement to the statement, or between two announcements. `isNamed`:
+ * one says that the other's message has its details (AddtlInfInd).
  */
 export type Place = { readonly days: number; readonly isStatement: boolean; readonly isNamed: boolean }
 
@@ -58,11 +61,11 @@ const announcementDaysMax = 1
 
 const points = { reference: 100, creditor: 60, bank: 52, account: 50, text: 45, name: 30, day: 10 } as const
 const sameFrom = 55
-/** So much agrees that another end-to-end id may be a change of the bank. */
+/** The agreement from which another end-to-end id may be a change by the bank. */
 const doubtFrom = 90
 const differs = -30
 
-/** Of the payer and the scheme: two payments have two. */
+/** Ids of the payer and the scheme: two payments have different ones. */
 const ids = ['endToEnd', 'transaction', 'uetr'] as const
 
 export function compare(one: Facts, other: Facts, { days, isStatement, isNamed }: Place): Evidence {
@@ -86,14 +89,14 @@ function sharesReference(one: Facts, other: Facts): boolean {
   return namesOf(one).some((name) => names.includes(name))
 }
 
-/** The references by which a payment is known for certain. */
+/** The references that identify a payment with certainty. */
 export const namesOf = ({ references }: Facts): readonly string[] =>
   [...ids, 'instruction' as const].flatMap((name) => {
     const id = references[name]
     return id === undefined || id === null ? [] : [`${name} ${id}`]
   })
 
-/** Two payments of ours, which may share all else. */
+/** Two payments of ours, which may agree in everything else. */
 function isOtherInstruction({ references: one }: Facts, { references: other }: Facts): boolean {
   const [own, others] = [one, other].map(({ instruction }) => readInstructionId(instruction ?? '')?.id)
   return own !== undefined && others !== undefined && own !== others
@@ -112,7 +115,7 @@ const isIban = (account: string | null): boolean => /^[A-Z]{2}\d{2}[A-Z0-9]{11,3
 const isBoth = (one: string | null | undefined, other: string | null | undefined): boolean =>
   typeof one === 'string' && one !== '' && typeof other === 'string' && other !== ''
 
-/** By reference of the creditor, reference of the bank, account, name and text. */
+/** Compares the reference of the creditor, the reference of the bank, account, name and text. */
 function agreement(one: Facts, other: Facts): readonly number[] {
   const [own, others] = [one.references, other.references]
   const creditor = isBoth(own.creditor, others.creditor)
@@ -126,7 +129,7 @@ function agreement(one: Facts, other: Facts): readonly number[] {
   return [creditor, bank, account, name, alike(one.text, other.text, points.text, textCharsMin)]
 }
 
-/** What is shorter fits the beginning of many. */
+/** A shorter name fits the beginning of many. */
 const nameCharsMin = 5
 const textCharsMin = 8
 

@@ -1,4 +1,4 @@
-/** Pure: how a payment would go that the bank's connector was given at a time. */
+/** Pure: the forecast of a payment that the bank's connector receives at a time. */
 import { after, secondMs } from '../../kernel/index.ts'
 import { dayOf, type Forecast, type ForecastPayment, isTargetDay, nextWindow } from '../../rails/index.ts'
 import type { BankRules } from './deps.ts'
@@ -27,7 +27,7 @@ export function forecastOf(payment: ForecastPayment, at: Date, rules: BankRules)
   }
 }
 
-/** Directive (EU) 2015/2366, article 83(1): by the end of the business day after the one on which it is executed. */
+/** Directive (EU) 2015/2366, article 83(1): by the end of the business day after the execution. */
 function nextTargetDay(date: string): string {
   let day = Temporal.PlainDate.from(date).add({ days: 1 })
   while (!isTargetDay(day)) day = day.add({ days: 1 })

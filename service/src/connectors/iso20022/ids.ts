@@ -1,22 +1,22 @@
-/** Ids of messages of ours. Banks take 35 characters, and take a message id once only. */
+/** Ids of our messages. Banks accept 35 characters, and accept a message id only once. */
 import type { InstructionKey } from '../../rails/index.ts'
 
 const hexOf = (uuid: string): string => uuid.replaceAll('-', '')
 const idForm = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})(?:-([2-9]))?$/
 
-/** InstrId of a payment: a second attempt, which goes by another scheme, is another instruction for the bank. */
+/** InstrId of a payment: a second attempt, which uses another scheme, is another instruction for the bank. */
 export const bankInstructionId = ({ id, attempt }: { readonly id: string; readonly attempt: number }): string =>
   attempt === 1 ? hexOf(id) : `${hexOf(id)}-${attempt}`
 
-/** The end-to-end id is one that we made, which no one else can know. A partner's is any text, and may repeat. */
+/** Whether we made the end-to-end id, so that no other party can know it. A partner's is any text, and may repeat. */
 export const isOwnEndToEndId = ({ id, endToEndId }: { readonly id: string; readonly endToEndId: string }): boolean =>
   endToEndId === hexOf(id)
 
-/** How a text for persons names a payment: by its end-to-end id, and by its InstrId if the partner gave the former. */
+/** The name of a payment in texts for people: its end-to-end id, and its InstrId if the partner gave the former. */
 export const paymentName = (payment: { readonly id: string; readonly endToEndId: string }): string =>
   isOwnEndToEndId(payment) ? payment.endToEndId : `${payment.endToEndId} (InstrId ${hexOf(payment.id)})`
 
-/** Undefined: the text is no InstrId of ours. */
+/** Undefined: the text is not an InstrId of ours. */
 export function readInstructionId(
   text: string,
 ): (Pick<InstructionKey, 'id'> & { readonly attempt: number }) | undefined {
@@ -28,7 +28,7 @@ const messagePrefixes = { 'pain.001': 'P', 'camt.055': 'R' } as const
 export type FileKind = keyof typeof messagePrefixes
 
 export const messageIdOf = (kind: FileKind, fileId: string): string => `${messagePrefixes[kind]}${hexOf(fileId)}`
-/** PmtInfId: a file has a batch for each account that pays, and an account is of one currency of banks. */
+/** PmtInfId: a file has a batch for each debited account, and an account has one currency. */
 export const batchIdOf = (fileId: string, number: number): string => `${hexOf(fileId)}-${number}`
 const batchesMax = 9
 export const batchIdsOf = (fileId: string): readonly string[] =>
@@ -36,7 +36,7 @@ export const batchIdsOf = (fileId: string): readonly string[] =>
 export const fileNameOf = (kind: FileKind, messageId: string): string => `${kind}-${messageId}.xml`
 const fileNameForm = /^(pain\.001-P|camt\.055-R)([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})\.xml$/
 
-/** Undefined: the name is none of a file of ours. */
+/** Undefined: the name is not that of a file of ours. */
 export function readFileName(name: string): { readonly kind: FileKind; readonly id: string } | undefined {
   const [, start, ...parts] = fileNameForm.exec(name) ?? []
   if (start === undefined) return undefined

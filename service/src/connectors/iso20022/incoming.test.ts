@@ -106,10 +106,14 @@ test('a known message id with other contents is put aside with a case', async ()
 
 const whole = () => reportXml([entryOf(1n)])
 const unreadable: readonly (readonly [title: string, contents: () => string | Uint8Array, details: RegExp])[] = [
-  ['garbage', () => 'not a message', /no message of ISO 20022/],
-  ['a file of zeros', () => new Uint8Array(5000), /no message/],
+  ['garbage', () => 'not a message', /not a known ISO 20022 message/],
+  ['a file of zeros', () => new Uint8Array(5000), /not a known ISO 20022 message/],
   ['a document type', () => whole().replace('<Document', '<!DOCTYPE a [<!ENTITY b "c">]><Document'), /doctype/],
-  ['an unknown message', () => '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.060.001.05"/>', /no message/],
+  [
+    'an unknown message',
+    () => '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.060.001.05"/>',
+    /not a known ISO 20022 message/,
+  ],
   [
     'a message of ours',
     () => '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"><CstmrCdtTrfInitn/></Document>',

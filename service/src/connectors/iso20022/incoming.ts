@@ -1,5 +1,5 @@
 /**
- * What comes from a bank by files: messages are taken, their entries matched, and what they mean is reported to settlement
+ * Receives files of a file bank: stores messages, matches their entries, and reports their meaning to settlement
  * (docs/decisions/0044-a-bank-by-files.md).
  */
 import { Unreachable } from '../../api/index.ts'
@@ -18,9 +18,9 @@ export type Incoming = {
 }
 
 const listMsMax = 60_000
-/** A bank that does not answer so often in a row is left alone until the next round. */
+/** A bank that fails to answer this often in a row is skipped until the next round. */
 const unreachableMax = 3
-/** Each waits for the disk of the bank and of this process. */
+/** Each one waits for the disk of the bank and of this process. */
 const finishingMax = 8
 
 export function createIncoming(deps: BankDeps): Incoming {
@@ -33,7 +33,7 @@ export function createIncoming(deps: BankDeps): Incoming {
   const overdue = createOverdue(deps)
   const continuity = createContinuity(deps)
   let isFirst = true
-  /** Also behind a kill: what was taken then was perhaps not looked at. */
+  /** True after a kill as well: files received before it were perhaps not checked. */
   let isUnchecked = true
 
   const takeAll = async (lease: Lease): Promise<number> => {
@@ -44,9 +44,9 @@ export function createIncoming(deps: BankDeps): Incoming {
     watch.keepOnly(new Set(files.map(({ name }) => name)))
     let taken = 0
     let unreachable = 0
-    // One file that cannot be fetched or written holds up no other.
+    // One file that cannot be fetched or written delays no other.
     const failed = (file: RemoteFile, error: unknown) =>
-      log.error({ err: error, connector, file: file.name }, 'file of the bank not taken')
+      log.error({ err: error, connector, file: file.name }, 'bank file not processed')
     const finishing = createFinishing(failed)
     try {
       for (const file of inOrder) {
@@ -82,8 +82,8 @@ export function createIncoming(deps: BankDeps): Incoming {
 }
 
 /**
- * The last steps of files, which wait for disks only: several at once, beside the taking of the next file. One that fails is done
- * again when its file is listed again.
+ * The last steps of files, which wait for disks only: several at once, while the next file is received. A failed one is
+ * repeated when its file is listed again.
  */
 function createFinishing(failed: (file: RemoteFile, error: unknown) => void): {
   readonly later: Later

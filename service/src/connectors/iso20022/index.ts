@@ -1,4 +1,4 @@
-/** Connectors to banks by files of ISO 20022, over SFTP or folders (README.md). */
+/** Connectors to banks by ISO 20022 files, over SFTP or folders (README.md). */
 export { type BanksObserver, createIsoBanks, type IsoBanks } from './banks.ts'
 export { createIsoBooks } from './books.ts'
 export { bankProblem } from './check.ts'

@@ -18,20 +18,20 @@ import type { BankAccount, BankRules } from './deps.ts'
 type StatedBalance = { readonly minor: Minor | null; readonly on: string }
 
 export type StatementFacts = {
-  /** Undefined: it is not about an account of ours, and its entries are not taken. */
+  /** Undefined: the statement is not about an account of ours, and its entries are ignored. */
   readonly account: BankAccount | undefined
   readonly skipped?: { readonly what: Oddity; readonly text: string }
   readonly statementId: string
   readonly sequence: bigint | null
   readonly opening: StatedBalance | null
   readonly closing: StatedBalance | null
-  /** Of booked entries. */
+  /** The number of booked entries. */
   readonly entries: number
   readonly credits: Minor
   readonly debits: Minor
-  /** How much more the balances moved than the entries; nothing, where they cannot be compared. */
+  /** The difference between the movement of the balances and the entries; zero if they cannot be compared. */
   readonly difference: Minor
-  /** Booked entries by their value date, where that is behind the day of the closing balance. */
+  /** Booked entries by their value date, if it is after the day of the closing balance. */
   readonly valuedLater: ReadonlyMap<string, Minor>
 }
 
@@ -136,7 +136,7 @@ function end(open: Open, isStatement: boolean, messagePage: Page | undefined): E
   const facts = { ...counted, account, opening, closing }
   const page = head.page ?? (difference === 0n ? undefined : messagePage)
   if (isPage(page)) {
-    // Totals, and the balances that each page repeats, are those of the statement.
+    // Totals, and the balances that each page repeats, belong to the whole statement.
     const [first, last] = difference === 0n ? [true, true] : [/^0*1$/.test(page.number), page.isLast]
     const own = { opening: undated(opening, first), closing: undated(closing, last) }
     return { facts: { ...facts, ...own, statementId: pagedId(head.id, page) } }
@@ -147,7 +147,7 @@ function end(open: Open, isStatement: boolean, messagePage: Page | undefined): E
   return { facts: { ...facts, difference, valuedLater }, ...problem }
 }
 
-/** Without its amount, if that is of another page. */
+/** Drops its amount if that belongs to another page. */
 const undated = (balance: DatedBalance | null, isOwn: boolean): StatementFacts['closing'] =>
   balance === null || isOwn ? balance : { minor: null, on: balance.on }
 
@@ -156,7 +156,7 @@ const isPage = (page: Page | undefined): page is Page =>
   page !== undefined && !(page.isLast && /^0*1$/.test(page.number))
 const pagedId = (id: string, page: Page | undefined): string => (isPage(page) ? pageIdOf(id, page.number) : id)
 
-/** The number within the year, where the bank gives one; else its own count. */
+/** The number within the year, if the bank gives one; otherwise its own count. */
 function sequenceOf({ electronicSequence, legalSequence }: StatementHead): bigint | null {
   const text = electronicSequence ?? legalSequence
   return text !== undefined && /^\d{1,18}$/.test(text) ? BigInt(text) : null
@@ -167,7 +167,7 @@ function skippedBecause(why: 'account' | 'currency', head: StatementHead) {
   return why === 'account'
     ? {
         what: 'file_unreadable' as const,
-        text: `Statement ${head.id} is of the account ${account}, which is not configured.`,
+        text: `Statement ${head.id} is about the account ${account}, which is not configured.`,
       }
     : {
         what: 'foreign_currency' as const,

@@ -1,4 +1,4 @@
-/** Parses a file to its end, before anything of it is booked, and says what is wrong with it. */
+/** Parses a file to its end before any of it is booked, and reports what is wrong with it. */
 import {
   type MessageKind,
   MessageProblem,
@@ -20,20 +20,20 @@ export type Inspected = { readonly messageId: string } & (
   | { readonly kind: 'pain.002'; readonly status: StatusReport }
   | { readonly kind: 'camt.029'; readonly answer: RecallAnswer }
 )
-/** What cannot be taken: `what` names its case. */
+/** A file that cannot be processed: `what` names its case. */
 export type Refused = {
   readonly what: Oddity
   readonly problem: string
   readonly kind: string | null
   readonly messageId: string | null
 }
-/** `unfinished`: it ends before the message does. */
+/** `unfinished`: the file ends before the message does. */
 export type Verdict =
   | { readonly message: Inspected }
   | { readonly refused: Refused }
   | { readonly unfinished: true; readonly refused: Refused }
 
-/** `keep`: called again and again while a long file is read. */
+/** `keep`: called repeatedly while a long file is read. */
 export async function inspect(spooled: Spooled, rules: BankRules, keep: () => Promise<void>): Promise<Verdict> {
   let kind: MessageKind | null = null
   const refuse = (problem: string, what: Oddity = 'file_unreadable', messageId: string | null = null) => ({
@@ -72,7 +72,7 @@ export async function inspect(spooled: Spooled, rules: BankRules, keep: () => Pr
   }
 }
 
-const unknown = 'The file is no message of ISO 20022 that is known'
+const unknown = 'The file is not a known ISO 20022 message'
 
 const textOf = ({ code, message, path, line }: MessageProblem): string =>
   `${message} (${code}, line ${line}${path === '' ? '' : `, ${path}`})`

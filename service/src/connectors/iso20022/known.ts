@@ -1,6 +1,6 @@
 /**
- * Which bookings of a page are known already, from this message or another one. A booking may be reported several times: announced,
- * on the statement, as a sum in one message and by its payments in another.
+ * Finds the bookings of a page that are known already, from this message or another one. A booking may be reported
+ * several times: announced, on the statement, as a sum in one message and by its payments in another.
  */
 import { amountText, derivedTimeId, newId, nilId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -13,7 +13,7 @@ import { type Alias, type Group, insertAliases, type Reading } from './store-ann
 import * as entries from './store-entries.ts'
 import type { Booking } from './units.ts'
 
-/** A booking that is written now. `waiting`: it takes the place of the sum that waited for it. `doubt`: it may be this entry. */
+/** A booking that is written now. `waiting`: it replaces the sum that waited for it. `doubt`: it may be this entry. */
 export type Fresh = {
   readonly booking: Booking
   readonly statementId: string | null
@@ -33,19 +33,19 @@ export type Known = {
   }[]
 }
 
-/** The entries that bookings of a page are, and what is written about them: one statement for each kind of change. */
+/** The known entries of a page's bookings, and the changes to write: one statement for each kind of change. */
 type Page = {
   readonly rows: ReadonlyMap<string, entries.KnownEntry>
   readonly reading: Reading
   readonly seen: Map<string | null, Set<string>>
-  /** Entries that bookings of this page are. */
+  /** Entries matched by bookings of this page. */
   readonly taken: Set<string>
   readonly aliases: Alias[]
   readonly replaced: Map<string, entries.KnownEntry>
   readonly reports: Report[]
 }
 
-/** `isSure`: only what is certain is decided. */
+/** `isSure`: decides only certain matches. */
 export async function known(
   tx: Tx,
   of: entries.AccountKey,
@@ -74,8 +74,8 @@ export async function known(
 type Named = { readonly booking: Booking; readonly rival: entries.KnownEntry | undefined }
 
 /**
- * A bank may give a reference twice on a day. A booking whose key belongs to an entry with other references has a key with its own ones,
- * and that entry is its rival.
+ * A bank may use a reference twice on a day. A booking whose key belongs to an entry with other references gets a key
+ * with its own ones, and that entry is its rival.
  */
 async function rowsOf(tx: Tx, of: entries.AccountKey, bookings: readonly Booking[]) {
   const keys = new Set(bookings.flatMap(({ keys: own, wholes }) => [...own, ...wholes]))
@@ -95,7 +95,7 @@ async function rowsOf(tx: Tx, of: entries.AccountKey, bookings: readonly Booking
 const verdictOf = ({ unit }: Booking, row: entries.KnownEntry) =>
   compare(factsOf(unit), rowFacts(row), { days: 0, isStatement: true, isNamed: false }).verdict
 
-/** A bank may have given its reference to two bookings of the day. An alias was compared when it was written. */
+/** A bank may have used its reference for two bookings of the day. An alias was compared when it was written. */
 const isAlike = (booking: Booking, row: entries.KnownEntry): boolean =>
   (row.isAlias ? ['strong', 'same', 'maybe'] : ['strong', 'same']).includes(verdictOf(booking, row))
 
@@ -106,7 +106,7 @@ function withOwnKey(booking: Booking): Booking {
   return { ...booking, key, keys: [key] }
 }
 
-/** A key without a day, of the version before, names an entry of the same day. */
+/** A key without a day, from the previous version, names an entry of the same day. */
 const rowOf = (
   rows: Page['rows'],
   keys: readonly string[],
@@ -116,7 +116,7 @@ const rowOf = (
     .map((name) => ({ name, row: rows.get(name) }))
     .find(({ name, row }) => row !== undefined && (name === key || name === whole || row.bookedOn === bookedOn))?.row
 
-/** Undefined: no key names it. */
+/** Undefined: no key matches. */
 function knownByKey(of: entries.AccountKey, page: Page, booking: Booking): readonly Fresh[] | undefined {
   const { unit, keys, wholes, statementId } = booking
   const own = rowOf(page.rows, keys, booking)
@@ -129,7 +129,7 @@ function knownByKey(of: entries.AccountKey, page: Page, booking: Booking): reado
   return sum === undefined ? undefined : partOfSum(of, page, booking, sum)
 }
 
-/** Its sum was reported before. One that waits gives way to its payments. */
+/** The booking is part of a sum that was reported before. A waiting sum is replaced by its payments. */
 function partOfSum(of: entries.AccountKey, page: Page, booking: Booking, sum: entries.KnownEntry): readonly Fresh[] {
   if (sum.kind === 'waiting') {
     page.replaced.set(sum.id, sum)
@@ -154,7 +154,7 @@ function see(
   seen.set(statementId, ids.add(row.id))
 }
 
-/** Bookings that no key names: another message may have reported them in other words. */
+/** Bookings that no key matches: another message may have reported them in other words. */
 async function knownByWords(
   tx: Tx,
   of: entries.AccountKey,
@@ -195,7 +195,7 @@ function seeGroup({ seen, aliases }: Page, { ids }: Group, { statementId, key }:
   seen.set(statementId, all)
 }
 
-/** Sums of bookings whose payments are known: they count already. */
+/** Sums of bookings whose payments are known: they are counted already. */
 async function knownAsPayments(
   tx: Tx,
   of: entries.AccountKey,
@@ -225,15 +225,15 @@ async function knownAsPayments(
 
 const nameOf = ({ booking, bookedOn }: entries.DayOfBooking): string => `${booking}\n${bookedOn}`
 
-/** The sum was booked to suspense before its payments were named: a person finds them in the message. */
+/** Reports a sum that was booked to suspense before its payments were named: a person finds them in the message. */
 function late(of: entries.AccountKey, { id, entryKey }: entries.KnownEntry): Report {
   const text = `The payments of a sum were named after it had been booked to suspense: ${entryKey}.`
   return oddity(of, 'entry_unclear', text, ['late', id], id)
 }
 
 /**
- * A statement counts, not its announcement. What was announced under the same reference on the same day with another amount is the same
- * booking: the difference is booked besides.
+ * A statement counts, not its announcement. An entry that was announced under the same reference on the same day with
+ * another amount is the same booking: the difference is booked in addition.
  */
 async function corrected(
   tx: Tx,

@@ -1,9 +1,12 @@
-/** One process at a time takes the files of a bank. Every transaction of it checks that the lease is still its own. */
+/**
+ * Only one process at a time receives the files of a bank. Each of its transactions checks that the lease is still its
+ * own.
+ */
 import { after, type Clock, newId, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import * as store from './store-incoming.ts'
 
-/** Longer than a page takes, and short enough that another process soon goes on behind one that was killed. */
+/** Longer than a page takes, and short enough that another process soon takes over from a killed one. */
 const leaseMs = 30 * secondMs
 const renewedAfterMs = 10 * secondMs
 
@@ -13,15 +16,15 @@ export class LeaseLost extends Error {
 }
 
 export type Lease = {
-  /** Renews the lease where it is time to. Throws LeaseLost. */
+  /** Renews the lease when it is due. Throws LeaseLost. */
   readonly keep: () => Promise<void>
-  /** Runs `work` in a transaction in which no other process can do the same. Throws LeaseLost. */
+  /** Runs `work` in a transaction that excludes other processes. Throws LeaseLost. */
   readonly transaction: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
 }
 
 type LeaseDeps = { readonly db: Database; readonly clock: Clock; readonly connector: string }
 
-/** Runs `work` under the lease and gives it back; undefined if another process has it. */
+/** Runs `work` under the lease and releases it; undefined if another process has it. */
 export function createLeases({ db, clock, connector }: LeaseDeps) {
   const leaseId = newId()
   let renewedAt = 0
@@ -34,13 +37,13 @@ export function createLeases({ db, clock, connector }: LeaseDeps) {
   const lease: Lease = {
     keep: async () => {
       if (performance.now() - renewedAt < renewedAfterMs) return
-      if (!(await take())) throw new LeaseLost('another process takes the files of this bank')
+      if (!(await take())) throw new LeaseLost('another process receives the files of this bank')
     },
     transaction: async (work) => {
       await lease.keep()
       return db.transaction(async (tx) => {
         if ((await store.lockLease(tx, connector)) !== leaseId)
-          throw new LeaseLost('another process takes the files of this bank')
+          throw new LeaseLost('another process receives the files of this bank')
         return work(tx)
       })
     },

@@ -1,4 +1,4 @@
-/** Makes files of recalls that wait: a recall names one batch of one message of ours. */
+/** Makes files of waiting recalls: a recall names one batch of one message of ours. */
 import { newId } from '../../kernel/index.ts'
 import type { BankDeps } from './deps.ts'
 import { fileNameOf } from './ids.ts'
@@ -14,7 +14,7 @@ export function createMakeRecalls({ db, clock, rules }: BankDeps, onMade: (recal
   return async (): Promise<number> => {
     const queued = await store.queuedRecalls(db, rules.id, recallsPerFileMax)
     const originals = await filesByIds(db, [...new Set(queued.map(({ fileId }) => fileId))])
-    // A payment whose file is on its way is recalled behind it.
+    // A payment whose file is under way is recalled after it.
     const first = queued.find(({ fileId }) => originals.get(fileId)?.state === 'Delivered')
     const original = first && originals.get(first.fileId)
     if (original === undefined) return 0

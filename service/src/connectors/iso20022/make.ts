@@ -1,4 +1,4 @@
-/** Makes files of payments that wait: a row for the file, and payments that name it, in one transaction. */
+/** Makes files of waiting payments: a row for the file, and payments that name it, in one transaction. */
 import { newId } from '../../kernel/index.ts'
 import { nextWindow } from '../../rails/index.ts'
 import { type BankDeps, type Scheme, schemes } from './deps.ts'
@@ -23,7 +23,7 @@ export function createMakeFiles(deps: BankDeps, recent: RecentBytes, onMade: (pa
 async function makeFile(deps: BankDeps, recent: RecentBytes, scheme: Scheme): Promise<number> {
   const { db, clock, rules } = deps
   const now = clock.now()
-  // A payment whose window has closed before it was in a file waits for the next one.
+  // A payment whose window closed before it was in a file waits for the next window.
   if (scheme === 'CreditTransfer' && nextWindow(now, rules).opensAt > now) return 0
   const queued = await store.queuedPayments(db, rules.id, scheme, now, rules.paymentsPerFileMax)
   const [oldest] = queued
@@ -49,7 +49,7 @@ async function makeFile(deps: BankDeps, recent: RecentBytes, scheme: Scheme): Pr
   return payments
 }
 
-/** Those that the bank does not have. The others belong to a file that the database did not know: adopt.ts. */
+/** The payments that the bank does not have. The others belong to a file that the database did not know: adopt.ts. */
 async function withoutAdopted(
   { rules }: BankDeps,
   tx: Tx,

@@ -1,4 +1,4 @@
-/** What a booking is: each has one meaning, how sure it is, and what is reported about it. */
+/** Matches bookings: each gets one meaning, its certainty, and the reports about it. */
 import { derivedTimeId, partnerKey } from '../../kernel/index.ts'
 import { reasonOf } from '../../iso20022/index.ts'
 import type { DebitReason, Money } from '../../rails/index.ts'
@@ -18,9 +18,9 @@ export type Match = {
   readonly score: number
   readonly matchedBy: string
   readonly reports: readonly Report[]
-  /** Reports that were made before, and which this entry confirms. */
+  /** Earlier reports that this entry confirms. */
   readonly ties?: readonly { readonly partnerId: string; readonly id: string }[]
-  /** A person decides, and is told which open payments it may be. */
+  /** A person decides, and sees which open payments it may be. */
   readonly isUnexplained?: true
 }
 export type MatchContext = {
@@ -49,7 +49,7 @@ function matchDebit(context: MatchContext, placed: Placed, best: Scored | undefi
   if (best !== undefined && best.score >= sureFrom) return matchPayment(context, placed, best)
   if (unit.isSum) return matchBatch(context, placed)
   return {
-    ...debit(context, placed, 'unknown_debit', said('No payment of ours is known to be this debit.', unit)),
+    ...debit(context, placed, 'unknown_debit', said('No payment of ours matches this debit.', unit)),
     isUnexplained: true,
   }
 }
@@ -95,14 +95,14 @@ function matchPayment(context: MatchContext, placed: Placed, { sent, score, agre
 
 const ibanForm = /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/
 
-/** The other account, if the bank names one by its IBAN. */
+/** Whether the bank names another account by its IBAN. */
 function wentElsewhere({ counterparty: { account } }: Unit, { creditorAccount }: Payment): readonly string[] {
   return account === null || !ibanForm.test(account) || account === creditorAccount
     ? []
     : [`account: ${account} instead of ${creditorAccount}`]
 }
 
-/** The payment is booked. What was reported before is not reported again; only a difference in its amount is. */
+/** Books the payment. An earlier report is not repeated; only a difference in the amount is reported. */
 function settle(
   context: MatchContext,
   payment: Payment,
@@ -153,7 +153,7 @@ function difference(
   return { ...origin, partnerId: operatorId, kind: 'credit.booked', facts: credit }
 }
 
-/** A sum for many payments: all of the batch that are not booked yet and were not rejected. */
+/** Matches a sum for many payments: all payments of the batch that are neither booked nor rejected. */
 function matchBatch(context: MatchContext, placed: Placed): Match {
   const { unit, entryId } = placed
   const open = context.world
@@ -188,7 +188,7 @@ const waiting = (differs: readonly string[]): Match => ({
 const waitingForPayments = ({ payments }: Unit): Match =>
   waiting([`the message does not name the ${payments === 1 ? 'payment' : `${payments} payments`}`])
 
-/** A credit is taken back. Its own message may come later. */
+/** Matches the reversal of a credit. The credit's own message may come later. */
 function matchReversal(context: MatchContext, placed: Placed): Match {
   const { world, operatorId } = context
   const { unit, entryId } = placed
@@ -196,9 +196,8 @@ function matchReversal(context: MatchContext, placed: Placed): Match {
   const reversal = { entryId, currency: account.currency, amount, names: references, remittance, information }
   const match = takeBack(reversal, world, operatorId)
   if (match !== undefined) return match
-  if (references.bank !== null || references.endToEnd !== null)
-    return waiting(['no credit is known that it takes back'])
-  return debit(context, placed, 'unknown_debit', said('The bank has taken a credit back and does not say which.', unit))
+  if (references.bank !== null || references.endToEnd !== null) return waiting(['no known credit matches it'])
+  return debit(context, placed, 'unknown_debit', said('The bank reversed a credit without naming it.', unit))
 }
 
 function matchCredit(context: MatchContext, placed: Placed, best: Scored | undefined): Match {
@@ -208,7 +207,10 @@ function matchCredit(context: MatchContext, placed: Placed, best: Scored | undef
   return credit(context, placed, unit.isReturn || unit.isReversal)
 }
 
-/** A payer may write any end-to-end id: without the bank's word that it is a return, it has to be ours, and all else has to fit. */
+/**
+ * A payer may write any end-to-end id: without the bank's word that it is a return, the id has to be ours, and
+ * everything else has to fit.
+ */
 function isReturnOf({ isReturn, isReversal, amount, counterparty }: Unit, { sent, agreed }: Scored): boolean {
   if (isReturn || isReversal || agreed.includes('instruction')) return true
   return isOwnEndToEndId(sent) && amount === sent.amount && counterparty.account === sent.creditorAccount
@@ -227,7 +229,7 @@ function matchReturn(context: MatchContext, placed: Placed, { sent, score, agree
     const subject = { partnerId: context.operatorId, id: doubled.id }
     return { ...credit(context, placed, true), kind: 'reversal', subject, score, matchedBy: matchText(agreed) }
   }
-  // A payment comes back once. What comes again has no owner that is known.
+  // A payment comes back once. A second return has no known owner.
   if (payment.status === 'Returned') return credit(context, placed, true)
   if (payment.status !== 'Rejected' && payment.status !== 'Refused') payment.status = 'Returned'
   world.changed.set(partnerKey(partnerId, subjectId), payment)
@@ -251,7 +253,7 @@ function failureOf({ returned, isReversal }: Unit) {
   return { errorKey, details, reasonCode }
 }
 
-/** `isForPeople`: nothing that it says may choose whose money it is. */
+/** `isForPeople`: none of its texts may choose the owner of the money. */
 function credit({ operatorId }: MatchContext, { unit, entryId }: Placed, isForPeople: boolean): Match {
   const { account, creditedAccount, counterparty, references, remittance } = unit
   const isNamed = creditedAccount !== account.iban
@@ -272,8 +274,8 @@ function credit({ operatorId }: MatchContext, { unit, entryId }: Placed, isForPe
 }
 
 /**
- * The booking may be an entry that another message has reported: its money stands in suspense until persons decide. What names a payment
- * of ours, or the credit that it takes back, is known by that.
+ * The booking may be an entry that another message has reported: its money stays in suspense until two persons decide.
+ * A booking that names a payment of ours, or the credit that it reverses, is identified by that.
  */
 export function doubted(
   { operatorId }: MatchContext,

@@ -19,17 +19,17 @@ import type { Payment } from './store-queue.ts'
 type File = Pick<OutgoingFile, 'id' | 'messageId' | 'madeAt'>
 export type Message = { readonly contents: Contents; readonly bytes: Buffer }
 
-/** A payment in a file: its batch says which account pays it. */
+/** A payment in a file: its batch names the debited account. */
 export type FiledPayment = Payment & { readonly batchId: string }
 
-/** Each account has a batch, and one more for euro that does not go by SEPA: they are numbered in this order. */
+/** Each account has a batch, and another one for euro outside SEPA: they are numbered in this order. */
 export function withBatches(fileId: string, payments: readonly Payment[]): readonly FiledPayment[] {
   const kindOf = (payment: Payment) => `${payment.currency} ${isSepa(payment) ? 'SEPA' : 'SWIFT'}`
   const used = [...new Set(payments.map(kindOf))].toSorted()
   return payments.map((payment) => ({ ...payment, batchId: batchIdOf(fileId, used.indexOf(kindOf(payment)) + 1) }))
 }
 
-/** Payments of one scheme. */
+/** The message for payments of one scheme. */
 export function paymentsMessage(file: File, payments: readonly FiledPayment[], rules: BankRules): Message {
   const [first] = payments
   assert(first !== undefined, 'a file has payments')
@@ -45,7 +45,10 @@ export function paymentsMessage(file: File, payments: readonly FiledPayment[], r
   return messageOf(pain001Xml, initiation, payments)
 }
 
-/** What a file holds: its text, and what its row says of it. All files of ours are written here, so that no text bypasses the characters. */
+/**
+ * The content of a file: its text, and the facts in its row. All our files are written here, so that every text is
+ * converted to the permitted characters.
+ */
 export function messageOf<Value>(
   write: (message: Value) => Iterable<string>,
   message: Value,
@@ -65,7 +68,10 @@ export function messageOf<Value>(
   }
 }
 
-/** The day of an instant payment is the one on which its file is made; a credit transfer has that of its window. */
+/**
+ * The execution day: for an instant payment the day on which its file is made, for a credit transfer that of its
+ * window.
+ */
 export const executionDateOf = (scheme: Scheme, madeAt: Date, rules: BankRules): string =>
   scheme === 'Instant' ? dayOf(madeAt, rules) : nextWindow(madeAt, rules).date
 
@@ -93,7 +99,7 @@ function batchOf(id: string, executionDate: string, payments: readonly Payment[]
     debtorCurrency: account.currency,
     debtorAgent: { bic: account.bic },
     chargeBearer: goesBySepa ? 'SLEV' : 'SHAR',
-    // By id, whatever order the database answers in.
+    // Sorted by id, because the database answers in any order.
     transfers: payments.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(transferOf),
   }
 }
@@ -108,7 +114,7 @@ const transferOf = (payment: Payment): CreditTransfer => ({
   ...remittanceOf(payment.remittance),
 })
 
-/** SEPA takes a text or a reference, not both. A text that is nothing but a reference of ISO 11649 goes as one. */
+/** SEPA carries a text or a reference, not both. A text that consists of an ISO 11649 reference is sent as one. */
 function remittanceOf(text: string | null): { readonly remittance?: Remittance } {
   if (text === null || text.trim() === '') return {}
   const compact = text.replaceAll(/\s/g, '').toUpperCase()
@@ -118,7 +124,9 @@ function remittanceOf(text: string | null): { readonly remittance?: Remittance }
   return { remittance }
 }
 
-/** ISO 11649: with the first four characters at the end and letters as numbers from 10, it is 1 modulo 97. */
+/**
+ * ISO 11649: with the first four characters at the end and letters as numbers from 10, the reference is 1 modulo 97.
+ */
 function isCreditorReference(text: string): boolean {
   if (!/^RF\d{2}[0-9A-Z]{1,21}$/.test(text)) return false
   const digits = [...(text.slice(4) + text.slice(0, 4)).matchAll(/./g)]

@@ -1,4 +1,4 @@
-/** What the connector reports to settlement: rows of this database, until they are acknowledged. */
+/** The reports of the connector to settlement: rows of this database, until they are acknowledged. */
 import { type BankNotification, type Connector, untilAborted } from '../../rails/index.ts'
 import type { BankDeps } from './deps.ts'
 import { byShard } from './shards.ts'

@@ -1,4 +1,4 @@
-/** What did not come in time: the payments of a sum, the credit of a reversal, and the bank's word about a payment. */
+/** Reports overdue messages: the payments of a sum, the credit of a reversal, and the bank's report about a payment. */
 import { minuteMs, secondMs } from '../../kernel/index.ts'
 import type { Currency } from '../../kernel/index.ts'
 import type { BankDeps } from './deps.ts'
@@ -12,7 +12,7 @@ import { endWaiting, overdueWaiting, type Waiting } from './store-entries.ts'
 import { markMissing, silentSince } from './store-words.ts'
 
 const rowsPerPage = 1000
-/** A look at payments without an end reads over those that are missing already. */
+/** A look at unfinished payments reads past those that are missing already. */
 const looksEveryMs = minuteMs
 
 export function createOverdue(deps: BankDeps) {
@@ -65,7 +65,7 @@ function toReport(row: Waiting, operatorId: string): Report {
   const { id, account, currency, amount } = row
   const named = { partnerId: operatorId, id, subjectId: id, entryId: id }
   const money = { currency: currency as Currency, amount: absolute(amount) }
-  const details = isTakingBack(row) ? 'The bank has taken a credit back that is not known.' : unnamed(row)
+  const details = isTakingBack(row) ? 'The bank reversed an unknown credit.' : unnamed(row)
   if (amount < 0n) return { ...named, kind: 'debit.booked', facts: { why: 'unknown_debit', account, money, details } }
   const debtor = { account: '', bic: '', name: '', countryCode: '', address: null }
   return { ...named, kind: 'credit.booked', facts: { account, money, debtor, remittance: details, endToEndId: null } }

@@ -10,7 +10,7 @@ const lengthBytes = 4
 /** The file of the parsed parts of a spooled message. */
 export const parsedPathOf = (path: string): string => `${path}.parsed`
 
-/** Passes the parts of the message on, and writes them to its file: each group with its length before it. */
+/** Passes on the parts of the message, and writes them to its file: each group preceded by its length. */
 export async function* keepParsed(path: string, groups: Parts): Parts {
   const handle = await open(parsedPathOf(path), 'w')
   try {
@@ -42,7 +42,7 @@ export async function* readParsed(path: string): Parts {
   }
 }
 
-/** Undefined: the file ends. */
+/** Undefined: the end of the file. */
 async function readExactly(handle: FileHandle, count: number): Promise<Buffer | undefined> {
   const bytes = Buffer.alloc(count)
   let read = 0

@@ -1,4 +1,4 @@
-/** What a bank answers to requests to take payments back (camt.029). Their money comes as a return. */
+/** Processes a bank's answers to recalls (camt.029). Their money comes as a return. */
 import type { RecallAnswer } from '../../iso20022/index.ts'
 import { present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -9,7 +9,7 @@ import { oddity, recallAnswer, type Report, writeReports } from './reports.ts'
 import { byShard } from './shards.ts'
 import * as store from './store-words.ts'
 
-/** Of a payment, and of all of them. */
+/** The meaning of a status, of one payment or of all. */
 const meanings: Readonly<Record<string, store.RecallAnswered['status']>> = {
   ACCR: 'Accepted',
   CNCL: 'Accepted',
@@ -24,7 +24,7 @@ const meanings: Readonly<Record<string, store.RecallAnswered['status']>> = {
 type Answered = {
   readonly ids: readonly string[]
   readonly payment: store.Named
-  /** The whole case: all recalls of a file of ours. */
+  /** The whole case: all recalls of one of our files. */
   readonly fileIds: readonly string[]
   readonly status: store.RecallAnswered['status']
   readonly code: string | null
@@ -37,7 +37,10 @@ const idsIn = (text: string | undefined): readonly string[] => {
   return id === undefined ? [] : [id]
 }
 
-/** Each payment that is named. Without one, or of a whole batch: the answer is about all recalls of the case, which is a file of ours. */
+/**
+ * Each named payment. Without one, or for a whole batch, the answer is about all recalls of the case, which is a file
+ * of ours.
+ */
 function answersOf({
   caseId,
   confirmation,
@@ -67,8 +70,8 @@ function answersOf({
 }
 
 /**
- * The recall whose id is named. Otherwise the newest one of the payment that is named, or all of a file. Several payments may have the
- * end-to-end id of a partner: of these recalls none.
+ * The recall whose id is named. Otherwise the newest one of the named payment, or all of a file. If several payments
+ * have the end-to-end id of a partner, none of their recalls.
  */
 function answered(
   { ids, payment, fileIds }: Answered,
@@ -85,7 +88,7 @@ function answered(
   return [...ofPayment, ...rows.filter(({ fileId }) => fileId !== null && fileIds.includes(fileId))]
 }
 
-/** Settlement is told each answer that changes a request. */
+/** Reports each answer that changes a request to settlement. */
 export async function writeAnswers(
   tx: Tx,
   connector: string,

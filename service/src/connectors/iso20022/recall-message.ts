@@ -1,4 +1,4 @@
-/** Pure: the message by which payments of one batch are asked back. */
+/** Pure: the recall message for payments of one batch. */
 import { type Recall, recallXml } from '../../iso20022/index.ts'
 import { present } from '../../kernel/index.ts'
 import type { BankRules } from './deps.ts'
@@ -9,7 +9,7 @@ import type { RecalledPayment } from './store-recalls.ts'
 
 type File = Pick<OutgoingFile, 'messageId' | 'madeAt'>
 
-/** CxlId: by it the bank's answer names the recall. */
+/** CxlId: the bank's answer names the recall by it. */
 const cancellationIdOf = (recallId: string): string => recallId.replaceAll('-', '')
 
 export function recallMessage(

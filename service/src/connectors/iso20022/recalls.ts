@@ -1,4 +1,4 @@
-/** Requests to take payments back. */
+/** Recalls: requests to take payments back. */
 import { Refusal } from '../../api/index.ts'
 import { after, type Clock, newId, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
@@ -7,7 +7,10 @@ import type { BankDeps } from './deps.ts'
 import { filesByIds } from './store-files.ts'
 import * as store from './store-recalls.ts'
 
-/** ExternalCancellationReason1Code, as SEPA takes them from the payer: doubled, technical, fraud, by the customer, wrong account, wrong amount. */
+/**
+ * ExternalCancellationReason1Code, as SEPA accepts it from the payer: doubled, technical, fraud, by the customer, wrong
+ * account, wrong amount.
+ */
 export const recallReasons = ['DUPL', 'TECH', 'FRAD', 'CUST', 'AC03', 'AM09'] as const
 export type RecallReason = (typeof recallReasons)[number]
 
@@ -21,7 +24,7 @@ export const createRequestRecall =
   ({ partnerId, id, reason, staff }: RecallRequest, also?: (tx: Tx) => Promise<void>): Promise<store.RecallView> =>
     db.transaction(async (tx) => {
       const payment = await store.paymentById(tx, { partnerId, id })
-      if (payment === undefined) throw new Refusal('not_found', 'No bank by files has this payment.')
+      if (payment === undefined) throw new Refusal('not_found', 'No file bank has this payment.')
       if (!atBank.has(payment.status))
         throw new Refusal(
           'validation_failed',
@@ -45,12 +48,12 @@ export const createRequestRecall =
       return recall
     })
 
-/** How long a file of recalls usually is on its way to the bank. */
+/** How long a file of recalls usually takes to the bank. */
 const deliveryMs = 10 * secondMs
 
 /**
- * Takes the request of a partner into the table of the operator's, so that a payment has one open request at the bank. A repetition is
- * the same request. If the operator has asked for the payment, that request stands for both, and its answer is that of both.
+ * Stores a partner's request in the table of the operator's, so that a payment has one open request at the bank. A
+ * repetition is the same request. If the operator has recalled the payment, that request and its answer count for both.
  */
 export const createTakeRecall =
   ({ db, clock, rules }: Pick<BankDeps, 'db' | 'clock' | 'rules'>) =>
@@ -67,7 +70,7 @@ export const createTakeRecall =
       }
       const recall = own ?? (await store.recallOf(tx, { partnerId, id: instructionId }))
       if (recall === undefined || (recall.id !== request.id && recall.status === 'Refused'))
-        return { taken: false, details: 'The bank was asked for the payment before.', reasonCode: null }
+        return { taken: false, details: 'The payment was recalled before.', reasonCode: null }
       const isKept = recall.status === 'Queued' || (recall.status === 'Sent' && !(await isDelivered(tx, recall)))
       return { taken: true, ...(isKept ? { notBefore: after(clock.now(), deliveryMs) } : {}) }
     })

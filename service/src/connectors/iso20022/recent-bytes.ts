@@ -1,7 +1,7 @@
-/** The bytes of files that were just made, so that they are not made again for the delivery that follows. A hint only. */
+/** The bytes of files that were just made, so that the delivery that follows need not rebuild them. A hint only. */
 export type RecentBytes = {
   readonly keep: (fileId: string, bytes: Buffer) => void
-  /** Once. Undefined: they are made again from the rows. */
+  /** Can be taken once. Undefined: they are rebuilt from the rows. */
   readonly take: (fileId: string) => Buffer | undefined
 }
 

@@ -1,4 +1,4 @@
-/** What is reported to settlement, as rows. The id of a report says what it reports, so that a repetition is none. */
+/** Reports to settlement, as rows. The id of a report is derived from its content, so that a repetition adds none. */
 import type { ErrorKey } from '@partner-payments/wire'
 import { derivedTimeId, nilId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -11,7 +11,7 @@ export type Report = {
   readonly partnerId: string
   readonly id: string
   readonly subjectId: string
-  /** Of rails.iso_entries. */
+  /** Id in rails.iso_entries. */
   readonly entryId?: string
 } & (
   | { readonly kind: 'payout.settled'; readonly facts: { readonly money?: Money } }
@@ -39,7 +39,7 @@ export function writeReports(tx: Tx, connector: string, reports: readonly Report
   for (const group of byShard(tx, rows)) insertNotifications(tx, group)
 }
 
-/** Before all others of its time, because the settlement of a payment comes before its return. */
+/** Sorts before all others of its time, because the settlement of a payment comes before its return. */
 export const settledId = (connector: string, { partnerId, id }: InstructionKey): string =>
   derivedTimeId(nilId, 'settled', connector, partnerId, id)
 
@@ -57,7 +57,9 @@ export function recallAnswer(
   return { partnerId, id, subjectId, kind: 'recall.answered', facts: { instructionId, accepted, reasonCode } }
 }
 
-/** `names`: what the oddity is about. The same ones are the same case. `subjectId`: what it is about, where that has an id. */
+/**
+ * `names`: the parts of the oddity. Equal parts are the same case. `subjectId`: the id of its subject, if there is one.
+ */
 export function oddity(
   { operatorId, connector }: { readonly operatorId: string; readonly connector: string },
   what: Oddity,

@@ -1,4 +1,4 @@
-/** Sends instant payments again as credit transfers, where the bank's refusal says only that the instant way does not work. */
+/** Sends instant payments again as credit transfers, if the bank's refusal concerns only the instant scheme. */
 import { partnerKey } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type InstructionKey, openFrom } from '../../rails/index.ts'
@@ -7,12 +7,12 @@ import { whyNotReached } from './schemes.ts'
 import { byShard } from './shards.ts'
 import * as store from './store-instructions.ts'
 
-/** `reasonCode`: why the bank refused it. */
+/** `reasonCode`: the bank's reason. */
 export type RefusedInstant = InstructionKey & { readonly reasonCode: string }
 
 /**
- * Returns those that go again. The others stay as they are: they did not go as instant payments, are not at the bank, or no credit
- * transfer reaches their bank. Which reasons allow it is for the caller to say.
+ * Returns those that are sent again. The others stay as they are: they were not instant payments, are not at the bank,
+ * or no credit transfer reaches their bank. The caller decides which reasons allow it.
  */
 export function createRequeue({ clock, rules }: Pick<BankDeps, 'clock' | 'rules'>) {
   return async (tx: Tx, refused: readonly RefusedInstant[]): Promise<readonly InstructionKey[]> => {

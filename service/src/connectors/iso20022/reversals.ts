@@ -1,4 +1,4 @@
-/** Credits that the bank takes back, whose messages may come in any order. */
+/** Reversals of credits by the bank, whose messages may come in any order. */
 import { type Currency, newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankDeps } from './deps.ts'
@@ -8,7 +8,7 @@ import { absolute, matchText } from './scores.ts'
 import * as entries from './store-entries.ts'
 import type { References, Unit } from './units.ts'
 
-/** What a reversal says of its credit. */
+/** The references by which a reversal names its credit. */
 export type CreditNames = Pick<References, 'bank' | 'endToEnd'>
 export type Originals = (names: CreditNames) => readonly entries.Original[]
 
@@ -67,7 +67,7 @@ export function takeBack(
 
 const rowsPerRound = 1000
 
-/** Matches the reversals that wait for their credits with those that have come since. */
+/** Matches waiting reversals with credits that have come since. */
 export function matchWaitingReversals({ rules, operatorId, clock }: BankDeps, lease: Lease): Promise<number> {
   return lease.transaction(async (tx) => {
     const rows = await entries.waitingReversals(tx, operatorId, rules.id, rowsPerRound)

@@ -1,4 +1,4 @@
-/** Pure: by which scheme a payment goes, and whether it can go at all. */
+/** Pure: the scheme of a payment, and whether it can be sent at all. */
 import type { ErrorKey } from '@partner-payments/wire'
 import { isValidBIC } from 'ibantools'
 import { type Instruction, isIban, railOf } from '../../rails/index.ts'
@@ -7,7 +7,7 @@ import type { BankRules, Reach, Scheme } from './deps.ts'
 export type SchemeChoice = {
   readonly requested: Scheme
   readonly applied: Scheme
-  /** Why it does not go as it was asked to; null: it does. */
+  /** The reason why it does not use the preferred scheme; null: it does. */
   readonly reason: string | null
 }
 export type SchemeRefusal = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
@@ -47,7 +47,7 @@ export function chooseScheme(payment: Payment, rules: Rules): SchemeChoice | Sch
 
 const bankUnknown: SchemeRefusal = {
   errorKey: 'InvalidAccountDetails',
-  details: 'The bank of the recipient is not known: give its BIC with the beneficiary.',
+  details: 'The bank of the recipient is unknown: give its BIC with the beneficiary.',
   reasonCode: 'RC07',
 }
 

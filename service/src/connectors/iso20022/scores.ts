@@ -1,10 +1,10 @@
-/** Pure: how sure it is that a booking is a payment of ours. */
+/** Pure: how certain it is that a booking is a payment of ours. */
 import { amountText, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
 import { readInstructionId } from './ids.ts'
 import type { Sent } from './store-words.ts'
 import type { Unit } from './units.ts'
 
-/** From here on a booking is matched by itself. What only looks alike stays below it, whatever agrees. */
+/** The score from which a booking is matched automatically. Mere similarity stays below it. */
 export const sureFrom = 75
 
 /** A reference that names one payment. */
@@ -17,7 +17,9 @@ const daysBetweenMax = 5
 
 export type Scored = { readonly sent: Sent; readonly score: number; readonly agreed: readonly string[] }
 
-/** How a debit or a return fits an instruction by its references; undefined: they name another one, or none. */
+/**
+ * The score of a debit or a return against an instruction by its references; undefined: they name another one, or none.
+ */
 function scoreByReference(unit: Unit, sent: Sent): Scored | undefined {
   if (sent.currency !== unit.account.currency) return undefined
   const isAmount = sent.amount === absolute(unit.amount)
@@ -31,8 +33,8 @@ function scoreByReference(unit: Unit, sent: Sent): Scored | undefined {
 }
 
 /**
- * The payment that the references name. The InstrId is ours and names one. An end-to-end id of a partner may be that of several
- * payments: then amount and account have to be those of exactly one. Otherwise undefined, and a person decides.
+ * The payment that the references name. The InstrId is ours and names one. Several payments may have the end-to-end id
+ * of a partner: then amount and account must be those of exactly one. Otherwise undefined, and a person decides.
  */
 export function surest(unit: Unit, named: readonly Sent[]): Scored | undefined {
   const scores = named.flatMap((sent) => scoreByReference(unit, sent) ?? [])
@@ -45,7 +47,7 @@ export function surest(unit: Unit, named: readonly Sent[]): Scored | undefined {
   return fitting.length === 1 ? fitting[0] : undefined
 }
 
-/** How a debit without references looks like an instruction: for the person who decides. */
+/** The score of a debit without references against an instruction: for the person who decides. */
 export function scoreByLooks(unit: Unit, sent: Sent): Scored | undefined {
   if (sent.currency !== unit.account.currency || sent.amount !== absolute(unit.amount)) return undefined
   const { account, name } = unit.counterparty
@@ -64,13 +66,13 @@ const plain = (name: string): string =>
 
 export const absolute = (amount: Minor): Minor => (amount < 0n ? -amount : amount)
 
-/** The surest first; of equal ones one that is not booked yet, then the oldest. */
+/** The surest first; of equal ones an unbooked one, then the oldest. */
 export const surestFirst = (a: Scored, b: Scored): number =>
   b.score - a.score ||
   Number(a.sent.entryId !== null) - Number(b.sent.entryId !== null) ||
   a.sent.createdAt.getTime() - b.sent.createdAt.getTime()
 
-/** As it stands in the entry: what agreed, and what did not. */
+/** The text in the entry: what agreed, and what differed. */
 export const matchText = (agreed: readonly string[], differs: readonly string[] = []): string =>
   JSON.stringify(differs.length === 0 ? { agreed } : { agreed, differs })
 

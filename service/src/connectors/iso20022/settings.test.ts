@@ -105,7 +105,7 @@ const refusals: Readonly<Record<string, readonly [change: object, reason: RegExp
   ],
   'a reach with a line that is no BIC': [
     { reach: { Instant: at('wrong-reach.txt') } },
-    /one BIC a line: nonsense is none/,
+    /one BIC per line: nonsense is not a BIC/,
   ],
   'a reach of a scheme that is none': [{ reach: { Fast: 'all' } }, /no field \[0\]\.reach\.Fast/],
   'a time zone that is none': [{ timeZone: 'Mars/Olympus' }, /\[0\]\.timeZone: the name of a time zone/],

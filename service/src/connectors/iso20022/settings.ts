@@ -1,4 +1,4 @@
-/** The settings of banks by files. */
+/** The settings of file banks. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isValidBIC } from 'ibantools'
@@ -33,7 +33,7 @@ import {
 } from './fields.ts'
 import { readTransport, type TransportConfig } from './transport/settings.ts'
 
-/** A bank and how its files travel. */
+/** A bank, and the transport of its files. */
 export type BankConfig = BankRules & { readonly transport: TransportConfig }
 
 const bankFields = [
@@ -78,7 +78,9 @@ const addressFields = [
 
 const nameForm = /^[a-z0-9][a-z0-9-]{0,39}$/
 const dayForm = /^\d{4}-\d\d-\d\d$/
-/** A file is made in one transaction, whose time it bounds; banks take fewer than 100,000 payments in a file. */
+/**
+ * The limit bounds the time of the transaction that makes a file; banks accept fewer than 100,000 payments in a file.
+ */
 const paymentsPerFileMaxMax = 20_000
 const instantMaxDefault = '100000.00'
 const gigabyte = 1024 ** 3
@@ -95,7 +97,7 @@ function accountOf(value: unknown, path: string): BankAccount {
   return { iban, bic, currency, ownerName: textOf(fields, 'ownerName', 70), ownerAddress: addressOf(fields) }
 }
 
-/** Structured, or hybrid: banks take no address without its town and country since 15 November 2026. */
+/** Structured, or hybrid: since 15 November 2026 banks accept no address without its town and country. */
 function addressOf(account: Fields): PostalAddress {
   const fields = nested(account, 'ownerAddress', addressFields)
   const country = textOf(fields, 'country', 2)
@@ -143,19 +145,22 @@ function minorOf(fields: Fields, key: string, missing: string): Minor {
   return BigInt(whole + part.padEnd(digits, '0'))
 }
 
-/** `all`, `none`, or the path of a file with one BIC a line; what follows it, and lines that begin with #, are for people. */
+/**
+ * `all`, `none`, or the path of a file with one BIC per line; the text after it, and lines that begin with #, are for
+ * people.
+ */
 function reachOf(fields: Fields, key: string, missing: 'all' | 'none'): Reach {
   const value = fields.given[key] ?? missing
   if (value === 'all' || value === 'none') return value
   if (typeof value !== 'string')
-    return refuseField(fields, key, '"all", "none", or the path of a file with one BIC a line')
+    return refuseField(fields, key, '"all", "none", or the path of a file with one BIC per line')
   const lines = readFile(value, (reason) => refuseField(fields, key, `a file that can be read: ${reason}`)).split('\n')
   const bics = lines
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => line.split(/\s/, 1)[0] ?? '')
   const wrong = bics.find((bic) => !isValidBIC(bic))
-  if (wrong !== undefined) return refuseField(fields, key, `a file with one BIC a line: ${wrong} is none`)
+  if (wrong !== undefined) return refuseField(fields, key, `a file with one BIC per line: ${wrong} is not a BIC`)
   return new Set(bics.map((bic) => bic.slice(0, 8)))
 }
 

@@ -1,4 +1,4 @@
-/** On a sharded database a statement names one partner. */
+/** Runs a statement per partner on a sharded database. */
 import type { Database } from '../../postgres/index.ts'
 
 export function byShard<T extends { readonly partnerId: string }>(

@@ -1,4 +1,7 @@
-/** Files of the bank on our own disk: copied whole before they are read, and kept in the archive once they are decided. */
+/**
+ * Copies files of the bank to our own disk: whole before they are read, and kept in the archive once they are
+ * processed.
+ */
 import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { createHash, hash } from 'node:crypto'
@@ -13,13 +16,16 @@ export type Spooled = {
   readonly sha256: string
 }
 
-/** What a killed process has left. A copy of this process is younger, or goes on with a new modification time. */
+/**
+ * Age of files that a killed process has left. A copy by this process is younger, or continues with a new modification
+ * time.
+ */
 const leftAfterMs = dayMs
 const nameCharsMax = 100
 
 export const sourceOf = (path: string): AsyncIterable<Uint8Array> => createReadStream(path, { highWaterMark: 1 << 18 })
 
-/** Whatever a bank calls a file: letters, digits and a few marks, told apart by the hash of its bytes. */
+/** The archive name of a bank's file: letters, digits and a few marks, made unique by the hash of its bytes. */
 const archiveName = (fileName: string, sha256: string): string =>
   `${sha256.slice(0, 16)}-${fileName.replace(/[^\w.-]/g, '_').slice(-nameCharsMax)}`
 
@@ -32,8 +38,8 @@ export function createSpool(archive: string) {
 
   return {
     /**
-     * Copies a file as it was listed, behind what an earlier call has copied of it. Undefined: it has another length by now, so that
-     * a writer is still at it.
+     * Copies a file as it was listed, after the part that an earlier call has copied. Undefined: its length has
+     * changed, so that a writer is still at it.
      */
     copy: async (
       transport: Transport,
@@ -45,7 +51,8 @@ export function createSpool(archive: string) {
       const path = pathOf(file)
       const bytes = await append(path, transport, file, signal, keep)
       if (bytes === file.bytes) return describe(path, bytes)
-      // What was cut off is fetched by the next call; what has grown begins again, because its name in the spool differs.
+      // The next call fetches a missing rest; a file that has grown begins again, because its name in the spool
+      // differs.
       if (bytes > file.bytes) await rm(path, { force: true })
       return undefined
     },
@@ -53,7 +60,9 @@ export function createSpool(archive: string) {
       await rm(path, { force: true })
       await rm(parsedPathOf(path), { force: true })
     },
-    /** Whole under its name or not at all, also after a power cut: the bank's own copy is given up after this. */
+    /**
+     * Writes it whole under its name or not at all, also after a power cut: the bank's own copy is removed after this.
+     */
     keep: async (spooled: Spooled, state: 'taken' | 'aside', receivedAt: Date, fileName: string): Promise<void> => {
       const to = join(archive, state, receivedAt.toISOString().slice(0, 10))
       await mkdir(to, { recursive: true })
@@ -62,9 +71,9 @@ export function createSpool(archive: string) {
       await flush(to)
       await rm(parsedPathOf(spooled.path), { force: true })
     },
-    /** Removes what killed processes have left. */
+    /** Removes the files that killed processes have left. */
     clean: async (): Promise<void> => {
-      // Modification times are those of the machine, whatever clock the process has.
+      // Modification times come from the machine, whatever clock the process has.
       const now = systemClock.now()
       for (const name of await readdir(folder).catch(() => []))
         if (!name.startsWith(own) && (await isOld(join(folder, name), now)))
@@ -89,7 +98,7 @@ async function append(
       await handle.appendFile(chunk)
       await keep()
       size += chunk.length
-      // It grows while it is read: how far is the matter of the next listing.
+      // The file grows while it is read: the next listing shows its new length.
       if (size > file.bytes) break
     }
     return size

@@ -1,4 +1,7 @@
-/** What a bank says about payments and files of ours (pain.002). A word counts where the row still waits for it, so that it may be repeated. */
+/**
+ * Processes a bank's statuses of our payments and files (pain.002). A status counts if the row still waits for it, so
+ * that it may be repeated.
+ */
 import { type Reason, reasonOf, type StatusReport, type TransferStatus } from '../../iso20022/index.ts'
 import { nilId, partnerKey, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -14,7 +17,7 @@ import * as store from './store-words.ts'
 const wordsPerPageMax = 1000
 const toldMax = 5
 
-/** `duplicate`: the bank refuses what it has already, and does not say what becomes of that. */
+/** `duplicate`: the bank refuses a payment that it has already, and does not say what becomes of the first one. */
 type Meaning = 'accepted' | 'settled' | 'rejected' | 'duplicate'
 const meanings: Readonly<Record<string, Exclude<Meaning, 'duplicate'>>> = {
   RCVD: 'accepted',
@@ -112,8 +115,8 @@ function* transfersOf({ groupStatus, reasons, batches }: StatusReport): Generato
 }
 
 /**
- * What is said about all payments of a batch, and then of those of the file whose batch has no status. `PART` says nothing about those
- * that are not named.
+ * The statuses of all payments of a batch, and then of the payments of the file whose batch has no status. `PART` says
+ * nothing about payments that are not named.
  */
 function wholesOf({ groupStatus, reasons, batches }: StatusReport) {
   const wholes = batches.flatMap(({ batchId, status, reasons: own }) => {
@@ -161,7 +164,10 @@ async function locate(
   return { said, lost }
 }
 
-/** Other payments may have the same end-to-end id, also those of others: it counts in an answer to a file of ours, for one payment. */
+/**
+ * Other payments may have the same end-to-end id, also those of others: it counts in an answer to a file of ours, for
+ * one payment.
+ */
 function onlyOne(
   named: readonly store.Sent[],
   file: store.OurFile | undefined,
@@ -192,7 +198,10 @@ async function eachOfFile(
   }
 }
 
-/** A payment that goes again is another attempt, in another file. That the bank has paid counts whatever was asked last. */
+/**
+ * A payment that is sent again is another attempt, in another file. The report that the bank has paid counts for any
+ * attempt.
+ */
 function isAbout(sent: store.Sent, { attempt, meaning }: Word, file: store.OurFile | undefined): boolean {
   if (meaning === 'settled') return true
   if (attempt !== null) return attempt === sent.attempt
@@ -202,7 +211,10 @@ function isAbout(sent: store.Sent, { attempt, meaning }: Word, file: store.OurFi
 const codeOf = ({ reasons }: Word): string | null =>
   reasons.flatMap(({ code, proprietary }) => code ?? proprietary ?? [])[0] ?? null
 
-/** An instant payment that was refused for a reason of the instant way goes again as a credit transfer, where one reaches its bank. */
+/**
+ * Sends an instant payment that was refused for a reason of the instant scheme again as a credit transfer, if one
+ * reaches its bank.
+ */
 async function withoutRequeued(
   tx: Tx,
   requeue: ReturnType<typeof createRequeue>,
@@ -235,8 +247,8 @@ async function write(tx: Tx, deps: BankDeps, said: readonly Said[]): Promise<voi
 }
 
 /**
- * Payments that the bank refuses because it has them: they wait for its booking, with a case. `DU..` about a payment that it has accepted
- * is the second arrival of that one, and no news.
+ * Payments that the bank refuses as duplicates wait for its booking, with a case. `DU..` about an accepted payment
+ * reports the second arrival of that payment, and changes nothing.
  */
 async function tellDuplicates(tx: Tx, { clock, rules, operatorId }: BankDeps, said: readonly Said[]): Promise<void> {
   const unclear = said.filter(
@@ -249,7 +261,7 @@ async function tellDuplicates(tx: Tx, { clock, rules, operatorId }: BankDeps, sa
     unclear.map(({ sent }) => sent),
   ))
     for (const { partnerId, id } of await store.markMissing(tx, rules.id, group, now, now)) {
-      const { sent, word } = present(named.get(id), 'a payment that is marked was told')
+      const { sent, word } = present(named.get(id), 'a payment that is marked was reported')
       const text = `The bank refuses the payment ${paymentName(sent)} as a duplicate (${reasonText(word.reasons)}) and does not say whether it executes it.`
       const of = { operatorId, connector: rules.id }
       const names = [id, String(sent.attempt)]
@@ -259,7 +271,7 @@ async function tellDuplicates(tx: Tx, { clock, rules, operatorId }: BankDeps, sa
 
 type Applied = { readonly change?: store.SentChange; readonly report?: Report }
 
-/** Of a payment that has another end the word is only told: settlement opens a case where it contradicts. */
+/** Applies a status. If the payment has another end it is only reported: settlement opens a case if it contradicts. */
 function applied(sent: store.Sent, word: Word, connector: string, now: Date): Applied | undefined {
   const { partnerId, id, status, entryId, settledAt } = sent
   const isOpen = status === 'Queued' || status === 'Filed' || status === 'Accepted'
@@ -301,7 +313,7 @@ const reasonText = (reasons: readonly Reason[]): string =>
     .filter((text) => text !== '')
     .join('; ') || 'without a reason'
 
-/** A recall has no payments of its own: if its file is refused, none of its payments is asked back. */
+/** A recall has no payments of its own: if its file is refused, none of its payments is recalled. */
 async function noteFile(
   tx: Tx,
   { clock, rules }: BankDeps,
@@ -321,7 +333,7 @@ async function noteFile(
 type Told = {
   readonly file: store.OurFile | undefined
   readonly unknown: readonly string[]
-  /** The bank has refused a repetition, and has not said what becomes of the payments that it has. */
+  /** The bank has refused a repetition, without saying what becomes of the payments that it has. */
   readonly isUnclear: boolean
 }
 

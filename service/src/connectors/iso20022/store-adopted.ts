@@ -1,4 +1,7 @@
-/** All SQL of files that a bank has and that a restored database did not know. They name no partner, because their messages do not. */
+/**
+ * All SQL of files that a bank has and that a restored database did not know. They name no partner, because their
+ * messages do not.
+ */
 import { insertBy, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { OutgoingFile } from './store-files.ts'
 
@@ -31,14 +34,14 @@ export async function insertAdopted(tx: Tx, connector: string, rows: readonly Ad
   )
 }
 
-/** Those of the payments that the bank has. */
+/** The payments among these that the bank has. */
 export function adoptedOf(tx: Tx, connector: string, ids: readonly string[]): Promise<readonly Adopted[]> {
   return tx.rows<Adopted>(sql`/* rails.adoptedOf */
     select instruction_id as id, attempt, file_id, batch_id from rails.iso_adopted
     where connector = ${connector} and instruction_id = any(${[...ids]}::uuid[])`)
 }
 
-/** The bank has the file: what the database knew of its delivery was lost. */
+/** Marks a file as delivered: the bank has it, and the database lost its record of the delivery. */
 export function markPublished(tx: Tx, id: string, now: Date): Promise<number> {
   return tx.run(sql`/* rails.markPublished */
     update rails.iso_files set state = 'Delivered', staged_name = coalesce(staged_name, name), delivered_at = ${now},

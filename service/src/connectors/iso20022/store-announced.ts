@@ -5,7 +5,7 @@ import type { AccountKey, KnownEntry, Seen } from './store-entries.ts'
 
 /** The message that is being read. */
 export type Reading = Pick<Seen, 'announced'> & {
-  /** Of rails.iso_messages, and as the bank gave it. */
+  /** The id in rails.iso_messages, and the one that the bank gave. */
   readonly id: string
   readonly messageId: string
   readonly kind: 'camt.052' | 'camt.053' | 'camt.054'
@@ -13,14 +13,14 @@ export type Reading = Pick<Seen, 'announced'> & {
 
 export type Candidate = KnownEntry & {
   readonly isReversal: boolean
-  /** Of the message that reported it first, with its place there. */
+  /** The name of the message that reported it first, with its place there. */
   readonly messageName: string
   readonly position: bigint
   /** A message of this kind has reported it already. */
   readonly isRepeated: boolean
 }
 
-/** `amounts`: of payments, or of whole entries. The entries of the message itself are none. */
+/** `amounts`: of payments, or of whole entries. The entries of the message itself are excluded. */
 export type Wanted = {
   readonly amounts: readonly Minor[]
   readonly endToEndIds: readonly string[]
@@ -28,7 +28,7 @@ export type Wanted = {
   readonly to: string
 }
 
-/** What `announced` may be of an entry that no message of the same kind has reported. */
+/** The values of `announced` for an entry that no message of the same kind has reported. */
 const kindsWithout = (bit: number): readonly number[] => [0, 1, 2, 3].filter((kinds) => (kinds & bit) === 0)
 
 const candidateColumns = sql`entry.id, entry.entry_key, entry.booking, entry.amount, entry.booked_on::text as booked_on, entry.kind,
@@ -55,8 +55,8 @@ export function announcedUnlisted(
 }
 
 /**
- * Entries of these amounts that no message of this kind has reported; and those with the same end-to-end id that one has. An entry of the
- * version before does not say which messages announced it.
+ * Entries of these amounts that no message of this kind has reported; and those with the same end-to-end id that one
+ * has. An entry of the previous version does not say which messages announced it.
  */
 export function unannounced(tx: Tx, of: AccountKey, reading: Reading, wanted: Wanted): Promise<readonly Candidate[]> {
   const kinds = kindsWithout(reading.announced)
@@ -81,7 +81,7 @@ export type Group = {
   readonly amount: Minor
   readonly isReversal: boolean
   readonly ids: readonly string[]
-  /** Of one of its payments. */
+  /** The references of one of its payments. */
   readonly refs: string
 }
 
@@ -116,7 +116,7 @@ const newAliases = insertBy<AliasRow>(
 )
 type AliasRow = Alias & Pick<AccountKey, 'connector' | 'account' | 'currency'> & { readonly partnerId: string }
 
-/** The message names known entries by these keys. */
+/** Stores these keys as further names of known entries. */
 export function insertAliases(tx: Tx, of: AccountKey, aliases: readonly Alias[]): void {
   const { operatorId: partnerId, connector, account, currency } = of
   const rows = aliases.map((alias) => ({ ...alias, partnerId, connector, account, currency }))
@@ -136,13 +136,13 @@ export type Absent = {
 export type Listed = {
   /** The last day that statements have listed. */
   readonly until: string
-  /** When the last statement came. */
+  /** When the last statement was received. */
   readonly takenAt: Date
-  /** Days of statements that have not come. */
+  /** Days of missing statements. */
   readonly missing: readonly { readonly first: string; readonly last: string }[]
 }
 
-/** Entries of an account that statements should have listed, are on none, and have no case about it. */
+/** Entries of an account that statements should have listed, and that are on none and have no case. */
 export function absentOf(
   tx: Tx,
   of: AccountKey,

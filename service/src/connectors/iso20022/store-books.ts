@@ -1,4 +1,4 @@
-/** What reconciliation reads of a bank by files: statements, entries, instructions and what is being reported. */
+/** The SQL by which reconciliation reads a file bank: statements, entries, instructions and pending reports. */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { acrossPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { BankEntry, BankInstruction, BankStatement, BooksAccount, EntrySums, Sums } from '../../rails/index.ts'
@@ -44,7 +44,7 @@ export function sumsOfStatements(
 
 const nothing: Sums = { count: 0n, amount: 0n, oldest: null }
 
-/** Paid by the bank's word, and not booked yet. */
+/** Sum of the payments reported as paid and not booked yet. */
 export async function sumSettledNotBooked(tx: Tx, connector: string, currency: Currency): Promise<Sums> {
   const row = await tx.row<Sums>(
     acrossPartners(
@@ -58,7 +58,7 @@ export async function sumSettledNotBooked(tx: Tx, connector: string, currency: C
   return row ?? nothing
 }
 
-/** Whose return is booked, and whose payment is not. */
+/** Sum of the payments whose return is booked, and whose execution is not. */
 export async function sumReturnedNotBooked(tx: Tx, connector: string, currency: Currency): Promise<Sums> {
   const row = await tx.row<Sums>(
     acrossPartners(
@@ -72,7 +72,7 @@ export async function sumReturnedNotBooked(tx: Tx, connector: string, currency: 
   return row ?? nothing
 }
 
-/** Payments on their way: in no file yet, or at the bank; and those about which it says nothing for too long. */
+/** Payments under way: in no file yet, or at the bank; and those that are overdue for a report. */
 export async function sumsUnderWay(
   tx: Tx,
   connector: string,
@@ -102,7 +102,7 @@ export type PendingRow = {
   readonly entryId: string | null
 }
 
-/** What is being reported to settlement, oldest first: as settlement reads it. */
+/** Pending reports to settlement, oldest first, as settlement reads them. */
 export function pendingOf(tx: Tx, connector: string, rowsMax: number): Promise<readonly PendingRow[]> {
   return tx.rows<PendingRow>(
     acrossPartners(
@@ -156,7 +156,7 @@ export function entriesNew(
 const instructionColumns = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, remittance,
   status, entry_id, created_at, updated_at, settled_at, missing_since`
 
-/** Of all partners: paid by the bank's word and not booked; or come back, and not booked. */
+/** Payments of all partners that are reported as paid and not booked; or returned, and not booked. */
 export function instructionsNotBooked(
   tx: Tx,
   connector: string,
@@ -173,7 +173,7 @@ export function instructionsNotBooked(
   )
 }
 
-/** Of all partners: payments about which the bank says nothing for too long. */
+/** Payments of all partners that are overdue for a report of the bank. */
 export function instructionsMissing(
   tx: Tx,
   connector: string,
@@ -190,7 +190,7 @@ export function instructionsMissing(
   )
 }
 
-/** By their ids alone: a case of a bank does not always name the partner. */
+/** Finds instructions by their ids alone: a case of a bank does not always name the partner. */
 export function instructionsByIds(tx: Tx, ids: readonly string[]): Promise<readonly BankInstruction[]> {
   return tx.rows<BankInstruction>(
     acrossPartners(
@@ -201,7 +201,7 @@ export function instructionsByIds(tx: Tx, ids: readonly string[]): Promise<reado
   )
 }
 
-/** Payments of this amount, or with one of these references: what an entry might be about. */
+/** Payments of this amount, or with one of these references: candidates for an entry. */
 export function instructionsLike(
   tx: Tx,
   connector: string,
@@ -218,7 +218,7 @@ export function instructionsLike(
   )
 }
 
-/** By 32 hexadecimal digits. */
+/** Finds instructions by 32 hexadecimal digits. */
 export function instructionsByNames(tx: Tx, names: readonly string[]): Promise<readonly BankInstruction[]> {
   return tx.rows<BankInstruction>(
     acrossPartners(
@@ -229,7 +229,7 @@ export function instructionsByNames(tx: Tx, names: readonly string[]): Promise<r
   )
 }
 
-/** An operator has found out which payment an entry is: the connector counts it as booked. Answers 0 if it has an entry. */
+/** Marks a payment as booked after an operator has matched it with an entry. Returns 0 if it has an entry. */
 export function bookInstruction(
   tx: Tx,
   { partnerId, id }: { readonly partnerId: string; readonly id: string },
@@ -242,7 +242,7 @@ export function bookInstruction(
     where partner_id = ${partnerId} and id = ${id} and entry_id is null`)
 }
 
-/** Its money has come back. */
+/** Marks a payment as returned. */
 export async function returnInstruction(
   tx: Tx,
   { partnerId, id }: { readonly partnerId: string; readonly id: string },
@@ -270,7 +270,10 @@ export async function assignEntry(
     where partner_id = ${operatorId} and id = ${entryId}`)
 }
 
-/** The entry is the one that it names as its subject. Answers 0 if they cannot be one: each has a statement. */
+/**
+ * Merges an entry with the one that it names as its subject. Returns 0 if they cannot be the same: each has a
+ * statement.
+ */
 export function mergeEntry(tx: Tx, operatorId: string, entryId: string): Promise<number> {
   return tx.run(sql`/* rails.mergeEntry */
     update rails.iso_entries known set statement_id = coalesce(known.statement_id, doubted.statement_id),
@@ -281,7 +284,7 @@ export function mergeEntry(tx: Tx, operatorId: string, entryId: string): Promise
       and (known.statement_id is null or doubted.statement_id is null)`)
 }
 
-/** The key of an entry names the one that it was merged into. */
+/** Makes the key of an entry name the one that it was merged into. */
 export async function aliasMerged(tx: Tx, operatorId: string, entryId: string): Promise<void> {
   await tx.run(sql`/* rails.aliasMerged */
     insert into rails.iso_entry_aliases (partner_id, connector, account, currency, entry_key, entry_id)

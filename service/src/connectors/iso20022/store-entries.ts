@@ -1,10 +1,10 @@
-/** All SQL of the entries of a bank. They stand in the operator's ledger. */
+/** All SQL of the entries of a bank. They belong to the operator's ledger. */
 import type { Minor } from '../../kernel/index.ts'
 import { columnOf, insertBy, sql, type Tx, unprepared } from '../../postgres/index.ts'
 
 export type EntryKind = 'payout' | 'return' | 'credit' | 'reversal' | 'fee' | 'unknown' | 'waiting'
 
-/** Whose entries: all statements name the operator's shard. */
+/** The account of entries: all statements name the operator's shard. */
 export type AccountKey = {
   readonly operatorId: string
   readonly connector: string
@@ -87,7 +87,7 @@ const newEntries = insertBy<NewEntry>(
   ],
 )
 
-/** A key that another message has written is a unique violation: only one process takes the files of a bank. */
+/** A key that another message has written is a unique violation: only one process receives the files of a bank. */
 export function insertEntries(tx: Tx, rows: readonly NewEntry[]): void {
   tx.later(
     sql`/* rails.insertEntries */
@@ -99,7 +99,7 @@ export function insertEntries(tx: Tx, rows: readonly NewEntry[]): void {
   )
 }
 
-/** The ledger has them now. */
+/** Marks entries that the ledger has now. */
 export async function applyEntries(tx: Tx, operatorId: string, ids: readonly string[], now: Date): Promise<void> {
   await tx.run(sql`/* rails.applyEntries */
     update rails.iso_entries set status = 'Applied', applied_at = ${now}
@@ -120,7 +120,7 @@ export type KnownEntry = {
   readonly refs: string
   readonly counterparty: string
   readonly remittance: string | null
-  /** The key is one under which a later message named it. */
+  /** The key is an alias, under which a later message named it. */
   readonly isAlias: boolean
 }
 
@@ -143,7 +143,7 @@ export function entriesByKeys(tx: Tx, of: AccountKey, keys: readonly string[]): 
   )
 }
 
-/** Entries that an earlier message has announced under the bank's reference and that stand on no statement yet. */
+/** Entries that an earlier message has announced under the bank's reference and that are on no statement yet. */
 export function announcedOf(
   tx: Tx,
   of: AccountKey,
@@ -159,10 +159,10 @@ export function announcedOf(
   )
 }
 
-/** A part of what the bank booked under one reference: a bank may give the reference again on another day. */
+/** The part of a reference's bookings on one day: a bank may use the reference again on another day. */
 export type DayOfBooking = { readonly booking: string; readonly bookedOn: string }
 
-/** What the payments of bookings sum up to, where they are known one by one. */
+/** The sums of bookings whose payments are known one by one. */
 export function sumsOfBookings(
   tx: Tx,
   of: AccountKey,
@@ -177,7 +177,7 @@ export function sumsOfBookings(
   )
 }
 
-/** Another message reports entries that are known. A statement is kept; kinds of announcements are added up. */
+/** Records that another message reports known entries. A statement is kept; kinds of announcements are added up. */
 export type Seen = { readonly statementId: string | null; readonly announced: number }
 
 export function seeEntries(tx: Tx, operatorId: string, ids: readonly string[], { statementId, announced }: Seen): void {
@@ -205,7 +205,7 @@ export function seeBookings(
   )
 }
 
-/** Sums whose payments are known now: the payments count instead. */
+/** Deletes sums whose payments are known now: the payments count instead. */
 export function deleteWaiting(tx: Tx, operatorId: string, ids: readonly string[]): void {
   tx.later(
     sql`/* rails.deleteWaiting */
@@ -271,7 +271,7 @@ export type Original = {
   readonly booking: string | null
   readonly endToEndId: string | null
   readonly amount: Minor
-  /** It is taken back already. */
+  /** True if it is reversed already. */
   readonly isReversed: boolean
 }
 
@@ -279,7 +279,7 @@ const originalOf = (operatorId: string) => sql`id, booking, end_to_end_id, amoun
       select 1 from rails.iso_entries reversal
       where reversal.partner_id = ${operatorId} and reversal.subject_id = credit.id and reversal.kind = 'reversal') as is_reversed`
 
-/** Credits that a reversal may take back, by the bank's reference. */
+/** Credits that a reversal may be about, by the bank's reference. */
 export function creditsByBooking(tx: Tx, of: AccountKey, bookings: readonly string[]): Promise<readonly Original[]> {
   return tx.rows(
     unprepared(sql`/* rails.creditsByBooking */
@@ -301,7 +301,7 @@ export function creditsByEndToEnd(tx: Tx, of: AccountKey, ids: readonly string[]
   )
 }
 
-/** Debits that were booked for an instruction besides its own, and that nothing has taken back. */
+/** Debits that were booked for an instruction in addition to its own, and that nothing has reversed. */
 export function doubledDebits(
   tx: Tx,
   operatorId: string,
@@ -317,7 +317,7 @@ export function doubledDebits(
   )
 }
 
-/** An entry that waited for its details has them now. */
+/** Replaces an entry that waited for its details. */
 export function replaceWaiting(
   tx: Tx,
   operatorId: string,

@@ -4,7 +4,7 @@ import type { FileKind } from './ids.ts'
 
 export type FileState = 'Made' | 'Staged' | 'Delivered'
 
-/** What follows from the payments of a file. */
+/** Figures that follow from the payments of a file. */
 export type Contents = {
   readonly sha256: string
   readonly bytes: bigint
@@ -18,7 +18,7 @@ export type OutgoingFile = Contents & {
   readonly name: string
   readonly state: FileState
   readonly stagedName: string | null
-  /** Of the last attempt. */
+  /** The lease of the last attempt. */
   readonly leaseId: string | null
   readonly madeAt: Date
 }
@@ -64,7 +64,10 @@ export function claimFile(tx: Tx, id: string, { leaseId, leasedUntil, now }: Lea
 
 type Held = { readonly id: string; readonly leaseId: string }
 
-/** Nothing of the file is at the bank, so that its contents may follow a changed configuration. Returns 1, or 0 without the lease. */
+/**
+ * Remakes a file of which nothing is at the bank, so that it may follow a changed configuration. Returns 1, or 0
+ * without the lease.
+ */
 export function remake(tx: Tx, { id, leaseId }: Held, madeAt: Date, contents: Contents): Promise<number> {
   return tx.run(sql`/* rails.remake */
     update rails.iso_files set made_at = ${madeAt}, sha256 = ${contents.sha256}, bytes = ${contents.bytes},
@@ -79,34 +82,34 @@ export function markStaged(tx: Tx, { id, leaseId }: Held, stagedName: string): P
     where id = ${id} and lease_id = ${leaseId} and state = 'Made'`)
 }
 
-/** The staged file was lost before it got its name. Returns 1, or 0 if the lease was lost. */
+/** The staged file was lost before it was renamed. Returns 1, or 0 if the lease was lost. */
 export function unmarkStaged(tx: Tx, { id, leaseId }: Held, stagedName: string): Promise<number> {
   return tx.run(sql`/* rails.unmarkStaged */
     update rails.iso_files set state = 'Made', staged_name = null
     where id = ${id} and lease_id = ${leaseId} and state = 'Staged' and staged_name = ${stagedName}`)
 }
 
-/** Any process that has seen the renaming done may say so. */
+/** Marks a file as delivered. Any process that has seen the renamed file may do so. */
 export function markDelivered(tx: Tx, id: string, stagedName: string, now: Date): Promise<number> {
   return tx.run(sql`/* rails.markDelivered */
     update rails.iso_files set state = 'Delivered', delivered_at = ${now}, leased_until = null, problem = null
     where id = ${id} and state = 'Staged' and staged_name = ${stagedName}`)
 }
 
-/** The next attempt is made at `at`. */
+/** Makes the file due again at `at`. */
 export async function postpone(tx: Tx, { id, leaseId }: Held, at: Date, problem: string): Promise<void> {
   await tx.run(sql`/* rails.postpone */
     update rails.iso_files set leased_until = ${at}, problem = ${problem}
     where id = ${id} and lease_id = ${leaseId} and state <> 'Delivered'`)
 }
 
-/** At the start of the only process: no lease has an owner. */
+/** Ends all leases, at the start of the only process. */
 export async function releaseFileLeases(tx: Tx): Promise<void> {
   await tx.run(sql`/* rails.releaseFileLeases */
     update rails.iso_files set leased_until = null where state <> 'Delivered' and leased_until is not null`)
 }
 
-/** When the oldest file was made that is not at the bank. */
+/** When the oldest undelivered file was made. */
 export async function oldestUndelivered(tx: Tx, connector: string): Promise<Date | null> {
   const row = await tx.row<{ madeAt: Date }>(sql`/* rails.oldestUndelivered */
     select made_at from rails.iso_files where connector = ${connector} and state <> 'Delivered' order by made_at limit 1`)

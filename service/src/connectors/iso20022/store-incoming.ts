@@ -1,4 +1,4 @@
-/** All SQL of messages that come in: the lease of a bank's folder, and the messages. They belong to no partner. */
+/** All SQL of incoming messages: the lease of a bank's folder, and the messages. They belong to no partner. */
 import { sql, type Tx } from '../../postgres/index.ts'
 
 export async function addIncoming(tx: Tx, connector: string): Promise<void> {
@@ -6,7 +6,7 @@ export async function addIncoming(tx: Tx, connector: string): Promise<void> {
     insert into rails.iso_incoming (connector) values (${connector}) on conflict (connector) do nothing`)
 }
 
-/** Answers 1 if the lease was free, over, or is already this one. */
+/** Returns 1 if the lease was free, has ended, or is already this one. */
 export function takeLease(
   tx: Tx,
   connector: string,
@@ -23,7 +23,7 @@ export async function endLease(tx: Tx, connector: string, leaseId: string): Prom
     where connector = ${connector} and lease_id = ${leaseId}`)
 }
 
-/** Under its lock: whose lease it is. */
+/** Locks the lease and reads its owner. */
 export async function lockLease(tx: Tx, connector: string): Promise<string | null> {
   const row = await tx.row<{ leaseId: string | null }>(sql`/* rails.lockLease */
     select lease_id from rails.iso_incoming where connector = ${connector} for update`)
@@ -45,7 +45,7 @@ export type MessageRow = {
   readonly takenAt: Date | null
 }
 
-/** Answers 0 if there is one of this id. */
+/** Returns 0 if a message of this id exists. */
 export function insertMessage(tx: Tx, row: MessageRow): Promise<number> {
   return tx.run(sql`/* rails.insertMessage */
     insert into rails.iso_messages (id, connector, kind, message_id, file_name, sha256, bytes, state, entries, problem,
@@ -67,7 +67,7 @@ export type KnownMessage = {
   readonly finishedAt: Date | null
 }
 
-/** Messages of the same bytes, first the one that was taken. */
+/** Messages with the same bytes, first the one that was processed. */
 export function messagesByHash(tx: Tx, connector: string, sha256: string): Promise<readonly KnownMessage[]> {
   return tx.rows(sql`/* rails.messagesByHash */
     select id, kind, message_id, file_name, sha256, state, entries, received_at, finished_at from rails.iso_messages
@@ -86,7 +86,7 @@ export function messageById(
     where connector = ${connector} and kind = ${kind} and message_id = ${messageId} and state in ('Taking', 'Taken')`)
 }
 
-/** How much of a message is written, if it is being taken. */
+/** How much of a message is written while it is being processed. */
 export async function positionOf(tx: Tx, id: string): Promise<number | undefined> {
   const row = await tx.row<{ entries: bigint }>(sql`/* rails.positionOf */
     select entries from rails.iso_messages where id = ${id} and state = 'Taking'`)
@@ -109,7 +109,7 @@ export function endMessage(tx: Tx, id: string, now: Date): void {
   )
 }
 
-/** The file is in our archive, and no longer at the bank. */
+/** Marks a file that is in our archive and no longer at the bank. */
 export async function finishMessage(tx: Tx, id: string, now: Date): Promise<void> {
   await tx.run(sql`/* rails.finishMessage */
     update rails.iso_messages set finished_at = ${now} where id = ${id}`)

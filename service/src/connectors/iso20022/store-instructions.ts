@@ -1,4 +1,4 @@
-/** All SQL of the instructions that a bank by files gets, until they are in a file. */
+/** All SQL of the instructions for a file bank, until they are in a file. */
 import type { ErrorKey } from '@partner-payments/wire'
 import { columnOf, insertBy, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { Instruction, InstructionKey } from '../../rails/index.ts'
@@ -9,7 +9,7 @@ export type StoredAnswer = InstructionKey & {
   readonly schemeApplied: Scheme
   readonly dueAt: Date
   readonly createdAt: Date
-  /** Its file is at the bank. */
+  /** True if its file is at the bank. */
   readonly isDelivered: boolean
   readonly errorKey: ErrorKey | null
   readonly errorDetails: string | null
@@ -86,7 +86,7 @@ const newInstructions = insertBy<NewInstruction>(
   ['partnerId', 'id'],
 )
 
-/** Returns the new ones. One that is there already stays as it is. */
+/** Returns the new ones. Existing ones stay unchanged. */
 export function insertInstructions(tx: Tx, rows: readonly NewInstruction[]): Promise<readonly StoredAnswer[]> {
   return tx.rows(
     unprepared(sql`/* rails.insertInstructions */
@@ -136,7 +136,10 @@ export function lockInstantsAtBank(
   )
 }
 
-/** Their files stay what they were: an instruction in a new file is another one for the bank, by its attempt. */
+/**
+ * Requeues payments. Their files stay unchanged: by its attempt, an instruction in a new file is another one for the
+ * bank.
+ */
 export async function requeueAsCreditTransfer(
   tx: Tx,
   rows: readonly (InstructionKey & { readonly schemeReason: string })[],

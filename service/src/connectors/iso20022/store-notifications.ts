@@ -1,4 +1,4 @@
-/** All SQL of the notifications of a bank by files. */
+/** All SQL of the notifications of a file bank. */
 import { acrossPartners, dueWork, insertBy, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
 
 export type NotificationRow = {
@@ -29,14 +29,14 @@ const newNotifications = insertBy<NewNotification>(
   ['partnerId', 'id'],
 )
 
-/** One that is there stays: its id says what it reports. */
+/** An existing one stays: its id is derived from its content. */
 export function insertNotifications(tx: Tx, rows: readonly NewNotification[]): void {
   tx.later(sql`/* rails.insertNotifications */
     insert into rails.iso_notifications (partner_id, id, connector, subject_id, kind, payload, entry_id, due_at)
     ${newNotifications(tx, rows)} on conflict (partner_id, id) do nothing`)
 }
 
-/** Of all partners, oldest first: a due-work scan, which names no partner by design. */
+/** Due notifications of all partners, oldest first: a due-work scan, which names no partner by design. */
 export function dueNotifications(tx: Tx, connector: string, rowsMax: number): Promise<readonly NotificationRow[]> {
   return tx.rows<NotificationRow>(
     dueWork(
@@ -48,7 +48,7 @@ export function dueNotifications(tx: Tx, connector: string, rowsMax: number): Pr
   )
 }
 
-/** Answers the entries that were reported by them. */
+/** Returns the entries that they reported. */
 export async function deleteNotifications(
   tx: Tx,
   connector: string,

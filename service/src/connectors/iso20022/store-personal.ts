@@ -7,18 +7,18 @@ const personalInstructions: readonly PersonalColumns[] = [
     by: 'id',
     erased: { creditor_name: '', creditor_account: '', creditor_bic: null, remittance: null, error_details: null },
   },
-  // A file of recalls that is made again from here lacks the text. The bank has had it for years.
+  // A file of recalls that is rebuilt after this lacks the text. The bank has had it for years.
   { table: 'rails.iso_recalls', by: 'instruction_id', erased: { details: null, answer_details: null } },
 ]
 
-/** Erases the parties and texts of ended payments, and of the requests to recall them. `ids`: those of the instructions. */
+/** Erases the parties and texts of ended payments, and of their recalls. `ids`: those of the instructions. */
 export async function eraseInstructions(tx: Tx, partnerId: string, ids: readonly string[]): Promise<void> {
   for (const columns of personalInstructions) await erasePersonal(tx, columns, partnerId, ids)
 }
 
 const noParty = JSON.stringify({ name: null, account: null, bic: null, country: null, address: null })
 
-/** Bookings that banks have reported. What is known of the payment, and its amounts, stays. */
+/** Bookings that banks have reported. The payment's known facts and its amounts stay. */
 export const keptIsoEntries: KeptTable = {
   table: 'rails.iso_entries',
   isOver: ({ endedBefore }) => sql`status = 'Applied' and kind <> 'waiting' and created_at < ${endedBefore}`,

@@ -1,4 +1,4 @@
-/** All SQL of instructions on their way into a file. */
+/** All SQL of instructions that wait for a file. */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { columnOf, dueWork, ofPartners, type Sql, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { InstructionKey } from '../../rails/index.ts'
@@ -48,7 +48,7 @@ export const filesDue = (connector: string, after: Date): Sql =>
       where connector = ${connector} and status = 'Queued' and due_at > ${after} and ${whose()}`,
   )
 
-/** Those that still wait, locked. Of two processes that make files of the same payments, each gets some. */
+/** Locks those that still wait. If two processes make files of the same payments, each gets some. */
 export function lockQueued(
   tx: Tx,
   connector: string,
@@ -97,7 +97,7 @@ export function paymentsOfBatches(
 
 export type QueuedCount = { readonly scheme: Scheme; readonly payments: bigint }
 
-/** How many payments wait for a file, or for the opening of the bank. */
+/** The number of payments that wait for a file, or for the opening of the bank. */
 export async function countQueued(tx: Tx, connector: string): Promise<ReadonlyMap<Scheme, number>> {
   const rows = await tx.rows<QueuedCount>(
     dueWork(

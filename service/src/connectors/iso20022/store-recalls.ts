@@ -1,4 +1,4 @@
-/** All SQL of requests to take payments back, until they are in a file. */
+/** All SQL of recalls, until they are in a file. */
 import { columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { InstructionKey } from '../../rails/index.ts'
 import type { Payment } from './store-queue.ts'
@@ -7,7 +7,7 @@ export type NewRecall = InstructionKey & {
   readonly connector: string
   readonly instructionId: string
   readonly reason: string
-  /** For the other bank. */
+  /** Text for the other bank. */
   readonly details: string | null
   readonly requestedBy: string
   readonly now: Date
@@ -56,7 +56,7 @@ export function queuedRecalls(tx: Tx, connector: string, recallsMax: number): Pr
   )
 }
 
-/** Those that still wait, locked. */
+/** Locks those that still wait. */
 export function lockRecalls(tx: Tx, keys: readonly InstructionKey[]): Promise<readonly InstructionKey[]> {
   const column = columnOf(keys)
   return tx.rows<InstructionKey>(
@@ -89,7 +89,7 @@ export function recallsOfFile(tx: Tx, fileId: string): Promise<readonly Recalled
   )
 }
 
-/** A payment as an operator sees it, with the file that it is in and the request to take it back. */
+/** A payment as an operator sees it, with its file and its recall. */
 export type PaymentView = {
   readonly connector: string
   readonly endToEndId: string
@@ -133,7 +133,7 @@ export type RecallView = {
 
 const viewed = sql`id, reason, requested_by, status, file_id, answer_code, answer_details, created_at, updated_at`
 
-/** The newest one of a payment. */
+/** The newest recall of a payment. */
 export function recallOf(tx: Tx, { partnerId, id }: InstructionKey): Promise<RecallView | undefined> {
   return tx.row<RecallView>(sql`/* rails.recallOf */
     select ${viewed} from rails.iso_recalls where partner_id = ${partnerId} and instruction_id = ${id}

@@ -1,4 +1,4 @@
-/** All SQL of statements: what a bank says that an account had and has. They belong to no partner. */
+/** All SQL of statements: the balances that a bank reports for an account. They belong to no partner. */
 import type { Minor } from '../../kernel/index.ts'
 import { insertBy, sql, type Tx } from '../../postgres/index.ts'
 
@@ -92,7 +92,7 @@ export async function closingBefore(
   return row?.on ?? null
 }
 
-/** The entries of earlier statements that are valued behind their statement: behind one day, up to another. */
+/** The entries of earlier statements whose value date is later than their statement: after one day, up to another. */
 export async function valuedBetween(
   tx: Tx,
   { operatorId, connector, account, currency }: AccountKey,

@@ -1,4 +1,4 @@
-/** All SQL of what a bank says about instructions, files and recalls of ours. */
+/** All SQL of a bank's reports about our instructions, files and recalls. */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { acrossPartners, columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { InstructionKey } from '../../rails/index.ts'
@@ -24,10 +24,10 @@ export type Sent = InstructionKey & {
 const columns = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, scheme_applied, status,
   attempt, batch_id, file_id, entry_id, created_at, settled_at, missing_since`
 
-/** How a message names a payment. `id`: of the instruction, if the InstrId has the form of ours. */
+/** The names that a message gives a payment. `id`: of the instruction, if the InstrId has the form of ours. */
 export type Named = { readonly id: string | undefined; readonly endToEndId: string | null | undefined }
 
-/** The payments that a message names by their InstrIds, and of those without a known one all that have the end-to-end id. */
+/** The payments that a message names by their InstrIds; for those without a known one, all with the end-to-end id. */
 export async function sentByReferences(tx: Tx, connector: string, names: readonly Named[]): Promise<readonly Sent[]> {
   const byId = await sentWith(tx, connector, 'id', new Set(names.flatMap(({ id }) => id ?? [])))
   const known = new Set(byId.map(({ id }) => id))
@@ -75,7 +75,7 @@ export function sentByFiles(tx: Tx, connector: string, fileIds: readonly string[
   )
 }
 
-/** A page of the payments of a file, behind one of them. */
+/** A page of the payments of a file, after one of them. */
 export function sentOfFile(
   tx: Tx,
   connector: string,
@@ -95,7 +95,7 @@ export function sentOfFile(
   )
 }
 
-/** As they are now, under their locks, which are taken in the order of their ids. */
+/** Locks the payments in the order of their ids and reads their present state. */
 export function lockSent(tx: Tx, connector: string, keys: readonly InstructionKey[]): Promise<readonly Sent[]> {
   return tx.rows(
     unprepared(sql`/* rails.lockSent */
@@ -114,7 +114,7 @@ export type SentChange = InstructionKey & {
   readonly reasonCode: string | null
 }
 
-/** A word of the bank: it is missing no longer. */
+/** Records a report of the bank: the payment is no longer missing. */
 export function updateSent(tx: Tx, rows: readonly SentChange[], now: Date): void {
   const column = columnOf(rows)
   tx.later(
@@ -150,7 +150,7 @@ export function setBankStatus(tx: Tx, fileId: string, status: string): void {
   tx.later(sql`/* rails.setBankStatus */ update rails.iso_files set bank_status = ${status} where id = ${fileId}`)
 }
 
-/** Open instructions of these amounts, in which an entry without references may be one. */
+/** Open instructions of these amounts: candidates for an entry without references. */
 export function openByAmounts(
   tx: Tx,
   connector: string,
@@ -168,7 +168,7 @@ export function openByAmounts(
   )
 }
 
-/** About which the bank has said nothing since `before`. */
+/** Payments without a report of the bank since `before`. */
 export function silentSince(tx: Tx, connector: string, before: Date, rowsMax: number): Promise<readonly Sent[]> {
   return tx.rows(
     dueWork(
@@ -181,7 +181,7 @@ export function silentSince(tx: Tx, connector: string, before: Date, rowsMax: nu
   )
 }
 
-/** Answers those that are still silent. */
+/** Returns those that still have no report. */
 export function markMissing(
   tx: Tx,
   connector: string,
@@ -200,7 +200,7 @@ export function markMissing(
 
 export type RecallRow = InstructionKey & { readonly instructionId: string; readonly fileId: string | null }
 
-/** By their own ids, those of their instructions, or the file of the request. Newest first. */
+/** Finds recalls by their own ids, those of their instructions, or the file of the request. Newest first. */
 export function recallsByIds(
   tx: Tx,
   connector: string,
@@ -229,7 +229,7 @@ export type RecallAnswered = InstructionKey & {
   readonly answerDetails: string | null
 }
 
-/** An answer that comes late changes nothing about a payment that has come back. Answers those that it changes. */
+/** A late answer changes nothing about a payment that has come back. Returns those that it changes. */
 export function answerRecalls(
   tx: Tx,
   rows: readonly RecallAnswered[],
@@ -248,7 +248,7 @@ export function answerRecalls(
   )
 }
 
-/** The money of a recalled payment has come back. */
+/** Ends the recalls of payments whose money has come back. */
 export function endRecalls(tx: Tx, keys: readonly InstructionKey[], now: Date): void {
   tx.later(
     unprepared(sql`/* rails.endRecalls */
@@ -257,7 +257,7 @@ export function endRecalls(tx: Tx, keys: readonly InstructionKey[], now: Date): 
   )
 }
 
-/** Reports of a settlement that are not acknowledged yet get the entry that confirms them. Answers their ids. */
+/** Adds the confirming entry to unacknowledged reports of a settlement. Returns their ids. */
 export function tieNotifications(
   tx: Tx,
   rows: readonly { readonly partnerId: string; readonly id: string; readonly entryId: string }[],

@@ -1,4 +1,4 @@
-/** Takes instructions: each becomes a row that says how it goes, or why it does not. */
+/** Accepts instructions: each becomes a row with its scheme, or with the reason why it cannot be sent. */
 import { after, hourMs, partnerKey, secondMs } from '../../kernel/index.ts'
 import {
   type Acknowledgement,
@@ -18,8 +18,8 @@ type Deps = Pick<BankDeps, 'db' | 'clock' | 'rules'>
 const keyOf = ({ partnerId, id }: InstructionKey): string => partnerKey(partnerId, id)
 
 /**
- * How long a file usually is on its way, and how often a payment is asked about that is still kept: more seldom with its age. Most
- * banks that pay at once have said so by then, which saves a second claim of the payout.
+ * The usual time of a file to the bank, and the pause between enquiries about a payment that is still kept, which grows
+ * with its age. Most banks that pay at once have reported by then, which saves a second claim of the payout.
  */
 const deliveryMs = 10 * secondMs
 const askAgainMs = { min: 5 * secondMs, max: hourMs } as const
@@ -43,18 +43,18 @@ function askAgainAt({ schemeApplied, dueAt, createdAt }: store.StoredAnswer, rul
 const answersBy = (deps: Deps, rows: readonly store.StoredAnswer[]): Answers =>
   new Map(rows.map((row) => [keyOf(row), toAcknowledgement(deps, row)]))
 
-/** What was answered to instructions that have come before. */
+/** The earlier answers to instructions. */
 export async function storedAnswers(deps: Deps, keys: readonly InstructionKey[]): Promise<Answers> {
   const { db, rules } = deps
   const found = await Promise.all(byShard(db, keys).map((group) => store.answersOf(db, rules.id, group)))
   return answersBy(deps, found.flat())
 }
 
-/** An instruction whose id is known is not taken again: it gets the answer of the first time. */
+/** An instruction with a known id is not accepted again: it gets its first answer. */
 export function createSubmit(deps: Deps) {
   const { db } = deps
   return async (instructions: readonly Instruction[]): Promise<readonly InstructionOutcome[]> => {
-    // In one order, so that two calls with the same instructions do not wait for each other.
+    // Sorted, so that two calls with the same instructions cannot deadlock.
     const unique = [...new Map(instructions.map((instruction) => [keyOf(instruction), instruction])).entries()]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([, instruction]) => instruction)

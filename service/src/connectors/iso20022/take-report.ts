@@ -1,4 +1,4 @@
-/** Books a camt.052, camt.053 or camt.054 from its parsed parts, in pages. A restart continues behind the last one. */
+/** Books a camt.052, camt.053 or camt.054 from its parsed parts, in pages. A restart continues after the last one. */
 import { derivedTimeId } from '../../kernel/index.ts'
 import type { BankEntry, ReportPart } from '../../iso20022/index.ts'
 import { bookPage, entryOddity } from './book.ts'
@@ -13,21 +13,21 @@ import { endMessage, moveMessage, positionOf } from './store-incoming.ts'
 import { insertStatements, type StatementRow } from './store-statements.ts'
 import { type Booking, undated, type Unit, unfold } from './units.ts'
 
-/** Entries that are written together: larger pages hold their locks longer and gain little. */
+/** Entries that are written together: larger pages hold their locks longer and save little. */
 const bookingsPerPage = 1000
 
 export type TakenReport = {
-  /** Of rails.iso_messages. */
+  /** Id in rails.iso_messages. */
   readonly id: string
   readonly kind: 'camt.052' | 'camt.053' | 'camt.054'
   readonly sha256: string
   readonly receivedAt: Date
-  /** The spooled message, beside which its parsed parts are. */
+  /** The path of the spooled message. Its parsed parts are beside it. */
   readonly path: string
   readonly report: InspectedReport
 }
 
-/** The same at each reading, so that what was written before a restart names it. */
+/** The same at each reading, so that rows written before a restart name it. */
 const statementIdOf = ({ id }: Pick<TakenReport, 'id'>, index: number): string =>
   derivedTimeId(id, 'statement', String(index))
 
@@ -36,12 +36,12 @@ type Page = { readonly bookings: readonly Booking[]; readonly reports: readonly 
 /** Kinds of announcements, as rails.iso_entries adds them up. */
 const announcing = { 'camt.052': 1, 'camt.053': 0, 'camt.054': 2 } as const
 
-/** Places of the second reading: no message has so many entries. */
+/** Places of the second reading begin here: no message has this many entries. */
 const secondReading = 2 ** 40
 
 /**
- * Reads the message a second time if entries of the first one may be announced ones: by then those that are announced for certain
- * are known, on whichever page they stand.
+ * Reads the message a second time if entries of the first reading may be announced ones: by then all certain matches
+ * are known, on every page.
  */
 export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenReport): Promise<void> {
   const { db, rules, clock } = deps
@@ -49,13 +49,13 @@ export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenRepor
   if (begun === undefined) return
   const reading = { ...taken, announced: announcing[taken.kind], messageId: taken.report.messageId }
   let position = begun
-  // What was left before a restart is not known.
+  // The number that was deferred before a restart is unknown.
   let deferred = begun > 0 ? 1 : 0
   const read = async (isSure: boolean, offset: number) => {
     for await (const page of pagesOf(deps, taken, position - offset)) {
       const from = position
       await lease.transaction(async (tx) => {
-        if ((await positionOf(tx, taken.id)) !== from) throw new LeaseLost('another process has taken this message on')
+        if ((await positionOf(tx, taken.id)) !== from) throw new LeaseLost('another process has resumed this message')
         deferred += await bookPage(deps, tx, { reading, isSure, bookings: page.bookings })
         if (page.reports.length > 0) writeReports(tx, rules.id, page.reports, clock.now())
         moveMessage(tx, taken.id, offset + page.to)
@@ -77,7 +77,7 @@ export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenRepor
   })
 }
 
-/** Pages end where an entry does: its payments are written together. */
+/** Pages end at the end of an entry: its payments are written together. */
 async function* pagesOf(deps: BankDeps, taken: TakenReport, begun: number): AsyncGenerator<Page> {
   const place = createPlace(deps, taken)
   let bookings: Booking[] = []
@@ -112,7 +112,7 @@ function createPlace(deps: BankDeps, taken: TakenReport) {
     const statementId = taken.kind === 'camt.053' ? statementIdOf(taken, statement) : null
     const [first] = units
     const numbered = (key: string) => `${key}|${numberOf(`${account.iban}\n${key}`)}`
-    /** With the key without a day, which the version before wrote. */
+    /** Adds the key without a day, which the previous version wrote. */
     const both = (key: string, { bookedOn }: Pick<Unit, 'bookedOn'>) =>
       [...new Set([key, undated(key, bookedOn)])].map(numbered)
     const wholes = first === undefined || first.whole === null ? [] : both(first.whole, first)

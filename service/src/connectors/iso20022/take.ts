@@ -1,6 +1,7 @@
 /**
- * Takes one file of the bank. Each of its steps may be the last one before a kill, and the next process goes on from what is there:
- * the file in the bank's folder, the row of its message (by the hash of its bytes), the file in the archive.
+ * Processes one file of the bank. Each step may be the last one before a kill, and the next process continues from the
+ * stored state: the file in the bank's folder, the row of its message (by the hash of its bytes), the file in the
+ * archive.
  */
 import { derivedTimeId, newId, nilId } from '../../kernel/index.ts'
 import type { BankDeps, RemoteFile } from './deps.ts'
@@ -15,12 +16,12 @@ import { takeReport } from './take-report.ts'
 import { balanceProblem } from './value-dates.ts'
 import type { createWatch } from './watch.ts'
 
-/** `left`: it is not whole yet, or stays where it is. */
+/** `left`: it is incomplete, or stays where it is. */
 export type FileTaken = 'taken' | 'repeated' | 'aside' | 'left'
 
 const transferMsMax = 600_000
 
-/** Does the last steps of a file while others are taken. */
+/** Runs the last steps of a file while others are processed. */
 export type Later = (file: RemoteFile, work: () => Promise<void>) => Promise<void>
 
 type Taking = {
@@ -60,7 +61,7 @@ export function createTake(deps: BankDeps, spool: Spool, watch: Watch) {
 
 const signal = () => AbortSignal.timeout(transferMsMax)
 
-/** The file leaves the bank's folder when it is in our archive, while the next one is taken. */
+/** Removes the file from the bank's folder once it is in our archive, while the next one is processed. */
 async function finish(
   { deps: { db, clock, transport }, spool, watch }: Context,
   { file, spooled, later }: Taking,
@@ -82,11 +83,11 @@ async function putAside(context: Context, taking: Taking, refused: Refused): Pro
   const row = rowOf(deps, taking, { ...refused, state: 'Aside' })
   await lease.transaction((tx) => refuse(deps, tx, row, refused))
   const facts = { connector: deps.rules.id, file: file.name, bytes: spooled.bytes, problem: refused.problem }
-  deps.log.warn(facts, 'file of the bank put aside')
+  deps.log.warn(facts, 'bank file quarantined')
   return finish(context, taking, row, 'aside')
 }
 
-/** Its bytes are in the archive. The id is the same if this is done again behind a kill. */
+/** Handles a file whose bytes are in the archive. The id is the same if this is repeated after a kill. */
 async function repeat(
   { deps, spool, watch }: Context,
   taking: Taking,
@@ -136,9 +137,9 @@ async function goOn(context: Context, taking: Taking, found: store.KnownMessage)
   if (found.state === 'Taking') {
     const verdict = await inspect(taking.spooled, deps.rules, taking.lease.keep)
     if ('refused' in verdict) {
-      // The rules have changed since its first part was taken: it stays until they fit again.
+      // The rules have changed since its first part was processed: the file stays until they fit again.
       const facts = { connector: deps.rules.id, file: taking.file.name, problem: verdict.refused.problem }
-      deps.log.error(facts, 'message not taken on')
+      deps.log.error(facts, 'message not resumed')
       return 'left'
     }
     await answers(taking, found, verdict.message)
@@ -146,7 +147,7 @@ async function goOn(context: Context, taking: Taking, found: store.KnownMessage)
   return finish(context, taking, found, 'taken')
 }
 
-/** What a message says is done, from where it was left. */
+/** Carries out a message, from where it was left. */
 function createAnswers(deps: BankDeps) {
   const statuses = createStatuses(deps)
   const recalls = createRecallAnswers(deps)
@@ -179,7 +180,7 @@ function rowOf(
   return { ...row, state, problem, receivedAt: clock.now(), takenAt: null }
 }
 
-/** The same file put aside again is the same case. */
+/** Quarantines a file. The same file again is the same case. */
 async function refuse(
   { rules, operatorId, clock }: BankDeps,
   tx: Parameters<typeof store.insertMessage>[0],
@@ -199,7 +200,7 @@ const differs = ({ kind, messageId }: Inspected, { fileName }: store.KnownMessag
   messageId,
 })
 
-/** Nothing is copied of it. It stays in the bank's folder, because it is not in our archive; it is told once. */
+/** Copies nothing of it. It stays in the bank's folder, because it is not in our archive; it is reported once. */
 async function leaveThere(deps: BankDeps, lease: Lease, file: RemoteFile, watch: Watch): Promise<FileTaken> {
   const { db, rules } = deps
   const sha256 = `unread ${derivedTimeId(nilId, file.name, String(file.bytes), file.modifiedAt.toISOString())}`

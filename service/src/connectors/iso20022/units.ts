@@ -1,4 +1,7 @@
-/** Pure: an entry of the bank as the payments that count, each with a key by which it is known again in another message. */
+/**
+ * Pure: splits an entry of the bank into the payments that count, each with a key by which another message recognises
+ * it.
+ */
 import { hash } from 'node:crypto'
 import type { AccountId, BankEntry, EntryBatch, EntryDetail, Remittance } from '../../iso20022/index.ts'
 import { amountText, type Minor } from '../../kernel/index.ts'
@@ -16,16 +19,16 @@ export type References = {
   readonly uetr: string | null
   /** The structured reference of the creditor. */
   readonly creditor: string | null
-  /** The message that has the details of the entry, by the bank's word. */
+  /** The message that has the details of the entry, as the bank states. */
   readonly detailsIn: string | null
   readonly batches: readonly string[]
   readonly messages: readonly string[]
 }
 
 export type Unit = {
-  /** Without its number among equal ones of the same message. */
+  /** The key without its number among equal ones of the same message. */
   readonly key: string
-  /** Of the whole booking, where this is one payment of several: the key that it has where its payments are not named. */
+  /** The key of the whole booking, if this is one payment of several. It is used where its payments are not named. */
   readonly whole: string | null
   readonly booking: string | null
   /** The entry names none of its payments. */
@@ -42,25 +45,25 @@ export type Unit = {
   readonly codes: string
   readonly references: References
   readonly counterparty: Counterparty
-  /** Of a credit: the account that was credited. */
+  /** The credited account of a credit. */
   readonly creditedAccount: string
   readonly remittance: string | null
   readonly returned: { readonly code: string | null; readonly text: string } | null
-  /** What the bank kept of it, and what it says besides. */
+  /** The charges that the bank kept, and its further text. */
   readonly information: string | null
 }
 
 /** A booking with its place in the message. */
 export type Booking = {
   readonly unit: Unit
-  /** With its number among equal ones. */
+  /** The key with its number among equal ones. */
   readonly key: string
   readonly whole: string | null
-  /** The own one, then that of the version before. */
+  /** Keys: its own, then that of the previous version. */
   readonly keys: readonly string[]
   readonly wholes: readonly string[]
   readonly position: number
-  /** Of a camt.053. */
+  /** Set for a camt.053. */
   readonly statementId: string | null
 }
 
@@ -105,7 +108,7 @@ const isSummary = ({ details: [only, ...others], batches }: BankEntry): boolean 
   given(only?.references.instructionId) === null
 
 const noReference = /^(?:NOT ?PROVIDED|NO(?:N|T)REF|NOREF|NONE|UNKNOWN|[0-]*)$/i
-/** What a bank writes where there is no reference. */
+/** Drops the placeholder that banks write without a reference. */
 export const given = (reference: string | undefined): string | null =>
   reference === undefined || noReference.test(reference.trim()) ? null : reference.trim()
 
@@ -113,17 +116,20 @@ const digest = (...facts: readonly unknown[]): string => hash('sha256', facts.ma
 
 const signed = (minor: Minor, isCredit: boolean): Minor => (isCredit ? minor : -minor)
 
-/** The bank's reference, with what tells apart bookings for which banks use one reference: a payment, its reversal, its charges. */
+/**
+ * The bank's reference, with what distinguishes bookings for which banks use one reference: a payment, its reversal,
+ * its charges.
+ */
 function baseOf({ entry }: OfEntry, detail: EntryDetail | undefined, reference: string | null): string | null {
   if (reference === null) return null
   const fee = isFee(codesOf(entry, detail)) ? 'f' : ''
   return `r:${reference}|${entry.isCredit ? '+' : '-'}${entry.isReversal ? 'r' : ''}${fee}`
 }
 
-/** A bank that counts by the day gives the same reference on the next one. */
+/** A bank that numbers by day uses the same reference again on the next one. */
 const dated = (key: string, { bookedOn }: OfEntry): string => `${key}@${bookedOn}`
 
-/** The key that the version before wrote: it had no day. */
+/** The key that the previous version wrote, without a day. */
 export const undated = (key: string, bookedOn: string): string =>
   key.endsWith(`@${bookedOn}`) ? key.slice(0, -bookedOn.length - 1) : key
 
@@ -135,11 +141,11 @@ const codesOf = (entry: BankEntry, detail: EntryDetail | undefined): EntryCodes 
 const referenceOf = (entry: BankEntry, detail?: EntryDetail): string | null =>
   given(entry.bankReference) ?? given(detail?.references.bankReference)
 
-/** What a booking without a reference of the bank says. */
+/** The facts of a booking without a bank reference. */
 const bookingOf = ({ entry: { isCredit, isReversal }, minor, bookedOn }: OfEntry): string =>
   `d:${digest(isCredit, isReversal, minor, bookedOn)}`
 
-/** Messages word names differently, so that few facts count. */
+/** Messages word names differently, so that only few facts count. */
 function factsOf(isCredit: boolean, detail: EntryDetail | undefined): readonly unknown[] {
   const { endToEndId, instructionId, transactionId } = detail?.references ?? {}
   const other = accountText(isCredit ? detail?.debtorAccount : detail?.creditorAccount)
@@ -169,7 +175,7 @@ function sumOf(whole: OfEntry): Unit {
   }
 }
 
-/** Without a reference of the bank it is kept like one of several payments: a later message may name only their sum. */
+/** A payment without a bank reference is kept like one of several: a later message may name only their sum. */
 function single(whole: OfEntry, detail: EntryDetail): Unit {
   const { entry, minor } = whole
   const base = baseOf(whole, detail, referenceOf(entry, detail))
@@ -182,7 +188,7 @@ function single(whole: OfEntry, detail: EntryDetail): Unit {
   return { ...unitOf(whole, detail, amount), ...keys, information: kept(whole, detail) ?? informationOf(entry, detail) }
 }
 
-/** Several payments, or one with charges beside it; undefined if they do not add up to the entry. */
+/** Several payments, or one with separate charges; undefined if they do not add up to the entry. */
 function partsOf(whole: OfEntry): readonly Unit[] | undefined {
   const { entry, account, minor } = whole
   const total = signed(minor, entry.isCredit)
@@ -224,7 +230,7 @@ function partAmount({ entry, account, minor }: OfEntry, detail: EntryDetail): Mi
   return own === undefined || own === 0n ? undefined : signed(own, detail.isCredit ?? entry.isCredit)
 }
 
-/** What was charged within the amount of the entry: below zero. */
+/** The charges within the amount of the entry: below zero. */
 function chargesOf({ entry, account }: OfEntry): Minor {
   const charges = [...entry.charges, ...entry.details.flatMap((detail) => detail.charges)]
   return charges.reduce((sum, { amount, isCredit = false, isIncluded = true }) => {
@@ -252,7 +258,7 @@ function partKey(entry: BankEntry, detail: EntryDetail): string {
 const informationOf = (entry: BankEntry, detail: EntryDetail | undefined): string | null =>
   detail?.information ?? entry.information ?? null
 
-/** Unstructured lines in one, and the reference of the creditor before them. */
+/** The unstructured lines in one, after the reference of the creditor. */
 function remittanceText(remittance: Remittance | undefined): string | null {
   const { structured = [], unstructured = [] } = remittance ?? {}
   const text = [...structured.flatMap(({ creditorReference }) => creditorReference ?? []), ...unstructured].join(' ')

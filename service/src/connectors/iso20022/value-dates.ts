@@ -1,6 +1,7 @@
 /**
- * Balances that count by value date: an entry of today that is valued tomorrow is not in the closing balance of today, and is in that of
- * tomorrow. The value dates of all entries explain the difference to the cent, or the statement is put aside.
+ * Checks balances that count by value date: an entry of today that is valued tomorrow is not in the closing balance of
+ * today, and is in that of tomorrow. The value dates of all entries must explain the difference to the cent; otherwise
+ * the statement is quarantined.
  */
 import { amountText, type Minor } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -8,7 +9,7 @@ import type { BankDeps } from './deps.ts'
 import type { InspectedReport, StatementFacts } from './inspect-report.ts'
 import { closingBefore, valuedBetween } from './store-statements.ts'
 
-/** What is wrong with the balances of a report; undefined: they fit, or value dates explain them. */
+/** The problem with the balances of a report; undefined: they fit, or value dates explain them. */
 export async function balanceProblem(
   tx: Tx,
   { rules, operatorId }: Pick<BankDeps, 'rules' | 'operatorId'>,

@@ -1,4 +1,4 @@
-/** Files that are left in the bank's folder: those that are not whole yet, until they grow or are too old. Known to this process only. */
+/** Files left in the bank's folder: incomplete ones, until they grow or are too old. Known to this process only. */
 import type { Clock } from '../../kernel/index.ts'
 import type { RemoteFile } from './deps.ts'
 
@@ -19,18 +19,18 @@ export function createWatch(clock: Clock) {
   return {
     leave: (file: RemoteFile) => note(file),
     leaveForever: (file: RemoteFile) => note(file, { forever: true }),
-    /** It is as it was, so that there is nothing to read. */
+    /** The file is unchanged, so that there is nothing to read. */
     isLeft: (file: RemoteFile, staleAfterMs: number): boolean => {
       const found = sameOf(file)
       return found !== undefined && (found.forever === true || ageOf(found) < staleAfterMs)
     },
-    /** It has not grown for so long that no writer is at it. */
+    /** The file has not grown for so long that no writer is at it. */
     isStale: (file: RemoteFile, staleAfterMs: number): boolean => {
       const found = sameOf(file)
       return found !== undefined && ageOf(found) >= staleAfterMs
     },
     forget: (name: string) => void seen.delete(name),
-    /** Files that have left the folder. */
+    /** Drops files that have left the folder. */
     keepOnly: (names: ReadonlySet<string>) => {
       for (const name of seen.keys()) if (!names.has(name)) seen.delete(name)
     },

@@ -1,4 +1,4 @@
-/** What is known about the bookings of a page before they are matched: instructions that they may name, under their locks. */
+/** The context of a page's bookings before they are matched: instructions that they may name, under their locks. */
 import { partnerKey } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { readInstructionId } from './ids.ts'
@@ -8,19 +8,19 @@ import * as entries from './store-entries.ts'
 import * as words from './store-words.ts'
 import type { Unit } from './units.ts'
 
-/** A copy that changes while the bookings of a page are matched one after the other. */
+/** A copy that changes while the bookings of a page are matched in turn. */
 export type Payment = { -readonly [K in keyof words.Sent]: words.Sent[K] }
 
 export type World = {
-  /** Of the booking's InstrId; without a known one all with its end-to-end id. */
+  /** Payments of the booking's InstrId; without a known one all with its end-to-end id. */
   readonly named: (unit: Unit) => readonly Payment[]
-  /** Of the batches and messages that a sum names. */
+  /** Payments of the batches and messages that a sum names. */
   readonly batched: (unit: Unit) => readonly Payment[]
   readonly originals: Originals
-  /** Debits besides the own one of an instruction. */
+  /** Debits of an instruction in addition to its own. */
   readonly doubled: (payment: Payment) => readonly { readonly id: string; readonly isReversed: boolean }[]
   readonly changed: Map<string, Payment>
-  /** Originals and doubled debits that this page takes back. */
+  /** Originals and doubled debits that this page reverses. */
   readonly takenBack: Set<string>
 }
 

@@ -10,7 +10,7 @@ import type { BankStep, IncomingDebtor, Money, PayerFacts, WaitingPayment } from
 type Reason = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
 
 export type Behaviour =
-  /** `waitMs`: the payout waits so long for its first attempt. */
+  /** `waitMs`: the payout waits this long for its first attempt. */
   | { readonly kind: 'settle'; readonly waitMs?: number }
   /** Accepted; no notification follows. */
   | { readonly kind: 'stay-sent' }
@@ -99,17 +99,20 @@ const simulated: Readonly<Record<string, keyof typeof behaviours>> = {
 
 /** How the bank of the recipient answers a recall. */
 type RecallBehaviour =
-  /** It agrees, and sends the money back, without `keptMinor`. */
+  /** The bank agrees, and sends the money back, less `keptMinor`. */
   | { readonly kind: 'return'; readonly keptMinor: bigint; readonly afterMs: number }
   | { readonly kind: 'refuse'; readonly reasonCode: string }
   | { readonly kind: 'silent' }
 
-/** By the exact amount of the payment, in any currency. Every other recall is agreed to, and the whole amount comes back. */
+/**
+ * The answers by the exact amount of the payment, in any currency. Every other recall is agreed to, and the whole
+ * amount comes back.
+ */
 const recallAmounts: Readonly<Record<string, RecallBehaviour>> = {
   '4001.11': { kind: 'refuse', reasonCode: 'NOAS' },
   '4001.12': { kind: 'silent' },
   '4001.13': { kind: 'return', keptMinor: 1000n, afterMs: 0 },
-  // Behind the 15 business days in which an answer is due.
+  // After the 15 business days in which an answer is due.
   '4001.14': { kind: 'return', keptMinor: 0n, afterMs: 30 * dayMs },
 }
 
@@ -130,14 +133,14 @@ export type PlannedNotification = {
   readonly kind: string
   readonly afterSteps: number
   readonly payload: Readonly<Record<string, unknown>>
-  /** Besides the steps. */
+  /** A delay in addition to the steps. */
   readonly afterMs?: number
 }
 
-/** What the bank keeps of a payment that it settles short, in minor units. */
+/** The charge that the bank keeps of a payment that it settles short, in minor units. */
 const chargeMinor = 100n
 
-/** As JSON: the amount in minor units as text. */
+/** Money as JSON: the amount in minor units as text. */
 const moneyOf = ({ currency, amount }: Money) => ({ money: { currency, amount: String(amount) } })
 
 /** The notifications that follow an accepted instruction. `afterSteps` counts steps of the bank's delay. */
@@ -175,7 +178,7 @@ export function notificationsOfInstruction(behaviour: Behaviour, money: Money): 
 /** `of`: its subject. */
 type PlannedRecallNotification = PlannedNotification & { readonly of: 'recall' | 'payment' }
 
-/** The answer, and the money that comes with it; nothing from a bank that is silent. */
+/** The answer, and the money that comes with it; nothing from a silent bank. */
 export function notificationsOfRecall(instructionId: string, money: Money): readonly PlannedRecallNotification[] {
   const behaviour = recallBehaviourOf(money)
   if (behaviour.kind === 'silent') return []
@@ -220,7 +223,7 @@ const sandboxAccounts: Readonly<Record<string, { readonly account: string; reado
 /** The countries whose banks a payer can choose in the sandbox. */
 export const sandboxBankCountries: readonly string[] = Object.keys(sandboxAccounts)
 
-/** What the bank reports when a payer does these steps, one after another. The first one is due at once. */
+/** The bank's reports on these steps of a payer, in turn. The first one is due at once. */
 export function payerSteps(steps: readonly BankStep[], payer: PayerFacts): readonly PlannedNotification[] {
   return steps.map((step, afterSteps) => ({ ...reportOf(step, payer), afterSteps }))
 }

@@ -140,7 +140,7 @@ const createSchedule =
     if (rows.length > 0) store.insertNotifications(tx, rows)
   }
 
-/** On a sharded database a statement names one partner. */
+/** Runs a statement per partner on a sharded database. */
 function byShard<T extends { readonly partnerId: string }>(
   { sharded }: Pick<Database, 'sharded'>,
   rows: readonly T[],
@@ -184,7 +184,7 @@ function createReceive({ db, clock }: SandboxBankDeps, schedule: Schedule) {
   }
 }
 
-/** Records a request, and schedules what follows one that is new, in one transaction. */
+/** Records a request, and schedules the consequences of a new one, in one transaction. */
 const createReceiveRecall =
   ({ db, clock }: SandboxBankDeps, schedule: Schedule) =>
   (request: RecallRequest): Promise<RecallOutcome> =>

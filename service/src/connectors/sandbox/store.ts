@@ -51,8 +51,8 @@ const newInstructions = insertBy<NewInstruction>(
 )
 
 /**
- * Each instruction once. Of one that the bank already has only the count changes: its row is the answer to the first time.
- * A new one has the count that was given.
+ * Each instruction once. For a known one only the count changes: its row is the first answer. A new one has the given
+ * count.
  */
 export function receiveInstructions(
   tx: Tx,
@@ -79,13 +79,13 @@ export function instructionsByIds(
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
-/** What the bank has paid by an instruction. */
+/** The payment that the bank made for an instruction. */
 export function paymentOf(tx: Tx, partnerId: string, id: string): Promise<Money | undefined> {
   return tx.row<Money>(sql`/* rails.paymentOf */
     select amount, currency from rails.sandbox_instructions where partner_id = ${partnerId} and id = ${id} and accepted`)
 }
 
-/** How often the bank has the request: 1 if it is new. */
+/** How often the bank received the request: 1 if it is new. */
 export async function receiveRecall(
   tx: Tx,
   row: InstructionKey & { readonly instructionId: string; readonly reason: string; readonly receivedAt: Date },

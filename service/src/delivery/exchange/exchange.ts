@@ -1,5 +1,6 @@
 /** One HTTP exchange: sends a signed POST and reads the response within limits of time and size. */
-import { Agent, type buildConnector } from 'undici'
+import { createRequire } from 'node:module'
+import type * as undici from 'undici'
 import { type Clock, minuteMs, secondMs } from '../../kernel/index.ts'
 import type { AttemptResult } from '../queue/schedule.ts'
 import { createGuard, type Resolve } from './guard.ts'
@@ -41,9 +42,15 @@ export type LocalExchange = Omit<Exchange, 'send'> & {
   readonly send: (request: LocalRequest, onResult: OnResult) => void
 }
 
-/** The time limit covers the whole exchange, so the limits of its parts are off. README.md, The agent, has the reasons. */
-const createAgent = (connect: buildConnector.connector) =>
-  new Agent({
+const require = createRequire(import.meta.url)
+
+/**
+ * The time limit covers the whole exchange, so the limits of its parts are off. README.md, The agent, has the reasons. The package is
+ * loaded with the first agent: only a process that sends webhooks makes one.
+ */
+function createAgent(connect: undici.buildConnector.connector) {
+  const { Agent } = require('undici') as typeof undici
+  return new Agent({
     connect,
     allowH2: false,
     headersTimeout: 0,
@@ -51,6 +58,7 @@ const createAgent = (connect: buildConnector.connector) =>
     keepAliveTimeout: 4 * secondMs,
     keepAliveMaxTimeout: minuteMs,
   })
+}
 
 export function createExchange({ clock, allowLoopback, resolve, timeoutMs, proxy }: ExchangeOptions): LocalExchange {
   const connectTimeoutMs = Math.min(connectTimeoutMsMax, timeoutMs)

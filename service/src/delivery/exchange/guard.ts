@@ -1,12 +1,15 @@
 /** The guarded connector refuses connections to addresses that are not public. README.md, The guard, has the reasons. */
+import { createRequire } from 'node:module'
 import { isIP, type Socket } from 'node:net'
 import { callbackify } from 'node:util'
-import { buildConnector } from 'undici'
+import type * as undici from 'undici'
 import { isAllowedAddress, isLoopbackAddress } from './addresses.ts'
 import { openTunnel, type Proxy } from './proxy.ts'
 import type { Resolve } from './resolver.ts'
 
 export { type Resolve, systemResolve } from './resolver.ts'
+
+const require = createRequire(import.meta.url)
 
 /** Partners see this text. It contains no address, because partners must not learn what internal names resolve to. */
 export class AddressRefused extends Error {
@@ -40,16 +43,20 @@ export type GuardOptions = {
 }
 
 export type Guard = {
-  readonly connect: buildConnector.connector
+  readonly connect: undici.buildConnector.connector
   /** The address of the newest open connection to an origin, for the attempt log. */
   readonly addressOf: (origin: string) => string | undefined
 }
 
 export function createGuard({ allowLoopback, resolve, connectTimeoutMs, proxy }: GuardOptions): Guard {
+  const { buildConnector } = require('undici') as typeof undici
   const dial = buildConnector({ allowH2: false, timeout: connectTimeoutMs, autoSelectFamily: false })
   const addresses = new Map<string, { readonly socket: Socket; readonly address: string }>()
 
-  const allowedAddresses = async ({ hostname, protocol }: buildConnector.Options): Promise<readonly string[]> => {
+  const allowedAddresses = async ({
+    hostname,
+    protocol,
+  }: undici.buildConnector.Options): Promise<readonly string[]> => {
     const found = isIP(hostname) === 0 ? await lookupWithin(connectTimeoutMs, resolve(hostname)) : [hostname]
     // One forbidden address refuses the name: it is a rebinding attempt, or a mistake that would fail intermittently.
     if (found.length === 0 || !found.every((address) => isAllowedAddress(address, { allowLoopback })))
@@ -59,7 +66,7 @@ export function createGuard({ allowLoopback, resolve, connectTimeoutMs, proxy }:
     return found
   }
 
-  const connectTo = async (options: buildConnector.Options, address: string): Promise<Socket> => {
+  const connectTo = async (options: undici.buildConnector.Options, address: string): Promise<Socket> => {
     // Loopback means this machine. At the proxy, the same address would be another machine.
     const direct = proxy === undefined || isLoopbackAddress(address)
     const port = Number(options.port === '' ? 443 : options.port)
@@ -79,7 +86,7 @@ export function createGuard({ allowLoopback, resolve, connectTimeoutMs, proxy }:
     })
   }
 
-  const remember = ({ protocol, host = '' }: buildConnector.Options, socket: Socket, address: string) => {
+  const remember = ({ protocol, host = '' }: undici.buildConnector.Options, socket: Socket, address: string) => {
     const origin = `${protocol}//${host}`
     addresses.set(origin, { socket, address })
     socket.once('close', () => {
@@ -87,7 +94,7 @@ export function createGuard({ allowLoopback, resolve, connectTimeoutMs, proxy }:
     })
   }
 
-  const connectGuarded = async (options: buildConnector.Options): Promise<Socket> => {
+  const connectGuarded = async (options: undici.buildConnector.Options): Promise<Socket> => {
     let failure: unknown
     for (const address of (await allowedAddresses(options)).slice(0, addressesTriedMax)) {
       try {

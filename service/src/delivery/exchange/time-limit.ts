@@ -8,8 +8,8 @@ export type TimeLimit = {
 }
 
 /**
- * One timer serves all exchanges: they have the same limit, so the oldest one reaches it first. `AbortSignal.timeout` does
- * not serve here, because its timer does not keep the process alive until the attempts end.
+ * One timer serves all exchanges: they have the same limit, so the oldest one reaches it first. The timer of
+ * `AbortSignal.timeout` would not keep the process alive until the attempts end.
  */
 export function createTimeLimit(timeoutMs: number): TimeLimit {
   /** The start of each exchange, oldest first. */

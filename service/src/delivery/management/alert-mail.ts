@@ -1,7 +1,10 @@
 /** Renders the alert email about an endpoint, as plain text and as simple HTML. */
 import { escapeHtml, htmlPage, type MailContent, type MailToRender, oneLine, utc } from '../../mail/index.ts'
 
-/** The endpoint fails for so long, or is disabled because it failed for too long or answered 410. */
+/**
+ * Reason of the alert: the endpoint has failed for this long, or was disabled because it failed for too long or
+ * answered 410.
+ */
 export type AlertKind = 'Failing24h' | 'Failing72h' | 'DisabledFailing' | 'DisabledGone'
 
 export type AlertMailData = {

@@ -1,6 +1,7 @@
 /** Alert emails about failing endpoints: from the alert to the mail in the mailbox of a real SMTP server. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
+import { permissions } from '@partner-payments/wire'
 import { mailServer, readMail } from '../../../../test/support/mail-server.ts'
 import { startMail } from '../../../../test/support/jobs.ts'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
@@ -53,7 +54,7 @@ async function setUp() {
   const lines: Record<string, unknown>[] = []
   const log = createLog('info', { write: (line: string) => lines.push(JSON.parse(line) as never) } as never)
   const alerts = createEndpointAlerts({ mail: queue, log, membersWithRoles: users.membersWithRoles })
-  const caller = { partnerId, serviceAccountId: newId(), name: 'Grace Hopper' }
+  const caller = { partnerId, serviceAccountId: newId(), name: 'Grace Hopper', permissions }
   const invite = async (name: string, role: 'Admin' | 'Developer' | 'Operator') => {
     const entry = { email: `${name}@example.com`, fullName: `${name} Example`, role, redirectUrl: null }
     const [invitation] = await users.createInvitations(caller, { invitations: [entry] })

@@ -42,7 +42,7 @@ function readTypes(text: string | undefined): readonly string[] | undefined {
 }
 
 export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
-  /** The sequence behind which the page starts. Refuses: validation_failed (/query/after), cursor_expired. */
+  /** The sequence after which the page starts. Refuses: validation_failed (/query/after), cursor_expired. */
   const readPosition = async (list: string, partnerId: string, after: string | undefined): Promise<bigint> => {
     // Reads the last sequence first: in an empty feed, every later event has a higher number.
     const last = await store.lastSequence(db, partnerId)
@@ -67,9 +67,9 @@ export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
 
   return {
     /**
-     * Oldest first, behind `after`. Sequence numbers are assigned under a lock, so that no lower number becomes visible
-     * later: a client that continues from each `nextCursor` misses no event. Refuses: validation_failed, not_found,
-     * cursor_expired.
+     * Oldest first, from `after` on. Sequence numbers are assigned under a lock, so that no lower number becomes
+     * visible later: a client that continues from each `nextCursor` misses no event. Refuses: validation_failed,
+     * not_found, cursor_expired.
      */
     events: async (partnerId: string, query: Static<typeof wire.FeedQuery>): Promise<Feed> => {
       const { subscriptionId } = query

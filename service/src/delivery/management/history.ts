@@ -52,7 +52,7 @@ function deliveryOf(
   }
 }
 
-/** The rows of the page, and the event id behind which the next page starts. */
+/** The rows of the page, and the event id after which the next page starts. */
 function cutPage(rows: readonly store.Listed[], limit: number) {
   const found: store.Listed[] = []
   for (const row of rows) {

@@ -1,6 +1,6 @@
 /**
  * The worker side of recoveries: a step walks a part of the feed and makes deliveries due. One transaction holds the
- * deliveries of a step and its position in the feed, so that after a crash the next step continues behind the last one.
+ * deliveries of a step and its position in the feed, so that after a crash the next step continues after the last one.
  */
 import { after, assert, type Clock, derivedTimeId, firstIdOf, hourMs, momentOfId } from '../../kernel/index.ts'
 import type { EventOutbox, OwnedEvent } from '../../events/index.ts'
@@ -23,7 +23,8 @@ const eventsPerStepMax = 500
 const recoveriesPerStepMax = 20
 /**
  * The feed is in the order of fan-out, which differs from the order of time only if a transaction commits late. No
- * transaction lasts this long, so behind an event that is later than `until` by this much, all events are after `until`.
+ * transaction lasts this long: after an event that is later than `until` by this much, all events are later than
+ * `until`.
  */
 const latenessMsMax = hourMs
 

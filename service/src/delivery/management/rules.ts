@@ -49,8 +49,8 @@ export function readEvents(events: readonly string[] = [webhooks.allEvents]): re
 }
 
 /**
- * Whether a subscription to `events` includes an event type. The emitted set is that of the interface document (Endpoints, rule 3):
- * an extension goes only to who names it.
+ * Whether a subscription to `events` includes an event type. The emitted set is that of the interface document
+ * (Endpoints, rule 3): an extension is delivered only to subscriptions that list it.
  */
 export function wants(events: readonly string[], type: string): boolean {
   return events.includes(type) || (events[0] === webhooks.allEvents && !isExtensionEvent(type))

@@ -37,7 +37,7 @@ export function recoveryById(
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and id = ${id}`)
 }
 
-/** Newest first, up to `rowsMax`, starting behind `afterId`. */
+/** Newest first, up to `rowsMax`, starting after `afterId`. */
 export function listRecoveries(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
@@ -121,7 +121,7 @@ export async function advanceRecovery(
 
 export type FeedRow = { readonly sequence: bigint; readonly eventId: string }
 
-/** Oldest first, starting behind `afterSequence`. */
+/** Oldest first, starting after `afterSequence`. */
 export function feedAfter(
   tx: Tx,
   partnerId: string,

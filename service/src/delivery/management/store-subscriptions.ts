@@ -106,7 +106,7 @@ export function lockSubscription(tx: Tx, partnerId: string, id: string): Promise
     where partner_id = ${partnerId} and id = ${id} and deleted_at is null for no key update`)
 }
 
-/** Newest first, up to `rowsMax`, starting behind `afterId`. */
+/** Newest first, up to `rowsMax`, starting after `afterId`. */
 export function listSubscriptions(
   tx: Tx,
   partnerId: string,

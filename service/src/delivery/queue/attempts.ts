@@ -46,14 +46,17 @@ export function createAttempts({ clock, limits, held, slots, begin, wake }: Atte
       // Over its partner's share it keeps its turn, until an attempt ends.
       if (!slots.mayTake(queue.key.partnerId, queue.inFlight.size)) continue
       held.startable.delete(queue)
-      // Added again it goes to the end, and this loop comes to it once more.
+      // Added again, it goes to the end, and this loop reaches it once more.
       if (startOne(queue, now)) held.startable.add(queue)
       if (!held.toRead.has(queue) && memory.needsRead(queue, now, limits)) held.toRead.add(queue)
     }
     if (held.toRead.size > 0) wake()
   }
 
-  /** Undefined if the endpoint queue was lost since. Claimed again, it does not have this attempt. */
+  /**
+   * Undefined if the endpoint queue was lost since. An endpoint queue that was claimed again does not have this
+   * attempt.
+   */
   const find = (attempt: Attempt): OfQueue | undefined => {
     const found = started.get(attempt)
     return found && held.isHeld(found.endpointQueue) ? found : undefined
@@ -71,14 +74,14 @@ export function createAttempts({ clock, limits, held, slots, begin, wake }: Atte
       })
     },
     find,
-    /** Returns what `find` would. */
+    /** Ends an attempt. Returns what `find` would. */
     end: (attempt: Attempt): OfQueue | undefined => {
       const found = find(attempt)
       started.delete(attempt)
       if (found) memory.endAttempt(found.endpointQueue, found.delivery)
       return found
     },
-    /** No attempt starts any more. */
+    /** Starts no further attempts. */
     stop: (): void => void (isOpen = false),
   }
 }

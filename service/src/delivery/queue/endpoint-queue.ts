@@ -35,7 +35,7 @@ type State = {
   readonly busyReferences: Set<string>
   /** New rows up to this number of the feed have been read. */
   readUpTo: bigint
-  /** True if there may be new rows behind `readUpTo`. */
+  /** True if there may be new rows after `readUpTo`. */
   mayHaveNewRows: boolean
   /** A read that begins now sees every row up to this number. */
   committedUpTo: bigint
@@ -47,9 +47,9 @@ type State = {
   readonly unblockedReferences: Set<string>
   /** How far the rows of a subscription that became ordered are marked. */
   orderMarking: OrderMarking | undefined
-  /** No attempt starts any more. The endpoint queue is released like this when none is in flight. */
+  /** Set: no further attempt starts. The endpoint queue is released in this way when none is in flight. */
   closing: Closing | undefined
-  /** Since when there is nothing to do, by the monotonic clock. */
+  /** The start of its idle time, by the monotonic clock. */
   idleSince: number | undefined
 }
 
@@ -102,7 +102,7 @@ const mayStartAttempt = (queue: EndpointQueue, now: Date, limits: Limits): boole
   !isResting(queue, now) &&
   queue.leaseUntil.getTime() - now.getTime() > limits.leaseMarginMs
 
-/** Whether the rows given to it, in their order, may start: one of each reference at a time, the earlier one first. */
+/** Decides which rows, given in their order, may start: one of each reference at a time, the earlier one first. */
 const createReferenceFilter = ({ busyReferences }: EndpointQueue) => {
   const references = new Set(busyReferences)
   return ({ reference }: QueuedDelivery): boolean => {
@@ -214,7 +214,7 @@ export type ReadRequest = SubscriptionKey & {
   readonly unblockedReferences: readonly string[]
 }
 
-/** Begins a read. What marks the endpoint queue to be read from here on concerns rows that this read may miss. */
+/** Begins a read. Marks that are set from here on concern rows that this read may miss. */
 export function beginRead(queue: State, now: Date): ReadRequest {
   const request = {
     ...queue.key,
@@ -232,7 +232,10 @@ export function beginRead(queue: State, now: Date): ReadRequest {
   return request
 }
 
-/** Whether all rows were dropped since the read began: what it found may then be behind rows that have to be read again. */
+/**
+ * Whether all rows were dropped since the read began: the rows found may then come after rows that have to be read
+ * again.
+ */
 export const wasDiscarded = (queue: EndpointQueue, request: ReadRequest): boolean => queue.readUpTo < request.after
 
 /** Ends a read that found these rows, up to `rowsMax` of each kind. */
@@ -303,7 +306,7 @@ export function setTarget(queue: State, target: Target): boolean {
   return !becameOrdered
 }
 
-/** Drops the rows in memory and starts no attempt any more. */
+/** Drops the rows in memory and starts no further attempt. */
 export function close(queue: State, closing: Closing, now: Date): void {
   discardRows(queue, now)
   queue.closing = closing

@@ -10,7 +10,7 @@ import * as queue from './store-queue.ts'
 import * as subscriptions from '../management/store-subscriptions.ts'
 
 export type FannedOut = {
-  /** How many events. */
+  /** The number of events. */
   readonly events: number
   /** The deliveries of enabled subscriptions. */
   readonly deliveries: readonly NewDeliveries[]
@@ -27,7 +27,7 @@ const wants = ({ events, createdAt }: Subscription, event: OwnedEvent, now: Date
 
 type NumberedEvent = { readonly event: OwnedEvent; readonly sequence: bigint }
 
-/** The next numbers of each partner, without gaps, in the order of the events. */
+/** Assigns the next numbers of each partner, without gaps, in the order of the events. */
 async function numberEvents(
   tx: Tx,
   events: readonly OwnedEvent[],

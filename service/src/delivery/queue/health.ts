@@ -8,7 +8,10 @@ export type FailingAlert = 'Failing24h' | 'Failing72h'
 
 /** Saved in the row of the endpoint queue, for its next holder. */
 export type Health = {
-  /** No attempt starts before: the endpoint asked for a rest, or the breaker is open and its next probe is due then. */
+  /**
+   * No attempt starts before this time: the endpoint asked for a rest, or the breaker is open and its next probe is due
+   * then.
+   */
   readonly pausedUntil: Date | null
   /** Consecutive failures. */
   readonly failures: number

@@ -3,9 +3,12 @@ import type { EndpointQueue } from './endpoint-queue.ts'
 
 export function createHeldQueues() {
   const bySubscription = new Map<string, EndpointQueue>()
-  /** May be able to start an attempt. They take turns: after a start an endpoint queue goes to the end. */
+  /**
+   * Endpoint queues that may be able to start an attempt. They take turns: after a start an endpoint queue goes to the
+   * end.
+   */
   const startable = new Set<EndpointQueue>()
-  /** Are read by the next step of the worker. */
+  /** Endpoint queues that the next step of the worker reads. */
   const toRead = new Set<EndpointQueue>()
   return {
     startable,

@@ -1,4 +1,7 @@
-/** How a worker comes to hold endpoint queues: find those that are due, claim them, renew the leases, and take note of wake-ups. */
+/**
+ * Acquires endpoint queues for a worker: finds those that are due, claims them, renews the leases and acknowledges
+ * wake-ups.
+ */
 import { after, type Clock, type Log } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import * as memory from './endpoint-queue.ts'
@@ -92,7 +95,7 @@ export function createLeases({ db, clock, log, limits, perShard, workerId, held 
 export type Leases = ReturnType<typeof createLeases>
 
 /**
- * Renew after a third of the lease; at once if the clock was put back, because no other worker could claim it for
+ * Renews after a third of the lease; at once if the clock was put back, because no other worker could claim it for
  * hours.
  */
 function needsRenewal({ leaseUntil }: memory.EndpointQueue, now: Date, limits: Limits): boolean {

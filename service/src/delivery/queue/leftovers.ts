@@ -28,7 +28,7 @@ export function createLeftoverSweep({ db, clock }: Deps) {
       return removed
     })
 
-  /** Examines the next part of the queue, and continues from the start behind its end. Returns how many it removed. */
+  /** Examines the next part of the queue, and starts again after its end. Returns how many it removed. */
   return async (log: Log): Promise<number> => {
     const perReachableShard = createPerReachableShard({ db, log })
     const queued = await store.queuedBehind(db, after, rowsPerSweepMax)

@@ -1,4 +1,4 @@
-/** How a worker gives endpoint queues back: after a time without work, while they rest, and when it stops. */
+/** Releases endpoint queues: after a time without work, while they rest, and when the worker stops. */
 import type { Clock } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import type { EndpointQueue } from './endpoint-queue.ts'

@@ -27,7 +27,7 @@ export type ResultRecordingDeps = {
   readonly workerId: string
   readonly attempts: Attempts
   readonly slots: Slots
-  /** A slot is free. The endpoint queue may be able to start an attempt; undefined if it was lost. */
+  /** Called when a slot is free. The endpoint queue may be able to start an attempt; undefined if it was lost. */
   readonly onSlotFree: (endpointQueue: EndpointQueue | undefined) => void
 }
 
@@ -103,7 +103,7 @@ function updateQueue(
   outcome: Recorded,
   now: Date,
 ): void {
-  // The same error may come again. The rest keeps the endpoint from being called without end.
+  // The same error may come again. The rest keeps the endpoint from being called endlessly.
   if (outcome === 'unrecorded') memory.close(queue, { closed: false, dueAt: after(now, troubleRestMs) }, now)
   else if (outcome === 'stale') memory.doubtLease(queue, now)
   else if (next !== undefined) memory.scheduleRead(queue, next.dueAt)

@@ -54,7 +54,7 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
       return id === undefined ? null : momentOfId(id)
     },
 
-    /** Due-work scan: partners with events to fan out that follow `after` in the order of their ids. */
+    /** Due-work scan: partners with events to fan out, with ids after `after` and in their order. */
     partnersToFanOut: (after: string, partnersMax: number) => eventOutbox.partnersWithPending(db, after, partnersMax),
 
     fanOut: createFanOut({ clock, eventOutbox }),
@@ -65,7 +65,7 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
      * Ends the leases of dead workers. Only where no other worker can be alive: the embedded database has one process.
      */
     releaseLeases: (partnerId: string, tx: Tx = db): Promise<void> => store.releaseAll(tx, partnerId, clock.now()),
-    /** While the partner is moved to another database. */
+    /** Holds the endpoint queues while the partner is moved to another database. */
     holdEndpointQueues: (tx: Tx, partnerId: string): Promise<void> =>
       store.holdAll(tx, partnerId, newId(), after(clock.now(), dayMs)),
 

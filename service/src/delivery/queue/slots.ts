@@ -10,7 +10,10 @@ const newPartnersPart = 20
 export function createSlots(max: number) {
   const taken = new Map<string, number>()
   let total = 0
-  /** Delivered, and not recorded yet. As many as `max` do not count, so that endpoints and database work side by side. */
+  /**
+   * Attempts that are delivered and not recorded yet. Up to `max` of them do not count, so that endpoints and database
+   * work side by side.
+   */
   let recording = 0
   const free = () => max - total - Math.max(0, recording - max)
   const release = (partnerId: string): void => {

@@ -213,7 +213,7 @@ export async function saveHealth(
       and stored.lease_id = ${workerId} and ${ofOnePartner(partnersOf(rows), sql`stored.partner_id`)}`)
 }
 
-/** Sent with the next statement of the transaction. */
+/** Locks endpoint queues. Sent with the next statement of the transaction. */
 export function lockEndpointQueues(tx: Tx, keys: readonly SubscriptionKey[]): void {
   tx.later(sql`/* delivery.lockEndpointQueues */
     select 1 from delivery.endpoint_queues
@@ -273,7 +273,7 @@ export async function releaseAll(tx: Tx, partnerId: string, now: Date): Promise<
       where partner_id = ${partnerId} and lease_id is not null order by subscription_id for update))`)
 }
 
-/** Takes the endpoint queues from their workers, which record no result from then on. */
+/** Takes the endpoint queues from their workers, which then record no results. */
 export async function holdAll(tx: Tx, partnerId: string, holderId: string, until: Date): Promise<void> {
   await tx.run(sql`/* delivery.holdAll */
     update delivery.endpoint_queues set lease_id = ${holderId}, lease_until = ${until}, due_at = ${until}

@@ -4,7 +4,7 @@ import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
 export type QueueKey = SubscriptionKey & { readonly eventId: string }
 
-/** The next `rowsMax` rows of the queue behind a key. */
+/** The next `rowsMax` rows of the queue after a key. */
 export const queuedBehind = (
   tx: Tx,
   { partnerId, subscriptionId, eventId }: QueueKey,

@@ -77,15 +77,18 @@ export function insertFeed(tx: Tx, rows: readonly FeedInsert[]): void {
   )
 }
 
-/** The rows of an endpoint queue that have a higher number than `after`. `ordered`: without those behind an earlier one. */
+/**
+ * The rows of an endpoint queue that have a higher number than `after`. `ordered`: without those that wait for an
+ * earlier one.
+ */
 export type RowsRequest = SubscriptionKey & { readonly after: bigint; readonly ordered: boolean }
 
 const queueColumns = sql`subscription_id, event_id, sequence, wire_event_id, type, reference, due_at, attempt_count, failures`
 
 /**
  * Whether an earlier row of the same reference is in the queue, pending or held. A subquery with a limit, because as
- * `not exists` it became an anti join over the whole queue: a claim from 200,000 rows took more than 15 s. Ordered by
- * what only the index by reference has, which holds all rows of an ordered endpoint queue.
+ * `not exists` it became an anti join over the whole queue: a claim from 200,000 rows took more than 15 s. The order
+ * uses columns of the index by reference only, which holds all rows of an ordered endpoint queue.
  */
 const earlierOfReference = (requests: readonly RowsRequest[]) => sql`(select true from delivery.queue as earlier
   where earlier.partner_id = input.partner_id and earlier.subscription_id = input.subscription_id
@@ -100,7 +103,10 @@ const requestList = (requests: readonly RowsRequest[]): Sql => {
       ${column('ordered')}::boolean[]) as input (partner_id, subscription_id, after, ordered)`
 }
 
-/** New rows of each endpoint queue by their number, up to `rowsMax`. `blocked`: behind an earlier row of its reference. */
+/**
+ * New rows of each endpoint queue by their number, up to `rowsMax`. `blocked`: waits for an earlier row of its
+ * reference.
+ */
 export function newRows(
   tx: Tx,
   requests: readonly RowsRequest[],
@@ -122,8 +128,8 @@ export function newRows(
 }
 
 /**
- * Rows of each endpoint queue that have a due time, past or future, by that time, up to `rowsMax`. Of an ordered endpoint
- * queue without those behind an earlier row of their reference.
+ * Rows of each endpoint queue that have a due time, past or future, by that time, up to `rowsMax`. In an ordered
+ * endpoint queue, rows that wait for an earlier row of their reference are left out.
  */
 export function scheduledRows(tx: Tx, requests: readonly RowsRequest[], rowsMax: number): Promise<readonly QueueRow[]> {
   const notBlocked = requests.some(({ ordered }) => ordered)
@@ -160,7 +166,9 @@ export async function firstRowsOfReferences(tx: Tx, references: readonly Referen
   return rows.filter(({ status }) => status === 'Pending')
 }
 
-/** Marks `rowsMax` rows behind `after` as ordered. Returns the event of the last one, or undefined if there are no more. */
+/**
+ * Marks `rowsMax` rows after `after` as ordered. Returns the event of the last one, or undefined if there are no more.
+ */
 export async function markOrdered(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,

@@ -35,11 +35,11 @@ export type QueueWorkerDeps = {
 export type QueueWorkerOptions = {
   /** Makes the attempt, and calls `recordResult` or `returnToQueue` at its end. */
   readonly begin: (attempt: Attempt) => void
-  /** `step` has something to do. */
+  /** Called when `step` has work to do. */
   readonly wake: () => void
   readonly pause: (ms: number) => Promise<void>
   readonly inFlightMax?: number | undefined
-  /** How often due endpoint queues are looked for at most, and held ones are renewed and released. */
+  /** The interval at which due endpoint queues are looked for, and held ones are renewed and released. */
   readonly idleMs: number
 }
 
@@ -88,12 +88,12 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
 
     step,
 
-    /** Whether it holds endpoint queues, or is about to: then it has to be run every `idleMs`. */
+    /** Whether it holds endpoint queues, or will soon: then it must run every `idleMs`. */
     isHolding: (): boolean => held.size() > 0 || toClaim.size > 0,
 
     ...createResultRecording({ ...shared, attempts, pause, onSlotFree }),
 
-    /** No attempt starts any more. */
+    /** Starts no further attempts. */
     stop: attempts.stop,
     /** Releases every endpoint queue. */
     close: async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Causes and remedies of each problem, for the page that `type` leads to. */
+/** Causes and remedies of each problem, for the page that `type` links to. */
 import { type ProblemCode, problems } from '@partner-payments/wire'
 
 export type Explanation = { readonly cause: string; readonly cure: string }
@@ -85,6 +85,10 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
   invitation_exists: {
     cause: 'An address of the request already has a pending invitation. No invitation of the request was created.',
     cure: 'Resend or revoke the earlier invitation, or remove the entry that `errors` names.',
+  },
+  last_admin: {
+    cause: 'The user is the only `Admin` of your team, and the request would remove the user or change the role.',
+    cure: 'Give another user the role `Admin`, then repeat the request.',
   },
   invitation_not_pending: {
     cause: 'The invitation was accepted, has expired or was revoked.',

@@ -1,4 +1,4 @@
-/** camt.052, camt.053 and camt.054: what a bank has booked, as a stream. */
+/** camt.052, camt.053 and camt.054: the bookings of a bank, as a stream. */
 import { expectMessage, reportElements, reportKinds } from '../messages.ts'
 import type {
   Balance,
@@ -69,7 +69,9 @@ function balanceOf(node: Node): Balance {
   })
 }
 
-/** Newer messages have the net in an element with its direction, older ones a number, which may be below zero, beside it. */
+/**
+ * Newer messages have the net in an element with its direction, older ones a separate number, which may be below zero.
+ */
 function totalsOf(node: Node | undefined): EntryTotals | undefined {
   const [total, credits, debits] = [one(node, 'TtlNtries'), one(node, 'TtlCdtNtries'), one(node, 'TtlDbtNtries')]
   const net = one(total, 'TtlNetNtry')
@@ -87,7 +89,7 @@ function totalsOf(node: Node | undefined): EntryTotals | undefined {
   })
 }
 
-/** Some banks write days where the schema has times. */
+/** Some banks write days where the schema requires times. */
 const withTime = (written: string | undefined, hour: string): string | undefined =>
   written === undefined || written.includes('T') ? written : `${written}T${hour}`
 
@@ -121,13 +123,13 @@ type Reading = {
   version: string
   parts: ReportPart[]
   hasHead: boolean
-  /** Whether the head of the statement that is open was passed on, and how many of its entries. */
+  /** Whether the head of the open statement was passed on, and how many of its entries. */
   hasStatement: boolean
   entries: number
   details: EntryDetail[]
 }
 
-/** Before the first entry of a statement, and at its end if it has none. */
+/** Passes on the head before the first entry of a statement, and at its end if it has none. */
 function passStatement(reading: Reading, node: Node): void {
   if (reading.hasStatement) return
   if (!reading.hasHead) refuseAt(node, 'GrpHdr is missing')
@@ -135,13 +137,13 @@ function passStatement(reading: Reading, node: Node): void {
   reading.hasStatement = true
 }
 
-/** What the head of a statement has, and what would be lost behind its first entry. */
+/** The elements of a statement's head. After the first entry they would be lost. */
 const beforeEntries: ReadonlySet<string> = new Set(['Acct', 'Bal', 'TxsSummry', 'Id', 'FrToDt'])
 
 function opened(reading: Reading, node: Node): void {
   if (node.name === 'Ntry' && isStatement(reading, node.parent)) passStatement(reading, node.parent)
   else if (reading.hasStatement && beforeEntries.has(node.name) && isStatement(reading, node.parent))
-    refuseAt(node, `${node.name} stands behind entries`)
+    refuseAt(node, `${node.name} follows entries`)
 }
 
 const isStatement = ({ kind }: Reading, node: Node | undefined): node is Node =>
@@ -181,8 +183,9 @@ function ended(reading: Reading, node: Node): Ended {
 }
 
 /**
- * The parts of the message in the order of the document, as many as a part of the source completes, never none. Memory is constant. A
- * problem may follow entries: a caller reads to the end before it acts. Versions 02 to 08 and later ones that keep to their elements.
+ * Passes on the parts of the message in the order of the document, as many as a part of the source completes, never
+ * none. Memory is constant. A problem may follow entries: a caller reads to the end before it acts. Reads versions 02
+ * to 08 and later ones that keep to their elements.
  */
 export async function* readAccountReport(
   source: Source,

@@ -112,7 +112,7 @@ function referencesOf(node: Node | undefined): EntryDetail['references'] {
   })
 }
 
-/** TxDtls. Its amount, if it has no Amt, depends on the currency of the entry: `withAmount`. */
+/** Reads TxDtls. Its amount, if it has no Amt, depends on the currency of the entry: `withAmount`. */
 export function detailOf(node: Node): EntryDetail {
   const [parties, agents, dates] = [one(node, 'RltdPties'), one(node, 'RltdAgts'), one(node, 'RltdDts')]
   const codes = one(node, 'BkTxCd')
@@ -142,7 +142,7 @@ export function detailOf(node: Node): EntryDetail {
   })
 }
 
-/** What an older message says of a payment's amount: that in the currency of the entry, of what was sent and its counter value. */
+/** The amount of a payment in an older message: the sent amount or its counter value, in the currency of the entry. */
 function withAmount(detail: EntryDetail, { currency }: Amount): EntryDetail {
   const { transaction, counterValue } = detail.amounts ?? {}
   if (detail.amount) return detail
@@ -174,7 +174,7 @@ function statusOf(node: Node): string {
   return found === undefined || found === '' ? refuseAt(status, 'Sts is empty') : found
 }
 
-/** Ntry, whose payments were read as they ended. */
+/** Reads Ntry, whose payments were read as they ended. */
 export function entryOf(node: Node, details: readonly EntryDetail[]): BankEntry {
   const sum = amountOf(needed(node, 'Amt'))
   const direction = isCredit(node)

@@ -1,9 +1,9 @@
-/** What elements hold: children by name, texts, codes, numbers, dates and amounts. */
+/** The contents of elements: children by name, texts, codes, numbers, dates and amounts. */
 import { currencies, isFiat } from '../../kernel/index.ts'
 import type { Amount, Code } from '../model.ts'
 import { type Node, refuseAt } from '../xml/tree.ts'
 
-/** The only child of this name. Two would be two values of which one is lost. */
+/** The only child of this name. Refuses two, because one value would be lost. */
 export function one(node: Node | undefined, name: string): Node | undefined {
   let found: Node | undefined
   if (node !== undefined)
@@ -23,14 +23,14 @@ const none: readonly Node[] = []
 export const all = (node: Node | undefined, name: string): readonly Node[] =>
   node === undefined ? none : node.children.filter((child) => child.name === name)
 
-/** The child at the end of a way. */
+/** The child at the end of a path. */
 export function at(node: Node | undefined, ...names: readonly string[]): Node | undefined {
   let found = node
   for (const name of names) found = one(found, name)
   return found
 }
 
-/** The text as it stands. A blank one is none: the schema has no empty texts. */
+/** The unchanged text. A blank one is absent: the schema has no empty texts. */
 export function textOf(node: Node | undefined): string | undefined {
   if (node === undefined) return undefined
   if (node.children.length > 0) refuseAt(node, `${node.name} has elements where a text is expected`)
@@ -38,7 +38,7 @@ export function textOf(node: Node | undefined): string | undefined {
 }
 export const text = (node: Node | undefined, name: string): string | undefined => textOf(one(node, name))
 
-/** A code or an identifier: banks fill some of them up with spaces. */
+/** A code or an identifier: some banks pad them with spaces. */
 export const token = (node: Node | undefined, name: string): string | undefined => textOf(one(node, name))?.trim()
 export const tokenOf = (node: Node | undefined): string | undefined => textOf(node)?.trim()
 
@@ -59,7 +59,7 @@ export function codeOf(node: Node | undefined): Code | undefined {
   return proprietary === undefined ? undefined : { proprietary }
 }
 
-/** Without the fields that the message does not have. */
+/** Drops absent fields. */
 export function given<T extends object>(fields: { readonly [Key in keyof T]: T[Key] | undefined }): T {
   const found: Partial<T> = {}
   for (const key in fields) {
@@ -69,14 +69,14 @@ export function given<T extends object>(fields: { readonly [Key in keyof T]: T[K
   return found as T
 }
 
-/** As `given`; nothing, if the message has none of the fields. */
+/** Drops absent fields as `given` does; undefined if all are absent. */
 export function anyGiven<T extends object>(fields: { readonly [Key in keyof T]: T[Key] | undefined }): T | undefined {
   for (const key in fields) if (fields[key] !== undefined) return given(fields)
   return undefined
 }
 
 const decimal = /^\+?0*(\d*)(?:\.(\d*))?$/
-/** With leading zeros. A longer text would cost the expression above the square of its length. */
+/** Includes leading zeros. A longer text would cost the expression above the square of its length. */
 const decimalChars = 64
 /** ActiveOrHistoricCurrencyAndAmount: totalDigits. */
 const digitsMax = 18
@@ -90,7 +90,9 @@ function digitsOf(node: Node, written: string): readonly [whole: string, fractio
   return [whole, fraction]
 }
 
-/** Exact, or refused: an amount in a currency of ours has no digits behind the last one of the currency, except zeros. */
+/**
+ * Exact, or refused: an amount in one of our currencies has no digits after the last one of the currency, except zeros.
+ */
 export function amountOf(node: Node): Amount {
   const currency = node.attributes?.get('Ccy')?.trim() ?? ''
   if (!/^[A-Z]{3}$/.test(currency)) refuseAt(node, `${node.name} has no currency of three letters`)
@@ -150,7 +152,7 @@ function isDay(year: number, month: number, day: number): boolean {
   return day >= 1 && day <= days
 }
 
-/** A date without its offset, or a time with the offset that it has. */
+/** A date without its offset, or a time with its offset. */
 export function timeOf(node: Node | undefined): string | undefined {
   const written = tokenOf(node)
   if (node === undefined || written === undefined) return undefined

@@ -27,7 +27,7 @@ export function moneyOf(node: Node): Money {
   return amount.minor === null ? refuseAt(node, `${amount.currency} is not carried`) : amount
 }
 
-/** A code that the guideline has; the bank's own is not in it. */
+/** A code of the guideline, which excludes the bank's own codes. */
 function listedCode(node: Node | undefined, name: string): string | undefined {
   const found = one(node, name)
   const code = codeOf(found)
@@ -94,10 +94,10 @@ function batchOf(node: Node, transfers: readonly CreditTransfer[]): PaymentBatch
   })
 }
 
-/** Two sums are equal as decimals: `12.5` is `12.50`. */
+/** Normalises decimals, so that `12.5` equals `12.50`. */
 const plain = (decimal: string): string => decimal.replace(/^\+?0*(?=\d)/, '').replace(/\.0*$|(?<=\.\d*[1-9])0+$/, '')
 
-/** NbOfTxs and CtrlSum, where they are given. */
+/** Checks NbOfTxs and CtrlSum, if they are given. */
 function checkSums(node: Node, transfers: readonly CreditTransfer[]): void {
   const [count, sum] = [number(node, 'NbOfTxs'), decimalText(node, 'CtrlSum')]
   if (count !== undefined && count !== transfers.length)

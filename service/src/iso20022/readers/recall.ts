@@ -10,7 +10,7 @@ import { readWhole } from './whole.ts'
 type Transfer = Recall['transfers'][number]
 type Answer = RecallAnswer['transfers'][number]
 
-/** A text that stands where the schema wants one and the sender has none. */
+/** Drops the placeholder for a text that the schema requires and the sender lacks. */
 const given35 = (text: string | undefined): string | undefined => (text === 'NOTPROVIDED' ? undefined : text)
 
 function transferOf(node: Node): Transfer {
@@ -31,10 +31,12 @@ function transferOf(node: Node): Transfer {
   })
 }
 
-/** A payment of a recall. Of camt.056, each names the message that it was in. */
+/** A payment of a recall. In camt.056 each payment names its original message. */
 type Item = { readonly transfer: Transfer; readonly group: Node | undefined }
 
-/** The element that names the original message: of the batch, of the whole, or of the payments, which all name the same. */
+/**
+ * The element that names the original message: of the batch, of the whole, or of the payments, which all name the same.
+ */
 function originalOf(underlying: Node, batch: Node | undefined, items: readonly Item[]): Node {
   const groups = items.flatMap(({ group }) => group ?? [])
   if (new Set(groups.map((group) => token(group, 'OrgnlMsgId'))).size > 1)
@@ -125,7 +127,7 @@ function recallAnswerOf(message: Node, itemsOf: (node: Node) => readonly Answer[
   })
 }
 
-/** Versions 03 to 09, and later ones that keep to their elements. */
+/** Reads versions 03 to 09, and later ones that keep to their elements. */
 export function readRecallAnswer(source: Source, limits?: Partial<Limits>): Promise<RecallAnswer> {
   return readWhole<Answer, RecallAnswer>(
     source,

@@ -1,4 +1,4 @@
-/** pain.002, Customer Payment Status Report: what the bank says of a file, its batches and its payments. */
+/** pain.002, Customer Payment Status Report: the bank's statuses of a file, its batches and its payments. */
 import type { BatchStatus, StatusReport, TransferStatus } from '../model.ts'
 import type { Limits, Source } from '../source.ts'
 import { type Node, refuseAt } from '../xml/tree.ts'
@@ -6,7 +6,7 @@ import { all, amount, at, decimalText, given, needed, neededToken, number, one, 
 import { reasonOf } from './values.ts'
 import { readWhole } from './whole.ts'
 
-/** The amount of the original payment; banks that have it between banks give that. */
+/** The amount of the original payment; some banks give the interbank amount instead. */
 const originalAmount = (node: Node | undefined): TransferStatus['money'] =>
   amount(one(node, 'Amt'), 'InstdAmt') ?? amount(at(node, 'Amt', 'EqvtAmt'), 'Amt') ?? amount(node, 'IntrBkSttlmAmt')
 
@@ -50,7 +50,7 @@ function reportOf(message: Node, itemsOf: (node: Node) => readonly TransferStatu
   })
 }
 
-/** Versions 03 to 10, and later ones that keep to their elements. */
+/** Reads versions 03 to 10, and later ones that keep to their elements. */
 export function readStatusReport(source: Source, limits?: Partial<Limits>): Promise<StatusReport> {
   const item = (node: Node) =>
     node.name === 'TxInfAndSts' && node.parent?.name === 'OrgnlPmtInfAndSts' ? transferOf(node) : undefined

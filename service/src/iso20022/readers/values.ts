@@ -1,4 +1,4 @@
-/** Parties, banks, accounts, remittance and reasons, which all messages have alike. */
+/** Parties, banks, accounts, remittance and reasons, which are alike in all messages. */
 import type {
   AccountId,
   Agent,
@@ -140,7 +140,7 @@ export function remittanceOf(node: Node | undefined): Remittance | undefined {
   })
 }
 
-/** StsRsnInf, RtrInf, CxlRsnInf: who says it, the code, and further texts. */
+/** StsRsnInf, RtrInf, CxlRsnInf: the originator, the code, and further texts. */
 export function reasonOf(node: Node): Reason {
   const code = codeOf(one(node, 'Rsn'))
   return given<Reason>({

@@ -36,7 +36,7 @@ export async function readWhole<Item, Value>(
     },
     ended,
   }
-  // Only the end of the message counts: a part of it says nothing.
+  // Only the end of the message counts: a part of it is not a value.
   for await (const _ of readTree(source, reader, { ...wholeLimitsDefault, ...limits }));
   if (found === undefined)
     throw new MessageProblem('not_in_schema', 'the document has no message', { path: 'Document', line: 1 })

@@ -1,4 +1,4 @@
-/** camt.052.001.08, camt.053.001.08 and camt.054.001.08: the way back of what the reader understands. */
+/** camt.052.001.08, camt.053.001.08 and camt.054.001.08: writes what the reader understands. */
 import { messageElements, namespaceOf, reportElements } from '../messages.ts'
 import type {
   Balance,
@@ -191,7 +191,7 @@ const detailXml = (detail: EntryDetail): string =>
       optional('AddtlTxInf', detail.information),
   )
 
-/** Several batches stand in NtryDtls of their own; the payments stand with the last of them. */
+/** Each batch has an NtryDtls of its own; the payments are in the last of them. */
 function detailsXml({ batches, details }: BankEntry): string {
   const batchXml = batches.map((batch) =>
     element(

@@ -5,13 +5,13 @@ import type { CreditTransfer, CreditTransferInitiation, PaymentBatch } from '../
 import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'
 import { accountXml, agentXml, amountXml, dateXml, flagXml, partyContent, partyXml, remittanceXml } from './values.ts'
 
-/** Parts of some size: a transport takes few of them. */
+/** Size of the parts: a transport gets few of them. */
 const partChars = 65_536
 const sumDigits = 2
 
 /**
- * The control sum: the amounts added up without regard to their currencies, as the standard has it, exactly. Currencies that are paid
- * have two decimal digits.
+ * The control sum: the exact sum of the amounts regardless of their currencies, as the standard has it. Currencies that
+ * are paid have two decimal digits.
  */
 function controlSum(transfers: Iterable<CreditTransfer>): { readonly count: number; readonly sum: string } {
   let count = 0

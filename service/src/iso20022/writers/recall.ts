@@ -7,7 +7,7 @@ import { agentContent, amountXml, dateXml, partyContent, reasonXml } from './val
 type Transfer = Recall['transfers'][number]
 type Answer = RecallAnswer['transfers'][number]
 
-/** Where the schema wants a text, and there is none. */
+/** The placeholder for a missing text that the schema requires. */
 const absent = 'NOTPROVIDED'
 /** Max105Text of AddtlInf, and two of them at most in SEPA. */
 const infoChars = 105
@@ -26,7 +26,7 @@ const agentChoice = (agent: Agent): string => element('Agt', agentContent(agent)
 const originalGroup = ({ originalMessageId, originalMessageName }: Recall): string =>
   element('OrgnlMsgId', xmlText(originalMessageId)) + element('OrgnlMsgNmId', xmlText(originalMessageName))
 
-/** A longer text stands in several lines, which are joined when they are read. */
+/** Splits a longer text into several lines, which are joined when they are read. */
 function reasonOf({ reason, text = '' }: Transfer): string {
   const characters = Array.from(text)
   const lines = Array.from({ length: Math.ceil(characters.length / infoChars) }, (_, index) =>
@@ -35,7 +35,7 @@ function reasonOf({ reason, text = '' }: Transfer): string {
   return reasonXml('CxlRsnInf', { code: reason, texts: lines })
 }
 
-/** PaymentTransaction109: what our bank is asked to call back. */
+/** PaymentTransaction109: a request to our bank. */
 const customerTransfer = (transfer: Transfer): string =>
   element(
     'TxInf',
@@ -48,7 +48,7 @@ const customerTransfer = (transfer: Transfer): string =>
       reasonOf(transfer),
   )
 
-/** PaymentTransaction106: what a bank asks another. */
+/** PaymentTransaction106: a request between banks. */
 const bankTransfer = (recall: Recall, transfer: Transfer): string =>
   element(
     'TxInf',
@@ -96,7 +96,7 @@ const answerXml = (answer: Answer): string =>
   )
 const unnamedCreator = element('Cretr', partyChoice({ name: absent }))
 
-/** Payments that follow each other and are of one batch. */
+/** Runs of consecutive payments of one batch. */
 function runs(transfers: readonly Answer[]): readonly (readonly Answer[])[] {
   const found: Answer[][] = []
   for (const transfer of transfers) {

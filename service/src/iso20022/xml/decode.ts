@@ -7,13 +7,13 @@ export type Where = { readonly path: string; readonly line: number }
 /** XML 1.0, appendix F: a declaration is ASCII in each of the encodings below. */
 const declaration = /^\s*<\?xml\s[^>]*?\bencoding\s*=\s*(?:"([^"]*)"|'([^']*)')/
 const headBytes = 512
-/** A scan of the rest of a tag costs its length: small chunks are joined, so that it is not repeated for each of them. */
+/** Small chunks are joined: a scan of the rest of a tag costs its length, and would be repeated for each chunk. */
 const charsMin = 16_384
 const carriageReturn = 13
 
 /**
- * Names that are taken, and decoders of the WHATWG standard. Its ISO-8859-1 is windows-1252, which differs in characters that ISO-8859-1
- * uses for controls: a bank that writes them means the characters of windows-1252.
+ * Accepted names, and decoders of the WHATWG standard. Its ISO-8859-1 is windows-1252, which differs in characters that
+ * ISO-8859-1 uses for controls: a bank that writes them means the characters of windows-1252.
  */
 const encodings: Readonly<Record<string, string>> = {
   'utf-8': 'utf-8',
@@ -36,11 +36,11 @@ const encodings: Readonly<Record<string, string>> = {
 const startsWith = (bytes: Uint8Array, ...expected: readonly number[]): boolean =>
   expected.every((byte, index) => bytes[index] === byte)
 
-/** The name of the decoder, or what is wrong. */
+/** The name of the decoder, or the problem. */
 function encodingOf(head: Uint8Array): { readonly name: string } | { readonly problem: string } {
   if (startsWith(head, 0xef, 0xbb, 0xbf)) return { name: 'utf-8' }
   if (startsWith(head, 0xff, 0xfe, 0, 0) || startsWith(head, 0, 0, 0xfe, 0xff))
-    return { problem: 'UTF-32 is not taken' }
+    return { problem: 'UTF-32 is not supported' }
   if (startsWith(head, 0xff, 0xfe)) return { name: 'utf-16le' }
   if (startsWith(head, 0xfe, 0xff)) return { name: 'utf-16be' }
   if (head[0] === 0 || (head[1] === 0 && head[0] === 0x3c)) return { problem: 'UTF-16 has no byte order mark' }
@@ -51,7 +51,7 @@ function encodingOf(head: Uint8Array): { readonly name: string } | { readonly pr
   return name === undefined ? { problem: `the encoding ${declared.slice(0, 40)} is not taken` } : { name }
 }
 
-/** Chunks of at most `bytesMax` bytes in all; the first has the declaration whole. */
+/** Chunks of at most `bytesMax` bytes in all; the first contains the whole declaration. */
 async function* bounded(source: Source, { bytesMax }: Limits, where: () => Where): AsyncGenerator<Uint8Array> {
   let bytes = 0
   let head: Uint8Array | undefined = new Uint8Array()
@@ -97,7 +97,7 @@ function decoderOf(head: Uint8Array, where: () => Where): TextDecoder {
   return new TextDecoder(encoding.name, { fatal: true })
 }
 
-/** The last bytes begin a character and do not end it. The scanner takes U+FFFD for a cut, or for garbage behind the document. */
+/** The incomplete last character. The scanner takes U+FFFD for a cut, or for garbage after the document. */
 function remainder(decoder: TextDecoder | undefined): string {
   try {
     return decoder?.decode() ?? ''

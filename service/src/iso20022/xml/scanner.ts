@@ -17,7 +17,7 @@ export type Handler = {
 
 export type Scanner = {
   readonly write: (text: string) => void
-  /** Nothing follows. Refuses a document that has not ended. */
+  /** The end of the text. Refuses a document that has not ended. */
   readonly end: () => void
   readonly where: () => Where
 }
@@ -25,22 +25,22 @@ export type Scanner = {
 type Scan = {
   readonly handler: Handler
   readonly limits: Limits
-  /** What is not scanned begins at `at`. */
+  /** The part from `at` on is not scanned yet. */
   buffer: string
   at: number
   line: number
   /** The next end of line that is not counted; Infinity: none. */
   lineEnd: number
   readonly open: Tag[]
-  /** The start tag before, and whether the token before was a tag: space between two tags is no text. */
+  /** The previous start tag, and whether the previous token was a tag: space between two tags is not text. */
   previous: Tag | undefined
   isBehindTag: boolean
   readonly scopes: Scope[]
   scope: Scope
-  /** Nothing but space was seen; the root element has ended. */
+  /** Only space was read; the root element has ended. */
   isFresh: boolean
   isEnded: boolean
-  /** The buffer has `]]>` somewhere. */
+  /** The buffer contains `]]>`. */
   hasSectionEnd: boolean
 }
 
@@ -124,12 +124,12 @@ function isBlankUntil(text: string, from: number, to: number): boolean {
   return true
 }
 
-/** Takes one token. False: the buffer ends within it, and what is there of it stays for the next part. */
+/** Scans one token. False: the buffer ends within it, and its beginning stays for the next part. */
 function step(scan: Scan): boolean {
   const { buffer, at } = scan
   const start = buffer.indexOf('<', at)
   if (start === -1) {
-    if (scan.open.length === 0 && !isBlank(buffer, at)) refuse(scan, 'not_xml', 'text stands outside the document')
+    if (scan.open.length === 0 && !isBlank(buffer, at)) refuse(scan, 'not_xml', 'text is outside the document')
     return held(scan, at, scan.limits.textMax, 'a text')
   }
   const code = buffer.charCodeAt(start + 1)
@@ -139,7 +139,7 @@ function step(scan: Scan): boolean {
     scan.at = start
   }
   count(scan, start)
-  // A comment or a section is a part of a text, and so is space beside it.
+  // A comment or a section is a part of a text, and so is adjacent space.
   if (start + 1 < buffer.length) scan.isBehindTag = isTag
   if (code === slash) return endTag(scan, start)
   if (code === exclamation) return declaration(scan, start)
@@ -161,7 +161,7 @@ function held(scan: Scan, start: number, charsMax: number, what: string): false 
 
 function characters(scan: Scan, raw: string): void {
   if (scan.open.length === 0) {
-    if (!isBlank(raw)) refuse(scan, 'not_xml', 'text stands outside the document')
+    if (!isBlank(raw)) refuse(scan, 'not_xml', 'text is outside the document')
     return
   }
   const { textMax } = scan.limits
@@ -203,7 +203,7 @@ function closed(scan: Scan): void {
   }
 }
 
-/** Where the tag that begins at `start` ends; -1: not within the buffer. A `>` within quotes does not end it. */
+/** The end of the tag that begins at `start`; -1: not within the buffer. A `>` within quotes does not end it. */
 function tagEnd(scan: Scan, start: number): number {
   const { buffer } = scan
   let quote = 0
@@ -217,7 +217,7 @@ function tagEnd(scan: Scan, start: number): number {
   return -1
 }
 
-/** The tag that begins at `start`, if it is the one that followed the tag before the last time. */
+/** The tag that begins at `start`, if it is the one that followed the previous tag last time. */
 function expectedTag({ buffer, scope, previous }: Scan, start: number): Tag | undefined {
   const next = previous?.next
   if (next === undefined || next.scope !== scope || !buffer.startsWith(next.raw, start + 1)) return undefined
@@ -247,7 +247,7 @@ function startTag(scan: Scan, start: number): boolean {
   const tag = expectedTag(scan, start) ?? tagAt(scan, start)
   if (tag === undefined) return held(scan, start, limits.tagMax, 'a tag')
   if (scan.isEnded) refuse(scan, 'not_xml', 'a second document follows the first')
-  if (open.length >= limits.depthMax) refuse(scan, 'too_large', `elements stand more than ${limits.depthMax} deep`)
+  if (open.length >= limits.depthMax) refuse(scan, 'too_large', `elements are nested more than ${limits.depthMax} deep`)
   if (previous) previous.next = tag
   scan.previous = tag
   scan.isFresh = false
@@ -270,7 +270,7 @@ function declaration(scan: Scan, start: number): boolean {
   } else if (buffer.startsWith(sectionStart, start)) {
     const end = buffer.indexOf(']]>', start)
     if (end === -1) return held(scan, start, limits.textMax, 'a text')
-    if (scan.open.length === 0) refuse(scan, 'not_xml', 'text stands outside the document')
+    if (scan.open.length === 0) refuse(scan, 'not_xml', 'text is outside the document')
     if (end - start > limits.textMax) refuse(scan, 'too_large', `a text has more than ${limits.textMax} characters`)
     scan.handler.text(buffer.slice(start + sectionStart.length, end))
     scan.at = end + 3
@@ -279,13 +279,13 @@ function declaration(scan: Scan, start: number): boolean {
     if (begin.toUpperCase() === doctypeStart) refuse(scan, 'doctype', 'the message has a document type')
     if (sectionStart.startsWith(begin) || doctypeStart.startsWith(begin) || begin === '<!-')
       return held(scan, start, limits.tagMax, 'a tag')
-    refuse(scan, 'not_xml', 'a declaration stands outside a document type')
+    refuse(scan, 'not_xml', 'a declaration is outside a document type')
   }
   scan.isFresh = false
   return true
 }
 
-/** A processing instruction: only the XML declaration means something, and only at the beginning. */
+/** A processing instruction: only the XML declaration has a meaning, and only at the beginning. */
 function instruction(scan: Scan, start: number): boolean {
   const { buffer, limits } = scan
   const end = buffer.indexOf('?>', start + 2)
@@ -294,7 +294,7 @@ function instruction(scan: Scan, start: number): boolean {
   if (content.length > limits.tagMax) refuse(scan, 'too_large', 'a processing instruction is too long')
   if (!/^[\p{L}_:][^\s?]*(?:\s|$)/u.test(content)) refuse(scan, 'not_xml', 'a processing instruction has no target')
   if (/^xml(?:\s|$)/i.test(content) && !(scan.isFresh && xmlDeclaration.test(content)))
-    refuse(scan, 'not_xml', 'the XML declaration is malformed or stands within the message')
+    refuse(scan, 'not_xml', 'the XML declaration is malformed or within the message')
   scan.isFresh = false
   scan.at = end + 2
   return true

@@ -1,12 +1,12 @@
-/** Tags: names, attributes and namespaces. A tag that was read once is known by its text, as long as its namespaces hold. */
+/** Tags: names, attributes and namespaces. A tag that was read once is found by its text, while its namespaces hold. */
 
 export type Tag = {
   /** The text between `<` and `>`, and the scope in which it was read. */
   readonly raw: string
   readonly scope: Scope
-  /** The tag that followed it last: it mostly follows again, and a comparison is quicker than a look-up. */
+  /** The tag that last followed it: it usually follows again, and a comparison is quicker than a look-up. */
   next: Tag | undefined
-  /** With its prefix, as the end tag repeats it. */
+  /** The name with its prefix, as the end tag repeats it. */
   readonly qualified: string
   readonly local: string
   readonly namespace: string
@@ -31,7 +31,7 @@ export const rootScope = (): Scope => ({
   depth: 0,
 })
 
-/** Tags that differ only in an attribute are many: a hostile message does not fill the memory with them. */
+/** Bounds the cached tags: many differ only in an attribute, and a hostile message must not fill the memory. */
 const tagsMax = 1000
 
 /** XML 1.0, section 2.3, without the colon. */
@@ -48,7 +48,7 @@ const reference = /&(?:([a-z]+)|#([0-9]{1,7})|#x([0-9a-fA-F]{1,6}));|&/g
 /** XML 1.0, section 2.2. */
 export const forbiddenCharacter = new RegExp(String.raw`[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]`)
 
-/** The text with its references resolved. Undefined: one of them means nothing. */
+/** The text with its references resolved. Undefined: one of them is invalid. */
 export function resolved(text: string): string | undefined {
   if (!text.includes('&')) return text
   let isWrong = false
@@ -66,7 +66,7 @@ export function resolved(text: string): string | undefined {
 const interned = (text: string): string => Object.keys({ [text]: true })[0] ?? text
 
 type Attributes = Map<string, string>
-/** The attributes in `raw` behind the name, and whether the tag is empty. Undefined: they are malformed. */
+/** The attributes in `raw` after the name, and whether the tag is empty. Undefined: they are malformed. */
 function readAttributes(
   raw: string,
   from: number,
@@ -90,7 +90,7 @@ function readAttributes(
   return rest === null ? undefined : { attributes, isEmpty: rest[1] === '/' }
 }
 
-/** The namespaces that the attributes declare, over those of `scope`. Undefined: a declaration is none. */
+/** The namespaces that the attributes declare, over those of `scope`. Undefined: a declaration is invalid. */
 function declared(attributes: Attributes, { namespaces }: Scope): ReadonlyMap<string, string> | undefined {
   const found = new Map(namespaces)
   for (const [name, value] of attributes) {
@@ -106,10 +106,10 @@ function declared(attributes: Attributes, { namespaces }: Scope): ReadonlyMap<st
 
 export type ReadTag = { readonly tag: Tag; readonly scope: Scope }
 
-/** What `readTag` says of a tag that is well-formed and beyond the limit. */
+/** The result of `readTag` for a well-formed tag beyond the limit. */
 export const tooManyAttributes = 'a tag has too many attributes'
 
-/** The tag whose text between `<` and `>` is `raw`, and the scope of its content. A text: what is wrong with it. */
+/** The tag whose text between `<` and `>` is `raw`, and the scope of its content. A text states the problem. */
 export function readTag(raw: string, outer: Scope, depth: number, attributesMax: number): ReadTag | string {
   const [, qualified] = startOf.exec(raw) ?? []
   if (qualified === undefined) return 'a tag has no name'

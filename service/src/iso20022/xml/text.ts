@@ -2,12 +2,12 @@
 
 /** XML 1.0, section 2.2: these characters have no form in a document, not even as a reference. */
 const forbidden = /(?![\t\n\r])\p{Cc}|[\ufffe\uffff]/gu
-/** A carriage return that stands as itself would be read as a line feed. */
+/** A literal carriage return would be read as a line feed. */
 const special: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '\r': '&#13;' }
-/** Most texts need nothing. */
+/** Most texts need no escapes. */
 const needsWork = /[&<>\r\p{Cc}\p{Cs}\ufffe\uffff]/u
 
-/** A character that XML does not have becomes U+FFFD, so that a reader sees that there was one. */
+/** Replaces characters that XML does not have by U+FFFD, so that a reader sees that there was one. */
 export const xmlText = (text: string): string =>
   needsWork.test(text)
     ? text

@@ -20,7 +20,7 @@ export type Node = {
   readonly charsBefore: number
 }
 
-/** What becomes of an element that has ended: `taken` and `released` leave the tree, and `released` ends a record. */
+/** The fate of an element that has ended: `taken` and `released` leave the tree, and `released` ends a record. */
 export type Ended = 'kept' | 'taken' | 'released'
 
 export type Reader = {
@@ -35,7 +35,7 @@ type Tree = {
   readonly limits: Limits
   readonly open: Node[]
   namespace: string | undefined
-  /** How many elements are open within one that is left out. */
+  /** The number of open elements within one that is left out. */
   skipped: number
   hasDocument: boolean
   elements: number

@@ -15,7 +15,7 @@ export type Cancellations = {
   readonly step: () => Promise<number>
   /** Cancels what a block has left; waits for a worker that has it. Returns how many payouts this call has cancelled. */
   readonly finish: (partnerId: string, of: CancelledOf) => Promise<number>
-  /** When the oldest block was made that has payouts to cancel; null: none has. */
+  /** The time of the oldest block that has payouts to cancel; null: none has. */
   readonly oldestBlock: () => Promise<Date | null>
 }
 
@@ -30,7 +30,7 @@ type CancellationsDeps = {
 }
 
 const payoutsPerPage = 128
-/** Longer than a page takes. The command that blocks has the first one, so that it counts what it cancels. */
+/** Longer than a page takes. The command that blocks has the first lease, so that it counts what it cancels. */
 export const cancellationLeaseMs = 10 * secondMs
 
 /** `failed`: errors of payouts that are tried again after the lease. */

@@ -27,7 +27,7 @@ export type GoodLine = { readonly line: number; readonly iban: string; readonly 
 
 export const poolNameForm = /^[a-z0-9][a-z0-9-]{0,31}$/
 
-/** No IBAN with its BIC is longer. What is longer is no IBAN, and is not kept as a whole. */
+/** No IBAN with its BIC is longer. A longer text is not an IBAN, and only its beginning is kept. */
 const shownCharsMax = 64
 
 const cellsOf = (text: string): readonly string[] =>
@@ -52,12 +52,12 @@ export function readLine(text: string, line: number): GoodLine | BadLine | undef
     reason,
     detail,
   })
-  if (others.length > 0) return bad('too_many_cells', 'A line has an IBAN, and a BIC at most.')
+  if (others.length > 0) return bad('too_many_cells', 'A line has an IBAN and at most a BIC.')
   if (!/^[A-Z]{2}\d{2}[A-Z0-9]{1,30}$/.test(iban))
     return bad('not_an_iban', 'An IBAN has two capital letters, two check digits, then capital letters and digits.')
   const problem = ibanProblem(iban)
   if (problem !== undefined) return bad(...reasonOf(iban.slice(0, 2), problem))
-  if (second !== '' && !isValidBIC(second)) return bad('bic', 'The second cell is no BIC (ISO 9362).')
+  if (second !== '' && !isValidBIC(second)) return bad('bic', 'The second cell is not a BIC (ISO 9362).')
   return { line, iban, bic: second === '' ? null : second }
 }
 
@@ -88,8 +88,8 @@ export type PoolUse = {
 }
 
 /**
- * Estimates in how many days the pool is empty, by its use of the last 30 days or since it exists. Null: it is not in
- * use.
+ * Estimates in how many days the pool will be empty, by its use of the last 30 days or since its creation. Null: it is
+ * not in use.
  */
 export function daysLeft({ free, givenLately, createdAt }: PoolUse, now: Date): number | null {
   if (givenLately === 0) return null

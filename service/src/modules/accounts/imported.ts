@@ -28,23 +28,23 @@ export type IbanFile = {
   readonly lines: () => AsyncIterable<string>
   /** Imports the good lines. Otherwise a bad one refuses the file. */
   readonly skipsBad: boolean
-  /** Is told every bad line, in pages. */
+  /** Receives every bad line, in pages. */
   readonly report: (lines: readonly BadLine[]) => Promise<void>
 }
 
 export type ImportedFile = {
   readonly pool: string
   readonly country: string | null
-  /** Lines with something on them, without the header. */
+  /** Lines that are not empty, without the header. */
   readonly lines: number
   readonly imported: number
-  /** Lines that were wrong. */
+  /** Bad lines. */
   readonly bad: number
   /** The same file was imported into this pool before: nothing has changed. */
   readonly isRepetition: boolean
 }
 
-/** The file has wrong lines, all of which were reported. */
+/** Thrown if the file has bad lines, all of which were reported. */
 export class IbanFileProblem extends Error {
   readonly bad: number
   constructor(bad: number) {
@@ -78,14 +78,14 @@ export type ImportedPools = {
   /** Lists the pools by name. Reads all IBANs. */
   readonly list: (tx: Tx) => Promise<readonly PoolView[]>
   /**
-   * Withdraws one free IBAN of a pool, or all. Answers how many. Refuses: not_found (the pool, the IBAN among its free ones),
+   * Withdraws one free IBAN of a pool, or all. Returns how many. Refuses: not_found (the pool, the IBAN among its free ones),
    * validation_failed (the pool belongs to another partner).
    */
   readonly withdraw: (
     tx: Tx,
     wanted: Pick<IbanFile, 'pool' | 'partnerId'> & { readonly iban: string | undefined },
   ) => Promise<number>
-  /** One look of the worker: logs pools that are low, once an hour each. Answers 0, so that the loop pauses. */
+  /** A check by the worker: logs pools that are low, once an hour each. Returns 0, so that the loop pauses. */
   readonly lookStep: (observe?: (levels: readonly PoolLevel[]) => void) => Promise<number>
 }
 
@@ -201,7 +201,7 @@ function refuse(pool: string, detail: string): never {
 
 function refuseOwner(known: store.PoolRow, { partnerId, pool }: Pick<IbanFile, 'pool' | 'partnerId'>): void {
   if (known.partnerId === (partnerId ?? operatorPartnerId)) return
-  if (known.partnerId === operatorPartnerId) refuse(pool, 'is shared by all partners, and belongs to none.')
+  if (known.partnerId === operatorPartnerId) refuse(pool, 'is shared by all partners.')
   refuse(pool, `belongs to the partner ${known.partnerId}.`)
 }
 
@@ -231,10 +231,10 @@ async function judge(
     const inPool = known.get(iban)
     const earlier = seen.get(iban) ?? (inPool?.importId === of.importId ? inPool.line : undefined)
     if (!iban.startsWith(of.country))
-      return { reason: 'wrong_country', detail: `The pool has IBANs of ${of.country} only.` }
+      return { reason: 'wrong_country', detail: `The pool contains only IBANs of ${of.country}.` }
     if (earlier !== undefined) return { reason: 'double_in_file', detail: `Line ${earlier} has the same IBAN.` }
     if (inPool !== undefined)
-      return { reason: 'double_in_database', detail: `The pool ${inPool.pool} has it since an earlier import.` }
+      return { reason: 'double_in_database', detail: `The pool ${inPool.pool} has it from an earlier import.` }
     if (issued.has(iban)) return { reason: 'double_in_database', detail: 'An account has it, or had it.' }
     if (issuerOf(ranges, iban) !== undefined)
       return {
@@ -285,7 +285,7 @@ export async function takeFromPools(
   return taken
 }
 
-/** IBANs of an account that is closed. Those that are of no pool stay as they are. */
+/** Quarantines the IBANs of a closed account. Those of no pool stay as they are. */
 export async function quarantineIbans(tx: Tx, partnerId: string, ibans: readonly string[], now: Date): Promise<void> {
   if (ibans.length === 0) return
   for (const ownerId of [partnerId, operatorPartnerId]) await store.quarantine(tx, ownerId, partnerId, ibans, now)

@@ -52,7 +52,7 @@ export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Ha
   }
 }
 
-/** Neither the note nor the name of the person: they are the operator's. */
+/** Omits the note and the name of the person: they are internal to the operator. */
 const changeToWire = ({ id, customerId, currency, fromState, toState, reason, changedAt }: StateChange) => ({
   id,
   at: changedAt.toISOString(),
@@ -89,7 +89,7 @@ function entryToWire({ id, at, amount, posted, currency, counterAccount, referen
   }
 }
 
-/** The kind alone: which connector carried a payment is not part of the contract. */
+/** Shows only the kind: which connector carried a payment is not part of the contract. */
 const counterKinds: Readonly<Partial<Record<AccountName, 'Suspense' | 'Fees' | 'Fx'>>> = {
   suspense: 'Suspense',
   fees: 'Fees',

@@ -1,4 +1,4 @@
-/** How an account number becomes an IBAN in each issuing country (ISO 13616, ISO 7064 MOD 97-10). */
+/** Makes the IBAN of an account number in each issuing country (ISO 13616, ISO 7064 MOD 97-10). */
 import { assert } from '../../kernel/index.ts'
 
 /** The bank that issues in a country. `bankCode` is the BBAN up to the account number: bank, then branch. */
@@ -139,7 +139,7 @@ function rangeProblem({ country, first = 1, last }: Issuer, format: Format): str
   const max = lastPossible(format)
   const end = last ?? max
   if (![first, end].every(Number.isSafeInteger) || first < 1 || end < first || end > max)
-    return `the account numbers of ${country} are from 1 to ${max}, the first one first`
+    return `the account numbers of ${country} are from 1 to ${max}, first to last`
   return first % blockSize === 1
     ? undefined
     : `a range of ${country} begins at 1, ${blockSize + 1}, ${2 * blockSize + 1} or so on`

@@ -15,6 +15,7 @@ import { blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issue
 import { createStates, type States, type StatesDeps } from './states.ts'
 import { createStatements, type Statements, type StatementsDeps } from './statements.ts'
 import * as store from './store.ts'
+import { issuedAmong } from './store-imported.ts'
 
 export type CustomerAccount = {
   readonly customerId: string
@@ -41,6 +42,14 @@ export type Accounts = Statements &
     readonly ibansOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly store.IbanRow[]>
     /** Whether an IBAN has a bank code of ours or is in a pool, issued or not. */
     readonly issues: (tx: Tx, iban: string) => Promise<boolean>
+    /**
+     * Finds the IBANs that this database has issued, closed ones too. `mayHave` needs no statement: another IBAN has none
+     * of our bank codes, nor the country of a pool.
+     */
+    readonly ownIbans: {
+      readonly mayHave: (iban: string) => boolean
+      readonly among: typeof issuedAmong
+    }
     /** Pools of IBANs from a bank's file, for the operator's commands and the worker. */
     readonly pools: ImportedPools
     /** Finds the owners of IBANs. An IBAN that this service did not issue is absent. */
@@ -82,7 +91,7 @@ const countriesOf = ({ issuers, poolCountries }: Pick<Issuing, 'issuers' | 'pool
   ...new Set([...issuers.map(({ country }) => country), ...poolCountries]),
 ]
 
-/** Issues the IBANs that a customer lacks. Answers all IBANs of the customer. */
+/** Issues the IBANs that a customer lacks. Returns all IBANs of the customer. */
 function createIssuing({ clock, issuers, poolCountries }: Issuing) {
   // Pools are locked in one order, whatever the configured order, so that two calls cannot deadlock.
   const countriesInLockOrder = countriesOf({ issuers, poolCountries }).toSorted()
@@ -155,6 +164,11 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     issues: async (tx, iban) =>
       issuerOf(issuers, iban) !== undefined ||
       (poolCountries.some((country) => iban.startsWith(country)) && (await isImported(tx, iban))),
+    ownIbans: {
+      mayHave: (iban) =>
+        issuerOf(issuers, iban) !== undefined || poolCountries.some((country) => iban.startsWith(country)),
+      among: issuedAmong,
+    },
     ownersOf: async (tx, ibans) =>
       new Map((await store.ownersOfIbans(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
     ...createStatements(deps),

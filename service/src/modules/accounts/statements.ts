@@ -6,7 +6,7 @@ import type { Balance, Ledger, PartySum, StatementCursor, StatementLine, Stateme
 import { type Database, readAtOneMoment } from '../../postgres/index.ts'
 import type { Customers } from '../customers/index.ts'
 
-/** `partyId`: whose money moved, a customer's guid or the partner's own id. */
+/** `partyId`: the party whose money moved, a customer's guid or the partner's own id. */
 export type StatementEntry = StatementLine & { readonly currency: Currency }
 export type BalancesAt<T> = { readonly asOf: Date; readonly balances: readonly T[] }
 
@@ -47,8 +47,8 @@ export type StatementsDeps = {
 type PeriodQuery = QueryOf<'listAccountEntries'>
 
 /**
- * Undefined: now, also for a time to come, because nothing is known of it. The time of transfers is that of their ids, which
- * the system clock makes, not the clock of the service.
+ * Undefined: now, also for a future time, because nothing is known of it. The time of transfers is that of their ids,
+ * which the system clock makes, not the clock of the service.
  */
 function readMoment({ at }: QueryOf<'listAccounts'>): Date | undefined {
   const moment = at === undefined ? undefined : readTime(at)
@@ -98,7 +98,7 @@ export function createStatements(deps: StatementsDeps): Statements {
 
 type Subject = Pick<StatementRequest, 'partnerId' | 'name' | 'currency' | 'partyId'>
 
-/** A page of a statement, newest first. A cursor belongs to one subject and one period: its sums are of no other. */
+/** A page of a statement, newest first. A cursor belongs to one subject and one period, because its sums do. */
 function createPages({ db, cursors, ledger }: StatementsDeps) {
   return async (subject: Subject, query: PeriodQuery): Promise<Page<StatementEntry>> => {
     const { partnerId, currency, partyId = '' } = subject

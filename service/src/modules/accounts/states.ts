@@ -15,10 +15,10 @@ export type AccountRef = { readonly currency: Currency } | { readonly customerRe
 
 export type States = {
   /**
-   * Changes the state of an account and records who did it, when and why. Undefined: it has the state already. Payments that were
-   * judged by the state before do not commit afterwards. A block leaves a row of what is to be cancelled (`Cancellations`). Refuses:
-   * not_found (the customer), account_blocked (it is closed; or it is to be closed, and has money or payouts under way; or it is to
-   * pay again, and payouts of before the block are being cancelled).
+   * Changes the state of an account and records who did it, when and why. Undefined: it has the state already. Payments
+   * that were judged by the previous state do not commit afterwards. A block leaves a row of what is to be cancelled
+   * (`Cancellations`). Refuses: not_found (the customer), account_blocked (the account is closed; it has money or
+   * payouts under way and would be closed; or payouts of before a block are being cancelled and it would pay again).
    */
   readonly changeState: (
     tx: Tx,
@@ -49,17 +49,17 @@ export type StatesDeps = {
 }
 
 type ClosedIbans = {
-  /** The account that has these IBANs is closed. */
+  /** Closes these IBANs of a closed account. */
   readonly closeIbans: (tx: Tx, partnerId: string, ibans: readonly string[]) => Promise<void>
 }
 
 export function createStates({ db, clock, cursors, customers, ledger, closeIbans }: StatesDeps & ClosedIbans): States {
-  /** The customer before the balances: every payment locks in this order. */
+  /** Locks the customer before the balances, as every payment does. */
   const setCustomerState = async (tx: Tx, partnerId: string, id: string, state: AccountState) => {
     const before = await customers.setAccountState(tx, partnerId, id, state)
     if (before === state) return before
     await ledger.countBlock(tx, partnerId)
-    // Behind the locks of the balances: a payout of the customer is either in these sums, or does not commit.
+    // Read after the locks of the balances: a payout of the customer is either in these sums, or does not commit.
     const sums = state === 'Closed' ? await ledger.partySumsAt(tx, partnerId, id, undefined) : []
     if (sums.some(({ reserved }) => reserved !== 0n))
       throw new Refusal(
@@ -109,7 +109,9 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
   }
 }
 
-/** The caller has the lock of the account. A block that is repeated looks again: a command of an earlier version left no row. */
+/**
+ * The caller holds the lock of the account. A repeated block looks again: a command of an earlier version left no row.
+ */
 async function cancelOrRefuse(
   tx: Tx,
   partnerId: string,

@@ -30,7 +30,7 @@ export async function hasCancellation(tx: Tx, partnerId: string, account: Blocke
   return row !== undefined
 }
 
-/** The partner of the cancellation that is due for the longest time. */
+/** The partner of the cancellation that has been due for the longest time. */
 export function partnerWithCancellation(tx: Tx, now: Date): Promise<{ readonly partnerId: string } | undefined> {
   return tx.row(
     dueWork(

@@ -94,7 +94,7 @@ export function knownAmong(tx: Tx, ibans: readonly string[]): Promise<readonly K
 export async function issuedAmong(tx: Tx, ibans: readonly string[]): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly iban: string }>(
     acrossPartners(
-      'refuses an IBAN that an account of any partner has, by an index',
+      'finds which IBANs are accounts of any partner, by an index',
       sql`/* accounts.issuedAmong */
         select iban from accounts.ibans where iban = any(${ibans}::text[])`,
     ),
@@ -128,8 +128,8 @@ export async function insertImported(tx: Tx, rows: readonly ImportedIban[]): Pro
 }
 
 /**
- * Gives the next free IBAN of a country to a partner: of the pool whose name comes first, and there the one imported first. Passes
- * over those that another transaction is about to give. Undefined: none is left.
+ * Gives the next free IBAN of a country to a partner: from the pool whose name comes first, and there the one imported
+ * first. Skips those that another transaction is about to give. Undefined: none is left.
  */
 export function takeImported(
   tx: Tx,
@@ -149,7 +149,7 @@ export function takeImported(
   )
 }
 
-/** Given to this partner, of an account that is closed: they are never free again, and are counted apart. */
+/** Quarantines IBANs of a closed account of this partner: they are never free again, and are counted apart. */
 export async function quarantine(
   tx: Tx,
   ownerId: string,
@@ -162,7 +162,9 @@ export async function quarantine(
     where partner_id = ${ownerId} and iban = any(${ibans}::text[]) and given_to = ${partnerId} and quarantined_at is null`)
 }
 
-/** Withdraws the free IBANs behind one of them, in their order: a page of them, or one of a name. Answers the withdrawn ones. */
+/**
+ * Withdraws free IBANs after one of them, in their order: a page of them, or a single one. Returns the withdrawn ones.
+ */
 export async function withdrawPage(
   tx: Tx,
   { partnerId, name }: Pick<PoolRow, 'partnerId' | 'name'>,

@@ -64,7 +64,7 @@ export function takeNumber(
 }
 
 /**
- * Pools belong to no partner. Inserts the pool if it is missing and locks it. Answers its next block, `firstBlock` or later.
+ * Pools belong to no partner. Inserts the pool if it is missing and locks it. Returns its next block, `firstBlock` or later.
  */
 export async function lockPool(tx: Tx, { country, bankCode }: Pool, firstBlock: number): Promise<number | undefined> {
   await tx.run(sql`/* accounts.lockPool */
@@ -103,7 +103,7 @@ export async function insertIban(
     values (${partnerId}, ${iban}, ${customerId}, ${country}, ${bic}, ${now})`)
 }
 
-/** Answers since when the customer has an account; undefined: it has none. */
+/** Returns since when the customer has an account; undefined: it has none. */
 export async function closeIbans(tx: Tx, partnerId: string, customerId: string, now: Date): Promise<Date | undefined> {
   await tx.run(sql`/* accounts.closeIbans */
     update accounts.ibans set closed_at = ${now} where partner_id = ${partnerId} and customer_id = ${customerId}`)

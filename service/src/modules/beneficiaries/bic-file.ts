@@ -1,5 +1,5 @@
 /** Pure: reads the file of a BIC directory. CSV (RFC 4180) in UTF-8 with a header; a line is an entry. */
-import countries from 'i18n-iso-countries'
+import countries from 'i18n-iso-countries/index.js'
 import { isValidBIC } from 'ibantools'
 import { bankCodeLengths, bicCountriesOf, countryOfBic } from './bic-rules.ts'
 
@@ -23,7 +23,7 @@ export class BicFileProblem extends Error {
 const header = ['country', 'bank code', 'bic', 'name']
 const nameCharsMax = 140
 
-/** Whole or not at all. Throws BicFileProblem at the first line that is wrong. */
+/** Reads the whole file or nothing. Throws BicFileProblem at the first wrong line. */
 export function readBicFile(text: string): readonly BicEntry[] {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
   if (
@@ -49,11 +49,11 @@ function entryOf(cells: readonly string[], line: number): BicEntry {
   if (cells.length !== header.length) throw refuse(`has ${cells.length} cells instead of ${header.length}`)
   const [country = '', bankCode = '', bic = '', name = ''] = cells
   const lengths = bankCodeLengths(country)
-  if (!countries.isValid(country) && country !== 'XK') throw refuse(`${country} is no country of ISO 3166-1`)
+  if (!countries.isValid(country) && country !== 'XK') throw refuse(`${country} is not a country of ISO 3166-1`)
   if (lengths.length === 0) throw refuse(`the IBANs of ${country} name no bank`)
   if (!/^[A-Z0-9]+$/.test(bankCode) || !lengths.includes(bankCode.length))
     throw refuse(`a bank code of ${country} has ${lengths.join(' or ')} letters and digits`)
-  if (!isValidBIC(bic)) throw refuse(`${bic} is no BIC (ISO 9362)`)
+  if (!isValidBIC(bic)) throw refuse(`${bic} is not a BIC (ISO 9362)`)
   const allowed = bicCountriesOf(country)
   if (!allowed.includes(countryOfBic(bic))) throw refuse(`the country of ${bic} must be ${allowed.join(' or ')}`)
   if (name === '' || name.length > nameCharsMax) throw refuse(`a name has 1 to ${nameCharsMax} characters`)
@@ -66,7 +66,7 @@ function cellsOf(line: string, number: number): readonly string[] {
   const cell = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y
   for (let ended = false; !ended;) {
     const match = cell.exec(line)
-    if (match === null) throw new BicFileProblem(number, 'is not CSV: a quote is open, or stands inside a cell')
+    if (match === null) throw new BicFileProblem(number, 'is not CSV: a quote is open, or inside a cell')
     cells.push((match[1]?.replaceAll('""', '"') ?? match[2] ?? '').trim())
     ended = match[3] !== ','
   }

@@ -1,4 +1,4 @@
-/** Pure: which bank codes an IBAN names, and which BICs do not contradict it. */
+/** Pure: the bank codes that an IBAN contains, and the BICs that are consistent with it. */
 import type { FieldError } from '@partner-payments/wire'
 import { countrySpecs } from 'ibantools'
 import { territoriesWithIbansOf } from '../../rails/index.ts'
@@ -40,7 +40,10 @@ export function bankCodeLengths(country: string): readonly number[] {
   return structure.branch === undefined ? [bank] : [bank, bank + charsOf(structure.branch)]
 }
 
-/** The codes by which a directory may have the bank of an IBAN: that of the branch first, because it says more. */
+/**
+ * The codes under which a directory may list the bank of an IBAN: that of the branch first, because it is more
+ * specific.
+ */
 export function bankCodesOf(iban: string): readonly string[] {
   const structure = structureOf(iban.slice(0, 2))
   if (structure === undefined) return []

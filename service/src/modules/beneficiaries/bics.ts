@@ -18,8 +18,8 @@ export type BicDirectory = {
   /** Undefined: none was loaded. */
   readonly current: (tx: Tx) => Promise<store.DirectoryRow | undefined>
   /**
-   * Gives every beneficiary of a partner that has no BIC of its own the one of the directory, or none if the directory knows its bank no
-   * more. Answers how many it changed. May be repeated.
+   * Gives every beneficiary of a partner that has no BIC of its own the one of the directory, or none if the directory
+   * no longer lists its bank. Returns how many it changed. May be repeated.
    */
   readonly completeAll: (partnerId: string) => Promise<number>
 }
@@ -102,7 +102,7 @@ async function completePage(
   return { changed: changed.length, lastId: rows.length < rowsPerPage ? undefined : rows.at(-1)?.id }
 }
 
-/** The BIC by the directory, of each of these IBANs: that of the branch before that of the bank. */
+/** The directory's BIC for each of these IBANs: that of the branch before that of the bank. */
 async function knownBics(tx: Tx, ibans: readonly string[]): Promise<(iban: string) => string | undefined> {
   const keysOf = (iban: string) => bankCodesOf(iban).map((bankCode) => ({ country: iban.slice(0, 2), bankCode }))
   const keys = new Map(ibans.flatMap(keysOf).map((key) => [keyOf(key), key]))

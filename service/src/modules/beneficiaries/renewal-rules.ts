@@ -7,7 +7,7 @@ type Result = VerificationRow['result']
 /** Delays between attempts while the scheme does not answer. After the last one the answer is `NotPossible`. */
 const retryDelaysMs = [minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, 4 * hourMs, 12 * hourMs]
 
-/** `attempts`: how many have failed. Undefined: it is not tried again. */
+/** `attempts`: the number that failed. Undefined: it is not tried again. */
 export const retryDelayAfter = (attempts: number): number | undefined => retryDelaysMs[attempts - 1]
 
 /** The scheme did not answer, and may answer later. */

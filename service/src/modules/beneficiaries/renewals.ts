@@ -13,10 +13,10 @@ import * as verifications from './store-verifications.ts'
 import { askAbout } from './verifications.ts'
 
 export type Renewals = {
-  /** Asks about what is due, and answers how many it claimed. */
+  /** Renews due verifications, and returns how many it claimed. */
   readonly renewStep: () => Promise<number>
   readonly releaseRenewals: (partnerId: string, tx?: Tx) => Promise<void>
-  /** Since when the oldest one that is due waits. */
+  /** The time since which the oldest due renewal waits. */
   readonly oldestRenewal: (now: Date) => Promise<Date | null>
 }
 
@@ -26,7 +26,7 @@ export type RenewalsDeps = {
   readonly log: Log
   readonly verification: Verification
   readonly eventOutbox: Pick<EventOutbox, 'append'>
-  /** An answer that is older is asked for again. Null: it does not age. */
+  /** An older answer is renewed. Null: answers do not age. */
   readonly verificationDaysMax: number | null
 }
 
@@ -57,7 +57,7 @@ export function createRenewals(deps: RenewalsDeps): Renewals {
                 partnerId,
                 beneficiaryId: claims[index]?.beneficiaryId,
               },
-              'renewal of a verification failed; it is due again',
+              'verification renewal failed; will retry',
             )
       }
       return claimed

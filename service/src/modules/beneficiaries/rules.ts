@@ -1,6 +1,6 @@
 /** The rules of beneficiaries: which destination a currency needs. */
 import type { BodyOf, FieldError } from '@partner-payments/wire'
-import countries from 'i18n-iso-countries'
+import countries from 'i18n-iso-countries/index.js'
 import { isValidBIC } from 'ibantools'
 import { readCurrency, refuseField, refuseFields } from '../../api/index.ts'
 import { type Currency, isFiat } from '../../kernel/index.ts'
@@ -92,7 +92,7 @@ function formErrors(given: {
       message:
         problem === 'form'
           ? 'must be an EVM address: 0x and 40 hexadecimal digits'
-          : 'has capitals that contradict its check sum (EIP-55): a digit is wrong; copy the address again',
+          : 'has a wrong check sum (EIP-55); copy the address again',
     })
   if (country !== undefined && !countries.isValid(country))
     errors.push({
@@ -121,7 +121,7 @@ export function refuseEmptyUpdate({ alias, name }: BeneficiaryUpdate): void {
     throw refuseField({ pointer: '', code: 'required', message: 'needs at least one of alias and name' })
 }
 
-/** Addresses to which no token is sent, and why: tokens would be lost there, or a deny list names them. */
+/** The reason why no token is sent to an address: tokens would be lost there, or a deny list names it. */
 export type RefusedAddress = (address: string) => 'wallet_address_not_payable' | 'recipient_blocked' | undefined
 
 /** Refuses (422) an address to which no token is sent. */

@@ -72,7 +72,7 @@ export async function insertBics(tx: Tx, entries: readonly BicEntry[], fromVersi
 
 export type CompletedBic = { readonly id: string; readonly iban: string; readonly bic: string | null }
 
-/** Beneficiaries whose BIC is that of the directory, or that have none; behind one of them, in their order. Locks them. */
+/** Beneficiaries whose BIC is from the directory, or that have none; after one of them, in their order. Locks them. */
 export function lockCompletable(
   tx: Tx,
   partnerId: string,

@@ -4,7 +4,10 @@ import type { VerificationRow } from './store-verifications.ts'
 
 type Answer = Pick<VerificationRow, 'result' | 'answeredAt'>
 
-/** Due now. A worker that asks meanwhile loses its lease and records nothing. Answers the number of rows: 0 if it was never verified. */
+/**
+ * Makes the renewal due now. A worker that is asking loses its lease and records nothing. Returns the number of rows: 0
+ * if it was never verified.
+ */
 export function requestRenewal(tx: Tx, partnerId: string, beneficiaryId: string, now: Date): Promise<number> {
   return tx.run(sql`/* beneficiaries.requestRenewal */
     update beneficiaries.renewals set due_at = ${now}, attempts = 0, lease_id = null, leased_until = null
@@ -36,7 +39,7 @@ export async function putAnswers(
       answered_at = excluded.answered_at, due_at = null, attempts = 0, lease_id = null, leased_until = null`)
 }
 
-/** `answeredBefore`: answers that old are due. Null: none is because of its age. */
+/** `answeredBefore`: older answers are due. Null: no answer is due because of its age. */
 export type Due = { readonly now: Date; readonly answeredBefore: Date | null }
 
 const isDue = ({ now, answeredBefore }: Due) => sql`(due_at <= ${now}
@@ -57,7 +60,7 @@ export function partnersWithDueRenewals(
   )
 }
 
-/** When the next renewal is due that was asked for. */
+/** When the next requested renewal is due. */
 export const renewalsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next verification is due to be renewed',
@@ -115,7 +118,7 @@ export async function releaseRenewals(tx: Tx, partnerId: string): Promise<void> 
     where partner_id = ${partnerId} and lease_id is not null`)
 }
 
-/** Since when the oldest that is due waits; of those that are due because of their age, when they were answered. */
+/** The time since which the oldest due renewal waits; if it is due because of its age, when it was answered. */
 export async function oldestDueRenewal(
   tx: Tx,
   { now, answeredBefore }: Due,

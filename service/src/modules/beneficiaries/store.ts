@@ -99,14 +99,14 @@ export function ofCustomer(
     where partner_id = ${partnerId} and customer_id = ${customerId} and id > ${afterId} order by id limit ${rowsMax}`)
 }
 
-/** The name, under the lock of the row, which serialises updates. */
+/** Reads the name under the lock of the row, which serialises updates. */
 export function lockName(tx: Tx, partnerId: string, id: string): Promise<Pick<Beneficiary, 'name'> | undefined> {
   return tx.row(sql`/* beneficiaries.lockName */
     select name from beneficiaries.beneficiaries
     where partner_id = ${partnerId} and id = ${id} and removed_at is null for update`)
 }
 
-/** The beneficiaries with a name and an account, in their order, under their locks: none of them is renamed meanwhile. */
+/** Locks the beneficiaries with a name and an account, in their order, so that none is renamed meanwhile. */
 export async function lockPayees(
   tx: Tx,
   partnerId: string,
@@ -139,7 +139,7 @@ export function update(
     returning ${columns}`)
 }
 
-/** Answers the number of removed rows: 1 or 0. */
+/** Returns the number of removed rows: 1 or 0. */
 export function remove(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {
   return tx.run(sql`/* beneficiaries.remove */
     update beneficiaries.beneficiaries set removed_at = ${now}

@@ -67,7 +67,7 @@ export function createVerifications({ db, clock, cursors, verification }: Verifi
   }
 }
 
-/** Outside any transaction: a scheme may need its whole time limit. */
+/** Runs outside any transaction: a scheme may need its whole time limit. */
 export async function askAbout(
   { clock, verification }: Pick<VerificationsDeps, 'clock' | 'verification'>,
   caller: Pick<Caller, 'serviceAccountId' | 'name'>,
@@ -91,7 +91,7 @@ export async function askAbout(
   }
 }
 
-/** Keeps what was answered. It is the newest answer about each beneficiary with the name and the account. */
+/** Stores an answer. It is the newest one about each beneficiary with the name and the account. */
 async function keep(tx: Tx, partnerId: string, row: VerificationRow): Promise<void> {
   await store.insertVerification(tx, partnerId, row)
   if (isUnanswered(row)) return
@@ -101,7 +101,7 @@ async function keep(tx: Tx, partnerId: string, row: VerificationRow): Promise<vo
 
 type Named = { readonly id: string; readonly name: string; readonly iban: string | null }
 
-/** A name and an account that were verified before a beneficiary got them: the answer is about the beneficiary, too. */
+/** Adopts the answer for a name and an account that were verified before a beneficiary got them. */
 export async function adoptAnswer(tx: Tx, partnerId: string, { id, name, iban }: Named): Promise<boolean> {
   const row = iban === null ? undefined : await store.verificationOfPayee(tx, partnerId, { name, iban }, undefined)
   if (row !== undefined) await renewals.putAnswers(tx, partnerId, [id], row)

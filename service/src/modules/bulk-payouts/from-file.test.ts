@@ -107,7 +107,10 @@ test('what a payout does not do is refused, and not dropped', async () => {
 const agent = '<FinInstnId><Nm>Bank</Nm></FinInstnId>'
 const account = '<Id><Othr><Id>1</Id></Othr></Id>'
 const strd = (content: string) => `<RmtInf><Strd>${content}</Strd></RmtInf>`
-/** What CdtTrfTxInf may have in the schemas of .03 and .09 beside what each payment of these tests has: without effect, or refused. */
+/**
+ * Elements that CdtTrfTxInf may have in the schemas of .03 and .09 in addition to those of these tests: without effect,
+ * or refused.
+ */
 const elements: readonly (readonly [xml: string, meaning: 'taken' | 'without effect' | RegExp])[] = [
   ['<PmtTpInf><InstrPrty>HIGH</InstrPrty></PmtTpInf>', 'without effect'],
   ['<PmtTpInf><SvcLvl><Cd>SEPA</Cd></SvcLvl></PmtTpInf>', 'without effect'],

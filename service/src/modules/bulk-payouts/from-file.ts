@@ -42,7 +42,7 @@ export async function payoutsOfFile(
 ): Promise<PayoutsOfFile> {
   const message = await read(document)
   const payments = message.batches.flatMap((batch) => batch.transfers.map((transfer): Payment => ({ batch, transfer })))
-  if (payments.length > paymentsMax) throw wrong(`has ${payments.length} payments; at most ${paymentsMax} are taken`)
+  if (payments.length > paymentsMax) throw wrong(`has ${payments.length} payments; at most ${paymentsMax} are accepted`)
   const today = clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
   const owner = customerId === undefined ? null : (await customers.find(db, partnerId, customerId, '/customerId')).id
   const ibans = payments.flatMap(({ transfer }) => ibanOf(transfer) ?? [])
@@ -88,7 +88,7 @@ const ibanOf = ({ creditorAccount }: CreditTransfer): string | undefined =>
 /** The guide names them. All other elements that a payout does not have refuse the file. */
 const withoutEffect = new Set(['InstrPrty', 'SvcLvl', 'LclInstrm', 'ChrgBr'])
 
-/** Names what the file asks for and a payout does not do. Nothing of a payment is dropped silently. */
+/** Names a request of the file that payouts do not support. Nothing of a payment is dropped silently. */
 function problemOf({ batch, transfer }: Payment, today: string): string | undefined {
   if (batch.executionDate.slice(0, today.length) > today)
     return `ReqdExctnDt is ${batch.executionDate}; payouts are made at once`

@@ -59,7 +59,7 @@ export type BulkPayouts = {
 const openPayoutsMax = 10_000
 
 const tooManyOpen = (open: number) =>
-  new Refusal('rate_limited', `Your bulks have ${open} payouts to make, and at most ${openPayoutsMax} are taken.`, {
+  new Refusal('rate_limited', `Your bulks have ${open} outstanding payouts; at most ${openPayoutsMax} are accepted.`, {
     headers: { 'retry-after': '5' },
   })
 
@@ -116,7 +116,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
           return { ...bulk, status: 'Processing' as const, leaseId: null, endedAt: null, reference: id }
         }),
     })
-    // A repetition gets the first answer, whatever was made since.
+    // A repetition gets the first answer, regardless of the progress since.
     const bulk: Bulk = { ...row, status: 'Processing', endedAt: null, accepted: 0, refused: 0 }
     return { bulk, replayed }
   }

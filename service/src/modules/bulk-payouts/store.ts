@@ -36,7 +36,7 @@ export type ItemRow = {
   readonly currency: Currency
   readonly beneficiaryId: string
   readonly reference: string | null
-  /** The file's. Null: the payout has ours. */
+  /** The file's end-to-end id. Null: the payout has ours. */
   readonly endToEndId: string | null
   readonly status: ItemStatus
   readonly payoutId: string | null
@@ -152,7 +152,7 @@ export const bulksDue = (after: Date): Sql =>
       select due_at from payouts.bulks where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
-/** The oldest due bulk of each partner, in the order of the partners behind `afterPartner`. */
+/** The oldest due bulk of each partner, in the order of the partners after `afterPartner`. */
 export function dueBulks(
   tx: Tx,
   now: Date,
@@ -190,7 +190,7 @@ export function lockHeld(tx: Tx, { partnerId, id, leaseId }: BulkRow): Promise<B
     select ${columns} from payouts.bulks where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId} for update`)
 }
 
-/** The others of its time come first. */
+/** Puts the bulk back, after the others with the same due time. */
 export function putBack(tx: Tx, { partnerId, id, leaseId }: BulkRow, dueAt: Date): Promise<number> {
   return tx.run(sql`/* bulk-payouts.putBack */
     update payouts.bulks set lease_id = null, due_at = ${dueAt}
@@ -203,7 +203,7 @@ export function endBulk(tx: Tx, { partnerId, id, leaseId }: BulkRow, status: Bul
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
 }
 
-/** Makes all bulks of a partner due whose workers are dead: where no other worker can be alive. */
+/** Makes the bulks of a partner due that dead workers hold. Only where no other worker can be alive. */
 export async function releaseBulks(tx: Tx, partnerId: string, now: Date): Promise<void> {
   await tx.run(sql`/* bulk-payouts.releaseBulks */
     update payouts.bulks set lease_id = null, due_at = ${now} where partner_id = ${partnerId} and lease_id is not null`)

@@ -1,6 +1,7 @@
 /**
- * Makes the payouts of bulks. A claim works on a part of one bulk and puts it back behind the others of its partner. The partners
- * take turns, so that a large bulk holds up no other and many bulks no other partner. A worker that dies leaves payouts without a result: they are submitted again under their keys, which makes no second one.
+ * Makes the payouts of bulks. A claim works on a part of one bulk and puts it back after the others of its partner. The
+ * partners take turns, so that a large bulk delays no other and many bulks delay no other partner. A worker that dies
+ * leaves payouts without a result: they are submitted again under their keys, which makes no second one.
  */
 import { Refusal } from '../../api/index.ts'
 import { after, type Clock, type Log, newId, nilId, present, secondMs } from '../../kernel/index.ts'
@@ -45,7 +46,7 @@ export function createBulkStep(deps: BulkWorkDeps): () => Promise<number> {
       await (claimed.mode === 'AllOrNothing' ? makeAll(deps, claimed) : makeSome(deps, claimed))
     } catch (error) {
       if (error instanceof LeaseLost) return 1
-      log.error({ err: error, partnerId, bulkId: id }, 'payouts of a bulk not made; they are tried again')
+      log.error({ err: error, partnerId, bulkId: id }, 'bulk payouts not made; will retry')
       await store.putBack(db, claimed, after(clock.now(), retryMs))
     }
     return 1
@@ -85,7 +86,7 @@ async function makeSome(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> 
   })
   const [failure] = failures
   if (failure !== undefined)
-    deps.log.warn({ err: failure, partnerId: bulk.partnerId, bulkId: bulk.id }, 'payouts of a bulk are tried again')
+    deps.log.warn({ err: failure, partnerId: bulk.partnerId, bulkId: bulk.id }, 'bulk payouts will be retried')
 }
 
 async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {

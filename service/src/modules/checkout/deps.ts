@@ -21,6 +21,6 @@ export type CheckoutDeps = {
   readonly bank: Omit<BankSimulator, 'scheduleDeposit' | 'stepMs'> | undefined
   /** Permits http to localhost as a return URL. */
   readonly sandbox: boolean
-  /** Under which payers reach the service. */
+  /** The URL under which payers reach the service. */
   readonly publicUrl: string
 }

@@ -30,11 +30,11 @@ export type Payment = {
   readonly returnUrl: string | null
   readonly expiresAt: Date
   readonly paymentCountry: string | null
-  /** The bank of which country the page proposes. */
+  /** The country whose banks the page proposes. */
   readonly proposedCountry: string
   /** The countries of banks with a page. Empty: the payer uses the bank's own app. */
   readonly bankCountries: readonly string[]
-  /** The payer may still decide: neither the bank nor the clock has ended it, and the account takes the money. */
+  /** The payer may still decide: neither the bank nor the clock has ended it, and the account accepts the money. */
   readonly mayPay: boolean
   /** Visit of the sandbox's bank page, once the payer has chosen a bank. */
   readonly visit: Pick<store.VisitRow, 'payerName' | 'decision' | 'bankCountry'> | undefined
@@ -43,11 +43,14 @@ export type Payment = {
 export type Hosted = {
   /** Refuses: not_found. Concurrent reads share statements. */
   readonly payment: (token: string) => Promise<Payment>
-  /** The payer goes to the bank. The first time counts. False: the session is over. Refuses: not_found. */
+  /** Records that the payer goes to the bank. The first time counts. False: the session is over. Refuses: not_found. */
   readonly begin: (token: string, ip: string, bankCountry: string | undefined) => Promise<boolean>
   /** The payer signs in at the bank under any name. Refuses: not_found. */
   readonly signIn: (token: string, name: string) => Promise<void>
-  /** The first decision counts; a later one and one of a session that is over change nothing. Refuses: not_found. */
+  /**
+   * Records the decision. The first one counts; a later one, and one of a session that is over, change nothing.
+   * Refuses: not_found.
+   */
   readonly decide: (token: string, decision: store.Decision) => Promise<void>
 }
 
@@ -113,7 +116,7 @@ function schedule(
   present(bank, 'only the sandbox has a bank page').scheduleSteps(tx, { partnerId, id: depositId }, steps, payer)
 }
 
-/** Refuses: not_found, for each read alone. */
+/** Refuses: not_found, for each read separately. */
 async function readMany(
   { bank, clock, customers, deposits }: CheckoutDeps,
   tx: Tx,
@@ -172,7 +175,7 @@ function toPayment(
     key: { partnerId, id },
     depositId,
     status: statusOf(deposit.status),
-    // Who pays is not told that persons decide about a name.
+    // The payer is not told that a name is under review.
     depositStatus: deposit.status === 'Screening' ? 'Accepted' : deposit.status,
     amount: deposit.amount,
     currency: deposit.currency,

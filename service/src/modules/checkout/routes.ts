@@ -11,7 +11,7 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
     createCheckoutSession: async ({ caller, body }) => {
       const { session, replayed } = await checkout.create(caller, body)
       return {
-        // A replay repeats the first answer, so that the status is Open whatever the session is now.
+        // A replay repeats the first answer: the status is Open, whatever the session is now.
         body: { ...sessionOf(session), status: 'Open' },
         headers: {
           location: `/v1/checkout/sessions/${session.id}`,

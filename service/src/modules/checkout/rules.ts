@@ -1,4 +1,4 @@
-/** Pure: what a request for a session may say, and the text of the EPC QR code. */
+/** Pure: the rules for a session request, and the text of the EPC QR code. */
 import { createHash } from 'node:crypto'
 import {
   type BodyOf,
@@ -7,7 +7,7 @@ import {
   type FieldError,
   type PaymentMethod,
 } from '@partner-payments/wire'
-import countries from 'i18n-iso-countries'
+import countries from 'i18n-iso-countries/index.js'
 import { readAmount, readCurrency, refuseField, refuseFields } from '../../api/index.ts'
 import { amountText, type Currency, isFiat, type Minor, secondMs } from '../../kernel/index.ts'
 import type { DepositStatus } from '../deposits/index.ts'
@@ -81,7 +81,7 @@ function customerErrors({ customerId, customer }: SessionCreate): readonly Field
 
 const methodErrors = (method: PaymentMethod, currency: Currency): readonly FieldError[] =>
   (method === 'Swift') === (currency === 'EUR')
-    ? [fieldError('/paymentMethod', 'invalid_value', `is not a way to pay ${currency}; omit it`)]
+    ? [fieldError('/paymentMethod', 'invalid_value', `does not support ${currency}; omit it`)]
     : []
 
 const countryErrors = (pointer: string, country: string | null | undefined): readonly FieldError[] =>
@@ -89,7 +89,7 @@ const countryErrors = (pointer: string, country: string | null | undefined): rea
     ? [fieldError(pointer, 'invalid_value', 'must be an ISO 3166-1 alpha-2 country code, for example DE')]
     : []
 
-/** The page shows it as a link, so that `javascript:` and its like are no return URLs. */
+/** The page shows it as a link, so that `javascript:` and similar schemes are refused. */
 function returnErrors(text: string | null | undefined, sandbox: boolean): readonly FieldError[] {
   if (text === null || text === undefined) return []
   // A browser would repair blanks and backslashes, and lead the payer elsewhere.

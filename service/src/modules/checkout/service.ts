@@ -28,15 +28,15 @@ export type Checkout = Hosted & {
   readonly get: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
   /** Newest first. Refuses: validation_failed (cursor). An unknown customer has no sessions. */
   readonly list: (partnerId: string, query: QueryOf<'listCheckoutSessions'>) => Promise<Page<Session>>
-  /** Forgets the email address of an erased customer, by which payers are found. */
+  /** Removes the email address of an erased customer, by which payers are found. */
   readonly forgetEmail: typeof store.forgetEmail
   /** Erases the customer's data from its sessions. */
   readonly eraseSessions: typeof store.eraseSessions
   /** Refuses: not_found, checkout_session_not_open. */
   readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
   /**
-   * Schedules what a payer and a bank would do, and answers the session as it was before, or expired.
-   * Refuses: not_found, validation_failed, checkout_session_not_open, currency_not_supported.
+   * Schedules the steps of a payer and a bank, and returns the session as it was before, or expired. Refuses:
+   * not_found, validation_failed, checkout_session_not_open, currency_not_supported.
    */
   readonly simulate: Simulate
 }
@@ -111,7 +111,7 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
   const { amount, currency, paymentMethod, expiresAfterMs, returnUrl } = request
   const customer = await customerOf(deps, tx, caller, body)
   const [isStopped] = await deposits.notToAsk(tx, [{ partnerId, customerId: customer.id, currency }])
-  // The same words for a block and for a hit: a listed person is not to be warned.
+  // The same text for a block and for a hit: a listed person must not be warned.
   if (isStopped)
     throw new Refusal('account_blocked', 'The account of the customer is closed or blocked for incoming money.')
   const { ibans } = await accounts.create(partnerId, customer.id, tx)

@@ -23,7 +23,7 @@ type Parts = {
   readonly read: (tx: Tx, partnerId: string, id: string) => Promise<{ row: SessionRow; deposit: Deposit }>
 }
 
-/** The steps that are still to come are found by the status, so that an outcome continues what has begun. */
+/** The remaining steps follow from the status, so that an outcome continues what has begun. */
 const stepsOf: Readonly<Record<Exclude<CheckoutOutcome, 'expired'>, readonly BankStep[]>> = {
   completed: ['initiate', 'submit', 'accept', 'settle'],
   failed: ['initiate', 'submit', 'fail'],
@@ -84,7 +84,7 @@ function requireOne({ outcome, step }: BodyOf<'simulateCheckoutSession'>): void 
     throw refuseField({
       pointer: '/step',
       code: 'invalid_value',
-      message: 'must be omitted: `outcome` names all steps',
+      message: 'must be omitted: `outcome` implies all steps',
     })
 }
 

@@ -80,7 +80,7 @@ export async function lockEmail(tx: Tx, partnerId: string, email: string, now: D
   }
 }
 
-/** Forgets the email address of an erased customer. Another customer with the address gets a row again when it pays. */
+/** Removes the email address of an erased customer. Another customer with the address gets a row when it pays. */
 export async function forgetEmail(tx: Tx, partnerId: string, email: string): Promise<void> {
   await tx.run(sql`/* checkout.forgetEmail */
     delete from checkout.payer_emails where partner_id = ${partnerId} and email = lower(${email}::text)`)

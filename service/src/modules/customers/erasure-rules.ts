@@ -1,4 +1,4 @@
-/** Pure: what an erasure keeps and for how long, and what stands against it (docs/decisions/0055-erasure.md). */
+/** Pure: what an erasure keeps and for how long, and what prevents it (docs/decisions/0055-erasure.md). */
 import type { ErasureState } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { type Currency, amountText } from '../../kernel/index.ts'
@@ -70,8 +70,8 @@ export type Standing = {
 }
 
 /**
- * Refuses: customer_not_erasable. A hold is not named, and has the same words whatever its cause: names that wait for their first
- * comparison, a hit, a frozen customer. Telling a listed person is an offence.
+ * Refuses: customer_not_erasable. The text does not name the cause of a hold: names that wait for their first
+ * comparison, a hit, a frozen customer. Warning a listed person is an offence.
  */
 export function refuseErasure({ pending, balances, holds }: Standing, nothingOwed: boolean): void {
   const credit = nothingOwed ? [] : balances.filter(({ posted, reserved }) => posted > reserved)

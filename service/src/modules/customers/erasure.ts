@@ -1,6 +1,6 @@
 /**
- * Erases customers. The request is one transaction: it refuses, or leaves a tombstone with what has to be kept. A loop erases the
- * payments' fields page by page, waits until what is kept is due, and continues wherever a process ended.
+ * Erases customers. The request is one transaction: it refuses, or leaves a tombstone with what has to be kept. A loop
+ * erases the payments' fields page by page, waits until what is kept is due, and continues where a process ended.
  */
 import { notFound } from '../../api/index.ts'
 import type { Audit, NewRecord } from '../../audit/index.ts'
@@ -26,8 +26,8 @@ export type Erasure = {
 
 export type Erasures = {
   /**
-   * Erases a customer, or answers how far the erasure is. `nothingOwed`: what came in for the customer belongs to the partner.
-   * Refuses: not_found, customer_not_erasable.
+   * Erases a customer, or returns the progress of its erasure. `nothingOwed`: the money that came in for the customer
+   * belongs to the partner. Refuses: not_found, customer_not_erasable.
    */
   readonly erase: (partnerId: string, ref: string, nothingOwed: boolean) => Promise<Erasure>
   /** Works on one page of one erasure that is due. Returns how many erasures it has worked on: 0 or 1. */
@@ -42,11 +42,14 @@ export type HeldByModules = {
   readonly lastPaymentAt: (tx: Tx, partnerId: string, customerId: string) => Promise<Date | null>
   /** Holds on the customer and on its beneficiaries. */
   readonly holdsOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly (Hold | undefined)[]>
-  /** The address by which payers are found. Before the customer is locked. */
+  /** Removes the address by which payers are found. Called before the customer is locked. */
   readonly forgetEmail: (tx: Tx, partnerId: string, email: string) => Promise<void>
-  /** Standing orders and quotes. Before the balance is locked. */
+  /** Ends standing orders and quotes. Called before the balance is locked. */
   readonly endOpen: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
-  /** Beneficiaries, schedules, subjects of screening; closes IBANs and wallets. Answers what requests have made of these. */
+  /**
+   * Erases beneficiaries, schedules, subjects of screening; closes IBANs and wallets. Returns those that requests
+   * created.
+   */
   readonly eraseLinked: (
     tx: Tx,
     partnerId: string,
@@ -55,7 +58,7 @@ export type HeldByModules = {
   ) => Promise<readonly Made[]>
   /** Erases the records that `eraseLinked` has closed. */
   readonly eraseClosed: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
-  /** A page behind a position. Answers the next position, or undefined behind the last page. */
+  /** Erases a page after a position. Returns the next position, or undefined after the last page. */
   readonly erasePayments: (tx: Tx, page: ErasedPage) => Promise<string | undefined>
   readonly erasePayouts: (tx: Tx, page: Omit<ErasedPage, 'scope'>) => Promise<string | undefined>
 }
@@ -114,7 +117,10 @@ export function createErasures(deps: ErasuresDeps): Erasures {
   }
 }
 
-/** The request has a record of its own. This one says when nothing was left: a duty of the partner, as the erasure itself. */
+/**
+ * The request has a record of its own. This one records when nothing was left: like the erasure itself, a duty of the
+ * partner.
+ */
 function recordOfEnd(partnerId: string, { customerId, requestedAt, retainedUntil }: store.ErasureRow): NewRecord {
   const retained = retainedUntil === null ? {} : { retainedUntil: retainedUntil.toISOString() }
   const details = { requestedAt: requestedAt.toISOString(), ...retained }
@@ -197,7 +203,7 @@ async function rewriteChanges(tx: Tx, sealer: Sealer, partnerId: string, custome
   }
 }
 
-/** One page of what is left, and the place from which the next step continues. */
+/** Erases one page, and returns the place from which the next step continues. */
 function createWork({ sealer, held, retentionYears }: ErasuresDeps) {
   const kycSealer = createKycSealer(sealer)
   return async (tx: Tx, partnerId: string, row: store.ErasureRow, now: Date): Promise<store.ErasureRow> => {
@@ -219,10 +225,10 @@ function createWork({ sealer, held, retentionYears }: ErasuresDeps) {
       return next === undefined ? done : { ...row, position: next, dueAt: now }
     }
     const next = await held.erasePayments(tx, { ...page, scope: phase === 'payments' ? 'all' : 'details' })
-    // Behind the others that are due: a customer with many payments holds up no other.
+    // Queued after the others that are due: a customer with many payments delays no other.
     if (next !== undefined) return { ...row, position: next, dueAt: now }
     if (phase === 'payments') return begin('payouts')
-    // Where nothing has to be kept any longer, the rest follows at once.
+    // If nothing has to be kept any longer, the rest follows at once.
     return row.retainedUntil === null ? begin('payments') : { ...begin('retained'), dueAt: row.retainedUntil }
   }
 }

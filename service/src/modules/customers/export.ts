@@ -6,7 +6,7 @@ import type { Clock } from '../../kernel/index.ts'
 import { createReaders, type Page } from '../../api/index.ts'
 import type { Customer, Customers } from './service.ts'
 
-/** A line of an export: what `data` is, and the fields of it. Amounts are exact JSON numbers. */
+/** A line of an export: the type of `data`, and its fields. Amounts are exact JSON numbers. */
 export type ExportLine = { readonly type: string; readonly data: object }
 /** Section of an export: the data that one part of the service holds about a customer, in pages. */
 export type ExportSection = (partnerId: string, customer: Customer) => AsyncIterable<readonly ExportLine[]>
@@ -14,7 +14,7 @@ export type ExportSection = (partnerId: string, customer: Customer) => AsyncIter
 export type CustomerExport = {
   readonly customer: Customer
   readonly pages: () => AsyncGenerator<readonly ExportLine[]>
-  /** Called once, when the reader has everything or is gone. */
+  /** Called once, when the reader has everything or has disconnected. */
   readonly closed: () => void
 }
 export type CustomerExports = {
@@ -24,13 +24,13 @@ export type CustomerExports = {
 
 const identificationNumber = {
   what: 'kyc.personalIdentificationNumber',
-  why: 'No response contains it. It is held as you have given it.',
+  why: 'No response contains it. It is stored as you gave it.',
 }
-/** Said of every customer: it must not depend on whether there is a hit. */
+/** Stated for every customer: it must not depend on whether there is a hit. */
 const leftOut = [
   {
     what: 'hits of screening, and decisions about them',
-    why: 'The law forbids telling anybody whether a name was found on a list, and whether a report was made.',
+    why: 'The law forbids disclosing whether a name was found on a list, and whether a report was made.',
   },
   {
     what: 'events, reports, answers that are kept for repeated requests, and messages to banks',
@@ -64,14 +64,14 @@ export function createCustomerExports(deps: {
         closed: enter(partnerId),
         pages: async function* () {
           yield [head]
-          // The first line, and the last one.
+          // Counts the first line and the last one.
           let lines = 2
           for (const section of sections)
             for await (const page of section(partnerId, customer)) {
               lines += page.length
               if (page.length > 0) yield page
             }
-          // A reader that has this line has all of them.
+          // A reader that receives this line has all of them.
           yield [{ type: 'end', data: { lines } }]
         },
       }
@@ -94,7 +94,7 @@ export async function* pagesOfList<T>(
   }
 }
 
-/** Every page of rows that are read behind the id of the last one. */
+/** Every page of rows, each read after the id of the last row before it. */
 export async function* pagesBehind<T extends { readonly id: string }>(
   firstId: string,
   read: (afterId: string, rowsMax: number) => Promise<readonly T[]>,

@@ -14,8 +14,8 @@ export type Change = Omit<store.ChangeRow, 'valuesSealed' | 'fields'> & { readon
 
 export type History = {
   /**
-   * Appends what differs, if anything does. `before` is undefined for a new customer. Under the lock of the customer, or in the
-   * transaction that creates it.
+   * Appends the differences, if there are any. `before` is undefined for a new customer. Runs under the lock of the
+   * customer, or in the transaction that creates it.
    */
   readonly append: (
     tx: Tx,

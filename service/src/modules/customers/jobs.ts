@@ -17,7 +17,7 @@ export const customerJobs = (
   defineJob({
     name: 'customers.kept_records',
     due: placesDue,
-    // A partner that is new has no place yet.
+    // A new partner has no place yet.
     everyMs: minuteMs,
     run: keptRecords.step,
     age: { queue: 'kept_records' },

@@ -1,7 +1,7 @@
 /**
- * Erases the names in records that know no customer: what banks report, cases, verifications of payees, orders. Each is kept as long as
- * a payment, counted from its own end, whether or not a customer asks for its erasure. A loop looks at each place of each
- * partner once a day, page by page in the order of the ids, which is that of time.
+ * Erases the names in records that belong to no customer: bank reports, cases, verifications of payees, orders. Each is
+ * kept as long as a payment, counted from its own end, whether or not a customer asks for its erasure. A loop visits
+ * each place of each partner once a day, page by page in the order of the ids, which is that of time.
  */
 import { after, type Clock, dayMs, firstIdOf, nilId, present } from '../../kernel/index.ts'
 import { type Database, eraseKept, type KeptTable, type Tx } from '../../postgres/index.ts'
@@ -42,7 +42,7 @@ export function createKeptRecords({
         if (row === undefined) return 0
         const { place: name, ...at } = row
         const place = byName.get(name)
-        // A version that comes later has more places: this one leaves them to it.
+        // A later version may have more places, which this one leaves alone.
         const moved =
           place === undefined ? { ...at, dueAt: after(now, passMs) } : await pass(tx, due.partnerId, at, place, now)
         await store.movePlace(tx, due.partnerId, name, moved)
@@ -77,7 +77,7 @@ export function createKeptRecords({
   }
 }
 
-/** Gives each partner a row for each place. A process asks for a partner once. */
+/** Creates a row per place for each partner. A process does so once per partner. */
 function createBegin({
   db,
   places,

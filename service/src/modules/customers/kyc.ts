@@ -1,4 +1,7 @@
-/** KYC as it is stored: sealed as a whole, under a context that names partner and customer. And what a request names a customer by. */
+/**
+ * KYC as it is stored: sealed as a whole, under a context that names partner and customer. Also the references by which
+ * a request names a customer.
+ */
 import { serviceIdPattern, uuidPattern } from '@partner-payments/wire'
 import type { Sealer } from '../../kernel/index.ts'
 import type { KycFields } from './rules.ts'

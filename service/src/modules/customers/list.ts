@@ -8,7 +8,7 @@ import * as store from './store.ts'
 
 export type CustomerList = QueryOf<'listCustomers'>
 
-/** Answers rows as they are stored. Refuses: validation_failed (cursor, namePrefix). */
+/** Returns rows as they are stored. Refuses: validation_failed (cursor, namePrefix). */
 export function createList(deps: {
   readonly db: Database
   readonly cursors: Cursors
@@ -58,7 +58,10 @@ function readPrefix(text: string): string {
   })
 }
 
-/** The time of the last change moves, so that a position among changes contains it: a row that moves shifts no other. */
+/**
+ * A position among changes contains the time of the last change, because that time moves: a row that moves shifts no
+ * other.
+ */
 const writePosition = ({ id, updatedAt }: store.CustomerRow, isByChange: boolean) =>
   isByChange ? `${id} ${updatedAt.toISOString()}` : id
 

@@ -26,7 +26,10 @@ export function createNameIndex({ clock, sealer }: { readonly clock: Clock; read
   const open = (partnerId: string, keySealed: Uint8Array) =>
     Buffer.from(sealer.open(keySealed, nameKeyContext(partnerId)), 'base64')
 
-  /** Never from memory: a key that was read before its transaction has committed may not exist afterwards. */
+  /**
+   * Reads the key from the database, never from memory: a key that was read before its transaction has committed may
+   * not exist afterwards.
+   */
   const keyOf = async (tx: Tx, partnerId: string) => {
     const known = await store.nameKey(tx, partnerId)
     if (known) return open(partnerId, known)
@@ -60,7 +63,7 @@ const customersPerStepMax = 100
 
 /**
  * Indexes the names of customers from before the index, and of those that a process of an earlier version created or changed.
- * Returns how many. `kycOf` answers undefined for KYC that cannot be read: that customer has no names.
+ * Returns how many. `kycOf` returns undefined for KYC that cannot be read: that customer has no names.
  */
 export function createNameIndexing(deps: {
   readonly db: Database

@@ -5,7 +5,7 @@ import type { KycFields } from './rules.ts'
 
 const indexedNames = ['fullName', 'legalName', 'tradingName'] as const satisfies readonly (keyof KycFields)[]
 
-/** A search by one letter would answer a large part of all customers. */
+/** A search by one letter would return a large part of all customers. */
 export const prefixCharsMin = 2
 /** A longer search compares this many characters: each further one would be one more row for each word of each name. */
 const prefixCharsMax = 12

@@ -1,6 +1,6 @@
 /** The rules of customers: valid KYC, its merge, and the type of a customer. */
 import type { BodyOf, customers, FieldError, Static } from '@partner-payments/wire'
-import countries from 'i18n-iso-countries'
+import countries from 'i18n-iso-countries/index.js'
 import { refuseField, refuseFields } from '../../api/index.ts'
 import { after, hourMs } from '../../kernel/index.ts'
 
@@ -19,7 +19,7 @@ export function mergeKyc(kyc: KycFields, input: KycInput | null | undefined): Ky
   return Object.fromEntries(Object.entries({ ...kyc, ...input }).filter(([, value]) => value !== null))
 }
 
-/** The names that an account of the customer has. The payment page shows the first. */
+/** The names of the customer's account. The payment page shows the first. */
 export const accountNames = ({ legalName, tradingName, fullName }: KycFields): readonly string[] =>
   [legalName, tradingName, fullName].filter((name) => name !== undefined)
 

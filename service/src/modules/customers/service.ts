@@ -1,4 +1,4 @@
-/** The verbs of customers. An erased customer does not exist for them, except where one says that it does. */
+/** The verbs of customers. They treat an erased customer as unknown, except where noted. */
 import type { QueryOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
 import { type Clock, type Log, newId, partnerKey, randomText, type Sealer } from '../../kernel/index.ts'
@@ -81,8 +81,8 @@ export type Customers = {
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, Payer>>
   /**
-   * The names that an account of the customer has: registered, trading and full name. By `partnerKey(partnerId, guid)`: one that does not
-   * exist, is another's or is erased is not among them.
+   * The names of the customer's account: registered, trading and full name. By `partnerKey(partnerId, guid)`: one that
+   * is unknown, another partner's or erased is absent.
    */
   readonly accountNamesOf: (
     tx: Tx,
@@ -91,8 +91,8 @@ export type Customers = {
   /** Reads payers as `payersByIds` does and prevents their erasure until the transaction ends. */
   readonly heldPayersByIds: Customers['payersByIds']
   /**
-   * Sets the state of the customer's account under the lock of its row, and answers the state before. The same state again changes
-   * nothing. Refuses: not_found, account_blocked (it is closed).
+   * Sets the state of the customer's account under the lock of its row, and returns the previous state. Setting the
+   * same state changes nothing. Refuses: not_found, account_blocked (it is closed).
    */
   readonly setAccountState: (tx: Tx, partnerId: string, id: string, state: AccountState) => Promise<AccountState>
   /** Names of the customer and of its owners, for screening. */
@@ -108,7 +108,9 @@ export type Customers = {
   readonly presentIdOf: Customers['idOf']
   /** A step of a worker: indexes the names of some customers whose names are not in the index, and returns how many. */
   readonly indexNamesStep: () => Promise<number>
-  /** A step of a worker: judges some customers whose kept state of verification may not hold, and returns how many. */
+  /**
+   * A step of a worker: judges some customers whose stored state of verification may be outdated, and returns how many.
+   */
   readonly verifyStep: () => Promise<number>
 }
 

@@ -21,7 +21,7 @@ export type LockedCustomer = {
   readonly erasedAt: Date | null
 }
 
-/** Waits for every transaction that holds the customer, and lets none hold it until the end. */
+/** Waits for every transaction that holds the customer, and blocks further ones until the end. */
 export function lockToErase(tx: Tx, partnerId: string, id: string): Promise<LockedCustomer | undefined> {
   return tx.row<LockedCustomer>(sql`/* customers.lockToErase */
     select id, service_id, email, kyc_sealed, created_at, erased_at from customers.customers
@@ -43,7 +43,7 @@ export async function eraseCustomer(
     delete from customers.name_tokens where partner_id = ${partnerId} and customer_id = ${id}`)
 }
 
-/** Replaces the data kept of an erased customer. */
+/** Replaces the retained data of an erased customer. */
 export async function replaceKept(tx: Tx, partnerId: string, id: string, kycSealed: Uint8Array): Promise<void> {
   await tx.run(sql`/* customers.replaceKept */
     update customers.customers set kyc_sealed = ${kycSealed}
@@ -82,7 +82,7 @@ export function erasureOf(tx: Tx, partnerId: string, customerId: string): Promis
     where partner_id = ${partnerId} and customer_id = ${customerId}`)
 }
 
-/** The partner of the erasure that is due for the longest time, and since when. */
+/** The partner of the erasure that has been due for the longest time, and since when. */
 export function oldestDueErasure(
   tx: Tx,
   now: Date,

@@ -8,7 +8,7 @@ export type KeptRow = {
   readonly dueAt: Date
 }
 
-/** Leaves the row of a place that has one. */
+/** Leaves an existing row unchanged. */
 export async function beginPlace(tx: Tx, partnerId: string, place: string, row: KeptRow): Promise<void> {
   await tx.run(sql`/* customers.beginPlace */
     insert into customers.kept_records (partner_id, place, floor, position, has_left, due_at)
@@ -21,7 +21,7 @@ export async function placesOf(tx: Tx, partnerId: string): Promise<readonly stri
   return rows.map(({ place }) => place)
 }
 
-/** The partner whose records are due for the longest time, and since when. */
+/** The partner whose records have been due for the longest time, and since when. */
 export function oldestDuePlace(
   tx: Tx,
   now: Date,

@@ -60,7 +60,7 @@ export type UnindexedRow = {
   readonly nameTokens: readonly string[] | null
 }
 
-/** Skips customers that another transaction changes: it indexes their names. */
+/** Skips customers that another transaction changes, because it indexes their names. */
 export function claimNamesDue(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly UnindexedRow[]> {
   return tx.rows(sql`/* customers.claimNamesDue */
     select id, kyc_sealed, name_tokens::text[] as name_tokens from customers.customers

@@ -6,7 +6,7 @@ import type { CustomerType } from './rules.ts'
 /** Stored result of a verification. `state` is null if the KYC cannot be read. */
 export type KeptVerification = {
   readonly verificationState: VerificationState | null
-  /** When the state may be another one although nothing was changed. */
+  /** When the state may change without a change of the data. */
   readonly verificationDueAt: Date | null
 }
 
@@ -25,7 +25,7 @@ export async function partnerWithUnverified(tx: Tx, afterId: string): Promise<st
   return row?.partnerId
 }
 
-/** The partner of the customer whose state is due for the longest time. */
+/** The partner of the customer whose state has been due for the longest time. */
 export async function partnerWithVerificationDue(tx: Tx, now: Date): Promise<string | undefined> {
   const row = await tx.row<{ readonly partnerId: string }>(
     dueWork(
@@ -41,7 +41,7 @@ export async function partnerWithVerificationDue(tx: Tx, now: Date): Promise<str
 
 export type UnverifiedRow = { readonly id: string; readonly customerType: CustomerType; readonly kycSealed: Uint8Array }
 
-/** Skips customers that another transaction changes: it judges them. */
+/** Skips customers that another transaction changes, because it judges them. */
 export function claimUnverified(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly UnverifiedRow[]> {
   return tx.rows(sql`/* customers.claimUnverified */
     select id, customer_type, kyc_sealed from customers.customers
@@ -50,7 +50,7 @@ export function claimUnverified(tx: Tx, partnerId: string, rowsMax: number): Pro
     for no key update skip locked`)
 }
 
-/** Skips customers that another transaction changes: it judges them. */
+/** Skips customers that another transaction changes, because it judges them. */
 export function claimVerificationDue(
   tx: Tx,
   partnerId: string,

@@ -54,10 +54,10 @@ function isRef(ref: CustomerRefKind): Sql {
 }
 export type CustomerRefKind = { readonly kind: 'guid' | 'serviceId'; readonly value: string }
 
-/** `erased`: also an erased customer. `held`: until the transaction ends, none erases it. */
+/** `erased`: includes an erased customer. `held`: prevents its erasure until the transaction ends. */
 export type RefOptions = { readonly erased?: true; readonly held?: true }
 const presence = ({ erased }: RefOptions): Sql => (erased ? noSql : sql`and erased_at is null`)
-/** Waits for an erasure, and reads again what it has left. Waits for nothing else: only an erasure locks against it. */
+/** Waits for an erasure in progress, and reads its result. Only an erasure locks against it. */
 const hold = ({ held }: RefOptions): Sql => (held ? sql`for key share` : noSql)
 
 export function byRef(

@@ -137,7 +137,7 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
   PT: [{ form: /^(PT)?[1-35689]\d{8}$/, payers: both, fits: portuguese }],
 }
 
-/** Undefined: no rule is known for the country. Spaces, dots, hyphens and slashes do not count, nor does case. */
+/** Undefined: no rule is known for the country. Spaces, dots, hyphens, slashes and case are ignored. */
 export function judgeTaxId(taxId: string, country: string | undefined, payer: TaxPayer): TaxIdVerdict | undefined {
   const known = country === undefined ? undefined : rules[country]
   if (known === undefined) return undefined

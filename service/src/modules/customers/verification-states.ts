@@ -9,8 +9,8 @@ import { verify } from './verification.ts'
 const yearsAhead = 20
 
 /**
- * The state now. Who is a minor, very old or has a date in the future is judged again each day: the day on which the state changes
- * would tell a date of the sealed KYC.
+ * The state now. A minor, a very old person and one with a date in the future are judged again each day: the day on
+ * which the state changes would reveal a date of the sealed KYC.
  */
 export function judgeState(kyc: KycFields, customerType: CustomerType, now: Date): store.KeptVerification {
   const { state: verificationState, checkedOn } = verify(kyc, customerType, now)
@@ -24,7 +24,7 @@ const customersPerStepMax = 100
 
 /**
  * Judges customers whose state a date may have changed, and those that a process of an earlier version created or changed.
- * Returns how many. `kycOf` answers undefined for KYC that cannot be read: no filter finds that customer.
+ * Returns how many. `kycOf` returns undefined for KYC that cannot be read: no filter finds that customer.
  */
 export function createVerificationStep(deps: {
   readonly db: Database

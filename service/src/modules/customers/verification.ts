@@ -92,7 +92,7 @@ export function verify(stored: KycFields, customerType: CustomerType, now: Date)
   return { state, checkedOn: subject.today, fields }
 }
 
-/** A field of spaces is stored as it was given, and tells nothing. */
+/** Drops fields of spaces only. They are stored as given, and count as empty. */
 const withText = (kyc: KycFields): KycFields =>
   Object.fromEntries(Object.entries(kyc).filter(([, value]) => value?.trim() !== ''))
 
@@ -134,7 +134,7 @@ function judgeWebsite(value: string): Verdict {
   return isPublic ? 'valid' : 'website_invalid'
 }
 
-/** A person may pay taxes elsewhere than in the country of citizenship: there a number that does not fit proves nothing. */
+/** A person may pay taxes in another country than that of citizenship: there a mismatch proves nothing. */
 function judgeTax(value: string, { kyc, customerType }: Subject): Verdict {
   if (customerType === 'Individual')
     return judgeTaxId(value, kyc.citizenshipCountryCode, 'person') === 'valid' ? 'valid' : undefined
@@ -166,7 +166,10 @@ function judgeIncorporation(value: string, { kyc, customerType, today }: Subject
   return isOwn && value < (kyc.dateOfBirth ?? '') ? 'incorporated_before_birth' : 'valid'
 }
 
-/** Whole years from one `YYYY-MM-DD` to a later one. Who is born on 29 February has a birthday on 1 March in other years. */
+/**
+ * Whole years from one `YYYY-MM-DD` to a later one. A person born on 29 February has a birthday on 1 March in other
+ * years.
+ */
 function yearsBetween(from: string, to: string): number {
   const years = Number(to.slice(0, 4)) - Number(from.slice(0, 4))
   return to.slice(5) < from.slice(5) ? years - 1 : years

@@ -1,6 +1,7 @@
 /**
- * Credits: money that has arrived on one of our accounts without the steps of a deposit before. A credit that names a waiting
- * deposit by its creditor reference pays that one. Any other credit becomes a deposit of the owner of the account.
+ * Credits: money that has arrived on one of our accounts without earlier steps of a deposit. A credit that names a
+ * waiting deposit by its creditor reference pays that one. Any other credit becomes a deposit of the owner of the
+ * account.
  */
 import type { PaymentMethod, Rail } from '@partner-payments/wire'
 import { notFound, Refusal } from '../../api/index.ts'
@@ -22,14 +23,14 @@ import * as matchingStore from './store-matching.ts'
 
 export type CreditNotification = Extract<BankNotification, { readonly kind: 'credit.booked' }>
 export type Credits = {
-  /** Concurrent calls share transactions. `unknown`: no account of ours, and no deposit is named. */
+  /** Concurrent calls share transactions. `unknown`: the account is not ours, and no deposit is named. */
   readonly processCredit: (connector: string, notification: CreditNotification) => Promise<CreditApplied>
   /** Undefined: the partner has no deposit of this credit. */
   readonly moneyOfCredit: (tx: Tx, partnerId: string, connector: string, creditId: string) => Promise<Money | undefined>
   /**
-   * Credits money whose owner an operator has found out, in the caller's transaction: a deposit as of any credit. False: the owner
-   * has it already. A block does not stop it. Refuses: not_found (customerId), account_blocked (closed), validation_failed (names
-   * that are not screened yet).
+   * Credits money whose owner an operator has found, in the caller's transaction: it becomes a deposit like any credit.
+   * False: the owner has it already. A block does not stop it. Refuses: not_found (customerId), account_blocked
+   * (closed), validation_failed (names that are not screened yet).
    */
   readonly creditOwner: (
     tx: Tx,
@@ -39,7 +40,7 @@ export type Credits = {
   ) => Promise<boolean>
   /** Returns the credits whose money a partner has received. */
   readonly creditsCompleted: typeof matchingStore.creditsCompleted
-  /** Deposits of a partner with this amount that are not paid, made since a time, newest first. */
+  /** Unpaid deposits of a partner with this amount, made since a time, newest first. */
   readonly waitingOfAmount: (
     tx: Tx,
     partnerId: string,
@@ -77,7 +78,7 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ partnerId }) => partnerId,
   })
-  // Booked and credited together: a deposit of a credit is never seen before its money.
+  // Booked and credited together: a deposit of a credit is never visible before its money.
   const complete = createBatcher({
     db,
     work: async (tx: Tx, bookings: readonly Booking[]) => {
@@ -108,11 +109,11 @@ export function createCredits(deps: DepositsDeps, apply: Apply): Credits {
       }
       const { partnerId } = located.owner
       const completed = await complete({ connector, owner: located.owner, notification })
-      // Since it was located the customer was erased, and its account closed: as an account that is not known.
+      // The customer was erased and its account closed after the look-up: the account counts as unknown.
       if (completed === 'erased') return { applied: 'unknown', partnerId: notification.partnerId }
       const { trigger, advanced } = completed
-      // The same credit twice in one batch: the second is judged behind the first.
-      // A name that waits is tried again by the bank, with the newest list in memory.
+      // The same credit twice in one batch: the second is judged after the first. A name that waits is tried again by
+      // the bank, with the newest list in memory.
       const isRepeated = advanced === 'deferred' || advanced === 'early'
       return { applied: isRepeated ? await apply.inBatches(trigger) : advanced, partnerId }
     },
@@ -151,7 +152,9 @@ function creditOf(
   return { kind: 'credit', ...credited, origin, isDecided: false }
 }
 
-/** A reference counts where the account is the same partner's, or not ours: a payer may not choose whose money it is. */
+/**
+ * A reference counts if the account is the same partner's, or not ours: a payer must not choose the owner of the money.
+ */
 async function locateAll(
   { ownersOf }: DepositsDeps,
   tx: Tx,
@@ -175,8 +178,9 @@ async function locateAll(
 }
 
 /**
- * Makes deposits that the bank has accepted, and answers their ids, also of credits that have one. Undefined: the customer was erased.
- * An erasure waits for the transaction. A credit that another transaction books meanwhile is a unique violation.
+ * Makes deposits that the bank has accepted, and returns their ids, also for credits that have one. Undefined: the
+ * customer was erased. An erasure waits for the transaction. A credit that another transaction books meanwhile is a
+ * unique violation.
  */
 async function bookAll(
   deps: DepositsDeps,
@@ -244,8 +248,10 @@ function typeOf({ owner, notification: { money } }: Booking): NewTransaction['ty
 function toTransaction(booking: Booking): NewTransaction {
   const {
     owner,
-    notification: { account, money, debtor, remittance, endToEndId, transactionHash },
+    notification: { partnerId: payerId, account, money, debtor, remittance, endToEndId, transactionHash, ...given },
   } = booking
+  // Another partner's reference is not told, and could be one of the payee's own. Both have the end-to-end id.
+  const originating = owner.partnerId === payerId ? given.originatingReference : undefined
   return {
     ...owner,
     reference: null,
@@ -261,6 +267,7 @@ function toTransaction(booking: Booking): NewTransaction {
     ...(endToEndId === null ? {} : { endToEndId }),
     ...(remittance === null || remittance === '' ? {} : { description: remittance }),
     ...(transactionHash === undefined ? {} : { transactionHash }),
+    ...(originating === undefined ? {} : { originatingReference: originating }),
   }
 }
 
@@ -269,7 +276,7 @@ function toDeposit(
   { id: transactionId, reference }: { readonly id: string; readonly reference: string },
   now: Date,
 ): store.DepositRow {
-  const { money, debtor, subjectId: creditId, endToEndId, transactionHash = null } = notification
+  const { money, debtor, subjectId: creditId, endToEndId, transactionHash = null, method } = notification
   const id = newId()
   return {
     ...owner,
@@ -283,7 +290,7 @@ function toDeposit(
     status: 'Accepted',
     sessionId: '',
     endToEndId: endToEndId ?? '',
-    paymentMethod: methodOf(money.currency),
+    paymentMethod: method ?? methodOf(money.currency),
     paymentCountry: debtor.countryCode,
     ipAddress: '',
     websiteReference: null,

@@ -35,11 +35,11 @@ export const credit = (connector: string, partnerId: string) =>
 /** The parties of a transaction: a payer has a bank account, or a wallet if it paid in tokens. Empty parts are absent. */
 export const partyOf = ({ name, account, bic, countryCode, address }: IncomingDebtor, currency: Currency): Party => ({
   ...(name === '' ? {} : { accountHolderName: name }),
-  ...(isFiat(currency) ? { iban: account } : { walletAddress: account }),
+  ...(account === '' ? {} : isFiat(currency) ? { iban: account } : { walletAddress: account }),
   ...(bic === '' ? {} : { bic }),
   ...(countryCode === '' ? {} : { country: countryCode }),
   ...(address === null ? {} : { address }),
 })
 
-/** `partnerId`: in whose ledger a case about the notification belongs. */
+/** `partnerId`: the partner whose ledger holds a case about the notification. */
 export type CreditApplied = { readonly applied: Applied; readonly partnerId: string }

@@ -8,7 +8,10 @@ import { type AccountOwner, credit, type DepositsDeps } from './deps.ts'
 import type { Deposit } from './store.ts'
 
 export type Inbound = {
-  /** The accounts of the credits. By the states of the balances it was judged. If their states change until the commit, the batch runs again. */
+  /**
+   * The accounts of the credits, with the states of balances by which the batch was judged. If these states change
+   * before the commit, the batch runs again.
+   */
   readonly accounts: AccountSnapshots
   /** The customers of all deposits. */
   readonly owners: ReadonlyMap<string, Payer>
@@ -17,14 +20,14 @@ export type Inbound = {
 
 export const openToAll: Inbound = { accounts: new Map(), owners: new Map(), isBlocked: () => false }
 
-/** Only an accepted deposit is credited, or one whose money has waited in suspense. */
+/** Reads the accounts of accepted deposits, and of those whose money has waited in suspense: no others are credited. */
 export async function readInbound(
   { ledger, customers }: DepositsDeps,
   tx: Tx,
   deposits: readonly Deposit[],
   connectorOf: (deposit: Deposit) => string | undefined,
 ): Promise<Inbound> {
-  // Before the customers, because the balances count the changes of their states.
+  // Read before the customers, because the balances count the changes of their states.
   const accounts = await ledger.accountsOf(
     tx,
     deposits.flatMap((deposit): readonly Movement[] => {
@@ -44,7 +47,7 @@ export async function readInbound(
   return { accounts, owners, isBlocked }
 }
 
-/** Money that is asked for: of whom, and in which currency. */
+/** A request for money: the customer who is asked, and the currency. */
 export type Asked = { readonly partnerId: string; readonly customerId: string | null; readonly currency: Currency }
 
 /**

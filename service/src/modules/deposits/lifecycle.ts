@@ -85,7 +85,7 @@ export const depositLifecycle = createLifecycle({
     release: {
       from: ['Screening'],
       to: 'Completed',
-      cause: 'Persons have decided that the names are those of others.',
+      cause: 'Compliance cleared the names.',
       by: ['worker'],
       on: ['cleared'],
       ledger: 'credit',
@@ -97,7 +97,7 @@ export const depositLifecycle = createLifecycle({
       from: ['Screening'],
       to: 'Failed',
       cause:
-        'Persons have decided that it is the name of the listed person, or the account takes no money. The money stays in suspense until the case is resolved.',
+        'Compliance confirmed a sanctions match, or the account accepts no money. The money stays in suspense until the case is resolved.',
       by: ['worker'],
       on: ['confirmed'],
       steps: ['Failed'],
@@ -108,7 +108,7 @@ export const depositLifecycle = createLifecycle({
     withdraw: {
       from: ['Screening'],
       to: 'Failed',
-      cause: 'The bank takes the money back before persons have decided.',
+      cause: 'The bank reverses the money before compliance has decided.',
       by: ['bank'],
       on: ['reversed'],
       steps: ['Failed'],
@@ -131,7 +131,7 @@ export const depositLifecycle = createLifecycle({
       from: ['Accepted'],
       to: 'Failed',
       cause:
-        'The bank has booked another amount or currency, or the account takes no money. The money goes to suspense, with a case.',
+        'The bank has booked another amount or currency, or the account accepts no money. The money goes to suspense, with a case.',
       by: ['bank'],
       on: ['misfit', 'credit-misfit'],
       steps: ['Failed'],
@@ -170,7 +170,7 @@ export const depositLifecycle = createLifecycle({
 
 export type DepositEvent = EventOf<typeof depositLifecycle>
 
-/** How long the bank may have a payment without an end before an operator looks at it. The other deposits expire. */
+/** How long the bank may have a payment without an end before an operator looks at it. Other deposits expire. */
 export const heldMsMax = 5 * dayMs
 
 export const mayExpire = (status: DepositStatus): boolean =>

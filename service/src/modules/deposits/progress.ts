@@ -19,7 +19,7 @@ import { createLock, type Decided, type HeldDeposit, payerKey } from './screened
 import * as store from './store.ts'
 
 export type DepositNotification = Extract<BankNotification, { readonly kind: `deposit.${string}` }>
-/** Triggers that change the status of a deposit. One that no connector reports is an expired time or a decision. */
+/** Triggers that change the status of a deposit. Expired times and decisions are triggers that no connector reports. */
 export type DepositTrigger =
   | (DepositNotification & { readonly connector: string })
   | CreditOfDeposit
@@ -34,12 +34,12 @@ export type CreditOfDeposit = Pick<Credit, 'money' | 'debtor' | 'transactionHash
   readonly id: string
   readonly subjectId: string
   readonly creditId: string
-  /** Account, remittance and reference of a credit, for the case of a credit that the account does not take. */
+  /** Account, remittance and reference of a credit, for the case of a credit that the account refuses. */
   readonly origin: { readonly account: string; readonly remittance: string | null; readonly endToEndId: string | null }
-  /** An operator has decided whose it is: a block does not stop it. */
+  /** An operator has decided about the owner: a block does not stop it. */
   readonly isDecided: boolean
 }
-/** The bank takes the money of a deposit back that waits for a decision about a name. */
+/** The bank takes back the money of a deposit that waits for a decision about a name. */
 export type Reversed = {
   readonly kind: 'reversed'
   readonly connector: string
@@ -73,7 +73,7 @@ const connectorsOf = (triggers: readonly DepositTrigger[]): ReadonlyMap<string, 
     ),
   )
 
-/** The engine of one batch: what it has read of the accounts judges its deposits and guards its credits. */
+/** The engine of one batch: the accounts that it has read judge its deposits and guard its credits. */
 function createApply(deps: DepositsDeps, connectors: ReadonlyMap<string, string>) {
   let inbound: Inbound = openToAll
   const lock = createLock(deps)
@@ -116,8 +116,8 @@ const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
   !isMisfit(deposit, trigger)
 
 /**
- * A hold comes before a block: what is paid back by a case of a block must not be the money of a listed person. Cleared money that its
- * account does not take stays in suspense with its case: while it waited for the account, no person could send it back.
+ * A hold comes before a block: the case of a block must not pay back the money of a listed person. Cleared money that
+ * its account refuses stays in suspense with its case: while it waited for the account, no person could send it back.
  */
 function kindOf(inbound: Inbound, deposit: HeldDeposit, trigger: DepositTrigger) {
   if (trigger.kind === 'cleared')
@@ -128,7 +128,7 @@ function kindOf(inbound: Inbound, deposit: HeldDeposit, trigger: DepositTrigger)
   return trigger.kind === 'credit' ? 'credit-misfit' : 'misfit'
 }
 
-/** A deposit is paid once: by one credit, or by one report. Money that comes again is not its money. */
+/** A deposit is paid once: by one credit, or by one report. Further money does not belong to it. */
 function isOtherCredit({ creditId, settledBy }: store.Deposit, trigger: DepositTrigger): boolean {
   if (trigger.kind === 'credit') return creditId !== null && trigger.creditId !== creditId
   return (
@@ -146,13 +146,13 @@ const isKnownCredit = ({ creditId, status }: store.Deposit, trigger: DepositTrig
   trigger.creditId === creditId &&
   transitionOn(depositLifecycle, status, 'credit') === undefined
 
-/** Whether other money has come in than the deposit expects. */
+/** Whether the received money differs from what the deposit expects. */
 function isMisfit({ currency, amount }: store.Deposit, trigger: DepositTrigger): boolean {
   const money = moneyOf(trigger)
   return money !== undefined && (money.currency !== currency || money.amount !== amount)
 }
 
-/** Whether the money has come, and the balance or the customer's account does not take it. */
+/** Whether the money has come, and the balance or the customer's account refuses it. */
 const isStopped = ({ isBlocked }: Inbound, deposit: store.Deposit, trigger: DepositTrigger): boolean =>
   (trigger.kind === 'deposit.settled' || (trigger.kind === 'credit' && !trigger.isDecided)) && isBlocked(deposit)
 
@@ -174,7 +174,7 @@ function caseOf({ row, trigger }: DepositMove): readonly NewCase[] {
   const told = { kind: trigger.kind, money, expected: { currency, amount } }
   const opened = { partnerId, connector, notificationId, subject, booked: money }
   if (isMisfit(row, trigger)) return [{ ...opened, kind: 'amount_differs', report: told }]
-  // So that the operator can send it back, or give it to the customer.
+  // Lets the operator send it back, or give it to the customer.
   const paid = trigger.kind === 'credit' ? trigger.origin : { endToEndId: row.endToEndId }
   return [{ ...opened, kind: 'account_blocked', report: { ...told, ...paid, debtor: debtorOf(row) } }]
 }
@@ -228,7 +228,7 @@ async function followScreening(
   await cases.release(
     tx,
     withdrawn.map(({ row }) => row),
-    'The bank has taken the money back.',
+    'The bank has reversed the payment.',
   )
   return withdrawn.map(backToBank)
 }
@@ -264,9 +264,9 @@ function withOrigin({ row, trigger }: DepositMove): store.Deposit {
 
 const detailsOf = (deposit: store.Deposit, trigger: DepositTrigger): string | null => {
   if ('details' in trigger) return trigger.details
-  // It says no more than the partner must know: a listed person is not to be warned.
+  // States no more than the partner must know: a listed person must not be warned.
   if (trigger.kind === 'cleared') return 'The payment cannot be credited.'
-  return isMisfit(deposit, trigger) ? 'Another amount arrived than was expected.' : 'The account takes no money.'
+  return isMisfit(deposit, trigger) ? 'The amount differs from the expected one.' : 'The account accepts no money.'
 }
 
 const movedOf = ({ partnerId, currency, amount, customerId, reference }: store.Deposit) =>
@@ -314,7 +314,7 @@ function eventOf(move: DepositMove, owners: ReadonlyMap<string, Payer>, now: Dat
   if (customerId === null) return []
   const customer = present(owners.get(partnerKey(partnerId, customerId)), "a deposit's customer exists")
   const type = transition.event
-  // That money waits has no event in the interface document: the timeline says it.
+  // The interface document has no event for money that waits: the timeline shows it.
   if (type === undefined) return []
   assert(type !== 'partner.customer.deposit.created', 'a deposit is created once')
   const origin = { partnerId, occurredAt: now }

@@ -1,6 +1,7 @@
 /**
- * Reversals: the money of a credit is gone again, because its bank cancelled the booking or a blockchain dropped the block. The
- * deposit stays as it ended; a new transaction takes the money back from the balance, or suspense bears it. A person looks at each.
+ * Reversals: the money of a credit is gone again, because its bank cancelled the booking or a blockchain dropped the
+ * block. The deposit stays as it ended; a new transaction takes the money from the balance, or suspense bears it. A
+ * person looks at each.
  */
 import { amountText, isFiat, present } from '../../kernel/index.ts'
 import { type Entry, type EntryRequest, entryOf } from '../../ledger/index.ts'
@@ -15,7 +16,7 @@ export type ReversalNotification = Extract<BankNotification, { readonly kind: 'c
 
 type ReverseDeps = DepositsDeps & { readonly withdraw: Withdraw }
 
-/** Takes the money of a deposit out of suspense that waits for a decision about a name. */
+/** Takes the money of a deposit that waits for a decision about a name out of suspense. */
 export type Withdraw = (tx: Tx, reversed: Reversed) => Promise<unknown>
 
 export const createReverse =
@@ -28,8 +29,8 @@ export const createReverse =
   }
 
 /**
- * Moves the money that the bank has taken: out of the balance as far as the credit brought it there, otherwise out of suspense. The
- * money of a credit that did not fit is still there, and the case of the reversal takes it.
+ * Moves the money that the bank has taken: from the balance as far as the credit brought it there, otherwise from
+ * suspense. The money of a credit that did not fit is still there, and the case of the reversal takes it.
  */
 async function reverse(
   deps: ReverseDeps,
@@ -65,7 +66,7 @@ async function reverse(
   return true
 }
 
-/** Under the lock of the balance: whether the money is still there. */
+/** Whether the money is still there, under the lock of the balance. */
 async function covers(
   { ledger }: DepositsDeps,
   tx: Tx,
@@ -85,7 +86,7 @@ const backTo = (connector: string, partnerId: string) => {
   return { partnerId, debit: balance, credit: debit } as const
 }
 
-/** `back`: the deposit with what is taken of it. */
+/** `back`: the deposit with the amount taken from it. */
 async function takeBack(
   { transactions }: DepositsDeps,
   tx: Tx,

@@ -8,16 +8,19 @@ import type { DepositsDeps } from './deps.ts'
 import * as store from './store.ts'
 import * as screeningStore from './store-screening.ts'
 
-/** `hold`: undefined lets the money be credited. It is asked for where the money is there: `Accepted` and `Screening`. */
+/**
+ * `hold`: undefined lets the money be credited. It is read in the statuses in which the money is there: `Accepted` and
+ * `Screening`.
+ */
 export type HeldDeposit = store.Deposit & { readonly hold: Hold | undefined }
 
-/** Looks at the decisions about the names of a deposit that waits. If one is `confirmed`, the engine judges it as that. */
+/** Looks at the decisions about the names of a waiting deposit. If one is `confirmed`, the engine judges it as that. */
 export type Decided = { readonly kind: 'cleared'; readonly partnerId: string; readonly subjectId: string }
 
 export type Screened = {
-  /** Credits or freezes deposits about whose names persons have decided, and returns how many it looked at. */
+  /** Credits or freezes deposits whose names were decided on, and returns how many it looked at. */
   readonly screenDue: (depositsMax: number) => Promise<number>
-  /** Since when the oldest deposit waits for a decision about a name; null: none does. */
+  /** The time since which the oldest deposit waits for a decision about a name; null: none does. */
   readonly oldestInScreening: () => Promise<Date | null>
   /** Name and account of a deposit's payer, for screening. */
   readonly payerOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
@@ -25,7 +28,7 @@ export type Screened = {
   readonly isInScreening: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
 }
 
-/** A person takes longer than that. */
+/** A person takes longer to decide. */
 const lookMs = 5 * secondMs
 
 export const payerKey = ({ partnerId, id }: store.DepositKey): SubjectKey => ({ partnerId, kind: 'payer', id })

@@ -51,8 +51,7 @@ export type NewDeposit = Omit<AwaitedDeposit, 'paymentCountry'> & {
 export type Deposits = Credits &
   Screened & {
     /**
-     * Reports which of these must not be asked for money, in their order. Gives no reason: it may be a sanctions
-     * list.
+     * Reports which customers must not be asked for money, in their order. Gives no reason: it may be a sanctions list.
      */
     readonly notToAsk: (tx: Tx, asked: readonly Asked[]) => Promise<readonly boolean[]>
     /**
@@ -91,8 +90,8 @@ export type Deposits = Credits &
     /** The oldest deposit in the statuses that are not final and cannot expire. */
     readonly oldestUnfinished: () => Promise<readonly OldestUnfinished[]>
     /**
-     * Credits money to the partner itself as a completed deposit: the float of a sandbox, or the money of a case, of which no
-     * deposit tells what it was for. `debit`: the account of the partner's ledger where it stands. Answers the reference of the
+     * Credits money to the partner itself as a completed deposit: the float of a sandbox, or the money of a case
+     * without a deposit. `debit`: the account of the partner's ledger that holds it. Returns the reference of the
      * transaction. Refuses: account_blocked (the balance is closed).
      */
     readonly creditPartner: (
@@ -113,7 +112,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
   const applyInBatch = applyInBatches({ db, work: applyBatch })
   const apply = async (trigger: DepositTrigger) => {
     const applied = await applyInBatch(trigger)
-    // Names wait for a list that this process has not read yet: outside of the transaction.
+    // The names wait for a list that this process has not read yet: it is read outside the transaction.
     if (applied === 'early') await deps.screening.lists.snapshot()
     return applied
   }

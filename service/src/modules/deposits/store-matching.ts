@@ -1,4 +1,4 @@
-/** Reads deposits for reconciliation: which credits the ledger has, and which deposits money might be. */
+/** Reads deposits for reconciliation: the credits that the ledger has, and the deposits that money may belong to. */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { acrossPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { DepositStatus } from './rules.ts'
@@ -32,7 +32,7 @@ export type WaitingDeposit = {
   readonly createdAt: Date
 }
 
-/** Deposits of a partner with this amount that are not paid, behind an id, newest first. */
+/** Unpaid deposits of a partner with this amount, after an id, newest first. */
 export function waitingOfAmount(
   tx: Tx,
   partnerId: string,

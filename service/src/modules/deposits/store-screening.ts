@@ -23,7 +23,10 @@ export const screenedDepositsDue = (after: Date): Sql =>
       order by screening_due_at limit 1`,
   )
 
-/** Postpones the next look at deposits that still wait. Locks in the order of the ids, so that two workers cannot deadlock. */
+/**
+ * Postpones the next look at deposits that still wait. Locks in the order of the ids, so that two workers cannot
+ * deadlock.
+ */
 export async function lookAgain(tx: Tx, partnerId: string, ids: readonly string[], dueAt: Date): Promise<void> {
   await tx.run(sql`/* deposits.lookAgain */
     update deposits.deposits set screening_due_at = ${dueAt}
@@ -33,7 +36,7 @@ export async function lookAgain(tx: Tx, partnerId: string, ids: readonly string[
       order by id for update))`)
 }
 
-/** Since when the oldest of all partners waits; null: none does. */
+/** The time since which the oldest of all partners waits; null: none does. */
 export async function oldestInScreening(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ since: Date }>(
     acrossPartners(

@@ -37,11 +37,11 @@ export type Deposit = {
   readonly customFields: string | null
   readonly debtor: string | null
   readonly expiresAt: Date | null
-  /** Since when the bank has the payment, until it has ended. */
+  /** The time since which the bank has the payment, until it has ended. */
   readonly heldSince: Date | null
   readonly expiryDate: Date
   readonly createdAt: Date
-  /** Connector that created the deposit from a credit, or accepted it by one, and its id of that credit. */
+  /** The connector that created the deposit from a credit, or accepted it by one, and its id of that credit. */
   readonly connector: string | null
   readonly creditId: string | null
   readonly transactionHash: string | null
@@ -154,7 +154,7 @@ export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<reado
     order by id for update`)
 }
 
-/** The known ones of these credits, and perhaps others of the same partners. */
+/** The known credits among these, and perhaps others of the same partners. */
 export function creditsKnown(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly creditId: string }[],
@@ -189,7 +189,7 @@ export function depositOfCredit(tx: Tx, connector: string, creditId: string): Pr
   )
 }
 
-/** The money of a credit that a partner has got. */
+/** The money of a credit that a partner has received. */
 export function moneyOfCredit(
   tx: Tx,
   partnerId: string,
@@ -201,7 +201,7 @@ export function moneyOfCredit(
     where partner_id = ${partnerId} and connector = ${connector} and credit_id = ${creditId}`)
 }
 
-/** The notification that has reversed the credit of the deposit; null: one from before the column was made. Undefined: none has. */
+/** The notification that reversed the deposit's credit. Null: from before the column was made. Undefined: none. */
 export async function reversedBy(tx: Tx, { partnerId, id }: DepositKey): Promise<string | null | undefined> {
   const row = await tx.row<{ reversedBy: string | null }>(sql`/* deposits.reversedBy */
     select reversed_by from deposits.deposits
@@ -249,7 +249,7 @@ export type DepositChange = DepositKey & {
   readonly errorDetails: string | null
   readonly expiresAt: Date | null
   readonly heldSince: Date | null
-  /** Since when it waits for a decision about a name, and when a worker looks again. */
+  /** The time since which it waits for a decision about a name, and when a worker looks again. */
   readonly screeningSince: Date | null
   readonly screeningDueAt: Date | null
   /** Null leaves the stored value, as for `paymentCountry`. */

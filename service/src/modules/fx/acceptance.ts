@@ -16,7 +16,7 @@ export type Acceptances = {
    * before, and passes what it accepts to `markAccepted`.
    */
   readonly lockOpen: (tx: Tx, keys: readonly QuoteKey[]) => Promise<readonly (OpenQuote | Refusal)[]>
-  /** A quote, and why it cannot be accepted now, without a lock. Refuses: not_found. */
+  /** A quote, and the reason why it cannot be accepted now, without a lock. Refuses: not_found. */
   readonly look: (
     tx: Tx,
     key: QuoteKey,

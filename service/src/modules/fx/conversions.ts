@@ -127,14 +127,14 @@ function createBatchWork(deps: FxDeps) {
 
 const toBalance = { kind: 'direct', creditOfBuy: 'balance' } as const
 
-/** Every account that an exchange may touch: which ones it does is known only with its quote. */
+/** All accounts that an exchange may touch: only its quote tells which it does. */
 const possibleMovements = (partnerId: string) =>
   (Object.keys(currencies) as Currency[]).flatMap((currency) => [
     { partnerId, currency, debit: 'balance', credit: 'fx' } as const,
     { partnerId, currency, debit: 'balance', credit: 'fees' } as const,
   ])
 
-/** A conversion leaves one balance and comes into another: account_blocked. */
+/** Refuses a conversion if the debited or the credited balance is blocked: account_blocked. */
 function blockedBetween(accounts: AccountSnapshots, quote: OpenQuote): Refusal | undefined {
   const { partnerId, sellCurrency, buyCurrency } = quote
   const refuse = (currency: Currency, which: string) =>
@@ -144,7 +144,9 @@ function blockedBetween(accounts: AccountSnapshots, quote: OpenQuote): Refusal |
   return undefined
 }
 
-/** Refuses, for each call alone: not_found, fx_quote_expired, fx_quote_accepted. A quote goes to its first call. */
+/**
+ * Refuses, for each call separately: not_found, fx_quote_expired, fx_quote_accepted. A quote goes to its first call.
+ */
 async function lockQuotes(
   { lockOpen }: Acceptances,
   tx: Tx,
@@ -169,8 +171,8 @@ async function lockQuotes(
 }
 
 /**
- * While a call waited for the lock of its quote, a duplicate of its key in another process may have accepted the quote. Then
- * the call runs again, and finds the conversion of its key.
+ * Submits a call again if a duplicate of its key in another process may have accepted the quote while the call waited
+ * for the lock. The call then finds the conversion of its key.
  */
 async function resubmitReplays(tx: Tx, answers: Answers): Promise<void> {
   const late = [...answers].flatMap(([call, answer]) =>

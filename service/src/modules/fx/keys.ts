@@ -1,6 +1,6 @@
 /**
- * Idempotency keys in a batch: a key with a row is answered by that row, each other key runs once, and its duplicates get the
- * answer of the first call. Payouts do the same with their own rows.
+ * Idempotency keys in a batch: a key with a row is answered by that row, each other key runs once, and its duplicates
+ * get the answer of the first call. Payouts do the same with their own rows.
  */
 import { Refusal } from '../../api/index.ts'
 import { partnerKey, present } from '../../kernel/index.ts'
@@ -11,14 +11,14 @@ type WithKey = { readonly partnerId: string; readonly idempotencyKey: string | n
 export type KeyedCall = WithKey & { readonly requestFingerprint: string }
 
 export type Made<Row> = { readonly row: Row; readonly replayed: boolean }
-/** `resubmit`: an earlier call of the batch stood in the way. The call must be submitted again. */
+/** `resubmit`: an earlier call of the batch was in the way. The call must be submitted again. */
 export type Outcome<Row> = Made<Row> | Refusal | 'resubmit'
 
 /** Undefined without a key. */
 const mapKeyOf = ({ partnerId, idempotencyKey }: WithKey) =>
   idempotencyKey === null ? undefined : partnerKey(partnerId, idempotencyKey)
 
-/** The keys of a batch, to find their rows by. */
+/** The keys of a batch, by which their rows are found. */
 export const keysOf = (calls: readonly KeyedCall[]) =>
   calls.flatMap(({ partnerId, idempotencyKey }) => (idempotencyKey === null ? [] : [{ partnerId, idempotencyKey }]))
 

@@ -1,4 +1,4 @@
-/** Makes quotes: those that are asked for at the same time share a transaction and the newest sheet. */
+/** Makes quotes: concurrent requests share a transaction and the newest sheet. */
 import type { BodyOf } from '@partner-payments/wire'
 import { createNonceBatcher } from '../../access/index.ts'
 import {
@@ -121,7 +121,8 @@ async function makeQuotes(
   calls: readonly QuoteCall[],
   sheet: Sheet | Refusal,
 ): Promise<ReadonlyMap<QuoteCall, Outcome<store.QuoteRow>>> {
-  // Its erasure waits, and deletes the quote. One that was erased since the request was read gets none.
+  // The customer's erasure waits, and deletes the quote. A customer that was erased since the request was read gets
+  // none.
   const customers = await deps.customers.heldPayersByIds(
     tx,
     calls.flatMap(({ partnerId, customerId }) => (customerId === null ? [] : [{ partnerId, id: customerId }])),

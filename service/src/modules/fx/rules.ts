@@ -8,13 +8,13 @@ import { type Rate, roundedRate } from '../../rates/index.ts'
 export type QuoteKind = (typeof fx.quoteKinds)[number]
 export type QuoteStatus = (typeof fx.quoteStatuses)[number]
 
-/** How long a quote holds. */
+/** How long a quote is valid. */
 export const quoteLifeMs: Readonly<Record<QuoteKind, number>> = { firm: 45 * secondMs, held: 30 * minuteMs }
 
 /** Digits of `rate`. Sources publish five or six. */
 const rateDigits = 8
 
-/** Charges of the operator: a margin in the rate, and a fee in the sold currency. 10,000 basis points are the whole. */
+/** Charges of the operator: a margin in the rate, and a fee in the sold currency. 10,000 basis points are 100 %. */
 export type Terms = {
   readonly marginBasisPoints: number
   readonly fee: { readonly fixed: Minor; readonly basisPoints: number }
@@ -48,22 +48,23 @@ function fractionOf({ digits, scale }: Rate, { sellCurrency, buyCurrency }: Pair
   }
 }
 
-/** Rounded up. */
+/** The fee, rounded up. */
 const feeOf = (sellAmount: Minor, { fixed, basisPoints }: Terms['fee']): Minor =>
   fixed + divideUp(sellAmount * BigInt(basisPoints), whole)
 
-/** The smallest amount whose rest behind the fee is at least `net`. */
+/** The smallest amount that leaves at least `net` after the fee. */
 function grossOf(net: Minor, fee: Terms['fee']): Minor {
   let gross = divideUp((net + fee.fixed) * whole, whole - BigInt(fee.basisPoints))
-  // The fee is rounded up, so that the division may be one short or one beyond.
+  // The fee is rounded up, so that the division may be one unit off.
   while (gross - feeOf(gross, fee) < net) gross += 1n
   while (gross - 1n - feeOf(gross - 1n, fee) >= net) gross -= 1n
   return gross
 }
 
 /**
- * `too_small`: it buys less than one minor unit, or the fee takes it all. `too_large`: one of the two amounts is beyond what
- * a payment may be. For a given sold amount the bought one is rounded down, for a given bought amount the sold one up.
+ * `too_small`: it buys less than one minor unit, or the fee takes it all. `too_large`: one of the two amounts exceeds
+ * the maximum of a payment. For a given sold amount the bought one is rounded down, for a given bought amount the sold
+ * one up.
  */
 export function priceOf(pair: Pair, given: GivenAmount, mid: Rate, terms: Terms): Price | 'too_small' | 'too_large' {
   const rate = rateWithMargin(mid, terms.marginBasisPoints)
@@ -92,7 +93,7 @@ export type QuoteState = {
   readonly acceptedBy: string | null
 }
 
-/** A quote holds until before `expiresAt`. */
+/** A quote is valid until before `expiresAt`. */
 export function statusOf({ acceptedBy, expiresAt }: QuoteState, now: Date): QuoteStatus {
   if (acceptedBy !== null) return 'Accepted'
   return now < expiresAt ? 'Open' : 'Expired'
@@ -126,15 +127,15 @@ export type Exchanged = Pair & {
 }
 
 export type ExchangeUse = {
-  /** A conversion moves its money at once; a payout sets it aside until the bank has settled it. */
+  /** A conversion moves its money at once; a payout reserves it until the bank has settled it. */
   readonly kind: 'direct' | 'reserve'
   /** Account that gets the bought money: the balance, or the settlement account of a connector. */
   readonly creditOfBuy: AccountName
 }
 
 /**
- * The transfers of an exchange over the position accounts: `fx` of the sold currency gains what is exchanged, `fx` of the
- * bought one gives what was bought. So both hold the operator's exposure. The margin is a part of it.
+ * The transfers of an exchange over the position accounts: `fx` of the sold currency receives the exchanged amount,
+ * `fx` of the bought one pays the bought amount. So both hold the operator's exposure. The margin is a part of it.
  */
 export function exchangeTransfers(quote: Exchanged, { kind, creditOfBuy }: ExchangeUse): EntryRequest['transfers'] {
   const { partnerId, sellCurrency, buyCurrency, sellAmount, buyAmount, feeAmount } = quote

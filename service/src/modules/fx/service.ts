@@ -48,7 +48,7 @@ export type Fx = Acceptances & {
    * Deletes the open quotes of a customer before its erasure locks the balance: no further conversion is made for it.
    */
   readonly deleteOpenQuotesOf: typeof store.deleteOpenQuotesOf
-  /** Pages through a customer's quotes for its export, in their order. */
+  /** Pages through a customer's quotes in their order, for its export. */
   readonly quotesOf: (
     tx: Tx,
     partnerId: string,
@@ -88,7 +88,7 @@ export function createFx(deps: FxDeps): Fx {
     },
     quote: async (caller, body, idempotencyKey, nonce) => {
       const { row, replayed } = await quote(caller, body, idempotencyKey, nonce)
-      // A replay repeats the first answer, so that the status is Open whatever the quote is now.
+      // A replay repeats the first answer: the status is Open, whatever the quote is now.
       return { row: { row: { ...row, acceptedBy: null }, status: 'Open' }, replayed }
     },
     get: async (partnerId, id) => {

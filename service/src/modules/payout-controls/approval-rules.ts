@@ -1,7 +1,7 @@
 /** Pure: which payouts wait for a second person, why, and for how long. */
 import { after, amountText, type Currency, hourMs, type Minor } from '../../kernel/index.ts'
 
-/** A payout waits if it is above the amount, or if its beneficiary is younger. Null: that does not matter. */
+/** A payout waits if it is above the amount, or if its beneficiary is younger. Null: the criterion does not apply. */
 export type ApprovalRule = {
   readonly partnerId: string
   readonly id: string
@@ -9,13 +9,16 @@ export type ApprovalRule = {
   readonly aboveAmount: Minor | null
   readonly beneficiaryHours: number | null
   readonly expiresHours: number
+  /** Whether only a person with a passkey may approve. */
+  readonly needsPasskey: boolean
 }
 
-/** Why a payout waits, in a word and in a sentence, and until when. */
+/** The reason why a payout waits, as a word and as a sentence, and the end of the wait. */
 export type NeededApproval = {
   readonly cause: 'amount' | 'beneficiary'
   readonly because: string
   readonly expiresAt: Date
+  readonly needsPasskey: boolean
 }
 
 type Held = {
@@ -30,14 +33,14 @@ export function approvalOf(rules: readonly ApprovalRule[], payout: Held, now: Da
   const { partnerId, currency, amount, beneficiarySince } = payout
   const rule = rules.find((each) => each.partnerId === partnerId && each.currency === currency)
   if (rule === undefined) return null
-  const { aboveAmount, beneficiaryHours, expiresHours } = rule
+  const { aboveAmount, beneficiaryHours, expiresHours, needsPasskey } = rule
   const expiresAt = after(now, expiresHours * hourMs)
   if (aboveAmount !== null && amount > aboveAmount) {
     const because = `The amount is above ${amountText(aboveAmount, currency)} ${currency}.`
-    return { cause: 'amount', because, expiresAt }
+    return { cause: 'amount', because, expiresAt, needsPasskey }
   }
   if (beneficiaryHours === null || beneficiarySince === null) return null
   if (after(beneficiarySince, beneficiaryHours * hourMs) <= now) return null
   const because = `The beneficiary was created less than ${beneficiaryHours} hours ago.`
-  return { cause: 'beneficiary', because, expiresAt }
+  return { cause: 'beneficiary', because, expiresAt, needsPasskey }
 }

@@ -28,7 +28,7 @@ import { limitsFor, ownLimits } from './store-limits.ts'
 
 /** The rules of a partner in a currency. */
 export type Rules = {
-  /** Without those of single customers and beneficiaries, if they are too many to keep. */
+  /** Limits. Those of single customers and beneficiaries are absent if they are too many to keep. */
   readonly limits: LimitTable
   readonly hasManyLimits: boolean
   /** Whether payouts are counted in a day or a month. */
@@ -39,7 +39,7 @@ export type Rules = {
 }
 
 export type RuleReader = {
-  /** The rules that were read last. They may be out of date: a batch reads early by them. */
+  /** The rules that were read last. They may be out of date: they only decide what a batch reads early. */
   readonly lastRead: (balance: Balance) => Rules | undefined
   /** The rules of the balances that have any, by `rulesKey`. `accounts`: with these balances. */
   readonly read: (
@@ -75,7 +75,7 @@ export function createRuleReader(): RuleReader {
     const changes = controlsIn(accounts, partnerId, currency)
     if (changes === undefined) return undefined
     const last = kept.get(key)
-    // Rules that change between the two reads are kept under the count before, and are read again by the next batch.
+    // Rules that change between the two reads are kept under the earlier count, and are read again by the next batch.
     return last?.changes === changes ? last.rules : keep(key, changes, await readRules(tx, partnerId, currency))
   }
 
@@ -104,7 +104,7 @@ async function readRules(tx: Tx, partnerId: string, currency: Currency): Promise
   return { limits, hasManyLimits, isCounted: hasManyLimits || areCounted(limits), fees, ...holding }
 }
 
-/** The rules for the calls of a batch, and what was counted. `accounts`: those that fees go to, beyond what was read early. */
+/** The rules for the calls of a batch, and what was counted. `accounts`: the fee accounts that were not read early. */
 export type Controls = {
   readonly rules: ReadonlyMap<string, Rules>
   readonly used: Used
@@ -134,7 +134,7 @@ export type Controlled = {
 /** The counters that are read with the first reads of a batch, by the rules that were read last. */
 export type EarlyControls = { readonly counted: readonly ControlledCall[]; readonly used: Used }
 
-/** A batch of the same partners as before needs no statement but this one, and that only if payouts are counted. */
+/** A batch of the same partners as before needs only this statement, and only if payouts are counted. */
 export async function readEarly<Call extends ControlledCall>(
   tx: Tx,
   { lastRead }: RuleReader,
@@ -155,7 +155,7 @@ export const feeMovement = (call: ControlledCall) =>
 export const isCharged = (call: ControlledCall, rulesOf: RuleReader['lastRead']): boolean =>
   (rulesOf(debitedBalance(call))?.fees.length ?? 0) > 0
 
-/** The rules for these calls, and what they need to be judged. Without a call whose balance is controlled, no statement. */
+/** Reads the rules for these calls, and the data to judge them by. Sends no statement if no balance is controlled. */
 export async function readControls<Call extends ControlledCall>(
   tx: Tx,
   { ledger, rules: reader }: { readonly ledger: Pick<Ledger, 'accountsOf'>; readonly rules: RuleReader },
@@ -198,8 +198,8 @@ const tablesOf = (limits: readonly Limit[]): ReadonlyMap<string, LimitTable> =>
   )
 
 /**
- * Adds to each payout what the operator's rules ask of it. Limits, approvals and cooling-offs hold for what is paid and for what is sold. The fee is
- * that of the balance which pays; a payout by quote has the fee of its quote besides.
+ * Adds to each payout the demands of the operator's rules. Limits, approvals and cooling-offs apply to the paid and to
+ * the sold amount. The fee is that of the debited balance; a payout by quote also has the fee of its quote.
  */
 export function withControls<Payout extends ValidPayout>(
   payouts: readonly Payout[],
@@ -244,10 +244,10 @@ function judgeSide(
   }
 }
 
-/** The rule that gives less time holds. */
+/** The rule that ends sooner applies. */
 const soonest = (needed: readonly NeededApproval[]): NeededApproval | null =>
   needed.toSorted((a, b) => a.expiresAt.getTime() - b.expiresAt.getTime())[0] ?? null
 
-/** A refusal comes before a time that has passed, which comes before no rule. */
+/** Orders the results: a refusal, then a cooling-off that has passed, then no rule. */
 const worst = (coolingOffs: readonly Controlled['coolingOff'][]): Controlled['coolingOff'] =>
   coolingOffs.find((each) => each instanceof Refusal) ?? (coolingOffs.includes(undefined) ? undefined : null)

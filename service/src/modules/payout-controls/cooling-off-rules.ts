@@ -2,7 +2,7 @@
 import { Refusal } from '../../api/index.ts'
 import { after, type Currency, hourMs } from '../../kernel/index.ts'
 
-/** A beneficiary is paid in the currency only when it has stood unchanged for so many hours. */
+/** A beneficiary is paid in the currency only after it has been unchanged for this many hours. */
 export type CoolingOff = {
   readonly partnerId: string
   readonly id: string
@@ -17,7 +17,9 @@ type Paid = {
   readonly unchangedSince: Date | null
 }
 
-/** Null: no rule is about the payout. Undefined: the time has passed. Otherwise the refusal: beneficiary_cooling_off. */
+/**
+ * Null: no rule applies to the payout. Undefined: the time has passed. Otherwise the refusal: beneficiary_cooling_off.
+ */
 export function coolingOffOf(rules: readonly CoolingOff[], payout: Paid, now: Date): Refusal | undefined | null {
   const { partnerId, currency, unchangedSince } = payout
   const rule = rules.find((each) => each.partnerId === partnerId && each.currency === currency)

@@ -1,7 +1,7 @@
 /**
- * Counts payouts against their limits. The transaction that accepts a payout adds to its counters, and none is added to beyond its
- * limit: limits are exact whatever process accepts. A batch that may be beyond a limit locks its counters before it judges. The
- * transaction that ends a payout without a settlement gives back.
+ * Counts payouts against their limits. The transaction that accepts a payout adds to its counters, and no counter
+ * exceeds its limit: limits are exact across processes. A batch that may exceed a limit locks its counters before it
+ * judges. The transaction that ends a payout without a settlement subtracts it again.
  */
 import type { Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, nilId, present } from '../../kernel/index.ts'
@@ -62,8 +62,8 @@ const countedOf = ({ limits }: LimitedPayout) =>
   )
 
 /**
- * Which payouts of a batch are within their limits, judged in their order. Locks their counters until the commit. A payout that
- * exceeds a limit takes nothing from those behind it.
+ * Finds the payouts of a batch that are within their limits, judged in their order. Locks their counters until the
+ * commit. A payout that exceeds a limit takes nothing from later ones.
  */
 export async function withinLimits<Payout extends LimitedPayout>(
   tx: Tx,

@@ -1,15 +1,15 @@
-/** Pure: what a payout costs. */
+/** Pure: the fee of a payout. */
 import type { Rail } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
 
 export const feeRails = ['any', 'Sepa', 'Swift', 'Wallet'] as const
 
-/** Amounts in minor units of `currency`; 10,000 basis points are the whole. */
+/** Amounts in minor units of `currency`; 10,000 basis points are 100 %. */
 export type FeeRule = {
   readonly partnerId: string
   readonly id: string
   readonly currency: Currency
-  /** `any`: where the rail has no rule of its own. */
+  /** `any`: for a rail without a rule of its own. */
   readonly rail: (typeof feeRails)[number]
   readonly fixedAmount: Minor
   readonly basisPoints: number
@@ -40,7 +40,7 @@ export type FeeInForce = {
   readonly validUntil: Date | null
 }
 
-/** The rules that hold or will, in the given order: those of a currency and rail are oldest first. */
+/** The rules in force now or later, in the given order: those of a currency and rail are oldest first. */
 export function feesInForce(rules: readonly FeeRule[], now: Date): readonly FeeInForce[] {
   return rules.flatMap((rule, at) => {
     const next = rules[at + 1]

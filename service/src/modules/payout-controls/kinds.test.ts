@@ -26,7 +26,7 @@ before(async () => {
 after(() => service.close())
 
 type Partner = Awaited<ReturnType<typeof addPartner>>
-/** Who asks for a payout, and who is paid. */
+/** The requester of a payout, and its payee. */
 type Asking = { readonly partner: Partner; readonly customerId: string; readonly beneficiaryId: string }
 type Kind = {
   readonly debited: Currency
@@ -279,12 +279,12 @@ const changeState = ({ asking }: Cell, account: { currency: Currency } | { custo
 const reservedIn = async ({ partner: { partnerId } }: Asking) =>
   new Map((await service.ledger.balances(service.db, partnerId)).map(({ currency, reserved }) => [currency, reserved]))
 
-/** What each rule does to a payout of each kind. */
+/** The effect of each rule on a payout of each kind. */
 const rules: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
   'limit of a payment': (cell) => limitOfPayment(cell, 'partner'),
   'limit of a day': (cell) => limitOfPeriod(cell, 'customer', 'day'),
   'limit of a month': (cell) => limitOfPeriod(cell, hasBeneficiary(cell.kind) ? 'beneficiary' : 'partner', 'month'),
-  /** It is taken from the balance that pays: what is bought leaves none. */
+  /** The fee is taken from the balance that pays: the bought amount leaves none. */
   fee: async ({ kind, side, asking }) => {
     const rule = { rail: 'any', fixedAmount: 5n, basisPoints: 10, minAmount: 0n, maxAmount: null } as const
     const charged = { ...rule, partnerId: asking.partner.partnerId, currency: side.currency }
@@ -297,7 +297,7 @@ const rules: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
   },
   approval: async ({ kind, side, asking }) => {
     const { partnerId } = asking.partner
-    const rule = { partnerId, currency: side.currency, beneficiaryHours: null, expiresHours: 24 }
+    const rule = { partnerId, currency: side.currency, beneficiaryHours: null, expiresHours: 24, needsPasskey: false }
     const set = (aboveAmount: bigint) =>
       service.db.transaction((tx) => service.payoutControls.approvalRules.set(tx, { ...rule, aboveAmount }))
     await set(side.amount - 1n)

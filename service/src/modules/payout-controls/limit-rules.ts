@@ -1,4 +1,4 @@
-/** Pure: which limits hold for a payout, what their periods are, and what is left of them. */
+/** Pure: the limits that apply to a payout, their periods, and the amounts that remain. */
 import { Refusal } from '../../api/index.ts'
 import { amountText, type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
 import type { Side } from './sides.ts'
@@ -28,7 +28,7 @@ export type LimitedPayee = {
   readonly beneficiaryId: string | null
 }
 
-/** Counts what is paid in a period: by the payee or customer that is paid, whatever limit asks for it. */
+/** Names a counter: the amount paid in a period, by payee or customer. All limits on them share it. */
 export type CounterKey = {
   readonly partnerId: string
   readonly currency: Currency
@@ -49,13 +49,13 @@ export type HoldingLimit = {
   readonly side: Side
   readonly counter: Counter | undefined
 }
-/** `mapKey`: made once, because every step of a batch asks for it. */
+/** `mapKey`: made once, because every step of a batch uses it. */
 export type Counter = CounterKey & { readonly mapKey: string }
 
 /** `customer.day`. */
 export const nameOf = ({ scope, period }: Pick<Limit, 'scope' | 'period'>): string => `${scope}.${period}`
 
-/** `sold.customer.day` for what is sold, which may be counted beside what is paid. */
+/** `sold.customer.day` for a sold amount, which may be counted in addition to the paid one. */
 const nameFor = ({ name }: Pick<Side, 'name'>, limit: Pick<Limit, 'scope' | 'period'>): string =>
   name === 'paid' ? nameOf(limit) : `${name}.${nameOf(limit)}`
 
@@ -98,7 +98,7 @@ export const limitsOf = (
     }),
   )
 
-/** All counters of a payment, also those that no limit asks for. */
+/** All counters of a payment, including those that no limit uses. */
 const countersFor = (payee: LimitedPayee, currency: Currency, starts: PeriodStarts): readonly Counter[] =>
   limitScopes.flatMap((scope) => {
     const scopeId = scopeIdOf(payee, scope)
@@ -135,7 +135,10 @@ export function resetsAt({ period, startsOn }: Pick<CounterKey, 'period' | 'star
 /** The amount that a payout may still take; never below zero. */
 export const leftOf = ({ amount }: Limit, used: Minor): Minor => (used < amount ? amount - used : 0n)
 
-/** Why an amount is beyond a limit: limit_exceeded. Undefined: it is within. `used`: of the counters so far. */
+/**
+ * The reason why an amount exceeds a limit: limit_exceeded. Undefined: it does not. `used`: the sums of the counters so
+ * far.
+ */
 export function exceeds(
   { limit, name, side, counter }: HoldingLimit,
   used: ReadonlyMap<string, Minor>,
@@ -151,13 +154,13 @@ export function exceeds(
   return new Refusal('limit_exceeded', detail, { errors: [{ pointer: side.pointer, code: 'out_of_range', message }] })
 }
 
-/** The counters that have a payout, as its row keeps them. */
+/** Writes the counters that include a payout, as its row keeps them. */
 export function writeCounted(limits: readonly HoldingLimit[]): string | null {
   const counted = limits.filter(({ counter }) => counter !== undefined)
   return counted.length === 0 ? null : JSON.stringify(counted.map(({ name }) => name))
 }
 
-/** The counters that have an amount of a payout: those of the period in which it was accepted. */
+/** Reads the counters that include an amount of a payout: those of the period in which it was accepted. */
 export function readCounted(
   payout: LimitedPayee & { readonly countedIn: string | null; readonly createdAt: Date },
   sides: readonly Side[],

@@ -40,7 +40,7 @@ const setLimit = (
     service.payoutControls.limits.set(tx, { partnerId, scope, period, amount, currency: 'EUR', ...more }),
   )
 
-/** What a payout became: `accepted`, or the code of its refusal. */
+/** The outcome of a payout: `accepted`, or the code of its refusal. */
 const outcomeOf = (paying: Promise<unknown>) =>
   paying.then(
     () => 'accepted',

@@ -1,4 +1,7 @@
-/** What a partner reads of its limits and fees, on a real database: what is used and left now, periods, and others' rules. */
+/**
+ * Limits and fees as a partner reads them, on a real database: the used and remaining amounts, periods, and others'
+ * rules.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import {

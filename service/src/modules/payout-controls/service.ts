@@ -23,9 +23,9 @@ export type PayoutControls = {
   readonly limits: RuleSet<Limit, NewLimit>
   /** Listed by currency and rail, oldest first. `set` replaces the rule with the same currency, rail and time. Accepted payouts keep their fees. */
   readonly fees: RuleSet<FeeRule, NewFeeRule>
-  /** One rule a currency. Payouts that wait keep the time that they have, and go on waiting when the rule is removed. */
+  /** One rule per currency. Waiting payouts keep their deadline, and still wait after the rule is removed. */
   readonly approvalRules: RuleSet<ApprovalRule, Omit<ApprovalRule, 'id'>>
-  /** One rule a currency. The hours hold at once, also for existing beneficiaries. */
+  /** One rule per currency. The hours apply at once, also to existing beneficiaries. */
   readonly coolingOffs: RuleSet<CoolingOff, Omit<CoolingOff, 'id'>>
   /** Newest first, without a lock. Refuses: not_found (customerId, beneficiaryId), validation_failed (cursor). */
   readonly limitsNow: (partnerId: string, query: QueryOf<'listPayoutLimits'>) => Promise<Page<LimitNow>>
@@ -44,7 +44,7 @@ export type LimitNow = Limit & {
 
 /** The rules of one kind, for the operator. Each verb joins the caller's transaction. */
 type RuleSet<Rule, NewRule> = {
-  /** Sets a rule, or replaces the one for the same. */
+  /** Sets a rule. Replaces the existing one for the same subject. */
   readonly set: (tx: Tx, rule: NewRule) => Promise<Rule>
   readonly list: (tx: Tx, partnerId: string) => Promise<readonly Rule[]>
   /** Refuses: not_found. */
@@ -114,8 +114,8 @@ async function scopeIdOf(
 }
 
 /**
- * Changes the rules of a balance under its lock, and marks the balance by whether any are left. Two commands at once lose neither a rule
- * nor the mark.
+ * Changes the rules of a balance under its lock, and marks whether any are left. Concurrent commands lose neither a
+ * rule nor the mark.
  */
 const createChange =
   ({ ledger }: PayoutControlsDeps) =>
@@ -182,7 +182,7 @@ function createReads({
   }
 }
 
-/** Each limit with the counter of its holder in the period of now. */
+/** Each limit with the counter of its holder in the current period. */
 async function withUse(
   db: Database,
   limits: readonly Limit[],

@@ -41,7 +41,7 @@ export function limitsFor(
       and scope_id = any(${wanted.scopeIds}::uuid[])`)
 }
 
-/** Limits of single customers and beneficiaries, the first so many. */
+/** Limits of single customers and beneficiaries, up to a maximum. */
 export function ownLimits(tx: Tx, partnerId: string, currency: Currency, limitsMax: number): Promise<readonly Limit[]> {
   return tx.rows<Limit>(sql`/* payout-controls.ownLimits */
     select ${columns} from payouts.limits
@@ -58,14 +58,14 @@ export function listLimits(tx: Tx, partnerId: string): Promise<readonly Limit[]>
 export type LimitFilter = {
   readonly scope: LimitScope | null
   readonly currency: string | null
-  /** If one of both is given: only limits that hold for it, and those of the partner. */
+  /** Filters limits: if one of the two is given, only those that apply to it, and those of the partner. */
   readonly customerId: string | null
   readonly beneficiaryId: string | null
 }
 
 /**
- * Newest first, behind a cursor. For a customer or a beneficiary its own limit hides that of each one in the same currency and
- * period.
+ * Newest first, after a cursor. For a customer or a beneficiary its own limit hides the general one in the same
+ * currency and period.
  */
 export function readableLimits(
   tx: Tx,
@@ -110,7 +110,7 @@ export function limitById(tx: Tx, partnerId: string, id: string): Promise<Limit 
     select ${columns} from payouts.limits where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Answers the number of removed rows: 1 or 0. */
+/** Returns the number of removed rows: 1 or 0. */
 export function removeLimit(tx: Tx, partnerId: string, id: string): Promise<number> {
   return tx.run(sql`/* payout-controls.removeLimit */
     delete from payouts.limits where partner_id = ${partnerId} and id = ${id}`)
@@ -175,7 +175,7 @@ export function readCounters(
 
 export type CounterChange = CounterKey & { readonly by: Minor }
 
-/** Counters with their maxima. They stand in the order of their keys, so that two batches cannot deadlock. */
+/** Counters with their maxima, in the order of their keys, so that two batches cannot deadlock. */
 const counted = insertBy({ ...counterColumns, most: 'bigint' } satisfies Columns<Counted>, [], counterKey)
 type Counted = CounterRow & { readonly most: Minor }
 
@@ -194,7 +194,10 @@ export function addToCounters(tx: Tx, changes: readonly (CounterChange & { reado
       used = case when counter.used + excluded.used <= excluded.most then counter.used + excluded.used else -1 end`)
 }
 
-/** Each counter once; the caller holds their locks. One that was deleted after its period stays so. */
+/**
+ * Changes each counter once; the caller holds their locks. A counter that was deleted after its period is not created
+ * again.
+ */
 export function changeCounters(tx: Tx, changes: readonly CounterChange[]): void {
   const column = columnOf(changes)
   tx.later(sql`/* payout-controls.changeCounters */

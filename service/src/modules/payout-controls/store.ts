@@ -30,10 +30,10 @@ export async function holdingRulesFor(
   const approvals: ApprovalRule[] = []
   const coolingOffs: CoolingOff[] = []
   const rows = await tx.rows<HoldingRule>(sql`/* payout-controls.holdingRulesFor */
-    select partner_id, id, currency, above_amount, beneficiary_hours, expires_hours, null::integer as hours
+    select partner_id, id, currency, above_amount, beneficiary_hours, expires_hours, needs_passkey, null::integer as hours
     from payouts.approval_rules where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[])
     union all
-    select partner_id, id, currency, null, null, null, hours
+    select partner_id, id, currency, null, null, null, null, hours
     from payouts.cooling_offs where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[])`)
   for (const { hours, ...rule } of rows)
     if (hours === null) approvals.push(rule as ApprovalRule)
@@ -73,13 +73,13 @@ export async function setFee(tx: Tx, rule: FeeRule, now: Date): Promise<FeeRule>
   return row ?? rule
 }
 
-/** Answers the number of removed rows: 1 or 0. */
+/** Returns the number of removed rows: 1 or 0. */
 export function removeFee(tx: Tx, partnerId: string, id: string): Promise<number> {
   return tx.run(sql`/* payout-controls.removeFee */
     delete from payouts.fee_rules where partner_id = ${partnerId} and id = ${id}`)
 }
 
-const approvalRuleColumns = sql`partner_id, id, currency, above_amount, beneficiary_hours, expires_hours`
+const approvalRuleColumns = sql`partner_id, id, currency, above_amount, beneficiary_hours, expires_hours, needs_passkey`
 
 export function listApprovalRules(tx: Tx, partnerId: string): Promise<readonly ApprovalRule[]> {
   return tx.rows<ApprovalRule>(sql`/* payout-controls.listApprovalRules */
@@ -90,17 +90,17 @@ export function listApprovalRules(tx: Tx, partnerId: string): Promise<readonly A
 export async function setApprovalRule(tx: Tx, rule: ApprovalRule, now: Date): Promise<ApprovalRule> {
   const [row] = await tx.rows<ApprovalRule>(sql`/* payout-controls.setApprovalRule */
     insert into payouts.approval_rules (partner_id, id, currency, above_amount, beneficiary_hours, expires_hours,
-      created_at, updated_at)
+      needs_passkey, created_at, updated_at)
     values (${rule.partnerId}, ${rule.id}, ${rule.currency}, ${rule.aboveAmount}, ${rule.beneficiaryHours},
-      ${rule.expiresHours}, ${now}, ${now})
+      ${rule.expiresHours}, ${rule.needsPasskey}, ${now}, ${now})
     on conflict (partner_id, currency) do update set above_amount = excluded.above_amount,
-      beneficiary_hours = excluded.beneficiary_hours, expires_hours = excluded.expires_hours,
+      beneficiary_hours = excluded.beneficiary_hours, expires_hours = excluded.expires_hours, needs_passkey = excluded.needs_passkey,
       updated_at = excluded.updated_at
     returning ${approvalRuleColumns}`)
   return row ?? rule
 }
 
-/** Answers the number of removed rows: 1 or 0. */
+/** Returns the number of removed rows: 1 or 0. */
 export function removeApprovalRule(tx: Tx, partnerId: string, id: string): Promise<number> {
   return tx.run(sql`/* payout-controls.removeApprovalRule */
     delete from payouts.approval_rules where partner_id = ${partnerId} and id = ${id}`)
@@ -121,7 +121,7 @@ export async function setCoolingOff(tx: Tx, rule: CoolingOff, now: Date): Promis
   return row ?? rule
 }
 
-/** Answers the number of removed rows: 1 or 0. */
+/** Returns the number of removed rows: 1 or 0. */
 export function removeCoolingOff(tx: Tx, partnerId: string, id: string): Promise<number> {
   return tx.run(sql`/* payout-controls.removeCoolingOff */
     delete from payouts.cooling_offs where partner_id = ${partnerId} and id = ${id}`)

@@ -49,8 +49,8 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
   }
 
   /**
-   * Without a lock, if limits and balances cover all. Otherwise under the locks of the counters and then of the balances, which
-   * is the order of every transaction that holds both. Refuses: limit_exceeded, insufficient_funds.
+   * Admits payouts without a lock if limits and balances cover all. Otherwise locks the counters and then the balances,
+   * the order of every transaction that holds both. Refuses: limit_exceeded, insufficient_funds.
    */
   const admit = async (
     tx: Tx,
@@ -69,7 +69,7 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     return funded
   }
 
-  /** Refuses: insufficient_funds. */
+  /** Keeps the payouts that their balances cover. Refuses: insufficient_funds. */
   const keepFunded = async (
     tx: Tx,
     valid: readonly ControlledPayout[],
@@ -77,7 +77,7 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     outcomes: Outcomes,
   ): Promise<readonly ControlledPayout[]> => {
     if (valid.length === 0) return []
-    // The balances stay locked until the commit, so that everything else has been read before.
+    // The balances stay locked until the commit, so that everything else must be read before.
     const fits = await deps.ledger.fittingUnderLock(tx, valid.map(requestOf), accounts)
     return valid.filter((payout, index) => {
       const fit = present(fits[index], 'each request has an answer')

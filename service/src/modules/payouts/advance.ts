@@ -63,7 +63,7 @@ type Written = {
   readonly cause: Cause
 }
 
-/** Null: the trigger names none, or implies this transition. */
+/** Null: the trigger names no hash, or only implies this transition. */
 const hashOf = ({ trigger, implied }: PayoutMove): string | null =>
   implied || !('transactionHash' in trigger) ? null : (trigger.transactionHash ?? null)
 
@@ -72,7 +72,7 @@ function personOf(trigger: PayoutTrigger): Person | undefined {
   return trigger.kind === 'cancelled' && trigger.canceller !== 'operator' ? trigger.canceller : undefined
 }
 
-/** The trigger does not report an implied transition, so that the transition has no failure. */
+/** The trigger does not report an implied transition, which therefore has no failure. */
 const toWritten = (transit: PayoutMove): Written => {
   const { row: payout, trigger, transition: move, implied, actor } = transit
   const reason = 'failure' in trigger && !implied ? (trigger.failure.reasonCode ?? null) : null
@@ -143,14 +143,14 @@ function decideApprovals(tx: Tx, moves: readonly PayoutMove[], now: Date): void 
   storeApprovals.decideApprovals(tx, decided, now)
 }
 
-/** The amount that comes back: no more than the partner paid, and no more than the bank sent. */
+/** The refunded amount: no more than the partner paid, and no more than the bank sent. */
 const refundedOf = ({ payout: { amount }, report }: Written): Minor =>
   report?.money !== undefined && report.money.amount < amount ? report.money.amount : amount
 
 /**
- * The bank booked another amount than was instructed. The payment moves as instructed; what the bank kept or took besides is
- * between its settlement account and suspense, with a case. A return of a part has a case without money: only the part came.
- * A payment that has not settled when it ends is booked by neither side, or by both with its amount.
+ * The bank booked another amount than was instructed. The payment moves as instructed; the difference is booked between
+ * the bank's settlement account and suspense, with a case. A partial return has a case without money: only that part
+ * came. A payment that has not settled when it ends is booked by neither side, or by both with its amount.
  */
 function differenceOf(written: Written): readonly NewCase[] {
   const { payout, move, report } = written
@@ -181,7 +181,10 @@ function changeOf(transit: PayoutMove, now: Date): store.PayoutChange {
   }
 }
 
-/** An attempt keeps the lease. After an unreachable bank, or one that opens later, the payout is due again. All else ends both. */
+/**
+ * An attempt keeps the lease. After an unreachable bank, or one that opens later, the payout is due again. Every other
+ * trigger ends the lease and the schedule.
+ */
 function scheduleOf({ row, trigger }: PayoutMove, now: Date) {
   const { sendAttempts } = row
   if (trigger.kind === 'attempt')

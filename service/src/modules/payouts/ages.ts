@@ -12,7 +12,7 @@ export type PayoutAges = {
   readonly oldestInScreening: () => Promise<Date | null>
 }
 
-/** A payout that is due so much later is kept by its connector: longer than every delay between attempts. */
+/** A connector keeps a payout whose due time is later by this much: longer than every delay between attempts. */
 const keptMsMin = 10 * minuteMs
 /** Partners of one statement, which makes a look-up for each of them and each status. */
 const partnersPerLookMax = 1000

@@ -1,6 +1,7 @@
 /** Approvals: which payouts wait, who may decide, and exactly one outcome under races of two processes. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { payeeDigestOf } from '@partner-payments/wire'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
 import {
   addPartner,
@@ -38,6 +39,7 @@ const setRule = ({ partnerId }: TestPartner, rule: Rule = {}) =>
       aboveAmount: 100_00n,
       beneficiaryHours: null,
       expiresHours: 24,
+      needsPasskey: false,
       ...rule,
     }),
   )
@@ -64,7 +66,7 @@ const timelineOf = async (partnerId: string, reference: string) => {
   const { row, timeline } = await service.transactions.get(partnerId, reference)
   return { status: row.status, steps: timeline.map(({ step }) => step) }
 }
-/** What the API tells of the approval of a payout. */
+/** The approval of a payout in the API. */
 const toldOf = async (partnerId: string, id: string) => {
   const payout = await service.payouts.get(partnerId, id)
   return toPayoutRecord(payout, (await service.payouts.decisionsOf(partnerId, [payout])).get(id)).approval
@@ -278,7 +280,7 @@ test('an approval against a cancellation leaves a cancelled payout, and its mone
 })
 
 test('a payout that no person approves in time is cancelled, and an approval afterwards is refused', async () => {
-  const partner = await addHolding({ expiresHours: 2 })
+  const partner = await addHolding({ expiresHours: 2, needsPasskey: false })
   const { partnerId, second } = partner
   const before = await balanceOf(service, partnerId)
   const { payout: approvedInTime } = await pay(service, partner, '200.00')
@@ -307,7 +309,7 @@ test('a payout that no person approves in time is cancelled, and an approval aft
 })
 
 test('an approval, a cancellation and the end of the time at once leave one outcome', async () => {
-  const partner = await addHolding({ expiresHours: 1 })
+  const partner = await addHolding({ expiresHours: 1, needsPasskey: false })
   const { partnerId, second } = partner
   const before = await balanceOf(service, partnerId)
   const expiry = new Date(service.clock.now().getTime() + hourMs)
@@ -344,4 +346,51 @@ test('a rule is set, replaced and removed, and what waits goes on waiting', asyn
   await remove(partnerId)
   assert.equal((await pay(service, partner, '400.00')).payout.status, 'Pending')
   assert.equal((await service.payouts.approve(second, payout.id)).status, 'Pending')
+})
+
+test('the text that a person signs names amount, payee by digest and person, and is made for a second person while the payout waits', async () => {
+  const partner = await addHolding()
+  const { partnerId, caller, second } = partner
+  const { payout } = await pay(service, partner, '100.01')
+  const asked = { nonce: 'nonce', expiresAt: new Date('2030-01-01T00:02:00Z') }
+  const { text, requestedName, needsPasskey } = await service.payouts.snapshot(second, payout.id, asked)
+  const { payeeSalt } = (await toldOf(partnerId, payout.id)) ?? {}
+  assert.ok(payeeSalt)
+  const payee = payeeDigestOf(payeeSalt, payout.creditorName, payout.creditorAccount)
+  assert.deepEqual(JSON.parse(text), {
+    ...{ version: 1, purpose: 'approvePayout', partnerId, payoutId: payout.id, reference: payout.reference },
+    ...{ amount: '100.01', currency: 'EUR', payee, approverId: second.serviceAccountId },
+    ...{ expiresAt: '2030-01-01T00:02:00.000Z', nonce: 'nonce' },
+  })
+  assert.deepEqual([requestedName, needsPasskey], [caller.name, false])
+  assert.equal((await service.payouts.snapshot(second, payout.id, asked)).text, text, 'made again it is the same')
+  assert.equal(await codeOf(service.payouts.snapshot(caller, payout.id, asked)), 'approver_is_creator')
+  const stranger = await addPartner(service)
+  assert.equal(await codeOf(service.payouts.snapshot(stranger.caller, payout.id, asked)), 'not_found')
+  await service.payouts.approve(second, payout.id)
+  assert.equal(await codeOf(service.payouts.snapshot(second, payout.id, asked)), 'payout_not_awaiting_approval')
+  const { payout: free } = await pay(service, partner, '1.00')
+  assert.equal(await codeOf(service.payouts.snapshot(second, free.id, asked)), 'payout_not_awaiting_approval')
+})
+
+test('a rule that demands a passkey refuses a credential and a code, and the record of the step has the signature', async () => {
+  const partner = await addHolding({ needsPasskey: true })
+  const { partnerId, second, third } = partner
+  const { payout } = await pay(service, partner, '100.01')
+  const confirmed = (factor: 'passkey' | 'code'): Caller => ({ ...third, confirmation: { snapshot: '{}', factor } })
+  assert.equal(await codeOf(service.payouts.approve(second, payout.id)), 'permission_denied')
+  assert.equal(await codeOf(service.payouts.approve(confirmed('code'), payout.id)), 'permission_denied')
+  await setRule(partner, { needsPasskey: false })
+  assert.equal(
+    await codeOf(service.payouts.approve(second, payout.id)),
+    'permission_denied',
+    'the rule of its acceptance',
+  )
+  assert.equal(await codeOf(service.payouts.approve(confirmed('passkey'), payout.id)), 'done')
+  const records = await service.audit.list(partnerId, {})
+  const step = records.data.find(({ details }) => details?.['approval'] !== undefined)
+  assert.deepEqual(step?.actor, { kind: 'partner', id: third.serviceAccountId, name: third.name })
+  assert.deepEqual(step?.details?.['approval'], { snapshot: '{}', factor: 'passkey' })
+  const { payout: rejected } = await pay(service, partner, '100.01')
+  assert.equal(await codeOf(service.payouts.reject(second, rejected.id, 'paid before')), 'done')
 })

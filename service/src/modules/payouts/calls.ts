@@ -4,7 +4,7 @@ import type { Rail, WithdrawalOutcome } from '@partner-payments/wire'
 import { type Caller, type OpenNonce, Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
 import type { EntryRequest } from '../../ledger/index.ts'
-import { type ChooseConnector, railOf } from '../../rails/index.ts'
+import { type ChooseConnector, internalConnectorId, railOf } from '../../rails/index.ts'
 import { exchangeTransfers, type OpenQuote } from '../fx/index.ts'
 import { debitedOf } from '../payout-controls/index.ts'
 import type { PayoutRow } from './store.ts'
@@ -26,7 +26,7 @@ export type PayoutCall = {
   readonly amount: Minor
   readonly currency: Currency
   readonly reference: string | null
-  /** The partner's, of a pain.001. Undefined: it gave none, and ours is sent. */
+  /** The end-to-end id that the partner gave in a pain.001. Undefined: it gave none, and ours is sent. */
   readonly endToEndId?: string | undefined
   readonly ip: string
   /** The exchange that buys the amount. Undefined: the amount leaves the balance in its own currency. */
@@ -70,13 +70,15 @@ export const beneficiaryMapKey = (partnerId: string, beneficiaryId: string): str
 /** The rail of a payout, and the connector that carries it. Undefined: none does. */
 export type Route = { readonly rail: Rail; readonly connector: string | undefined }
 
-/** `account`: undefined if it is not known. */
+/** `account`: undefined if it is not known. `ownIbans`: those of the batch that this service has issued. */
 export function routeOf(
   { caller: { partnerId }, currency }: PayoutCall,
   account: Omit<Creditor, 'name'> | undefined,
   choose: ChooseConnector,
+  ownIbans: ReadonlySet<string>,
 ): Route {
   const rail = railOf(currency, account)
+  if (account !== undefined && ownIbans.has(account.account)) return { rail, connector: internalConnectorId }
   return { rail, connector: choose({ partnerId, currency, rail }) }
 }
 

@@ -3,7 +3,7 @@ import type { Cursors } from '../../api/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
-import type { Database } from '../../postgres/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
 import type { ChooseConnector, Forecast, ForecastPayment, WaitingPayment } from '../../rails/index.ts'
 import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
@@ -27,7 +27,12 @@ export type PayoutsDeps = {
   /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */
   readonly payoutsPerBatchMax?: number | undefined
   readonly chooseConnector: ChooseConnector
-  /** How a connector would carry a payment at a time. Undefined: this process does not have the connector. */
+  /** Finds the IBANs that this service has issued. `mayHave` needs no statement. */
+  readonly ownIbans: {
+    readonly mayHave: (iban: string) => boolean
+    readonly among: (tx: Tx, ibans: readonly string[]) => Promise<readonly string[]>
+  }
+  /** Forecasts how a connector would carry a payment at a time. Undefined: this process does not have the connector. */
   readonly forecastOf: (connector: string, payment: ForecastPayment, at: Date) => Forecast | undefined
   /** How long a payout waits for its first attempt by a connector. */
   readonly waitMsOf: (connector: string, payment: WaitingPayment) => number

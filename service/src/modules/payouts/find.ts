@@ -1,4 +1,4 @@
-/** Finds payouts by what a person knows of them, by the instruction that a bank names, and by money. */
+/** Finds payouts by the details that an operator has, by the instruction that a bank names, and by money. */
 import { type Currency, firstIdOf, type Minor } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { WithdrawalSearch, TransactionView } from '../transactions/index.ts'
@@ -11,7 +11,7 @@ import * as reads from './store-reads.ts'
 export type PayoutSearch = { readonly id: string } | WithdrawalSearch
 export type FoundPayout = { readonly payout: store.PayoutRow; readonly transaction: TransactionView }
 
-/** At most `payoutsMax` payouts of a partner, newest first. */
+/** Finds at most `payoutsMax` payouts of a partner, newest first. */
 export type Find = (partnerId: string, search: PayoutSearch, payoutsMax: number) => Promise<readonly FoundPayout[]>
 
 const hexOfUuid = /^[0-9a-f]{32}$/
@@ -35,7 +35,9 @@ export function createFind({ db, transactions }: PayoutsDeps): Find {
   }
 }
 
-/** An id is written with hyphens or without, in either case; an end-to-end id as the bank has it. */
+/**
+ * The ids that a text may mean. An id may have hyphens or not, in either case; an end-to-end id is as the bank has it.
+ */
 function namesOf(text: string) {
   const hex = text.replaceAll('-', '').toLowerCase()
   return { ids: hexOfUuid.test(hex) ? [hex] : [], endToEndIds: [text, hex] }
@@ -49,7 +51,7 @@ const keyOf = ({ partnerId, instructionId }: InstructionKey) => ({
   endToEndId: instructionId.replaceAll('-', ''),
 })
 
-/** The id of the payout that an instruction is of. Undefined: no payout of the partner has it. */
+/** The id of an instruction's payout. Undefined: no payout of the partner has it. */
 export async function payoutOfInstruction(tx: Tx, key: InstructionKey): Promise<string | undefined> {
   const [row] = await store.payoutsOfInstructions(tx, [keyOf(key)])
   return row?.id

@@ -28,7 +28,7 @@ import { type BankReport, type Failure, type PayoutTrigger, type Person, readIns
 export type PayoutClaim = store.PayoutClaim
 
 export type PayoutLife = {
-  // 1. A payout that waits for a second person. Each verb answers whether it has moved the payout.
+  // 1. A payout that waits for a second person. Each verb returns whether it has moved the payout.
 
   /** PendingApproval -> Pending, in time. */
   readonly approve: (partnerId: string, payoutId: string, by: Person) => Promise<boolean>
@@ -52,13 +52,13 @@ export type PayoutLife = {
     payoutsMax: number,
   ) => Promise<readonly PayoutClaim[]>
   /**
-   * The claims that may be sent, and those about which only the bank is asked. The others wait for a decision about a name, or are
-   * stopped: Pending -> Failed.
+   * Returns the claims that may be sent, and those about which only the bank is asked. The others wait for a decision
+   * about a name, or are stopped: Pending -> Failed.
    */
   readonly screen: (claims: readonly PayoutClaim[]) => Promise<ScreenedClaims>
   /**
    * Pending -> Processing, after the checks have passed. Counts the attempt before the bank receives the instruction.
-   * Answers undefined when the lease is lost.
+   * Returns undefined when the lease is lost.
    */
   readonly begin: (claim: PayoutClaim) => Promise<PayoutClaim | undefined>
   /** Processing -> Sent or Failed, as the bank has answered; due again later if the connector keeps the instruction until then. */
@@ -66,7 +66,7 @@ export type PayoutLife = {
   /** The bank was unreachable, so that the outcome of the attempt is unknown. Schedules an enquiry. */
   readonly unreachable: (claim: PayoutClaim) => Promise<void>
   /**
-   * Processing -> Failed after many attempts, and answers whether it did. The caller has asked the bank before this attempt,
+   * Processing -> Failed after many attempts, and returns whether it did. The caller has asked the bank before this attempt,
    * and the bank does not have the instruction: after a broken attempt that would be unknown.
    */
   readonly giveUp: (claim: PayoutClaim) => Promise<boolean>
@@ -77,7 +77,7 @@ export type PayoutLife = {
   readonly settled: (reporting: Reporting & { readonly transactionHash?: string | undefined }) => Promise<Applied>
   /** Sent -> Failed. Releases the reserved money. */
   readonly rejected: (reporting: Reporting, failure: Failure) => Promise<Applied>
-  /** Before settlement as `rejected`. After settlement a new, linked transaction brings the money back. */
+  /** Acts as `rejected` before settlement. After it, a new, linked transaction brings the money back. */
   readonly returned: (reporting: Reporting, failure: Failure) => Promise<Applied>
   /**
    * An operator has found that money paid this payout, or came back from it. Works as a report of the bank, in the caller's
@@ -110,7 +110,7 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
   }
 }
 
-/** A step ends soon, so that a stop does not wait for it. */
+/** Bounds a step, so that a stop does not wait long for it. */
 const lapsedPerStepMax = 100
 
 function createWaiting(
@@ -136,7 +136,7 @@ function createClaiming({
   db,
   clock,
 }: PayoutLifeDeps): Pick<PayoutLife, 'releaseLeases' | 'partnersWithDue' | 'claim'> {
-  /** By connector. */
+  /** The last partner of each connector's scan. */
   const scannedUpTo = new Map<string, string>()
   return {
     releaseLeases: (partnerId) => store.releaseLeases(db, partnerId, clock.now()),
@@ -175,13 +175,13 @@ export function partiesOf({ partnerId, beneficiaryId, customerId, creditorAccoun
   ]
 }
 
-/** `attempted`: the bank may have it, and is asked; it is not sent again. */
+/** `attempted`: the bank may have the payout, and is asked; the payout is not sent again. */
 export type ScreenedClaims = { readonly cleared: readonly PayoutClaim[]; readonly attempted: readonly PayoutClaim[] }
 type Screened = { readonly claim: PayoutClaim; readonly hold: Hold | undefined }
 
-/** Names are compared within a second or two; persons take longer. */
+/** Names are compared within a second or two; people take longer to decide. */
 const screeningWaitMs = { unscreened: secondMs, open: 30 * secondMs, confirmed: 30 * secondMs } as const
-/** Says no more than the partner must know: a listed person must not be warned. */
+/** States no more than the partner must know: a listed person must not be warned. */
 const stopped: Failure = { errorKey: 'RecipientBlocked', details: 'The payment cannot be made to this beneficiary.' }
 
 function createScreen(deps: PayoutLifeDeps, advance: Advance): PayoutLife['screen'] {
@@ -202,7 +202,10 @@ function createScreen(deps: PayoutLifeDeps, advance: Advance): PayoutLife['scree
   }
 }
 
-/** The money of a listed party stays reserved until two persons close the case of its payout, which this opens. */
+/**
+ * Whether two persons closed the case of a payout to a listed party. Opens the case; until it is closed the money stays
+ * reserved.
+ */
 async function isClosedCase({ db, cases }: PayoutLifeDeps, claim: PayoutClaim): Promise<boolean> {
   const found = await cases.byId(db, claim.partnerId, claim.id)
   if (found === undefined) await db.transaction((tx) => cases.record(tx, [caseOf(claim)]))
@@ -215,14 +218,16 @@ function caseOf({ partnerId, id, connector, reference, amount, currency }: Payou
   return { partnerId, id, kind: 'sanctions_hold', ...named, report, booked: null }
 }
 
-/** A decision was taken back: the payout continues, and the case has no reason any more. */
+/** Releases a payout after a decision was withdrawn. Its case has no reason any more. */
 async function releaseHeld({ db, cases }: PayoutLifeDeps, { partnerId, id }: PayoutClaim): Promise<void> {
   const found = await cases.byId(db, partnerId, id)
   if (found?.resolution === null)
-    await db.transaction((tx) => cases.release(tx, [{ partnerId, id }], 'The names were cleared: the payout goes on.'))
+    await db.transaction((tx) =>
+      cases.release(tx, [{ partnerId, id }], 'The names were cleared: the payout continues.'),
+    )
 }
 
-/** The timeline says once that the payout waits for a decision. */
+/** Postpones a payout. The timeline states once that it waits for a decision. */
 async function postpone({ db, clock, transactions }: PayoutLifeDeps, held: readonly Screened[]): Promise<void> {
   const now = clock.now()
   const rows = held.map(({ claim: { partnerId, id, leaseId }, hold = 'open' }): store.Postponed => {
@@ -276,7 +281,7 @@ const createReporting = (
   rejected: (reporting, failure) => advance({ ...reporting, kind: 'rejected', failure }),
   returned: async (reporting, failure) => {
     const { partnerId, report } = reporting
-    // A closed balance takes nothing back: the money goes to suspense, with a case.
+    // A closed balance accepts no money: a return goes to suspense, with a case.
     if (report.money !== undefined && (await isClosedBalance(deps, partnerId, report.money.currency)))
       return 'contradiction'
     return advance({ ...reporting, kind: 'returned', failure })
@@ -298,7 +303,7 @@ const createMatched =
     const named = { partnerId, instructionId, report }
     const trigger: PayoutTrigger =
       returned === undefined ? { ...named, kind: 'settled' } : { ...named, kind: 'returned', failure: returned }
-    // Deferred: the report implies an earlier transition, which was made.
+    // Deferred: the implied earlier transition was made first, so that the report is applied again.
     for (;;) {
       const [advanced] = await apply(tx, [trigger], await readInstructions(tx, [trigger]))
       if (advanced !== 'deferred') return present(advanced, 'a trigger has an answer')

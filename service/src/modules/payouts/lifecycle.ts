@@ -4,8 +4,8 @@ import { dayMs, hourMs, minuteMs, secondMs } from '../../kernel/index.ts'
 import { createLifecycle, type EventOf } from '../../lifecycle/index.ts'
 
 /**
- * `returned-in-part`: less comes back than was paid. It cannot undo the payment, so that it is first one that was made.
- * `settled-otherwise`: the bank has paid another amount.
+ * `returned-in-part`: less comes back than was paid. A partial return implies settlement, so that `settled` is applied
+ * first. `settled-otherwise`: the bank has paid another amount.
  */
 const reported = ['settled', 'settled-otherwise', 'rejected', 'returned', 'returned-in-part'] as const
 
@@ -74,7 +74,7 @@ export const payoutLifecycle = createLifecycle({
       from: ['Pending'],
       to: 'Failed',
       cause:
-        'Persons have decided that the beneficiary or the customer is the one on a sanctions list, and two persons have closed the case of the payout.',
+        'Compliance confirmed that the beneficiary or the customer is on a sanctions list, and two persons have closed the case of the payout.',
       by: ['worker'],
       on: ['stopped'],
       ledger: 'release',
@@ -169,7 +169,7 @@ export const payoutLifecycle = createLifecycle({
     confirm: {
       from: ['Returned'],
       to: 'Returned',
-      cause: 'The bank reports the settlement behind the return that undoes it.',
+      cause: 'The bank reports the settlement after the return that undoes it.',
       by: ['bank'],
       on: ['settled', 'settled-otherwise'],
       steps: [],

@@ -2,6 +2,7 @@
 import { partnerKey } from '../../kernel/index.ts'
 import type { BalancesRead, FundsCheck } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import { internalConnectorId } from '../../rails/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
 import type { Payer } from '../customers/index.ts'
 import {
@@ -17,7 +18,10 @@ import { beneficiaryMapKey, idempotencyMapKey, type PayoutCall, reservesOf, rout
 import type { PayoutsDeps } from './deps.ts'
 import * as store from './store.ts'
 
-/** If another transaction changes any of this, the write violates a constraint and the batch runs again. */
+/**
+ * Data read before the transaction. If another transaction changes it, the write violates a constraint and the batch
+ * runs again.
+ */
 export type LookedUp = {
   /** The payouts of the idempotency keys of the batch. */
   readonly payouts: ReadonlyMap<string, store.PayoutRow>
@@ -26,6 +30,8 @@ export type LookedUp = {
   readonly balances: BalancesRead
   readonly references: TakenReferences
   readonly controls: Controls
+  /** The payees' IBANs that this service has issued: their payouts need no bank. */
+  readonly ownIbans: ReadonlySet<string>
 }
 
 type CustomerKey = { readonly partnerId: string; readonly id: string }
@@ -34,7 +40,7 @@ type CustomerKey = { readonly partnerId: string; readonly id: string }
 const cachedOwnersMax = 100_000
 
 export function createLookUp(
-  { beneficiaries, clock, customers, ledger, chooseConnector, transactions }: PayoutsDeps,
+  { beneficiaries, clock, customers, ledger, chooseConnector, ownIbans, transactions }: PayoutsDeps,
   funds: FundsCheck,
 ) {
   /**
@@ -60,16 +66,14 @@ export function createLookUp(
         : customerIds.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId))
     // Sent together: the batch waits for one round trip.
     const [accounts, payouts, payees, references, cachedCustomers, early] = await Promise.all([
-      // First: the balances count changes of customers. One that commits behind this read is seen by the write, one before it by the
-      // reads below (ledger/states.ts).
+      // Read first: the balances count changes of customers. The write detects a change that commits after this read;
+      // the reads below see an earlier one (ledger/states.ts).
       ledger.accountsOf(
         tx,
         calls.flatMap((call) => {
-          const { connector } = routeOf(call, undefined, chooseConnector)
-          if (connector === undefined) return []
-          return isCharged(call, rules.lastRead)
-            ? [...movementsOf(call, connector), feeMovement(call)]
-            : movementsOf(call, connector)
+          const { connector = internalConnectorId } = routeOf(call, undefined, chooseConnector, new Set())
+          const moved = movementsOf(call, connector)
+          return isCharged(call, rules.lastRead) ? [...moved, feeMovement(call)] : moved
         }),
       ),
       payoutsByKeys(tx, calls),
@@ -89,8 +93,9 @@ export function createLookUp(
     const missing = needed.filter(({ partnerId, id }) => !cachedCustomers.has(partnerKey(partnerId, id)))
     const customerIdOf = (call: PayoutCall) =>
       customerOf(call, (key) => payees.get(key)?.customerId).map(({ id }) => id)[0] ?? null
-    const [otherCustomers, controls] = await Promise.all([
+    const [otherCustomers, issued, controls] = await Promise.all([
       customers.payersByIds(tx, missing),
+      findOwnIbans(ownIbans, tx, calls, payees),
       readControls(tx, { ledger, rules }, calls, accounts, early, customerIdOf, now),
     ])
     return {
@@ -100,6 +105,7 @@ export function createLookUp(
       balances: { accounts: new Map([...accounts, ...controls.accounts]), mark },
       references,
       controls,
+      ownIbans: issued,
     }
   }
 }
@@ -125,9 +131,27 @@ export async function payoutsByKeys(
 const beneficiaryOf = ({ caller, payee }: PayoutCall) =>
   'beneficiaryId' in payee ? [{ partnerId: caller.partnerId, id: payee.beneficiaryId }] : []
 
+/** Finds the IBANs of payees that this service has issued. Most payees have none of its bank codes, and need no statement. */
+export async function findOwnIbans(
+  { mayHave, among }: PayoutsDeps['ownIbans'],
+  tx: Tx,
+  calls: readonly PayoutCall[],
+  payees: ReadonlyMap<string, Payee>,
+): Promise<ReadonlySet<string>> {
+  const candidates = new Set(calls.flatMap((call) => accountOf(call, payees)).filter(mayHave))
+  return new Set(candidates.size === 0 ? [] : await among(tx, [...candidates]))
+}
+
+/** The IBAN that a call pays, if it is known. */
+function accountOf({ caller, payee }: PayoutCall, payees: ReadonlyMap<string, Payee>): readonly string[] {
+  if ('creditor' in payee) return [payee.creditor.account]
+  const iban = payees.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId))?.iban ?? null
+  return iban === null ? [] : [iban]
+}
+
 type Movement = Parameters<PayoutsDeps['ledger']['accountsOf']>[1][number]
 
-/** The reserves, and the balance in the currency of the payout: its row says whether limits hold for what is paid in it. */
+/** The reserves, and the balance in the currency of the payout: its row says whether limits hold for payments in it. */
 const movementsOf = (call: PayoutCall, connector: string): readonly Movement[] => {
   const { caller, currency, quote } = call
   const reserves = reservesOf(call, connector, 0n)

@@ -65,7 +65,7 @@ export function createPreview(deps: PayoutsDeps) {
   }
 }
 
-/** A key that the same request has used would answer that payout again. */
+/** A key that the same request has used would return that payout again. */
 function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
   const rule = 'idempotencyKey'
   const key = callMapKey(call)
@@ -74,7 +74,7 @@ function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
   if (known === undefined) return { rule, verdict: 'passed' }
   const replayed = outcomeOf(() => replayOf(known, call.requestFingerprint))
   if (replayed instanceof Refusal) return verdictOf(rule, replayed)
-  return { rule, verdict: 'passed', detail: `The request repeats ${known.reference}, and would be answered with it.` }
+  return { rule, verdict: 'passed', detail: `The request repeats ${known.reference}, which would be returned.` }
 }
 
 function limitVerdicts(payout: ControlledPayout, used: Used): readonly Verdict[] {
@@ -86,7 +86,7 @@ function limitVerdicts(payout: ControlledPayout, used: Used): readonly Verdict[]
   })
 }
 
-/** A payout that waits is accepted: the rule never fails. */
+/** The approval rule never fails, because a payout that waits is accepted. */
 function approvalVerdict({ approval }: ControlledPayout): Verdict {
   if (approval === null) return notApplicable('approval')
   const detail = `${approval.because} It waits for the approval of a second person.`

@@ -55,7 +55,7 @@ export function payoutsRoutes(payouts: Payouts) {
   } satisfies Partial<Handlers<'payouts'>>
 }
 
-/** A replay repeats the first answer, so that the status is the one that the payout began with, whatever it is now. */
+/** A replay repeats the first answer: the status with which the payout began, not its current one. */
 function toAnswer(
   { payout, replayed }: AcceptedPayout,
   idempotencyKey: string,
@@ -114,11 +114,12 @@ export function toPayoutRecord(payout: PayoutRow, decision: MadeDecision | undef
 
 const decisions = { approved: 'Approved', rejected: 'Rejected', expired: 'Expired', cancelled: 'Cancelled' } as const
 
-const toApproval = ({ decision, decidedBy, decidedName, decidedAt, reason }: MadeDecision) => ({
+const toApproval = ({ decision, decidedBy, decidedName, decidedAt, reason, payeeSalt }: MadeDecision) => ({
   ...(decision === null ? {} : { decision: decisions[decision] }),
   ...(decidedBy === null ? {} : { decidedBy: { id: decidedBy, name: decidedName ?? '' } }),
   ...(decidedAt === null ? {} : { decidedAt: decidedAt.toISOString() }),
   ...(reason === null ? {} : { reason }),
+  ...(payeeSalt === null ? {} : { payeeSalt }),
 })
 
 function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'previewFiatPayout'> {

@@ -19,8 +19,8 @@ export const payoutOperations = [
 export type PayoutOperation = (typeof payoutOperations)[number]
 
 /**
- * What is stored about a refused payout that has no answer of its own: of a bulk, or of a standing order. The text of a code that
- * says nothing about this payout gives way to that of the field.
+ * The stored problem of a refused payout that has no answer of its own: in a bulk, or of a standing order. The text of
+ * a field replaces the general text of a code.
  */
 export function problemOf({ code, detail, errors }: Refusal) {
   const [first] = errors
@@ -64,7 +64,7 @@ export function requirePaidBy(operation: PayoutOperation, currency: Currency, po
   })
 }
 
-/** A region that is not known, by CLDR: a wallet is nowhere. */
+/** The code of an unknown region (CLDR): a wallet has no country. */
 export const unknownCountry = 'ZZ'
 
 /** The creditor as a party of a transaction. */

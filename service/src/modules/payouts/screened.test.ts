@@ -129,7 +129,7 @@ test('a decision that is taken back lets a frozen payout go on, and releases its
   assert.equal(resolution, 'released')
 })
 
-/** What a partner may write about a payee or a customer while a payout to a listed name waits. */
+/** The changes that a partner may make to a payee or a customer while a payout to a listed name waits. */
 const evasions: Readonly<Record<string, (made: Awaited<ReturnType<typeof payoutTo>>) => Promise<unknown>>> = {
   'another name of the beneficiary': ({ partner, beneficiary: { id } }) =>
     service.beneficiaries.update(partner.partnerId, { id, name: 'Grace Hopper' }),

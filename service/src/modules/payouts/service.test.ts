@@ -115,6 +115,7 @@ test('without a bank connector every payout is refused', async () => {
     ...deps,
     quotes: createAcceptances(service),
     chooseConnector: () => undefined,
+    ownIbans: service.accounts.ownIbans,
     forecastOf: () => undefined,
     waitMsOf: () => 0,
   })

@@ -1,4 +1,7 @@
-/** The verbs of payouts: how they are requested, read, and decided about before they begin. `life.ts` has the steps behind that. */
+/**
+ * The verbs of payouts: how they are requested, read, and decided about before they begin. `life.ts` has the later
+ * steps.
+ */
 import type { BodyOf, QueryOf, WithdrawalOutcome } from '@partner-payments/wire'
 import {
   type Caller,
@@ -10,11 +13,12 @@ import {
   readTime,
   Refusal,
 } from '../../api/index.ts'
-import { type Currency, isSamePerson, type Minor } from '../../kernel/index.ts'
+import type { Currency, Minor } from '../../kernel/index.ts'
 import { createNonceBatcher } from '../../access/index.ts'
 import { asInProgress } from '../../postgres/index.ts'
 import { worst } from '../../screening/index.ts'
 import type { VerificationRow } from '../beneficiaries/index.ts'
+import { type Approvals, createApprovals } from './approvals.ts'
 import { type Acceptance, createAcceptance } from './accept.ts'
 import type { Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
@@ -24,7 +28,6 @@ import { partiesOf } from './life.ts'
 import { createPreview, type Preview } from './preview.ts'
 import { fingerprintOf } from './rules.ts'
 import * as store from './store.ts'
-import { type Approval, approvalById, decisionsOf, type MadeDecision } from './store-approvals.ts'
 import type { Person } from './triggers.ts'
 
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
@@ -54,7 +57,10 @@ export type Payouts = {
   readonly simulate: (caller: Caller, request: SimulatedWithdrawal, ip: string) => Promise<AcceptedPayout>
   /** Accepts a call that another module makes. Refuses as `create` does. */
   readonly submit: (call: PayoutCall) => Promise<AcceptedPayout>
-  /** Accepts calls in transactions of another module. Each user has one of its own, because it remembers what its batches hold. */
+  /**
+   * Accepts calls in transactions of another module. Each caller has one of its own, because it remembers what its
+   * batches hold.
+   */
   readonly acceptance: () => Acceptance
   /**
    * Judges this request as `create` would judge it now, rule by rule. Writes nothing. Refuses: validation_failed (amount, currency),
@@ -71,21 +77,12 @@ export type Payouts = {
   readonly find: Find
   /** The verification of payee that preceded a payout. Refuses: not_found (the payout, or no verification before it). */
   readonly verificationOf: (partnerId: string, id: string) => Promise<VerificationRow>
-  /** The approvals of these payouts of the partner, by payout id. A payout that needs none has none. */
-  readonly decisionsOf: (
-    partnerId: string,
-    payouts: readonly store.PayoutRow[],
-  ) => Promise<ReadonlyMap<string, MadeDecision>>
   /**
-   * Lets a payout that waits be sent. A repetition by the same caller answers the payout. Refuses: not_found,
-   * approver_is_creator, payout_not_awaiting_approval.
+   * Cancels a payout that is Pending or PendingApproval. A repetition returns the payout. Refuses: not_found,
+   * payout_not_cancellable.
    */
-  readonly approve: (caller: Caller, id: string) => Promise<store.PayoutRow>
-  /** Cancels a payout that waits. Repetition and refusals as of `approve`. */
-  readonly reject: (caller: Caller, id: string, reason: string) => Promise<store.PayoutRow>
-  /** Cancels a payout that is Pending or PendingApproval. A repetition answers the payout. Refuses: not_found, payout_not_cancellable. */
   readonly cancel: (partnerId: string, id: string, by?: Person) => Promise<store.PayoutRow>
-}
+} & Approvals
 
 type Requested = {
   readonly beneficiaryId: string
@@ -110,7 +107,7 @@ const sandboxCreditor: Creditor = {
   country: 'NL',
 }
 
-/** Beyond this size the work of a batch costs more than sharing the commit saves. */
+/** The size above which the work of a batch costs more than sharing the commit saves. */
 const payoutsPerBatchMax = 128
 /** One batch reads while the other writes. */
 const batchesUnderWayMax = 2
@@ -152,7 +149,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     get,
     list: createList(deps),
     find: createFind(deps),
-    // A payout stores nothing of the verification.
+    // A payout stores no reference to its verification.
     verificationOf: async (partnerId, id) => {
       const { creditorName: name, creditorAccount: iban, createdAt } = await get(partnerId, id)
       const row = await beneficiaries.evidenceFor(db, partnerId, { name, iban }, createdAt)
@@ -162,55 +159,6 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     ...createApprovals(deps, get),
     cancel: createCancel(deps, get),
   }
-}
-
-function createApprovals(
-  { db, life }: PayoutsDeps,
-  get: Payouts['get'],
-): Pick<Payouts, 'approve' | 'reject' | 'decisionsOf'> {
-  const decide = async (
-    caller: Caller,
-    id: string,
-    decision: 'approved' | 'rejected',
-    move: () => Promise<boolean>,
-  ): Promise<store.PayoutRow> => {
-    const { partnerId, serviceAccountId } = caller
-    await get(partnerId, id)
-    const approval = await approvalById(db, partnerId, id)
-    if (approval?.decision === null) requireSecondPerson(caller, approval)
-    const isMoved = approval !== undefined && (await move())
-    const payout = await get(partnerId, id)
-    if (isMoved) return payout
-    const made = await approvalById(db, partnerId, id)
-    if (made?.decision === decision && made.decidedBy === serviceAccountId) return payout
-    throw new Refusal('payout_not_awaiting_approval', whyNot(payout, made))
-  }
-  const byOf = ({ serviceAccountId: id, name }: Caller) => ({ id, name })
-  return {
-    approve: (caller, id) => decide(caller, id, 'approved', () => life.approve(caller.partnerId, id, byOf(caller))),
-    reject: (caller, id, reason) =>
-      decide(caller, id, 'rejected', () => life.decline(caller.partnerId, id, byOf(caller), reason)),
-    decisionsOf: async (partnerId, payouts) => {
-      const ids = payouts.filter(({ approvalExpiresAt }) => approvalExpiresAt !== null).map((each) => each.id)
-      const rows = ids.length === 0 ? [] : await decisionsOf(db, partnerId, ids)
-      return new Map(rows.map((row) => [row.payoutId, row]))
-    },
-  }
-}
-
-/** A new credential of the creator has another id and the same name, and a second account of the same person one that looks the same. */
-function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: Approval): void {
-  if (caller.serviceAccountId !== requestedBy && !isSamePerson(caller.name, requestedName)) return
-  throw new Refusal(
-    'approver_is_creator',
-    `The payout was created by ${requestedName}. Another service account approves it.`,
-  )
-}
-
-function whyNot({ status }: store.PayoutRow, approval: Approval | undefined): string {
-  if (approval === undefined) return `The payout is ${status}, and needs no approval.`
-  if (approval.decision === null) return `The time for an approval ended at ${approval.expiresAt.toISOString()}.`
-  return `The payout is ${status}: it was ${approval.decision} before.`
 }
 
 const createCancel =

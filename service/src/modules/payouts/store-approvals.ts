@@ -10,6 +10,7 @@ import {
   type Tx,
   unprepared,
 } from '../../postgres/index.ts'
+import { present } from '../../kernel/index.ts'
 import type { PayoutId } from './store.ts'
 
 export type Decision = 'approved' | 'rejected' | 'expired' | 'cancelled'
@@ -21,6 +22,7 @@ type NewApproval = {
   readonly requestedBy: string
   readonly requestedName: string
   readonly expiresAt: Date
+  readonly needsPasskey: boolean
 }
 const approvalColumns: Columns<NewApproval> = {
   partnerId: 'uuid',
@@ -29,6 +31,7 @@ const approvalColumns: Columns<NewApproval> = {
   requestedBy: 'uuid',
   requestedName: 'text',
   expiresAt: 'timestamptz',
+  needsPasskey: 'boolean',
 }
 const newApprovals = insertBy(approvalColumns, [])
 
@@ -37,15 +40,23 @@ export function insertApprovals(tx: Tx, approvals: readonly NewApproval[]): void
     insert into payouts.approvals (${namesOf(approvalColumns)}) ${newApprovals(tx, approvals)}`)
 }
 
-export type Approval = Pick<NewApproval, 'requestedBy' | 'requestedName' | 'expiresAt'> & {
+export type Approval = Pick<NewApproval, 'requestedBy' | 'requestedName' | 'expiresAt' | 'needsPasskey'> & {
   readonly decision: Decision | null
   readonly decidedBy: string | null
 }
 
 export function approvalById(tx: Tx, partnerId: string, payoutId: string): Promise<Approval | undefined> {
   return tx.row<Approval>(sql`/* payouts.approvalById */
-    select requested_by, requested_name, expires_at, decision, decided_by from payouts.approvals
+    select requested_by, requested_name, expires_at, needs_passkey, decision, decided_by from payouts.approvals
     where partner_id = ${partnerId} and payout_id = ${payoutId}`)
+}
+
+/** The salt of the payee's digest in the snapshots of a payout, which is this one if it has none yet. */
+export async function keepPayeeSalt(tx: Tx, partnerId: string, payoutId: string, salt: string): Promise<string> {
+  const row = await tx.row<{ readonly payeeSalt: string }>(sql`/* payouts.keepPayeeSalt */
+    update payouts.approvals set payee_salt = coalesce(payee_salt, ${salt})
+    where partner_id = ${partnerId} and payout_id = ${payoutId} returning payee_salt`)
+  return present(row, 'a payout that waits has an approval').payeeSalt
 }
 
 export type DecidedApproval = {
@@ -57,7 +68,9 @@ export type DecidedApproval = {
   readonly reason: string | null
 }
 
-/** Each approval once, under the locks of their payouts. Another number of open ones fails the transaction. */
+/**
+ * Decides each approval once, under the locks of their payouts. A different number of open ones fails the transaction.
+ */
 export function decideApprovals(tx: Tx, decided: readonly DecidedApproval[], now: Date): void {
   const column = columnOf(decided)
   tx.later(
@@ -78,11 +91,12 @@ export type MadeDecision = Pick<Approval, 'decision' | 'decidedBy'> & {
   readonly decidedName: string | null
   readonly reason: string | null
   readonly decidedAt: Date | null
+  readonly payeeSalt: string | null
 }
 
 export function decisionsOf(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<readonly MadeDecision[]> {
   return tx.rows<MadeDecision>(sql`/* payouts.decisionsOf */
-    select payout_id, decision, decided_by, decided_name, reason, decided_at from payouts.approvals
+    select payout_id, decision, decided_by, decided_name, reason, decided_at, payee_salt from payouts.approvals
     where partner_id = ${partnerId} and payout_id = any(${payoutIds}::uuid[])`)
 }
 

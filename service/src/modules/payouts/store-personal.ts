@@ -6,10 +6,17 @@ const personalPayouts: PersonalColumns = {
   by: 'id',
   erased: { creditor_name: '', creditor_account: '', creditor_bic: null, remittance: null, error_details: null },
 }
-/** Why a second person rejected a payout may name the customer. */
-const personalApprovals: PersonalColumns = { table: 'payouts.approvals', by: 'payout_id', erased: { reason: null } }
+/** The reason why a second person rejected a payout may name the customer, and the salt opens the digest of the payee in the audit log. */
+const personalApprovals: PersonalColumns = {
+  table: 'payouts.approvals',
+  by: 'payout_id',
+  erased: { reason: null, payee_salt: null },
+}
 
-/** Erases a page of the payouts of an erased customer behind one of them. Returns them in order. The last page has fewer rows than a page. */
+/**
+ * Erases a page of the payouts of an erased customer, after one of them. Returns them in order. The last page is
+ * shorter.
+ */
 export async function erasePayouts(
   tx: Tx,
   {

@@ -1,4 +1,4 @@
-/** Reads across payouts: their ages, what reconciliation matches with them, and those that are not begun. */
+/** Reads across payouts: their ages, candidates for reconciliation, and those that are not begun. */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import type { Unfinished } from '../../lifecycle/index.ts'
 import { acrossPartners, ofOnePartner, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
@@ -18,7 +18,7 @@ export async function oldestInScreening(tx: Tx): Promise<Date | null> {
 }
 
 /**
- * The oldest payout of each of some partners in each of some statuses. One that is due after `keptBeyond` counts from then: its
+ * The oldest payout of each partner in each status. One that is due after `keptBeyond` counts from its due time: its
  * connector keeps it on purpose. On a sharded database it is called with one partner.
  */
 export function oldestIn(
@@ -70,7 +70,7 @@ export type PayoutOfAmount = {
   readonly createdAt: Date
 }
 
-/** Payouts of a partner with this amount behind an id, newest first. */
+/** Payouts of a partner with this amount, after an id, newest first. */
 export function payoutsOfAmount(
   tx: Tx,
   partnerId: string,

@@ -39,9 +39,9 @@ export type PayoutRow = {
   readonly remittance: string | null
   readonly rail: Rail
   readonly connector: string
-  /** Ours, of the instruction: `instructionIdOf`. */
+  /** The id of the instruction, made by us: `instructionIdOf`. */
   readonly endToEndId: string
-  /** The partner's, which may repeat: `endToEndIdSent`. Null: it gave none. */
+  /** The end-to-end id of the partner, which may repeat: `endToEndIdSent`. Null: it gave none. */
   readonly partnerEndToEndId: string | null
   readonly ipAddress: string
   readonly simulatedOutcome: string | null
@@ -195,7 +195,7 @@ export function payoutsOfInstructions(
       and end_to_end_id = any(${keys.map((key) => key.endToEndId)}::text[])`)
 }
 
-/** Partners behind `after` that have due payouts of the connector. Takes no lock. */
+/** Partners after `after` that have due payouts of the connector. Takes no lock. */
 export const partnersWithDue = (
   tx: Tx,
   connector: string,
@@ -313,11 +313,11 @@ export type Postponed = {
   readonly id: string
   readonly leaseId: string
   readonly dueAt: Date
-  /** When a person begins to decide, unless that was before. Null: its names are compared soon. */
+  /** The time since which a person's decision is awaited; an earlier time stays. Null: its names are compared soon. */
   readonly heldAt: Date | null
 }
 
-/** Ends the leases of payouts that wait. Answers those that wait for a person from now on. */
+/** Ends the leases of payouts that wait. Returns those that begin to wait for a person. */
 export async function postpone(
   tx: Tx,
   rows: readonly Postponed[],

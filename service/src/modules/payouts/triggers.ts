@@ -1,12 +1,15 @@
-/** The triggers of a payout: what a worker, the bank, a person or the time asks of it, by whom it is asked, and whether it applies. */
-import type { ErrorKey } from '@partner-payments/wire'
+/**
+ * The triggers of a payout: the requests of workers, the bank, persons and deadlines. Says who makes each, and whether
+ * it applies.
+ */
+import type { ErrorKey, SignedApproval } from '@partner-payments/wire'
 import { partnerKey } from '../../kernel/index.ts'
 import type { Actor } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Money } from '../../rails/index.ts'
 import * as store from './store.ts'
 
-/** `reasonCode`: the bank's, of ISO 20022. */
+/** `reasonCode`: the bank's ISO 20022 code. */
 export type Failure = {
   readonly errorKey: ErrorKey
   readonly details: string
@@ -19,8 +22,13 @@ type UnderLease =
   | { readonly kind: 'kept'; readonly until: Date }
   | { readonly kind: 'accepted'; readonly transactionHash?: string }
   | { readonly kind: 'refused' | 'stopped'; readonly failure: Failure }
-/** A service account of the partner. */
-export type Person = { readonly id: string; readonly name: string }
+/** A service account of the partner, or a member of its team. */
+export type Person = {
+  readonly id: string
+  readonly name: string
+  /** The evidence that the person has confirmed the decision. */
+  readonly confirmation?: SignedApproval | undefined
+}
 /** The decision of a second person about a payout that waits for it. */
 type Decided = {
   readonly kind: 'approved' | 'declined'
@@ -57,7 +65,10 @@ export const readInstructions = async (tx: Tx, triggers: readonly PayoutTrigger[
   return new Map(found)
 }
 
-/** Without a row: submitted by a process of an earlier version, during an upgrade, under the payout's own id. */
+/**
+ * An instruction without a row was submitted by a process of an earlier version, during an upgrade, under the payout's
+ * own id.
+ */
 export const payoutIdOf = (trigger: PayoutTrigger, instructions: Instructions): string => {
   if ('payoutId' in trigger) return trigger.payoutId
   const { partnerId, instructionId } = trigger
@@ -85,7 +96,7 @@ export function holds(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date
 
 type Reporting = PayoutTrigger & Notified
 
-/** The notification by which the bank has reported the same of the payout before. */
+/** The notification by which the bank reported the same about the payout before. */
 const reportedBy = ({ settledBy, endedBy }: store.PayoutRow, { kind }: Reporting): string | null =>
   kind === 'settled' ? settledBy : endedBy
 
@@ -96,8 +107,9 @@ export function kindOf({ amount }: store.PayoutRow, trigger: PayoutTrigger) {
 }
 
 /**
- * The report names the payout, and another bank carries it; or it is in another currency, or of no money at all; or the bank has
- * reported the same before by another notification, so that this money has moved besides.
+ * Whether a report does not belong to the payout that it names: another bank carries the payout; the currency differs;
+ * no money is named; or the bank reported the same before by another notification, so that this money moved in
+ * addition.
  */
 export function isForeign(payout: store.PayoutRow, trigger: Reporting): boolean {
   const { connector, money } = trigger.report

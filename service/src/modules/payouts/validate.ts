@@ -3,7 +3,7 @@ import { Refusal } from '../../api/index.ts'
 import type { Rail } from '@partner-payments/wire'
 import { type Currency, isFiat, partnerKey, present } from '../../kernel/index.ts'
 import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutbound } from '../../ledger/index.ts'
-import { type ChooseConnector, isIban } from '../../rails/index.ts'
+import { type ChooseConnector, internalConnectorId, isIban } from '../../rails/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
 import type { Payer } from '../customers/index.ts'
 import { type Controlled, debitedOf } from '../payout-controls/index.ts'
@@ -27,7 +27,10 @@ export type ValidPayout = {
 /** A payout that the rules allow, with what the operator's rules ask of it. */
 export type ControlledPayout = ValidPayout & Controlled
 
-/** A call with what the rules judge. `beneficiary`: undefined if there is none with the id, or the call names none. */
+/**
+ * A call with the data that the rules judge. `beneficiary`: undefined if there is none with the id, or the call names
+ * none.
+ */
 type Account = Omit<Creditor, 'name'>
 type Judged = {
   readonly call: PayoutCall
@@ -40,7 +43,7 @@ type Judged = {
   /** Undefined: the payout is the partner's own, or its beneficiary is refused. */
   readonly customer: Payer | undefined
 }
-/** `notApplicable`: the call has nothing that the rule is about, or an earlier rule has refused what it is about. */
+/** `notApplicable`: the rule does not concern the call, or an earlier rule has refused the part that it concerns. */
 export type Judgement = Refusal | 'passed' | 'notApplicable'
 type Rule = { readonly name: string; readonly judge: (judged: Judged) => Judgement }
 
@@ -92,6 +95,7 @@ export const payoutRules: readonly Rule[] = [
     name: 'beneficiaryBank',
     judge: ({ call: { currency }, route, account }) => {
       if (currency !== 'EUR' || account === undefined || route.rail === 'Sepa') return 'notApplicable'
+      if (route.connector === internalConnectorId) return 'notApplicable'
       return account.bic === null
         ? notPayable('has an account outside SEPA, which is paid by SWIFT; use a beneficiary with the BIC of its bank')
         : 'passed'
@@ -121,21 +125,22 @@ type Found = {
   readonly beneficiaries: ReadonlyMap<string, Payee>
   readonly customers: ReadonlyMap<string, Payer>
   readonly balances: { readonly accounts: AccountSnapshots }
+  readonly ownIbans: ReadonlySet<string>
 }
 
 export function judgedOf(
   call: PayoutCall,
   choose: ChooseConnector,
-  { beneficiaries, customers, balances: { accounts } }: Found,
+  { beneficiaries, customers, balances: { accounts }, ownIbans }: Found,
 ): Judged {
   const { caller, payee } = call
-  // By partner and id: the batch holds beneficiaries of other partners.
+  // Keyed by partner and id: the batch holds beneficiaries of other partners.
   const beneficiary =
     'beneficiaryId' in payee ? beneficiaries.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId)) : undefined
   const customerId = 'customerId' in payee ? payee.customerId : beneficiary?.customerId
   const customer = customers.get(partnerKey(caller.partnerId, customerId ?? ''))
   const account = 'creditor' in payee ? payee.creditor : beneficiary && accountOf(beneficiary)
-  return { call, route: routeOf(call, account, choose), beneficiary, account, accounts, customer }
+  return { call, route: routeOf(call, account, choose, ownIbans), beneficiary, account, accounts, customer }
 }
 
 /** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable, account_blocked. */

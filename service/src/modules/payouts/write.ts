@@ -50,8 +50,8 @@ function hold(tx: Tx, accepted: readonly ControlledPayout[], rows: readonly stor
   const held = accepted.flatMap(({ call: { caller }, approval }, index) => {
     if (approval === null) return []
     const { partnerId, id: payoutId } = present(rows[index], 'each payout has a row')
-    const { cause, expiresAt } = approval
-    return [{ partnerId, payoutId, cause, requestedBy: caller.serviceAccountId, requestedName: caller.name, expiresAt }]
+    const { because: _because, ...needed } = approval
+    return [{ partnerId, payoutId, ...needed, requestedBy: caller.serviceAccountId, requestedName: caller.name }]
   })
   if (held.length > 0) insertApprovals(tx, held)
 }

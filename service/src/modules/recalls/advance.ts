@@ -76,7 +76,7 @@ async function write(
   )
 }
 
-/** The recall behind a transition. An implied one is that of the request, whatever the trigger reports. */
+/** The recall after a transition. An implied one is that of the request, whatever the trigger reports. */
 function changed({ row, trigger, transition, implied }: RecallMove, now: Date): store.RecallRow {
   const moved = { ...row, status: transition.to, dueAt: null, leaseId: null, updatedAt: now }
   const kind = implied ? 'taken' : trigger.kind

@@ -14,7 +14,7 @@ export const recallLifecycle = createLifecycle({
       on: ['requested'],
       steps: ['RecallRequested'],
     },
-    /** Implied by an answer that the bank gave before the worker recorded that it has the request. */
+    /** Implied by an answer that the bank gave before the worker recorded its receipt of the request. */
     send: {
       from: ['Requested'],
       to: 'Sent',
@@ -27,7 +27,7 @@ export const recallLifecycle = createLifecycle({
     decline: {
       from: ['Requested'],
       to: 'Refused',
-      cause: 'The connector does not take the request.',
+      cause: 'The connector refuses the request.',
       by: ['worker'],
       on: ['declined'],
       steps: ['RecallRefused'],
@@ -56,11 +56,11 @@ export const recallLifecycle = createLifecycle({
       on: ['refused'],
       steps: ['RecallRefused'],
     },
-    /** Money is the answer, whatever was said before. */
+    /** Money that comes back is the answer, whatever the bank said before. */
     return: {
       from: ['Requested', 'Sent', 'Expired', 'Refused'],
       to: 'Accepted',
-      cause: 'The money comes back without a positive answer before it.',
+      cause: 'The money comes back without an earlier positive answer.',
       by: ['bank'],
       on: ['returned'],
       steps: ['RecallAccepted'],

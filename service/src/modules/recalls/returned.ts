@@ -7,7 +7,9 @@ import * as store from './store.ts'
 export function createReturnedByRecall(deps: AdvanceDeps): ReturnedByRecall {
   const advance = createAdvanceRecalls(deps)
   return {
-    /** The recall that was agreed to, otherwise the newest. Without one, the bank returned the money on its own. */
+    /**
+     * Locks the recall that was agreed to, otherwise the newest. Without one, the bank returned the money on its own.
+     */
     lock: async (tx, payouts) => {
       if (payouts.length === 0) return new Map()
       const found = new Map<string, store.RecallRow>()

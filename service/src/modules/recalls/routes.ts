@@ -44,7 +44,7 @@ function toWire(recall: RecallRow): ResponseOf<'getPayoutRecall'> {
   }
 }
 
-/** The times that have come. */
+/** The times that are set. */
 function times({ sentAt, answeredAt, expiredAt, returnedAt }: RecallRow) {
   return {
     ...(sentAt === null ? {} : { sentAt: sentAt.toISOString() }),

@@ -3,11 +3,11 @@
  * recall and on the request for recall by the originator (docs/guides/recalls.md says what was cited from memory).
  */
 import { Refusal } from '../../api/index.ts'
-import { isTargetDay } from '../../rails/index.ts'
+import { internalConnectorId, isTargetDay } from '../../rails/index.ts'
 import type { PayoutRow } from '../payouts/index.ts'
 import type { RecallReason, RecallRow } from './store.ts'
 
-/** Banking business days after the execution, or months. */
+/** The periods for a request: banking business days after the execution, or months. */
 const requestPeriods: Readonly<Record<RecallReason, { readonly days: number } | { readonly months: number }>> = {
   DUPL: { days: 10 },
   TECH: { days: 10 },
@@ -20,7 +20,7 @@ const answerDays = 15
 /** The days of TARGET are those of Frankfurt. */
 const timeZone = 'Europe/Berlin'
 
-/** The last day for a request. A month without the day of the execution has its last day instead. */
+/** The last day for a request. If the month lacks the day of the execution, the last day of the month. */
 function requestDueOn(reason: RecallReason, executedAt: Date): Temporal.PlainDate {
   const period = requestPeriods[reason]
   const executedOn = dayOf(executedAt)
@@ -49,18 +49,23 @@ function businessDaysBehind(from: Temporal.PlainDate, days: number): Temporal.Pl
 }
 
 /**
- * Whether a payout can be recalled now. `executedAt` of a completed payout is the time of its settlement, the last change of its
- * status. Answers the last day for the request. Refuses: recall_not_supported, payout_not_recallable, recall_exists,
- * recall_deadline_passed.
+ * Whether a payout can be recalled now. `executedAt` of a completed payout is the time of its settlement, the last
+ * change of its status. Returns the last day for the request. Refuses: recall_not_supported, payout_not_recallable,
+ * recall_exists, recall_deadline_passed.
  */
 export function requireRecallable(
-  { status, rail, updatedAt: executedAt }: PayoutRow,
+  { status, rail, connector, updatedAt: executedAt }: PayoutRow,
   reason: RecallReason,
   recallsBefore: readonly RecallRow[],
   { canRecall, now }: { readonly canRecall: boolean; readonly now: Date },
 ): string {
+  if (connector === internalConnectorId)
+    throw new Refusal(
+      'recall_not_supported',
+      'The payee has its account with this service, and no bank can be asked: ask the payee to pay the money back.',
+    )
   if (rail !== 'Sepa') throw new Refusal('recall_not_supported', `The rail ${rail} of the payout knows no recalls.`)
-  if (!canRecall) throw new Refusal('recall_not_supported', 'The bank of the payout takes no recalls.')
+  if (!canRecall) throw new Refusal('recall_not_supported', 'The bank of the payout does not support recalls.')
   if (status !== 'Completed') throw new Refusal('payout_not_recallable', `The payout is ${status}, not Completed.`)
   const open = recallsBefore.find((recall) => ['Requested', 'Sent', 'Accepted'].includes(recall.status))
   if (open !== undefined) throw new Refusal('recall_exists', `The payout has a recall that is ${open.status}.`)

@@ -1,4 +1,4 @@
-/** The verbs of recalls: of the API, of the worker that gives them to a bank, and for the answers of banks. */
+/** The verbs of recalls: for the API, for the worker that sends them to a bank, and for the answers of banks. */
 import type { BodyOf } from '@partner-payments/wire'
 import { type Caller, notFound } from '../../api/index.ts'
 import { after, type Clock, type Log, newId, nilId, present, secondMs } from '../../kernel/index.ts'
@@ -11,7 +11,7 @@ import * as store from './store.ts'
 
 export type RecallClaim = store.RecallRow & { readonly leaseId: string }
 
-/** `recallId`: of the recall, or of a request that others have made. `instructionId`: of the payment that is asked back. */
+/** `recallId`: of the recall, or of a request from another party. `instructionId`: of the payment that is recalled. */
 type RecallAnswered = {
   readonly partnerId: string
   readonly recallId: string
@@ -35,15 +35,15 @@ export type Recalls = {
   readonly list: (partnerId: string, payoutId: string) => Promise<readonly store.RecallRow[]>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, payoutId: string, recallId: string) => Promise<store.RecallRow>
-  /** Takes due recalls of a connector for an attempt each, under leases. */
+  /** Claims due recalls of a connector for an attempt each, under leases. */
   readonly claim: (connector: string, recallsMax: number) => Promise<readonly RecallClaim[]>
-  /** The bank has the request. Changes nothing when the lease is lost. */
+  /** Records that the bank has the request. Changes nothing when the lease is lost. */
   readonly taken: (claim: RecallClaim) => Promise<void>
-  /** The connector does not take the request. Changes nothing when the lease is lost. */
+  /** Records that the connector refuses the request. Changes nothing when the lease is lost. */
   readonly declined: (claim: RecallClaim, reasonCode: string | null) => Promise<void>
   /** The outcome is unknown, or the connector keeps the request until a time: it is asked again then. */
   readonly postponed: (claim: RecallClaim, until?: Date) => Promise<void>
-  /** False: the answer repeats what is known, or is about no recall of a partner. */
+  /** False: the answer repeats what is known, or is not about a recall of a partner. */
   readonly answered: (answer: RecallAnswered) => Promise<boolean>
   /** Expires recalls whose answer is overdue. Returns how many. */
   readonly expireStep: () => Promise<number>
@@ -90,7 +90,7 @@ export function createRecalls(deps: RecallsDeps): Recalls {
   }
 }
 
-/** One recall a transaction: they are few, and each locks the transaction of its payout. */
+/** Moves one recall per transaction: they are few, and each locks the transaction of its payout. */
 async function move(
   db: Database,
   advance: AdvanceRecalls,
@@ -98,7 +98,7 @@ async function move(
   trigger: RecallTrigger,
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
-    // Deferred: the answer implies that the bank has the request, which was recorded.
+    // Deferred: the implied receipt by the bank was recorded first, so that the answer is applied again.
     for (;;) {
       const [advanced] = await advance(tx, [{ key: { partnerId, id }, trigger }])
       if (advanced !== 'deferred') return advanced === true
@@ -106,7 +106,7 @@ async function move(
   })
 }
 
-/** The lock of the payout makes requests wait for each other, and for a return of the money. */
+/** Locks the payout, so that requests wait for each other, and for a return of the money. */
 function createRequest({ db, clock, eventOutbox, transactions, canRecall }: RecallsDeps): Recalls['create'] {
   return (caller, payoutId, { reason, text }, outerTx) =>
     inTransaction(db, outerTx, async (tx) => {
@@ -184,11 +184,11 @@ function createSending(
   }
 }
 
-/** A step ends soon, so that a stop does not wait for it. */
+/** Bounds a step, so that a stop does not wait long for it. */
 const overduePerStepMax = 100
 const start: store.OverdueRecall = { answerDueAt: new Date(0), partnerId: nilId, id: nilId }
 
-/** Each step continues behind the one before, so that recalls that cannot be expired hold up no others. */
+/** Each step continues after the one before, so that recalls that cannot be expired delay no others. */
 function createExpire({ db, clock, log }: RecallsDeps, advance: AdvanceRecalls): () => Promise<number> {
   let last = start
   return async () => {
@@ -200,7 +200,7 @@ function createExpire({ db, clock, log }: RecallsDeps, advance: AdvanceRecalls):
       if (result.status === 'fulfilled') expired += result.value ? 1 : 0
       else {
         const { partnerId, id: recallId } = present(ahead[index], 'each recall has a result')
-        log.error({ err: result.reason as unknown, partnerId, recallId }, 'recall not expired: it is tried again')
+        log.error({ err: result.reason as unknown, partnerId, recallId }, 'recall not expired; will retry')
       }
     last = isEnd ? start : (ahead.at(-1) ?? start)
     return expired

@@ -47,7 +47,7 @@ export type RecallRow = {
   readonly settledAmount: Minor | null
   readonly returnReference: string | null
   readonly returnedAt: Date | null
-  /** When a worker gives it to the bank. */
+  /** When a worker sends it to the bank. */
   readonly dueAt: Date | null
   readonly leaseId: string | null
   readonly attempts: number
@@ -122,7 +122,7 @@ export function lockRecalls(tx: Tx, keys: readonly RecallKey[]): Promise<readonl
   )
 }
 
-/** The recall with this id. Otherwise the one of a payout that the bank has not answered. `payoutId`: null for none. */
+/** The recall with this id. Otherwise the unanswered one of a payout. `payoutId`: null for none. */
 export function recallOfAnswer(
   tx: Tx,
   { partnerId, id, payoutId }: RecallKey & { readonly payoutId: string | null },
@@ -159,7 +159,7 @@ export function dueRecalls(tx: Tx, connector: string, now: Date, rowsMax: number
   )
 }
 
-/** Takes a due recall for an attempt. Undefined: another worker has it, or it is not due any more. */
+/** Claims a due recall for an attempt. Undefined: another worker has it, or it is not due any more. */
 export function claimRecall(
   tx: Tx,
   { partnerId, id }: RecallKey,
@@ -184,7 +184,7 @@ export function postponeRecall(
 
 export type OverdueRecall = RecallKey & { readonly answerDueAt: Date }
 
-/** The recalls whose answer is overdue, behind one of them, of all partners, oldest first. Takes no lock. */
+/** The recalls whose answer is overdue, after one of them, of all partners, oldest first. Takes no lock. */
 export function overdueRecalls(
   tx: Tx,
   now: Date,

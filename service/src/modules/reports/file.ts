@@ -10,7 +10,7 @@ import * as store from './store.ts'
  * statement shrink to a fifth.
  */
 const chunkBytes = 512 * 1024
-/** Parts that wait for the database: beyond it the content waits. */
+/** Parts that wait for the database: beyond this number the content waits. */
 const writesUnderWayMax = 4
 
 /** The lease is gone: the report was deleted, or another worker writes it. */
@@ -39,7 +39,7 @@ export function createFileWriter(db: Database, claimed: store.ReportRow): FileWr
     const part = buffer.subarray(0, used)
     hash.update(part)
     const inserted = insert(number, part)
-    // Awaited below, perhaps after another one has failed.
+    // Awaited below, perhaps after another part has failed.
     inserted.catch(() => undefined)
     writing.push(inserted)
     number += 1

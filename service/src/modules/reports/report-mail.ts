@@ -27,7 +27,7 @@ type MailDeps = {
 }
 type Outcome = { readonly expiresAt: Date } | { readonly failure: string }
 
-/** A mail for each address that is a member of the team now. Each has a token of its own, and only it. */
+/** Queues a mail for each address that is a member of the team now. Each mail has a token of its own. */
 export async function queueReportMails(
   { mail, membersByAddress, publicUrl }: MailDeps,
   tx: Tx,

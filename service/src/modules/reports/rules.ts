@@ -10,12 +10,12 @@ import {
 import { readCurrency, readTime, Refusal, refuseFields } from '../../api/index.ts'
 import { type Currency, isCurrency, isFiat } from '../../kernel/index.ts'
 
-/** Reports of a partner that wait or run. Beyond it a request is refused, so that no partner fills the queue. */
+/** Open reports of a partner. Further requests are refused, so that no partner fills the queue. */
 export const openReportsMax = 50
 export const schedulesMax = 20
 /** Later attempts fail as the earlier ones did. */
 export const attemptsMax = 5
-/** A PDF of more lines is a book of thousands of pages that no program opens. */
+/** A PDF of more lines has thousands of pages, and no program opens it. */
 export const pdfLinesMax = 100_000
 
 export type ReportSpec = {
@@ -25,7 +25,7 @@ export type ReportSpec = {
 }
 export type Period = { readonly from: Date; readonly to: Date }
 
-/** The content cannot be written in this form, whatever the number of attempts. The text is for the partner. */
+/** The content cannot be written in this format, whatever the number of attempts. The text is for the partner. */
 export class ReportImpossible extends Error {
   override readonly name = 'ReportImpossible'
 }
@@ -59,7 +59,7 @@ export function readSpec({ kind, format, currency: code, customerId }: SpecInput
   return { kind, format, currency: code === undefined ? null : readCurrency(code) }
 }
 
-/** Refuses: validation_failed. A period that has not ended has no certain content, and that of year 0001 is the earliest. */
+/** Refuses: validation_failed. A period that has not ended has no certain content. The earliest year is 0001. */
 export function readPeriod({ from, to }: Pick<BodyOf<'createReport'>, 'from' | 'to'>, now: Date): Period {
   const period = { from: readTime(from), to: readTime(to) }
   const errors: FieldError[] = []

@@ -73,14 +73,14 @@ export function listReports(
     order by id desc limit ${limit + 1}`)
 }
 
-/** Hides the report from every request. A worker that writes it finds its lease gone. Returns 1 or 0. */
+/** Hides the report from every request. A worker that writes it loses its lease. Returns 1 or 0. */
 export function markDeleted(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {
   return tx.run(sql`/* reports.markDeleted */
     update reports.reports set status = 'Deleted', lease_id = null, expires_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and status <> 'Deleted'`)
 }
 
-/** The partners with reports that a worker may write, the one that waited longest for its turn first. */
+/** The partners with reports that a worker may write, the longest waiting first. */
 export function partnersWithDueReports(
   tx: Tx,
   now: Date,
@@ -103,7 +103,7 @@ export async function takeTurn(tx: Tx, partnerId: string, now: Date): Promise<vo
     update reports.turns set served_at = greatest(served_at, ${now}::timestamptz) where partner_id = ${partnerId}`)
 }
 
-/** Counts the attempt at the claim, so that one that ends its process is counted too. */
+/** Counts the attempt at the claim, so that an attempt that ends its process is counted too. */
 export function claimReport(
   tx: Tx,
   partnerId: string,
@@ -156,7 +156,7 @@ export function markReady(
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
 }
 
-/** Due again at a later time. */
+/** Makes a report due again at a later time. */
 export function markQueued(tx: Tx, { partnerId, id, leaseId }: Leased, dueAt: Date): Promise<number> {
   return tx.run(sql`/* reports.markQueued */
     update reports.reports set status = 'Queued', lease_id = null, due_at = ${dueAt}, progress = 0
@@ -196,7 +196,7 @@ export function deleteChunks(
         and attempt is distinct from ${keptAttempt}::integer limit ${chunksMax})`)
 }
 
-/** Reports whose time is over, of all partners. */
+/** Expired reports of all partners. */
 export function expiredReports(
   tx: Tx,
   now: Date,
@@ -224,7 +224,7 @@ export const reportsDue = (after: Date): Sql =>
       select min(due_at) as due_at from reports.reports where status in ('Queued', 'Running') and due_at > ${after} and ${whose()}`,
   )
 
-/** When the time of the next report is over. */
+/** When the next report expires. */
 export const reportsToExpire = (after: Date): Sql =>
   dueWork(
     'reads when the time of the next report is over',

@@ -1,4 +1,4 @@
-/** The workers of reports: write them, create those of schedules, delete those whose time is over. */
+/** The workers of reports: they write them, create those of schedules, and delete expired ones. */
 import { after, dayMs, type Log, newId, secondMs } from '../../kernel/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import { oldestTransactionStart } from '../../postgres/index.ts'
@@ -14,7 +14,7 @@ export type ReportWorkDeps = WriteDeps & {
   readonly mail: Pick<MailQueue, 'enqueue'>
   readonly membersByAddress: MembersByAddress
   readonly keptDays: number
-  /** Between the clocks of the processes, which make the ids, and that of the database. */
+  /** Largest clock difference between the processes, which make the ids, and the database. */
   readonly clockDifferenceMsMax: number
   /** Base URL of the links in mails. */
   readonly publicUrl: string
@@ -25,7 +25,7 @@ export type ReportWork = {
   readonly writeStep: () => Promise<number>
   /** Creates the reports of schedules whose period has ended. Returns how many. */
   readonly scheduleStep: () => Promise<number>
-  /** Deletes reports whose time is over, a part of their files at a time. Returns how many it worked on. */
+  /** Deletes expired reports, a part of their files at a time. Returns how many it worked on. */
   readonly sweepStep: () => Promise<number>
 }
 
@@ -45,7 +45,7 @@ export function createReportWork(deps: ReportWorkDeps): ReportWork {
       if (claimed === undefined) return 0
       const { partnerId, id } = claimed
       try {
-        // A report that ended its process at each attempt.
+        // The report ended its process at each attempt.
         if (claimed.attempts > attemptsMax) await fail(deps, claimed, triedInVain)
         else await finish(deps, claimed, await writeReport(deps, claimed))
       } catch (error) {
@@ -68,8 +68,8 @@ export function createReportWork(deps: ReportWorkDeps): ReportWork {
 type Key = { readonly partnerId: string; readonly id: string }
 
 /**
- * Runs a step for each item. A failure is logged and does not stop the others. Returns how many succeeded, so that
- * failures alone back off.
+ * Runs a step for each item. A failure is logged and does not stop the others. Returns how many succeeded, so that only
+ * failures lead to back-off.
  */
 async function eachOrLog(
   deps: ReportWorkDeps,
@@ -89,8 +89,8 @@ async function eachOrLog(
 }
 
 /**
- * The next report of the partner that waits longest. A report waits until every transaction that may write into its period
- * has ended: an id is made after its transaction has begun (ledger/README.md).
+ * Claims the next report of the partner that waits longest. A report waits until every transaction that may write into
+ * its period has ended: an id is made after its transaction has begun (ledger/README.md).
  */
 async function claim({ db, clock, clockDifferenceMsMax }: ReportWorkDeps): Promise<store.ReportRow | undefined> {
   const certainUntil = after(await oldestTransactionStart(db), -clockDifferenceMsMax)
@@ -136,7 +136,7 @@ async function recordFailure(deps: ReportWorkDeps, claimed: store.ReportRow, err
   log.error({ err: error, partnerId, reportId: id, attempts }, 'report not written')
   if (attempts >= attemptsMax) return fail(deps, claimed, triedInVain)
   await store.markQueued(db, claimed, after(clock.now(), retryMs * 2 ** (attempts - 1)))
-  // What this attempt has written is of no use: the next one has parts of its own.
+  // The parts that this attempt has written are useless: the next one has parts of its own.
   await deleteChunks(deps, partnerId, id, null)
 }
 

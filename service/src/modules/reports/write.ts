@@ -1,4 +1,4 @@
-/** Writes the file of one claimed report: reads the content, gives it its form, and keeps the lease meanwhile. */
+/** Writes the file of one claimed report: reads the content, formats it, and keeps the lease meanwhile. */
 import { after, type Clock, secondMs } from '../../kernel/index.ts'
 import type { Cases } from '../../cases/index.ts'
 import type { Ledger } from '../../ledger/index.ts'

@@ -1,4 +1,4 @@
-/** Transfers that arrive unannounced, and their reversal. */
+/** Unannounced transfers, and their reversal. */
 import type { BodyOf, ResponseOf } from '@partner-payments/wire'
 import { type Caller, notFound, readAmount, readCurrency } from '../../api/index.ts'
 import { newId, writeAmount } from '../../kernel/index.ts'
@@ -27,7 +27,7 @@ export function createCredits({ db, bank, accounts, deposits }: SimulationsDeps)
       const creditId = newId()
       return inTransaction(db, outerTx, async (tx) => {
         const owner = (await accounts.ownersOf(tx, [account])).get(account)
-        // Another partner's account is none of the caller's business, not even in a sandbox.
+        // Another partner's account is reported as unknown, even in a sandbox.
         if (owner?.partnerId !== partnerId) throw notFound('account', '/iban')
         const money = { currency, amount }
         bank.sendCredit(tx, partnerId, creditId, { account, money, debtor, remittance, endToEndId: null })

@@ -1,4 +1,4 @@
-/** Samples of events, which go the way of real ones. */
+/** Samples of events, which are delivered like real ones. */
 import { type BodyOf, type EventName, isEventName, type ResponseOf } from '@partner-payments/wire'
 import type { Caller } from '../../api/index.ts'
 import { sampleOf } from '../../events/index.ts'
@@ -11,7 +11,7 @@ export type EventSimulations = {
   readonly event: (caller: Caller, body: BodyOf<'simulateEvent'>, tx?: Tx) => Promise<ResponseOf<'simulateEvent'>>
 }
 
-/** 60 random bits: samples do not share a reference, by which deliveries are ordered. */
+/** 60 random bits, so that samples do not share a reference, by which deliveries are ordered. */
 const referenceRandomChars = 12
 
 export function createSamples({ db, clock, access, eventOutbox }: SimulationsDeps): EventSimulations['event'] {

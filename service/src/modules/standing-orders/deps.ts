@@ -6,7 +6,7 @@ import type { Database } from '../../postgres/index.ts'
 import type { ChooseConnector } from '../../rails/index.ts'
 import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
-import type { Payouts } from '../payouts/index.ts'
+import type { Payouts, PayoutsDeps } from '../payouts/index.ts'
 
 export type StandingOrdersDeps = {
   readonly db: Database
@@ -18,6 +18,7 @@ export type StandingOrdersDeps = {
   readonly customers: Pick<Customers, 'hold'>
   readonly payouts: Pick<Payouts, 'acceptance'>
   readonly chooseConnector: ChooseConnector
+  readonly ownIbans: PayoutsDeps['ownIbans']
   /** STANDING_ORDERS_MAX. */
   readonly ordersMax: number
 }

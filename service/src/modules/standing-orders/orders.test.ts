@@ -173,7 +173,14 @@ test('limits and approvals hold for the payouts of an order', async () => {
   await service.db.transaction(async (tx) => {
     const limit = { partnerId, scope: 'partner', period: 'day', currency: 'EUR', amount: 1500n } as const
     await service.payoutControls.limits.set(tx, limit)
-    const rule = { partnerId, currency: 'EUR', aboveAmount: 500n, beneficiaryHours: null, expiresHours: 24 } as const
+    const rule = {
+      partnerId,
+      currency: 'EUR',
+      aboveAmount: 500n,
+      beneficiaryHours: null,
+      expiresHours: 24,
+      needsPasskey: false,
+    } as const
     await service.payoutControls.approvalRules.set(tx, rule)
   })
   const orders = [await create({ count: 2 }), await create({ count: 2, time: '07:00' })]

@@ -1,11 +1,11 @@
-/** Pure: the task of a worker with a standing order that is due, and the order behind it. */
+/** Pure: the work on a due standing order, and the order after it. */
 import type { Refusal } from '../../api/index.ts'
 import { after, dayMs, minuteMs, newId, present } from '../../kernel/index.ts'
 import { fingerprintOf, type PayoutCall, type PayoutRow, problemOf } from '../payouts/index.ts'
 import { behind, midnightAfter, type Occurrence, occurrenceFrom, type Position, type Schedule } from './schedule.ts'
 import type { EndReason, ExecutionRow, OrderRow } from './store.ts'
 
-/** A payout is made so late after an outage, and no later: the beneficiary may have been paid another way. */
+/** A payout is made late by at most this after an outage: the beneficiary may have been paid another way. */
 const lateDaysMax = 3
 const retryMs = 15 * minuteMs
 
@@ -23,7 +23,7 @@ export function taskOf(order: OrderRow, now: Date): 'try' | 'skip' | 'giveUp' {
   return now > after(nextOf(order).executesAt, lateDaysMax * dayMs) ? 'skip' : 'try'
 }
 
-/** The key names the order and its date, so that a date is paid once whatever happens. */
+/** The key names the order and its date, so that a date is paid at most once. */
 const keyOf = ({ id }: Pick<OrderRow, 'id'>, { date }: Pick<Occurrence, 'date'>): string =>
   `standing-order ${id} ${date}`
 
@@ -43,7 +43,7 @@ export function callOf(order: OrderRow): PayoutCall {
   }
 }
 
-/** The result of a date. `order` is the order behind it. */
+/** The result of a date. `order` is the order after it. */
 export type Executed = { readonly order: OrderRow; readonly execution: ExecutionRow }
 
 export function made(order: OrderRow, payout: PayoutRow, now: Date): Executed {
@@ -60,7 +60,7 @@ export const skipped = (order: OrderRow, now: Date): Executed => ({
   execution: { ...executionOf(order, now), status: 'Skipped' },
 })
 
-/** Only the funds may be there a little later. A limit of the day holds until midnight, as the attempts do. */
+/** Only missing funds may come a little later. A limit of the day holds until midnight, as the attempts do. */
 export function refused(order: OrderRow, refusal: Refusal, now: Date): Executed {
   const { code, errors } = refusal
   const attempts = order.attempts + 1
@@ -107,7 +107,7 @@ export function active(order: OrderRow, next: Occurrence | undefined, now: Date)
   return { ...order, ...settledDate, status: 'Active', nextIndex, nextNumber, dueAt, updatedAt: now }
 }
 
-/** Nothing is tried again. */
+/** A date without further attempts. */
 const settledDate = { retryUntil: null, attempts: 0 } as const
 
 const goOn = (order: OrderRow, now: Date): OrderRow =>

@@ -20,7 +20,7 @@ export type Schedule = {
   readonly dates: number | null
   readonly businessDays: BusinessDays
 }
-/** A place in a schedule: the index of a date, and how many dates come before it. */
+/** A place in a schedule: the index of a date, and the number of dates before it. */
 export type Position = { readonly index: number; readonly number: number }
 export type Occurrence = Position & { readonly date: string; readonly executesAt: Date }
 
@@ -29,10 +29,10 @@ export const behind = ({ index, number }: Position): Position => ({ index: index
 
 const secondOfDayDefault = 6 * 3600
 const yearsAheadMax = 5
-/** TARGET is never closed for so long. */
+/** TARGET is never closed for this long. */
 const closedDaysMax = 10
 
-/** The first date at a position or behind it. Undefined: the schedule has none. */
+/** The first date at or after a position. Undefined: the schedule has none. */
 export function occurrenceFrom(schedule: Schedule, { index, number }: Position): Occurrence | undefined {
   if (schedule.dates !== null && number >= schedule.dates) return undefined
   for (let at = index; ; at += 1) {
@@ -77,7 +77,7 @@ function dayAt({ frequency, startsOn, dayOfMonth }: Schedule, index: number): Te
     .with({ day: dayOfMonth ?? start.day })
 }
 
-/** The other days have a date for every business day already. */
+/** Daily schedules omit a closed day, because the next business day has a date of its own. */
 const isOmitted = ({ frequency, businessDays }: Schedule, day: Temporal.PlainDate): boolean =>
   frequency === 'Daily' && businessDays !== 'None' && !isTargetDay(day)
 

@@ -3,7 +3,7 @@ import { type BodyOf, type QueryOf, standingOrders as wire } from '@partner-paym
 import { type Caller, notFound, type Page, readAmount, readCurrency, Refusal } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { erasePersonal, inTransaction, type Tx } from '../../postgres/index.ts'
-import { judgedOf, requirePaidBy, validate } from '../payouts/index.ts'
+import { findOwnIbans, judgedOf, requirePaidBy, validate } from '../payouts/index.ts'
 import type { StandingOrdersDeps } from './deps.ts'
 import { appendEnded } from './events.ts'
 import { active, callOf, ended, paused, positionOf, scheduleOf } from './rules.ts'
@@ -40,8 +40,8 @@ export type StandingOrders = {
   /** Refuses: not_found, standing_order_ended. */
   readonly cancel: (partnerId: string, id: string) => Promise<store.OrderRow>
   /**
-   * Ends the orders of the payees of an erased customer, and erases what they say. Called before the balance is locked, in the order of the
-   * workers' locks. Joins the transaction.
+   * Ends the orders of the payees of an erased customer, and erases their texts. Called before the balance is locked,
+   * in the order of the workers' locks. Joins the transaction.
    */
   readonly eraseOf: (tx: Tx, partnerId: string, beneficiaryIds: readonly string[], now: Date) => Promise<void>
   /** The next dates of an order. None if it has ended. */
@@ -104,6 +104,7 @@ function createCreate({
   clock,
   beneficiaries,
   chooseConnector,
+  ownIbans,
   ordersMax,
   customers,
 }: StandingOrdersDeps): StandingOrders['create'] {
@@ -140,9 +141,10 @@ function createCreate({
     return inTransaction(db, outerTx, async (tx) => {
       const call = callOf(order)
       const payees = await beneficiaries.payeesByIds(tx, [{ partnerId, id: order.beneficiaryId }])
-      const found = { beneficiaries: payees, customers: new Map(), balances: { accounts: new Map() } }
+      const own = await findOwnIbans(ownIbans, tx, [call], payees)
+      const found = { beneficiaries: payees, customers: new Map(), balances: { accounts: new Map() }, ownIbans: own }
       const { customerId } = validate(judgedOf(call, chooseConnector, found))
-      // Its erasure waits, and then finds the answer that is stored under an Idempotency-Key.
+      // The customer's erasure waits, and then finds the answer that is stored under an Idempotency-Key.
       if (customerId !== null) await customers.hold(tx, partnerId, customerId, '/beneficiaryId')
       await requirePlace(tx, partnerId, ordersMax, '/schedule')
       await store.insertOrder(tx, order)
@@ -153,7 +155,7 @@ function createCreate({
 
 type Changes = Pick<StandingOrders, 'pause' | 'resume' | 'cancel'>
 
-/** Each locks the order, as the worker does: a payout is made before the change, or not at all. */
+/** Each change locks the order, as the worker does: a payout is made before the change, or not at all. */
 function createChanges({ db, clock, eventOutbox, ordersMax }: StandingOrdersDeps): Changes {
   const change = (
     partnerId: string,
@@ -189,8 +191,8 @@ function createChanges({ db, clock, eventOutbox, ordersMax }: StandingOrdersDeps
 }
 
 /**
- * Whether one more order may be active. Requests of a partner take turns from here to their commit. A worker only ends orders, so that
- * it needs no turn. Refuses: standing_order_limit_reached.
+ * Checks whether one more order may be active. Requests of a partner run one at a time from here to their commit. A
+ * worker only ends orders, so that it needs no lock. Refuses: standing_order_limit_reached.
  */
 async function requirePlace(tx: Tx, partnerId: string, max: number, pointer: string): Promise<void> {
   await store.lockTurn(tx, partnerId)

@@ -185,7 +185,7 @@ export function listExecutions(
 /** The orders of a partner that are due at one time. */
 export type DueGroup = { readonly partnerId: string; readonly dueAt: Date }
 
-/** A row for each order that is due, behind a group, in the order of the groups. */
+/** A row for each order that is due, after a group, in the order of the groups. */
 export function dueGroups(
   tx: Tx,
   now: Date,
@@ -225,7 +225,7 @@ export function lockOrders(tx: Tx, orders: readonly OrderRow[]): Promise<readonl
   )
 }
 
-/** Writes what changes of orders, under their locks. */
+/** Writes changed orders, under their locks. */
 export function updateOrders(tx: Tx, orders: readonly OrderRow[]): void {
   const column = columnOf(orders)
   tx.later(
@@ -246,7 +246,10 @@ export function updateOrders(tx: Tx, orders: readonly OrderRow[]): void {
   )
 }
 
-/** One for each date: only an execution that is being tried again changes. Another number fails the transaction. */
+/**
+ * Writes one execution for each date: only an execution that is being retried changes. Another number fails the
+ * transaction.
+ */
 export function writeExecutions(tx: Tx, executions: readonly ExecutionRow[]): void {
   tx.later(
     sql`/* standing-orders.writeExecutions */
@@ -259,14 +262,14 @@ export function writeExecutions(tx: Tx, executions: readonly ExecutionRow[]): vo
   )
 }
 
-/** The execution that is being tried again is not tried any more; what it was refused for stays. */
+/** Ends the retries of an execution; the reason of its refusal stays. */
 export function skipRetrying(tx: Tx, partnerId: string, orderId: string, now: Date): Promise<number> {
   return tx.run(sql`/* standing-orders.skipRetrying */
     update payouts.standing_executions set status = 'Skipped', updated_at = ${now}
     where partner_id = ${partnerId} and order_id = ${orderId} and status = 'Retrying'`)
 }
 
-/** The executions that are tried again, at most one per order. */
+/** The executions that are being retried, at most one per order. */
 export function retryingOf(tx: Tx, orders: readonly OrderRow[]): Promise<readonly ExecutionRow[]> {
   return tx.rows<ExecutionRow>(
     unprepared(sql`/* standing-orders.retryingOf */

@@ -12,15 +12,18 @@ import { appendExecuted } from './events.ts'
 import { callOf, type Executed, givenUp, made, refused, skipped, taskOf } from './rules.ts'
 import * as store from './store.ts'
 
-/** Orders of one transaction, as payouts of a batch: also if each is of another partner, as on the first of a month. */
+/**
+ * Orders of one transaction, as many as payouts of a batch: also if each is of another partner, as on the first of a
+ * month.
+ */
 const ordersPerStepMax = 128
 /** A group with many orders is found without reading all of them. */
 const rowsPerLookMax = 200
-/** An order that fails for no reason of its own does not hold up the others meanwhile. */
+/** An order that fails for an unknown reason is put back for this time, so that it does not delay the others. */
 const putBackMs = minuteMs
 const start: store.DueGroup = { partnerId: nilId, dueAt: new Date(0) }
 
-/** The calls of the orders of a batch, and what accepting them needs. */
+/** The calls of the orders of a batch, and the data to accept them. */
 type Asked = { readonly calls: ReadonlyMap<store.OrderRow, PayoutCall>; readonly found: LookedUp | undefined }
 
 /** Makes payouts of orders that are due, of many partners in turn. Returns how many orders it has moved on. */
@@ -37,7 +40,7 @@ export function createOrdersStep(deps: StandingOrdersDeps): () => Promise<number
       if (result.status === 'fulfilled') moved += result.value ? 1 : 0
       else {
         const { partnerId, id: orderId } = order
-        log.error({ err: result.reason as unknown, partnerId, orderId }, 'standing order put back: it is tried again')
+        log.error({ err: result.reason as unknown, partnerId, orderId }, 'standing order postponed; will retry')
         await store.putBackOrder(db, order, after(clock.now(), putBackMs))
       }
     }
@@ -45,7 +48,7 @@ export function createOrdersStep(deps: StandingOrdersDeps): () => Promise<number
   }
 }
 
-/** Each step continues behind the groups of the step before, so that a partner with many orders holds up no other. */
+/** Each step continues after the groups of the step before, so that a partner with many orders delays no other. */
 function createGroups({ db, clock }: StandingOrdersDeps): () => Promise<readonly store.DueGroup[]> {
   let last = start
   const look = async (from: store.DueGroup) => {
@@ -126,7 +129,7 @@ async function stillDue(tx: Tx, orders: readonly store.OrderRow[]): Promise<Read
   )
 }
 
-/** None: the call must be submitted again, so that the order stays due. */
+/** Undefined: the call must be submitted again, so that the order stays due. */
 function judged(order: store.OrderRow, outcome: Outcome, now: Date): readonly Executed[] {
   if (outcome === 'resubmit') return []
   return [outcome instanceof Refusal ? refused(order, outcome, now) : made(order, outcome.payout, now)]

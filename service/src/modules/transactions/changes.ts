@@ -1,6 +1,6 @@
 /**
- * Lists changes in the order of their times, for lists and for streams. A transaction moves behind every position
- * when it changes, and a position is given out only when no change can appear before it.
+ * Lists changes in the order of their times, for lists and for streams. A transaction moves to the end when it changes,
+ * and a position is given out only when no change can appear before it.
  */
 import { createReaders } from '../../api/index.ts'
 import { after, nilId } from '../../kernel/index.ts'
@@ -17,7 +17,7 @@ export const changesList = (partnerId: string): string => `transaction-changes:$
 export const startOf = (position: string | null, since: Date): ChangePosition =>
   position === null ? { updatedAt: since, id: nilId } : readChangePosition(position)
 
-/** Every change before this time is committed: its transaction began after it, by a clock that differs by so much at most. */
+/** The time before which every change is committed, reduced by the largest difference of the clocks. */
 export const certainUntil = async ({ db, clockDifferenceMsMax }: TransactionsDeps): Promise<Date> =>
   after(await oldestTransactionStart(db), -clockDifferenceMsMax)
 
@@ -25,13 +25,13 @@ export type Change = { readonly cursor: string; readonly transaction: Transactio
 export type Changes = {
   /** Pages of short statements: a reader that pauses keeps no transaction open and one page in memory. */
   readonly pages: () => AsyncGenerator<readonly Change[]>
-  /** Called once, when the reader has everything or is gone. */
+  /** Called once, when the reader has everything or has disconnected. */
   readonly closed: () => void
 }
 export type Exports = {
   /**
-   * Every transaction that has changed since a position, as it stands when its page is read. It ends with what was certain at
-   * its start. Refuses: validation_failed (after), rate_limited (too many at once).
+   * Every transaction that has changed since a position, in its state when its page is read. Ends with the changes that
+   * were certain at the start. Refuses: validation_failed (after), rate_limited (too many at once).
    */
   readonly changes: (partnerId: string, from: { readonly cursor?: string; readonly since?: Date }) => Promise<Changes>
 }

@@ -107,8 +107,8 @@ async function listCreated(
 }
 
 /**
- * The order of changes is that of their times, and a change may commit behind a later one. The page ends before the time
- * from which a change may still be uncommitted, so that no change appears behind a position that was given out.
+ * Changes are listed in the order of their times, but an earlier one may commit later. The page ends before the time
+ * from which a change may still be uncommitted, so that no change appears before a position that was given out.
  */
 async function listChanged(
   deps: TransactionsDeps,
@@ -134,7 +134,7 @@ async function listChanged(
   }
 }
 
-/** Undefined: no transaction passes it, because the customer or the currency is unknown. */
+/** Undefined: no transaction matches, because the customer or the currency is unknown. */
 async function readFilter(
   { db, customers }: TransactionsDeps,
   partnerId: string,
@@ -171,7 +171,10 @@ async function* createdTransactions(db: Database, filter: store.CreatedFilter) {
   }
 }
 
-/** The timeline says what had happened before the moment. Its texts of one form sort like their times. */
+/**
+ * A transaction as it stood at a moment, by its timeline. The times in the timeline have one form, so that they sort as
+ * texts.
+ */
 function viewAt({ row, timeline, id }: TransactionView, moment: Date): TransactionView {
   const end = moment.toISOString()
   const known = timeline.filter(({ createdAt }) => createdAt < end)
@@ -185,7 +188,7 @@ function viewAt({ row, timeline, id }: TransactionView, moment: Date): Transacti
   }
 }
 
-/** Refuses: not_found, for each read alone. */
+/** Refuses: not_found, for each read separately. */
 async function findMany(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly reference: string }[],

@@ -1,5 +1,5 @@
 /** Audit records of transactions: each opening and each step, in the transaction that makes it. */
-import type { TimelineStep, TransactionStatus } from '@partner-payments/wire'
+import type { SignedApproval, TimelineStep, TransactionStatus } from '@partner-payments/wire'
 import type { NewRecord } from '../../audit/index.ts'
 import { amountText, present } from '../../kernel/index.ts'
 import type { Actor } from '../../lifecycle/index.ts'
@@ -7,13 +7,20 @@ import type { TransactionRow } from './store.ts'
 
 const action = 'transaction.steps'
 
+/** The caller of the partner who has made a step, with the evidence if it was confirmed. */
+export type StepMaker = {
+  readonly id: string
+  readonly name: string
+  readonly confirmation?: SignedApproval | undefined
+}
+
 type Steps = {
   readonly partnerId: string
   readonly reference: string
   readonly status: TransactionStatus
   readonly steps: readonly TimelineStep[]
   readonly actor?: Actor
-  readonly by?: { readonly id: string; readonly name: string }
+  readonly by?: StepMaker
   readonly reason?: string | null
   readonly recordId: string | undefined
 }
@@ -24,7 +31,7 @@ export const recordOfSteps = ({ actor = 'worker', by, reason, recordId, ...made 
   actor: { kind: actor, ...(by && { id: by.id, name: by.name }) },
   action,
   subject: { reference: made.reference },
-  details: { steps: made.steps, status: made.status },
+  details: { steps: made.steps, status: made.status, ...(by?.confirmation && { approval: by.confirmation }) },
   ...(reason ? { reason } : {}),
 })
 

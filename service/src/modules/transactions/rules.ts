@@ -32,6 +32,8 @@ export function relationOf(
   original: string,
 ): TransactionRelation {
   if (reference === original) return 'Original'
+  // A return is no deposit of a customer: `typesOf` of payouts.
+  if (type === 'PartnerCustomerDeposit') return 'Transfer'
   if (category === 'Deposit') return 'Return'
   return type.endsWith('Refund') ? 'Refund' : 'Reversal'
 }
@@ -48,10 +50,13 @@ export const actorNames: Readonly<Record<Actor, TimelineActor>> = {
 const surrogates = { first: 0xd800, behind: 0xe000 } as const
 const codePointMax = 0x10ffff
 
-/** The references that begin with a text: from it to before the next text of its length, in the order of code points. */
+/**
+ * The range of references that begin with a text: from it to before the next text of its length, in the order of code
+ * points.
+ */
 export function referencesWith(prefix: string): ReferenceRange {
   const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0)
-  // Behind the greatest code point of the last place comes the next one of the place before it.
+  // The greatest code point in the last place is followed by the next one in the place before it.
   while (points.at(-1) === codePointMax) points.pop()
   const last = points.pop()
   if (last === undefined) return { from: prefix, before: null }

@@ -22,7 +22,7 @@ import { type Tx } from '../../postgres/index.ts'
 import { createExports, type Exports } from './changes.ts'
 import type { TransactionsDeps } from './deps.ts'
 import { statusChanged } from './events.ts'
-import { recordOfSteps, recordsOfOpenings } from './records.ts'
+import { recordOfSteps, recordsOfOpenings, type StepMaker } from './records.ts'
 import { createReads, type Reads } from './reads.ts'
 import { type FinalStatus, mayMove } from './rules.ts'
 import * as erasure from './store-erasure.ts'
@@ -41,7 +41,10 @@ export type Party = {
 
 export type NewTransaction = {
   readonly partnerId: string
-  /** The partner's request. The transaction gets it when it is free, and else keeps it as `userReference`. */
+  /**
+   * The reference that the partner requested. The transaction gets it if it is free, and otherwise keeps it as
+   * `userReference`.
+   */
   readonly reference: string | null
   readonly amount: Minor
   readonly currency: Currency
@@ -86,7 +89,7 @@ export type Exchange = {
  */
 export type Cause = {
   readonly actor?: Actor
-  readonly by?: { readonly id: string; readonly name: string }
+  readonly by?: StepMaker
   readonly reason?: string | null
   readonly recallId?: string
 }
@@ -105,8 +108,8 @@ export type Transactions = Reads &
     /** The requested references that are taken, for `openMany`. Needs no lock. */
     readonly taken: (tx: Tx, requested: readonly RequestedReference[]) => Promise<TakenReferences>
     /**
-     * Opens Pending transactions, and writes with the commit. Of two that request one reference the first gets it. A reference
-     * that another transaction took since `taken` is a unique violation.
+     * Opens Pending transactions, and writes with the commit. If two request the same reference, the first gets it. A
+     * reference that another transaction took since `taken` is a unique violation.
      */
     readonly openMany: (tx: Tx, transactions: readonly NewTransaction[], taken: TakenReferences) => readonly Opened[]
     /** Writes transactions that are Completed at once, as `openMany` and their conclusion with `steps` would, with one write. */
@@ -232,7 +235,7 @@ function toRows(
 
 function completed(row: store.TransactionRow, steps: readonly TimelineStep[], now: Date): store.TransactionRow {
   const opening = JSON.parse(row.timeline) as readonly store.TimelineEntry[]
-  // Nothing happens between: the end has the cause of the opening.
+  // The transaction ends as it opens: the end has the cause of the opening.
   const { actor = 'worker', record } = present(opening.at(-1), 'a transaction opens with a step')
   const ending = JSON.parse(entries(steps, 'Completed', now, { actor }, record)) as readonly store.TimelineEntry[]
   return { ...row, status: 'Completed', timeline: JSON.stringify([...opening, ...ending]) }

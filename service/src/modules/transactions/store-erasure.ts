@@ -1,4 +1,4 @@
-/** The SQL that an erasure of a customer reads and writes of its transactions. */
+/** The SQL by which an erasure of a customer reads and writes its transactions. */
 import { erasePersonal, type PersonalColumns, sql, type Tx, unprepared } from '../../postgres/index.ts'
 
 /** Some of a customer's transactions that are pending, the newest first. */
@@ -27,7 +27,7 @@ export async function lastPaymentAt(tx: Tx, partnerId: string, customerId: strin
 
 export type ErasableRow = { readonly id: string; readonly reference: string; readonly sessionId: string | null }
 
-/** The transactions of a customer behind one of them, in their order. */
+/** The transactions of a customer after one of them, in their order. */
 export function transactionsOf(
   tx: Tx,
   partnerId: string,
@@ -51,8 +51,8 @@ const all: PersonalColumns = {
 }
 
 /**
- * Erases the partner's own fields, or everything that names a person or is free text. It is no change of the payment: the time of the
- * last change stays.
+ * Erases the partner's own fields, or everything that names a person or is free text. This is not a change of the
+ * payment: the time of the last change stays.
  */
 export async function eraseFields(
   tx: Tx,

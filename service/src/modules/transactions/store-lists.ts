@@ -65,8 +65,8 @@ const inRange = ({ from, before }: ReferenceRange): Sql =>
   sql`and reference ~>=~ ${from} ${before === null ? noSql : sql`and reference ~<~ ${before}`}`
 
 /**
- * The order of a list. It is that of the index which finds the filter that is a range; an equality has its own index by id.
- * What an order compares never changes, so that the id of the last row of a page is the position behind it.
+ * The order of a list: that of the index for the filter which is a range; an equality has its own index by id. The
+ * ordered columns never change, so that the id of the last row of a page is the next position.
  */
 function orderOf({ createdFrom, createdTo, references, amountMin, amountMax }: TransactionFilter) {
   // Ids follow the time, but PostgreSQL cannot infer it: a filter by time needs the order by time to use its index.
@@ -104,11 +104,11 @@ export function listTransactions(
 export type PaymentNames = Pick<TransactionRow, 'reference' | 'endToEndId' | 'userReference'> & {
   /** Name of the other side. Null: it is not known, or was erased. */
   readonly name: string | null
-  /** An IBAN, the address of a wallet, or what the bank told. */
+  /** An IBAN, the address of a wallet, or the text that the bank sent. */
   readonly account: string | null
 }
 
-/** Reads the parties of these transactions: a statement asks once for each part of its lines. */
+/** Reads the parties of these transactions. A statement calls it once for each part of its lines. */
 export function paymentNames(
   tx: Tx,
   partnerId: string,
@@ -126,8 +126,7 @@ export function paymentNames(
 }
 
 /**
- * Search terms that a person knows of a payment. Null: not known. `before`: the end of the period that begins at
- * `from`.
+ * Search terms of an operator for a payment. Null: not known. `before`: the end of the period that begins at `from`.
  */
 export type WithdrawalSearch = {
   /** The reference of the transaction, or the one that the partner gave it. */
@@ -174,7 +173,7 @@ export function transactionsOfPayment(
 /** A change of a transaction, in the order of changes. */
 export type ChangePosition = { readonly updatedAt: Date; readonly id: string }
 
-/** Transactions whose last change is behind a position and before a time, the oldest change first. */
+/** Transactions whose last change is after a position and before a time, the oldest change first. */
 export function transactionsChanged(
   tx: Tx,
   partnerId: string,

@@ -51,7 +51,7 @@ export type TransactionRow = {
   readonly creditor: string | null
   readonly debtor: string | null
   readonly partnerUser: string | null
-  /** The money on the customer's side of an exchange. Null: there is none, and it equals `amount`. */
+  /** The money on the customer's side of an exchange. Null: no exchange; it equals `amount`. */
   readonly userAmount: Minor | null
   readonly userCurrency: Currency | null
   readonly fxQuoteExpiresAt: Date | null
@@ -72,7 +72,7 @@ export type TimelineEntry = {
   readonly actor?: Actor
   /** Code of ISO 20022 by which a bank gave its reason, as it sent it. */
   readonly reason?: string
-  /** The recall that the step is of, or by which the money came back. */
+  /** The recall of the step, or the one by which the money came back. */
   readonly recallId?: string
   /** The audit record of the step. */
   readonly record?: string
@@ -135,7 +135,7 @@ export type CreatedFilter = {
   readonly currency: string | null
 }
 
-/** The transactions created in a period, oldest first, behind a position. */
+/** The transactions created in a period, oldest first, after a position. */
 export function transactionsCreated(
   tx: Tx,
   { partnerId, from, to, customerId, currency }: CreatedFilter,
@@ -154,7 +154,7 @@ export function transactionsCreated(
   )
 }
 
-/** The taken ones of these references, and perhaps others of the same partners. */
+/** The taken references among these, and perhaps others of the same partners. */
 export function referencesTaken(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly reference: string }[],

@@ -1,7 +1,8 @@
 /**
- * Users: invitations to a partner's team.
+ * Users: invitations to a partner's team, and the team.
  *
- * Tables: users.invitations, users.invitation_mails. Invariants: an address has one live invitation of a partner (also a
+ * Tables: users.invitations, users.invitation_mails, users.members. Invariants: an invitation is accepted once, and its member has its id; a
+ * team that has an Admin keeps one; an address has one live invitation of a partner (also a
  * unique index). The row
  * stores a token only as its SHA-256. Each new token is mailed in the transaction that creates it, and a resend revokes
  * the token before it.
@@ -11,6 +12,12 @@
  * `redirectUrl` equals an absent one. An invitation expires at its `expiresAt`, which `updatedAt` then shows, also before
  * the row is updated.
  */
+export { renderSignInChange } from './change-mail.ts'
+export { createFactors, type Factors } from './factors.ts'
+export { createFirstAdmin, type FirstAdmin } from './first-admin.ts'
 export { type InvitationMailKind, renderInvitation } from './invitation-mail.ts'
+export { createMembers, type Members, type Signed, type SignedIn, type User } from './members.ts'
+export { membersRoutes } from './member-routes.ts'
 export { usersRoutes } from './routes.ts'
 export { createUsers, type Invitation, type Users } from './service.ts'
+export { renderSignInLink } from './sign-in-mail.ts'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { permissions } from '@partner-payments/wire'
 import { mailServer, readMail } from '../../../../test/support/mail-server.ts'
 import { startMail } from '../../../../test/support/jobs.ts'
 import { createTestDatabase } from '../../../../test/support/postgres.ts'
@@ -92,7 +93,7 @@ test('an invitation arrives by SMTP with its link, and the link has the token of
     const queue = createMailQueue({ clock, sealer })
     const cursors = createCursors(Buffer.alloc(32, 2))
     const users = createUsers({ db, clock, mail: queue, cursors, sandbox: true })
-    const caller = { partnerId, serviceAccountId: newId(), name: 'Grace Hopper' }
+    const caller = { partnerId, serviceAccountId: newId(), name: 'Grace Hopper', permissions }
     const redirectUrl = 'https://a.example/welcome?plan=x%20y#top'
     const invited = { email: 'ada@example.com', fullName: 'Ada Lovelace', role: 'Operator', redirectUrl } as const
     await users.createInvitations(caller, { invitations: [invited] })

@@ -1,4 +1,4 @@
-/** The mail of an invitation: how it is queued, and what it says. */
+/** The mail of an invitation: its queueing and its text. */
 import type { users as wire } from '@partner-payments/wire'
 import { present } from '../../kernel/index.ts'
 import {
@@ -49,7 +49,9 @@ export function queueInvitationMails(
   )
 }
 
-/** Appends the token as the last query parameter, in place of an existing `token`. The rest of the URL stays as it is. */
+/**
+ * Appends the token as the last query parameter, and replaces an existing `token`. The rest of the URL stays as it is.
+ */
 export function withToken(linkUrl: string, token: string): string {
   const url = new URL(linkUrl)
   if (url.searchParams.has('token')) url.searchParams.delete('token')

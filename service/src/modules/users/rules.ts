@@ -1,6 +1,13 @@
 /** The rules of invitations. */
 import { createHash } from 'node:crypto'
-import type { BodyOf, FieldError, users as wire } from '@partner-payments/wire'
+import {
+  type BodyOf,
+  type FieldError,
+  type Permission,
+  permissions,
+  roleAllows,
+  type users as wire,
+} from '@partner-payments/wire'
 import { Refusal, refuseFields } from '../../api/index.ts'
 import { assert, dayMs, minuteMs, secondMs } from '../../kernel/index.ts'
 
@@ -11,7 +18,7 @@ type Life = { readonly status: wire.InvitationStatus; readonly expiresAt: Date }
 
 const resendsMax = 5
 const resendSpacingMs = minuteMs
-/** An invitation and its resends. */
+/** The mails of an address: an invitation and its resends. */
 const mailsOfAddressMax = 1 + resendsMax
 const mailsOfPartnerMax = 200
 export const tokenRandomBytes = 32
@@ -21,7 +28,7 @@ export function emailKey(email: string): string {
   return email.normalize('NFC').toLowerCase()
 }
 
-/** base64url of the partner's id and 256 random bits. The id leads the acceptance to the partner's rows. */
+/** base64url of the partner's id and 256 random bits. By the id the acceptance finds the partner's rows. */
 export function tokenFor(partnerId: string, random: Uint8Array): string {
   assert(random.length === tokenRandomBytes, 'a token has 256 random bits')
   return Buffer.concat([Buffer.from(partnerId.replaceAll('-', ''), 'hex'), random]).toString('base64url')
@@ -39,7 +46,7 @@ export function statusAt({ status, expiresAt }: Life, now: Date): wire.Invitatio
 
 /**
  * Refuses (400) with all bad fields in one response: an address or a name with characters that a mail cannot have, an
- * address that is in the request twice, a redirect that is not https.
+ * address that is repeated in the request, a redirect that is not https.
  */
 export function refuseBadEntries(entries: readonly InvitationEntry[], sandbox: boolean): void {
   const seen = new Set<string>()
@@ -50,7 +57,7 @@ export function refuseBadEntries(entries: readonly InvitationEntry[], sandbox: b
     seen.add(key)
     return [
       ...emailErrors(`${at}/email`, entry.email),
-      ...(again ? [fieldError(`${at}/email`, 'invalid_value', 'is in the request twice')] : []),
+      ...(again ? [fieldError(`${at}/email`, 'invalid_value', 'is repeated in the request')] : []),
       ...nameErrors(`${at}/fullName`, entry.fullName),
       ...redirectErrors(`${at}/redirectUrl`, entry.redirectUrl, sandbox),
     ]
@@ -119,7 +126,7 @@ function redirectErrors(pointer: string, text: string | null | undefined, sandbo
 /** The day of UTC. */
 export const dayOf = (now: Date): string => now.toISOString().slice(0, 10)
 
-/** Refuses: rate_limited (with Retry-After). Revoking and creating again counts as a resend does. */
+/** Refuses: rate_limited (with Retry-After). Revoking and creating again counts like a resend. */
 export function refuseMails({ ofPartner, ofAddress }: MailCounts, now: Date): void {
   if (ofPartner <= mailsOfPartnerMax && ofAddress <= mailsOfAddressMax) return
   const seconds = Math.ceil((Date.parse(dayOf(now)) + dayMs - now.getTime()) / secondMs)
@@ -172,4 +179,16 @@ export function refuseTaken(entries: readonly InvitationEntry[], taken: Readonly
       : [],
   )
   if (errors.length > 0) throw new Refusal('invitation_exists', undefined, { errors })
+}
+
+/** Refuses (403): the role has a permission that the caller does not have, so that a caller gives and takes no more than the own. */
+export function refuseRoleAbove(held: readonly Permission[], role: wire.Role): void {
+  const missing = permissions.find((permission) => roleAllows(role, permission) && !held.includes(permission))
+  if (missing === undefined) return
+  throw new Refusal('permission_denied', `The role ${role} has the permission ${missing}, which you do not have.`)
+}
+
+/** Refuses (409): the only Admin. */
+export function refuseLastAdmin(role: wire.Role, admins: number): void {
+  if (role === 'Admin' && admins <= 1) throw new Refusal('last_admin')
 }

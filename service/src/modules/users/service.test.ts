@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { permissions } from '@partner-payments/wire'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
 import { type Caller, createCursors, Refusal } from '../../api/index.ts'
 import { createLog, createSealer, dayMs, hourMs, minuteMs, newId } from '../../kernel/index.ts'
@@ -34,7 +35,7 @@ async function setUp() {
   const invitationBaseUrl = 'https://portal.example/join'
   const queue = createMailQueue({ clock, sealer })
   const users = createUsers({ db, clock, mail: queue, cursors, sandbox: false, invitationBaseUrl })
-  const caller: Caller = { partnerId, serviceAccountId: newId(), name: 'Grace Hopper', permissions: [] }
+  const caller: Caller = { partnerId, serviceAccountId: newId(), name: 'Grace Hopper', permissions }
   const invite = async (...emails: readonly string[]) =>
     users.createInvitations(caller, { invitations: emails.map((email) => entry(email)) })
   const inviteOne = async (email: string) => {

@@ -12,12 +12,14 @@ import {
   refuseBadRedirect,
   refuseMails,
   refuseResend,
+  refuseRoleAbove,
   refuseRevoke,
   refuseTaken,
   statusAt,
   tokenHash,
 } from './rules.ts'
 import * as store from './store.ts'
+import { addressesWithMember } from './store-members.ts'
 import { newInvitation, newToken } from './tokens.ts'
 
 export type Invitation = {
@@ -34,10 +36,11 @@ export type Invitation = {
 export type Users = {
   /**
    * Creates all invitations or none, in the order of the request.
-   * Refuses: validation_failed (address, name, redirect), invitation_exists, rate_limited (mails of the day).
+   * Refuses: validation_failed (address, name, redirect), permission_denied (a role above the caller's), invitation_exists (or a member),
+   * rate_limited (mails of the day).
    */
   readonly createInvitations: (
-    caller: Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name'>,
+    caller: Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name' | 'permissions'>,
     body: BodyOf<'createInvitations'>,
     tx?: Tx,
   ) => Promise<readonly Invitation[]>
@@ -59,8 +62,8 @@ export type Users = {
   /** Refuses: not_found, invitation_not_pending. */
   readonly revokeInvitation: (partnerId: string, id: string) => Promise<void>
   /**
-   * The people whose newest invitation has one of these roles and is not revoked, the first invited first. Expired
-   * invitations count: no operation reports that an invitation was accepted, so expiry does not show who has joined.
+   * The people who have one of these roles, the first invited first: who joined and was not removed, and who was invited and has not
+   * joined. Expired invitations count, because partners without our pages do not tell who has joined.
    */
   readonly membersWithRoles: (
     tx: Tx,
@@ -68,7 +71,7 @@ export type Users = {
     roles: readonly wire.Role[],
     membersMax: number,
   ) => Promise<readonly store.Member[]>
-  /** The people among some addresses whose newest invitation is not revoked, by the address as it was given. */
+  /** The people among some addresses who joined or are invited, by the address as it was given. */
   readonly membersByAddress: (
     tx: Tx,
     partnerId: string,
@@ -131,6 +134,7 @@ function createInvitations(deps: UsersDeps): Users['createInvitations'] {
   const { db, clock, sandbox } = deps
   return async (caller, body, outerTx) => {
     refuseBadEntries(body.invitations, sandbox)
+    for (const { role } of body.invitations) refuseRoleAbove(caller.permissions, role)
     const { partnerId } = caller
     const expiryDays = body.expiryInDays ?? wire.invitationExpiryDaysDefault
     return inTransaction(db, outerTx, async (tx) => {
@@ -140,7 +144,7 @@ function createInvitations(deps: UsersDeps): Users['createInvitations'] {
       const rows = drafts.map(({ row }) => row).toSorted((a, b) => (a.emailKey < b.emailKey ? -1 : 1))
       const emailKeys = rows.map((row) => row.emailKey)
       await store.expire(tx, partnerId, emailKeys, now)
-      const taken = new Set<string>()
+      const taken = new Set(await addressesWithMember(tx, partnerId, emailKeys))
       for (const row of rows) if (!(await store.insert(tx, partnerId, row))) taken.add(row.emailKey)
       refuseTaken(body.invitations, taken)
       await countMails(tx, partnerId, emailKeys, now)
@@ -183,7 +187,7 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
   }
 }
 
-/** Counts the mails of the day, whatever became of their invitations. Refuses: rate_limited. */
+/** Counts the mails of the day, including those of revoked or expired invitations. Refuses: rate_limited. */
 async function countMails(tx: Tx, partnerId: string, emailKeys: readonly string[], now: Date): Promise<void> {
   await store.forgetMails(tx, partnerId, dayOf(now))
   refuseMails(await store.countMails(tx, partnerId, dayOf(now), emailKeys), now)

@@ -56,6 +56,19 @@ export function lockById(tx: Tx, partnerId: string, id: string): Promise<Invitat
     select ${columns} from users.invitations where partner_id = ${partnerId} and id = ${id} for no key update`)
 }
 
+/** The pending invitation of an address, locked. */
+export function lockPending(
+  tx: Tx,
+  partnerId: string,
+  emailKey: string,
+  now: Date,
+): Promise<InvitationRow | undefined> {
+  return tx.row<InvitationRow>(sql`/* users.lockPending */
+    select ${columns} from users.invitations
+    where partner_id = ${partnerId} and email_key = ${emailKey} and status = 'Pending' and expires_at > ${now}
+    for no key update`)
+}
+
 /** Filters by the status that `statusAt` computes. */
 function hasStatus(status: wire.InvitationStatus, now: Date): Sql {
   if (status === 'Pending') return sql`and status = 'Pending' and expires_at > ${now}`
@@ -77,7 +90,7 @@ export function list(
     order by id desc limit ${limit + 1}`)
 }
 
-/** Mails of a day: of the partner, and the most of one of the addresses. */
+/** Mails of a day: the number of the partner, and the highest number of one of the addresses. */
 export type MailCounts = { readonly ofPartner: number; readonly ofAddress: number }
 
 const mailRows = insertBy<{ partnerId: string; day: string; emailKey: string; mails: number }>(
@@ -110,7 +123,12 @@ export async function countMails(
 
 export type Member = { readonly fullName: string; readonly email: string }
 
-/** The newest invitation of an address decides. */
+/** The newest invitation of an address, and the member who accepted it. */
+const newest = (partnerId: string, isMeant: Sql): Sql => sql`(
+      select distinct on (email_key) id, full_name, email, email_key, role, status from users.invitations
+      where partner_id = ${partnerId} and ${isMeant} order by email_key, id desc) newest
+    left join users.members on members.partner_id = ${partnerId} and members.id = newest.id`
+
 export function membersWithRoles(
   tx: Tx,
   partnerId: string,
@@ -118,24 +136,21 @@ export function membersWithRoles(
   membersMax: number,
 ): Promise<readonly Member[]> {
   return tx.rows<Member>(sql`/* users.membersWithRoles */
-    select full_name, email from (
-      select distinct on (email_key) id, full_name, email, role, status from users.invitations
-      where partner_id = ${partnerId} order by email_key, id desc) newest
-    where role = any(${roles}::text[]) and status <> 'Revoked'
-    order by id limit ${membersMax}`)
+    select newest.full_name, newest.email from ${newest(partnerId, sql`true`)}
+    where coalesce(members.role, newest.role) = any(${roles}::text[]) and newest.status <> 'Revoked'
+      and members.removed_at is null
+    order by newest.id limit ${membersMax}`)
 }
 
-/** The newest invitation of each of some addresses, unless it is revoked. */
 export function membersByKeys(
   tx: Tx,
   partnerId: string,
   emailKeys: readonly string[],
 ): Promise<readonly (Member & { readonly emailKey: string })[]> {
   return tx.rows(sql`/* users.membersByKeys */
-    select full_name, email, email_key from (
-      select distinct on (email_key) full_name, email, email_key, status from users.invitations
-      where partner_id = ${partnerId} and email_key = any(${emailKeys}::text[]) order by email_key, id desc) newest
-    where status <> 'Revoked'`)
+    select newest.full_name, newest.email, newest.email_key
+    from ${newest(partnerId, sql`email_key = any(${emailKeys}::text[])`)}
+    where newest.status <> 'Revoked' and members.removed_at is null`)
 }
 
 export async function update(tx: Tx, partnerId: string, row: InvitationRow): Promise<void> {

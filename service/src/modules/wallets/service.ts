@@ -102,8 +102,8 @@ export function createWallets(deps: WalletsDeps): Wallets {
 type NewWallet = Pick<Wallet, 'ownerId' | 'customerId' | 'currency'> & { readonly network: ChainNetwork }
 
 /**
- * Derives the next address and stores the wallet. Of two calls for one owner the second one waits at the index, and then
- * finds the wallet of the first.
+ * Derives the next address and stores the wallet. If two calls have the same owner, the second one waits at the index,
+ * and then finds the wallet of the first.
  */
 function createMake({ clock, addressAt, addressKey }: WalletsDeps) {
   return async (tx: Tx, partnerId: string, { ownerId, customerId, currency, network }: NewWallet): Promise<Wallet> => {

@@ -24,7 +24,7 @@ export type Backup = {
 
 export const manifestName = 'manifest.json'
 const archivedMsMax = 120_000
-/** PostgreSQL's documentation, "Making a Base Backup": of these folders only the folder itself belongs into the copy. */
+/** PostgreSQL's documentation, "Making a Base Backup": of these folders only the folder itself belongs in the copy. */
 const emptyFolders = new Set([
   'pg_wal',
   'pg_replslot',
@@ -104,7 +104,7 @@ async function waitUntilArchived(client: pg.Client, backupDir: string, stopWal: 
     [stopWal],
   )
   const reason = `PostgreSQL does not archive ${rows[0]?.failed ?? stopWal} into ${walFolder(backupDir)}`
-  throw new EmbeddedPostgresError(`${reason}: make the folder writable; postgres.log has the reason`)
+  throw new EmbeddedPostgresError(`${reason}: make the folder writable; see postgres.log`)
 }
 
 const compact = (time: string): string => time.replaceAll(/[-:]|\.\d+/g, '')

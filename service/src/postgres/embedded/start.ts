@@ -30,7 +30,7 @@ export type EmbeddedPostgresOptions = {
 export type EmbeddedPostgres = {
   readonly url: string
   readonly pid: number
-  /** Resolves when the server process has ended, for whatever reason. */
+  /** Resolves when the server process has ended, for any reason. */
   readonly ended: Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -38,7 +38,7 @@ export type EmbeddedPostgres = {
 const databaseName = 'payments'
 /** Enough for a service of one process, an operator's command and interactive sessions. */
 const connectionsMin = 200
-/** Connections for operators and the server's own reserve, beside the service. */
+/** Connections for operators and the server's own reserve, in addition to the service. */
 const otherConnections = 20
 
 const ensureDatabase = async (adminUrl: string): Promise<void> => {

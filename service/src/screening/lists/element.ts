@@ -1,4 +1,4 @@
-/** The elements of one record of a list as a tree. A record is held whole, and the next one takes its place. */
+/** The elements of one record of a list as a tree. Only one record is in memory at a time. */
 
 export type Element = {
   readonly name: string

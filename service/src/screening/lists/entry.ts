@@ -30,7 +30,7 @@ export type SanctionsList = {
   readonly entries: readonly ListEntry[]
 }
 
-/** The first name that is not weak is the primary one. A name that is said twice counts once, by its better quality. */
+/** The first name that is not weak is the primary one. A repeated name counts once, by its better quality. */
 export function namesOf(found: readonly { readonly text: string; readonly isWeak: boolean }[]): readonly ListedName[] {
   const strong = present(found.filter(({ isWeak }) => !isWeak).map(({ text }) => text))
   const weak = present(found.filter(({ isWeak }) => isWeak).map(({ text }) => text))

@@ -1,6 +1,6 @@
 /**
- * The formats: UN consolidated list, EU consolidated list (FSD 1.1), and OFAC's SDN.XML and SDN_ADVANCED.XML. Each says where its records
- * stand and what they mean. An element that is not known where records stand is refused: a record is never left out.
+ * The formats: UN consolidated list, EU consolidated list (FSD 1.1), and OFAC's SDN.XML and SDN_ADVANCED.XML. Each says
+ * where its records are and what they mean. An unknown element among records is refused: a record is never left out.
  */
 import { type ListEntry, namesOf } from './entry.ts'
 import { attributeOf, childrenOf, type Element, joined, present, textOf } from './element.ts'

@@ -1,6 +1,7 @@
 /**
- * OFAC's SDN_ADVANCED.XML: the Advanced Sanctions Data Model of the UN, version 3. Parties refer to values by number, and what sanctions a
- * party stands behind all parties. The key of a party is the `uid` of SDN.XML. A reference that leads nowhere is refused.
+ * OFAC's SDN_ADVANCED.XML: the Advanced Sanctions Data Model of the UN, version 3. Parties refer to values by number,
+ * and the sanctions of a party come after all parties. The key of a party is the `uid` of SDN.XML. A dangling reference
+ * is refused.
  */
 import { type EntryKind, type ListEntry, namesOf } from './entry.ts'
 import { attributeOf, childrenOf, type Element, joined, present, textOf } from './element.ts'
@@ -8,10 +9,10 @@ import type { FileReader, Format, Refuse } from './format.ts'
 import { type Day, daysOf, readIsoTime, sdnPeriod } from './times.ts'
 
 const versionKnown = '3'
-/** OFAC publishes its other lists in the same format; they are no update of this one. */
+/** OFAC publishes its other lists in the same format; they do not update this one. */
 const listRead = 'SDN List'
 
-/** The sets whose values are kept. The others, as places and documents, say nothing about names. */
+/** The sets whose values are kept. The others, such as places and documents, do not concern names. */
 const sets = ['List', 'PartyType', 'PartySubType', 'NamePartType', 'Script', 'FeatureType', 'SanctionsType'] as const
 type SetName = (typeof sets)[number]
 
@@ -115,7 +116,7 @@ function readParty(party: Element, references: References, refuse: Refuse): List
   return {
     id,
     reference: id,
-    // Of two kinds the one that names are compared with.
+    // If there are two kinds, the one that names are compared with.
     kind: kinds.find((kind) => kind !== 'other') ?? 'other',
     names: namesOf(identities.flatMap((identity) => readNames(identity, references, refuse))),
     births: present(profiles.flatMap((profile) => readBirths(profile, references, refuse))),
@@ -130,7 +131,7 @@ const primaryFirst = (elements: readonly Element[]): readonly Element[] => [
   ...elements.filter((element) => !isTrue(element, 'Primary')),
 ]
 
-/** A type that is not known is compared: leaving it out would hide a name. */
+/** An unknown type is compared: leaving it out would hide a name. */
 function kindOf(subTypeId: string, { valueOf }: References): EntryKind {
   const type = valueOf('PartyType', attributeOf(valueOf('PartySubType', subTypeId), 'PartyTypeID')).text.trim()
   if (type === 'Individual') return 'person'
@@ -139,7 +140,10 @@ function kindOf(subTypeId: string, { valueOf }: References): EntryKind {
 
 type NamePart = { readonly text: string; readonly isLast: boolean }
 
-/** One name for each script. In Latin letters the last name comes last, as in SDN.XML read by a person; others stay as published. */
+/**
+ * One name for each script. In Latin letters the last name comes last, as people read SDN.XML; others stay as
+ * published.
+ */
 function readNames(identity: Element, { valueOf }: References, refuse: Refuse) {
   const groups = childrenOf(identity, 'NamePartGroups').flatMap((all) =>
     childrenOf(all, 'MasterNamePartGroup').flatMap((master) => childrenOf(master, 'NamePartGroup')),

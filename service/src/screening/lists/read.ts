@@ -1,6 +1,7 @@
 /**
- * Reads the file of a list as a stream, with the scanner of ISO 20022: no document type, no entities, and limits. The list is whole or
- * refused: a cut file, a record without a name or key, a key twice, another number of records than the list says.
+ * Reads the file of a list as a stream, with the scanner of ISO 20022: no document type, no entities, and limits. The
+ * list is complete or refused: a cut file, a record without a name or key, a duplicate key, or a number of records that
+ * differs from the stated one.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -17,7 +18,7 @@ import type { Element } from './element.ts'
 import type { FileReader, Format } from './format.ts'
 import { formats } from './formats.ts'
 
-/** The largest list has some 20,000 records and 120 MiB. Its names are held until they are written. */
+/** The largest list has some 20,000 records and 120 MiB. Its names are in memory until they are written. */
 const entriesMax = 200_000
 const elementsMax = 20_000
 const limits: Limits = { ...limitsDefault, bytesMax: 512 * 1024 * 1024 }
@@ -25,7 +26,7 @@ const limits: Limits = { ...limitsDefault, bytesMax: 512 * 1024 * 1024 }
 type Reading = {
   /** Undefined: before the element of the document. */
   file: { readonly format: Format; readonly reader: FileReader; readonly groups: ReadonlySet<string> } | undefined
-  /** The group whose records are read now, with a slash; empty beside the groups. */
+  /** The group whose records are read now, with a slash; empty outside the groups. */
   group: string
   depth: number
   elements: number
@@ -36,7 +37,7 @@ type Reading = {
 
 const noAttributes: ReadonlyMap<string, string> = new Map()
 
-/** Refuses: every file that is no whole list, by a `MessageProblem`. */
+/** Refuses, by a `MessageProblem`, every file that is not a complete list. */
 export async function readSanctionsList(source: Source): Promise<SanctionsList> {
   const hash = createHash('sha256')
   const reading: Reading = {
@@ -103,7 +104,7 @@ function opened(reading: Reading, tag: Tag, where: Where): void {
       reading.group = `${tag.local}/`
       return
     }
-    if (readerOf(reading, tag.local) === undefined) refuse(`${tag.local} is no part of this list`, where(), tag.local)
+    if (readerOf(reading, tag.local) === undefined) refuse(`${tag.local} is not part of this list`, where(), tag.local)
     reading.elements = 0
   }
   reading.elements += 1

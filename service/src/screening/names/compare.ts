@@ -1,6 +1,6 @@
 /**
- * The score of a name against a listed one, and what it is made of. Each word pairs with at most one word of the other name. A pair
- * counts by its weight times its likeness; a rare word of the list weighs more than a common one.
+ * The score of a name against a listed one, and its components. Each word pairs with at most one word of the other
+ * name. A pair counts by its weight times its likeness; a rare word of the list weighs more than a common one.
  */
 import { type How, type Likeness, likenessOf } from './spelling.ts'
 
@@ -12,36 +12,59 @@ export type WordMatch = {
   readonly how: How | 'missing' | 'additional'
   /** 0 to 100. */
   readonly likeness: number
-  /** 0 to 100: how much the word tells, by how many listed names have it. */
+  /** 0 to 100: how distinctive the word is, by how many listed names have it. */
   readonly weight: number
 }
 
 export type Comparison = {
   /** 0 to 100. */
   readonly score: number
-  /** The pairs stand in another order than in the listed name. */
+  /** The pairs are in another order than in the listed name. */
   readonly isReordered: boolean
   readonly words: readonly WordMatch[]
 }
 
 /**
- * A word of the list that the name lacks: a middle name is often left out. A word that the list lacks counts in full, because another
- * person has it; and if both have one, they contradict each other.
+ * The share of a listed word that the name lacks. A word that the list lacks counts in full, because another person has
+ * it; and if both have one, they contradict each other.
  */
 const omittedShare = 0.5
+/**
+ * The share if the first listed word and another one are there: second given names, patronymics and second surnames are
+ * often left out. Together they weigh at most as much as the pairs.
+ */
+const omittedAfterFirstShare = 0.2
+const identifyingPairsMin = 2
+/** A score from 95 on says that every word is there (`twoPersonsScoreMin` in rules.ts). */
+export const incompleteScoreMax = 0.94
 
 export type Weighted = { readonly word: string; readonly weight: number }
 type Pair = Likeness & { readonly at: number; readonly listedAt: number }
 
-/** The score by the sums of weights: of pairs, of pairs by their likeness, and of words without a pair on either side. */
-export function scoreOf(paired: number, alike: number, missing: number, additional: number): number {
-  const whole = 2 * paired + (additional > 0 ? missing : omittedShare * missing) + additional
-  return whole === 0 ? 0 : (2 * alike) / whole
+export type Sums = {
+  readonly pairs: number
+  /** The first word of the listed name is in a pair. */
+  readonly isFirstPaired: boolean
+  /** Weights: of pairs, of pairs by their likeness, and of words without a pair on either side. */
+  readonly paired: number
+  readonly alike: number
+  readonly missing: number
+  readonly additional: number
+}
+
+export function scoreOf({ pairs, isFirstPaired, paired, alike, missing, additional }: Sums): number {
+  const omitted =
+    isFirstPaired && pairs >= identifyingPairsMin
+      ? omittedAfterFirstShare * Math.min(missing, paired)
+      : omittedShare * missing
+  const whole = 2 * paired + (additional > 0 ? missing : omitted) + additional
+  const score = whole === 0 ? 0 : (2 * alike) / whole
+  return missing > 0 ? Math.min(score, incompleteScoreMax) : score
 }
 
 type LikenessOf = (word: string, listed: string) => Likeness | undefined
 
-/** The best pairs first, so that an equal word is not taken by one that is merely alike. */
+/** Takes the best pairs first, so that a similar word does not displace an equal one. */
 function pairsOf(words: readonly Weighted[], listed: readonly Weighted[], like: LikenessOf): readonly Pair[] {
   const possible = words.flatMap(({ word }, at) =>
     listed.flatMap((other, listedAt): readonly Pair[] => {
@@ -66,7 +89,7 @@ function pairsOf(words: readonly Weighted[], listed: readonly Weighted[], like: 
 
 const percent = (share: number): number => Math.floor(share * 100 + 1e-9)
 
-/** `words`: of the name, with the weights that the list would give them. `like`: `likenessOf`, perhaps remembered. */
+/** `words`: of the name, with the weights that the list would give them. `like`: `likenessOf`, possibly cached. */
 export function compareNames(
   words: readonly Weighted[],
   listed: readonly Weighted[],
@@ -77,12 +100,14 @@ export function compareNames(
   const missing = listed.filter((_, at) => !pairs.some(({ listedAt }) => listedAt === at))
   const additional = words.filter((_, at) => !pairs.some((pair) => pair.at === at))
   const sum = (all: readonly number[]) => all.reduce((total, each) => total + each, 0)
-  const score = scoreOf(
-    sum(pairs.map(weightAt)),
-    sum(pairs.map((pair) => weightAt(pair) * pair.likeness)),
-    sum(missing.map(({ weight }) => weight)),
-    sum(additional.map(({ weight }) => weight)),
-  )
+  const score = scoreOf({
+    pairs: pairs.length,
+    isFirstPaired: pairs[0]?.listedAt === 0,
+    paired: sum(pairs.map(weightAt)),
+    alike: sum(pairs.map((pair) => weightAt(pair) * pair.likeness)),
+    missing: sum(missing.map(({ weight }) => weight)),
+    additional: sum(additional.map(({ weight }) => weight)),
+  })
   return {
     score: percent(score),
     isReordered: pairs.some(({ at }, index) => at < (pairs[index - 1]?.at ?? -1)),

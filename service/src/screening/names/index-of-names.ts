@@ -1,9 +1,9 @@
 /**
- * The names of a list in memory, found by the keys of their words. A search compares a name only with listed names that can reach the
- * score; README.md says what it may leave out.
+ * The names of a list in memory, found by the keys of their words. A search compares a name only with listed names that
+ * can reach the score; README.md says what it may miss.
  */
-import { type Comparison, compareNames, scoreOf, type Weighted } from './compare.ts'
-import { keysOf, type Likeness, likenessOf } from './spelling.ts'
+import { type Comparison, compareNames, incompleteScoreMax, scoreOf, type Weighted } from './compare.ts'
+import { keysOf, type Likeness, likenessOf, skeletonKey } from './spelling.ts'
 import { formsOf, wordsOf } from './words.ts'
 
 export type IndexedName<Entry> = { readonly entry: Entry; readonly text: string }
@@ -11,7 +11,7 @@ export type IndexedName<Entry> = { readonly entry: Entry; readonly text: string 
 export type Match<Entry> = Comparison & { readonly entry: Entry; readonly listedName: string }
 
 export type NameIndex<Entry> = {
-  /** How many names it holds. */
+  /** The number of names. */
   readonly size: number
   /** The best match of each entry that reaches `scoreMin` (0 to 100), the best first. */
   readonly search: (name: string, scoreMin: number) => readonly Match<Entry>[]
@@ -34,12 +34,15 @@ type Tables<Entry> = {
 /** A word in every hundredth name still counts; a list of a few names has no common words. */
 const weightMin = 0.35
 const namesForWeightsMin = 1000
-/** Two words are one only where everything else fits: with misspellings besides, any two short words would make a third. */
+/**
+ * Two words count as one only if everything else fits: with misspellings in addition, any two short words would make a
+ * third.
+ */
 const joinedScoreMin = 95
 
 /**
- * Largest weight that an initial of the screened name adds, by `likenessOf`. It has no key, because it is like a part
- * of all words.
+ * Largest weight that an initial of the screened name adds, by `likenessOf`. It has no key, because it is similar to a
+ * part of all words.
  */
 const initialLikenessMax = 0.7
 
@@ -84,7 +87,7 @@ function wordIdOf<Entry>({ words, wordIds, postings, byKey }: Tables<Entry>, wor
   const id = words.push(word) - 1
   wordIds.set(word, id)
   postings.push([])
-  for (const key of word.length === 1 ? [initialKey(word)] : keysOf(word)) {
+  for (const key of word.length === 1 ? [initialKey(word)] : new Set([...keysOf(word), skeletonKey(word)])) {
     const having = byKey.get(key)
     if (having) having.push(id)
     else byKey.set(key, [id])
@@ -98,7 +101,11 @@ type Found = ReadonlyMap<number, Likeness>
 
 function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] {
   const { names, forms, words, weights } = tables
-  const best = new Float64Array(forms.length)
+  const bounds: Bounds = {
+    alike: new Float64Array(forms.length),
+    pairs: new Uint8Array(forms.length),
+    covered: new Float64Array(forms.length),
+  }
   const weightOfWord = (word: string) => weights[tables.wordIds.get(word) ?? -1] ?? 1
   return (name, scoreMin) => {
     const found = new Map<string, Found>()
@@ -109,7 +116,7 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
       for (const word of form) if (!found.has(word)) found.set(word, wordsLike(tables, word))
       const like = (word: string, listed: string) =>
         word.length === 1 ? likenessOf(word, listed) : found.get(word)?.get(tables.wordIds.get(listed) ?? -1)
-      for (const formAt of candidates(tables, best, weighted, found, formScoreMin / 100)) {
+      for (const formAt of candidates(tables, bounds, weighted, found, formScoreMin / 100)) {
         const { nameAt, words: listed, isJoined } = forms[formAt] as Form
         const { entry, text } = names[nameAt] as IndexedName<Entry>
         const compared = compareNames(
@@ -127,7 +134,7 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
   }
 }
 
-/** The words of the list that share a key with the word and are like it. */
+/** The words of the list that share a key with the word and are similar to it. */
 function wordsLike<Entry>({ byKey, words }: Tables<Entry>, word: string): Found {
   const found = new Map<number, Likeness>()
   const looked = new Set<number>()
@@ -141,34 +148,53 @@ function wordsLike<Entry>({ byKey, words }: Tables<Entry>, word: string): Found 
   return found
 }
 
-/** The forms that may reach the score: by the words that were found, and by the most that the others can add. */
+type Bounds = {
+  /** Bounds by form: the most that the words of the search pair, how many do, and their own weight. Zero between searches. */
+  readonly alike: Float64Array
+  readonly pairs: Uint8Array
+  readonly covered: Float64Array
+}
+
+/** The forms that may reach the score: by the words found, and by the most that the others can add. */
 function candidates<Entry>(
   { postings, forms, weights }: Tables<Entry>,
-  best: Float64Array,
+  { alike, pairs, covered }: Bounds,
   words: readonly Weighted[],
   found: ReadonlyMap<string, Found>,
   scoreMin: number,
 ): readonly number[] {
   const touched: number[] = []
-  for (const { word } of words) {
-    // By the form: the most that this word adds, so that two listed words like it do not count twice.
+  for (const { word, weight } of words) {
+    // By the form: the most that this word adds, so that two similar listed words do not count twice.
     const added = new Map<number, number>()
     for (const [id, { likeness }] of found.get(word) ?? []) {
       const worth = likeness * (weights[id] ?? 1)
       for (const formAt of postings[id] ?? []) if (worth > (added.get(formAt) ?? 0)) added.set(formAt, worth)
     }
     for (const [formAt, worth] of added) {
-      if (best[formAt] === 0) touched.push(formAt)
-      best[formAt] = (best[formAt] ?? 0) + worth
+      if (pairs[formAt] === 0) touched.push(formAt)
+      alike[formAt] = (alike[formAt] ?? 0) + worth
+      pairs[formAt] = (pairs[formAt] ?? 0) + 1
+      if (word.length > 1) covered[formAt] = (covered[formAt] ?? 0) + weight
     }
   }
-  const initials = words.filter(({ word }) => word.length === 1).length * initialLikenessMax
+  const initials = words.filter(({ word }) => word.length === 1).length
+  const whole = words.reduce((sum, { word, weight }) => sum + (word.length > 1 ? weight : 0), 0)
+  // A missing word limits the score of a comparison, and the bound does not know whether one is missing.
+  const least = Math.min(scoreMin, incompleteScoreMax)
   const chosen = touched.filter((formAt) => {
-    const alike = Math.min((best[formAt] ?? 0) + initials, forms[formAt]?.weight ?? 0)
-    // As if every pair were equal and nothing else in the way: more than the comparison can give.
-    const open = Math.max(0, (forms[formAt]?.weight ?? 0) - alike)
-    return scoreOf(alike, alike, open, 0) >= scoreMin
+    const form = forms[formAt]?.weight ?? 0
+    const most = Math.min((alike[formAt] ?? 0) + initials * initialLikenessMax, form)
+    // Assumes that every pair is equal: an upper bound of the comparison. A word that is similar to none is additional.
+    const additional = Math.max(0, whole - (covered[formAt] ?? 0) - roundingMax)
+    const sums = { paired: most, alike: most, missing: Math.max(0, form - most), additional }
+    return scoreOf({ ...sums, pairs: (pairs[formAt] ?? 0) + initials, isFirstPaired: true }) >= least
   })
-  for (const formAt of touched) best[formAt] = 0
+  for (const formAt of touched) {
+    alike[formAt] = 0
+    pairs[formAt] = 0
+    covered[formAt] = 0
+  }
   return chosen
 }
+const roundingMax = 1e-9

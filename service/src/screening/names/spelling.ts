@@ -1,7 +1,8 @@
 /**
- * How two words are alike. The sound of a word is its spelling with the differences of romanisation taken off: one name of another
- * script is written Muhammad, Mohammed and Mohamed, Yevgeny and Evgenii, Müller and Mueller.
+ * How similar two words are. The sound of a word is its spelling without the differences of romanisation: one name of
+ * another script is written Muhammad, Mohammed and Mohamed, Yevgeny and Evgenii, Müller and Mueller.
  */
+import { isArabic, skeletonOf } from './arabic.ts'
 
 /** Rules of romanisation, in this order: each rule sees the output of the rules before it. */
 const romanisation: readonly (readonly [pattern: RegExp, sound: string])[] = [
@@ -27,12 +28,12 @@ export function soundOf(word: string): string {
   return romanisation.reduce((sound, [pattern, replacement]) => sound.replace(pattern, replacement), word)
 }
 
-/** The sound without vowels behind its first letter. */
+/** The sound without the vowels after its first letter. */
 const consonantsOf = (sound: string): string => sound.slice(0, 1) + sound.slice(1).replace(/[aeio]/g, '')
 
 /**
- * The number of edits that turn one word into the other: a letter more, less or another, or two neighbours exchanged. Infinity beyond
- * `editsMax`.
+ * The number of edits that turn one word into the other: a letter inserted, deleted or replaced, or two neighbours
+ * exchanged. Infinity beyond `editsMax`.
  */
 export function editsBetween(one: string, other: string, editsMax: number): number {
   const [columns, rows] = [one.length, other.length]
@@ -68,17 +69,30 @@ export type Likeness = { readonly how: How; readonly likeness: number }
 /** A short word is another word after one edit. */
 const editsMaxOf = (length: number): number => (length < 4 ? 0 : length < 8 ? 1 : 2)
 const editCost = 0.4
-/** People who misspell a word begin it right: another first letter is another word, unless the two stand for one sound. */
+/**
+ * Misspellings rarely concern the first letter: another first letter is another word, unless the two stand for one
+ * sound.
+ */
 const firstSounds = ['hkg', 'jidz', 'vfbp', 'szt', 'aeio'] as const
 const beginsAlike = (one: string, other: string): boolean =>
   one[0] === other[0] || firstSounds.some((group) => group.includes(one[0] ?? ' ') && group.includes(other[0] ?? ' '))
 const soundCost = 0.02
 const vowelsCost = 0.16
 const initialLikeness = 0.7
+/** Likeness by the number of consonants: many names share one or two. */
+const skeletonLikeness = [0, 0.8, 0.9] as const
+const longSkeletonLikeness = 0.94
 
 /** Undefined: they are different words. `likeness` is 1 for equal words. */
 export function likenessOf(one: string, other: string): Likeness | undefined {
   if (one === other) return { how: 'equal', likeness: 1 }
+  if (isArabic(one) || isArabic(other)) {
+    const skeleton = skeletonOf(one)
+    const isSame = skeleton !== '' && skeleton === skeletonOf(other)
+    return isSame
+      ? { how: 'transliterated', likeness: skeletonLikeness[skeleton.length] ?? longSkeletonLikeness }
+      : undefined
+  }
   if (one.length === 1 || other.length === 1)
     return one[0] === other[0] ? { how: 'initial', likeness: initialLikeness } : undefined
   const [sound, otherSound] = [soundOf(one), soundOf(other)]
@@ -96,10 +110,11 @@ export function likenessOf(one: string, other: string): Likeness | undefined {
 }
 
 /**
- * The keys under which a word is found: the word, its sound and its consonants, each also with any one letter taken out. Two words one
- * edit apart have a key in common; after two edits they have one unless both are in consonants.
+ * The keys under which a word is found: the word, its sound and its consonants, each also without any one letter. Two
+ * words one edit apart share a key; after two edits they share one unless both edits are in consonants.
  */
 export function keysOf(word: string): readonly string[] {
+  if (isArabic(word)) return [word, skeletonKey(word)]
   const sound = soundOf(word)
   const consonants = consonantsOf(sound)
   const keys = new Set([word, sound, `-${consonants}`])
@@ -107,6 +122,9 @@ export function keysOf(word: string): readonly string[] {
   if (consonants.length > 3) for (const shorter of withoutOne(consonants)) keys.add(`-${shorter}`)
   return [...keys]
 }
+
+/** The key of a listed word under which a word in Arabic letters finds it. */
+export const skeletonKey = (word: string): string => `~${skeletonOf(word)}`
 
 const withoutOne = (word: string): readonly string[] =>
   Array.from(word, (_letter, at) => word.slice(0, at) + word.slice(at + 1))

@@ -1,7 +1,12 @@
-/** A name as words: in Latin letters without accents, in lower case, with the words that identify no one set apart. */
+/**
+ * A name as words: in Latin letters without accents, in lower case, with non-identifying words set apart. Arabic words
+ * keep their letters, because they are written without vowels (arabic.ts).
+ */
 import anyAscii from 'any-ascii'
+import { isArabic, plainArabic } from './arabic.ts'
+import { editsBetween } from './spelling.ts'
 
-/** Particles, titles and legal forms. They count for nothing when names are compared, unless a name has no other word. */
+/** Particles, titles and legal forms. They do not count when names are compared, unless a name has no other word. */
 const commonWords = new Set(
   [
     'al el ul bin ibn ben bint abu abou um umm as ad ar an at az',
@@ -12,9 +17,21 @@ const commonWords = new Set(
   ].flatMap((line) => line.split(' ')),
 )
 
+/** Legal forms of several words, and short ones with full stops. They count like `commonWords`. */
+const legalForms = new RegExp(
+  ` (?:${[
+    'gesellschaft mit beschrankter haftung|aktiengesellschaft|kommanditgesellschaft|besloten vennootschap',
+    'limited liability company|(?:public |open |closed )?joint stock company|incorporated company',
+    'sociedad anonima|sociedad de responsabilidad limitada|societe anonyme|societa per azioni',
+    'obshchestvo s ogranichenno[iy] otvetstvennost(?:yu|iu|u)|(?:publichnoe |publichnoye )?aktsionerno(?:e|ye) obshchestvo',
+    's a r l|s a s|s a|s p a|s r l|s de r l|de c v|sa de cv|l l c|p? ?j s c|b v|n v|a g|a s|k g|d o o|o o o|ltda',
+  ].join('|')})(?= )`,
+  'g',
+)
+
 /** Each sign of these scripts is a word, or a syllable that is written as one. */
 const syllabic = /[\p{Script=Han}\p{Script=Hangul}]/gu
-/** Within a word: O'Brien, Aḥmad with a sign for a sound that Latin has no letter for. */
+/** Signs within a word: O'Brien, Aḥmad with a sign for a sound that Latin has no letter for. */
 const apostrophes = /['\u2018\u2019\u201b\u02bb-\u02bf`\u00b4]/g
 
 export type NameWords = {
@@ -24,26 +41,32 @@ export type NameWords = {
   readonly telling: readonly string[]
 }
 
-/** More words are no name. What stands behind them is not compared. */
+/** No name has more words. Later ones are not compared. */
 const wordsMax = 24
 
 export function wordsOf(name: string): NameWords {
-  const ascii = anyAscii(name.normalize('NFC').replace(apostrophes, '').replace(syllabic, ' $& '))
-  const all = ascii
+  const text = name.normalize('NFC').replace(apostrophes, '').replace(syllabic, ' $& ')
+  const all = (isArabic(text) ? plainArabic(text, anyAscii) : anyAscii(text))
     .toLowerCase()
     .replaceAll("'", '')
-    .split(/[^a-z0-9]+/)
+    .split(/[^a-z0-9\p{Script=Arabic}]+/u)
     .filter((word) => word !== '')
     .slice(0, wordsMax)
   return { all, telling: tellingOf(all) }
 }
 
+/** Long enough that a word one edit away is no name. */
+const longForms = ['company', 'limited', 'corporation', 'incorporated', 'holding'] as const
+const isMisspeltForm = (word: string): boolean =>
+  word.length > 5 && longForms.some((form) => form[0] === word[0] && editsBetween(word, form, 1) <= 1)
+
 function tellingOf(all: readonly string[]): readonly string[] {
-  const telling = all.filter((word) => !commonWords.has(word))
+  const named = all.length > 2 ? ` ${all.join(' ')} `.replace(legalForms, '').trim().split(' ') : all
+  const telling = named.filter((word) => word !== '' && !commonWords.has(word) && !isMisspeltForm(word))
   return telling.length > 0 ? telling : all
 }
 
-/** Two words of which one is as short as this may be one word in another spelling: Won Ho, Wonho; al Tikriti, Altikriti. */
+/** A word this short may be one word with its neighbour in another spelling: Won Ho, Wonho; al Tikriti, Altikriti. */
 const joinedCharsMax = 4
 const formsMax = 6
 
@@ -52,11 +75,13 @@ export function formsOf({ all, telling }: NameWords): readonly (readonly string[
   const forms: (readonly string[])[] = [telling]
   for (let at = 0; at + 1 < all.length && forms.length < formsMax; at += 1) {
     const [one = '', other = ''] = [all[at], all[at + 1]]
+    // Two words in Arabic letters have too few consonants to be told from other ones.
+    if (isArabic(one) || isArabic(other)) continue
     if (Math.min(one.length, other.length) > joinedCharsMax || one.length + other.length < joinedCharsMax) continue
     forms.push(tellingOf([...all.slice(0, at), one + other, ...all.slice(at + 2)]))
   }
   return forms
 }
 
-/** The name without what spelling leaves open: equal for names with the same words in the same order. */
+/** The name without spelling differences: equal for names with the same words in the same order. */
 export const plainName = (name: string): string => wordsOf(name).all.join(' ')

@@ -7,7 +7,7 @@ import * as store from './store.ts'
 export type Blocks = {
   /** The head, under the lock that serialises all changes. A chain without a block gets its first one. */
   readonly lockedHead: (tx: Tx) => Promise<store.SimulatedBlock>
-  /** Makes blocks on top of `parent`, which take what waits, and answers the last one. */
+  /** Makes blocks on top of `parent` from waiting transfers, and returns the last one. */
   readonly make: (tx: Tx, parent: store.SimulatedBlock, count: number) => Promise<store.SimulatedBlock>
 }
 
@@ -36,7 +36,10 @@ export function createBlocks(clock: Clock): Blocks {
   }
 }
 
-/** What the next block takes: deposits, and of each sender the transactions that follow its last nonce without a gap. */
+/**
+ * The content of the next block: deposits, and from each sender the transactions that follow its last nonce without a
+ * gap.
+ */
 async function takeable(tx: Tx, blockNumber: bigint): Promise<readonly string[]> {
   const hashes: string[] = []
   const nextOf = new Map<string, bigint>()

@@ -25,7 +25,7 @@ export function createSimulatedChain(deps: {
   readonly db: Database
   readonly clock: Clock
   readonly blockMs: number
-  /** Blocks are made until the newest transfer is so deep. */
+  /** Blocks are made until the newest transfer has this depth. */
   readonly confirmations: number
 }): SimulatedChain {
   const { db, clock, blockMs, confirmations } = deps

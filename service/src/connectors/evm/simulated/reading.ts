@@ -18,13 +18,16 @@ const addressChars = 42
 const contractOf = (currency: Currency): string => hashOf('simulated token', currency).slice(0, addressChars)
 export const simulatedTokens: Tokens = { USDC: contractOf('USDC'), EURC: contractOf('EURC') }
 
-/** Nothing costs anything here, and the sending account is never short: the numbers only have to be plausible. */
+/** Gas costs nothing here, and the sending account never runs short: the numbers only have to be plausible. */
 const gasOfTransfer = 65_000n
 const gasBalance = 10n ** 30n
 const fees = { max: 2_000_000_000n, priority: 1_000_000_000n }
 const tokenBalance = 10n ** 18n
 
-/** The issuer of the tokens has blocked this recipient, and the contract refuses the other one when it is too late. */
+/**
+ * The first recipient is blocked by the issuer of the tokens; for the other one the contract reverts when the
+ * transaction is mined.
+ */
 const blockedRecipient = '0x000000000000000000000000000000000000b10c'
 const failingRecipient = '0x000000000000000000000000000000000000fa11'
 
@@ -80,7 +83,7 @@ async function receive(db: Database, clock: Clock, signed: string): Promise<void
   const [currency] = (Object.keys(simulatedTokens) as Currency[]).filter((name) => simulatedTokens[name] === contract)
   const [, recipient, amount] = /^0xa9059cbb0{24}([0-9a-f]{40})([0-9a-f]{64})$/.exec(data) ?? []
   if (chainId !== simulatedChainId || currency === undefined || recipient === undefined || amount === undefined)
-    throw new Unreachable('downstream_unreachable', 'the simulated chain does not take the transaction')
+    throw new Unreachable('downstream_unreachable', 'the simulated chain refuses the transaction')
   await store.insertSimulatedTransfer(db, {
     hash,
     currency,

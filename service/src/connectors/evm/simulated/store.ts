@@ -45,7 +45,7 @@ export type SimulatedTransfer = {
   readonly amount: Minor
   /** Null: a simulated deposit. */
   readonly nonce: bigint | null
-  /** Who simulated the deposit. */
+  /** The partner that simulated the deposit. */
   readonly simulatedBy: string | null
   /** Null: it waits for a block. */
   readonly blockNumber: bigint | null
@@ -74,7 +74,7 @@ export const blockDue = (
     select from rails.sandbox_chain_transfers
     where block_number is null or block_number > head.number + 1 - ${confirmations}::bigint)`
 
-/** In the order in which a block takes them. */
+/** Waiting transfers, in the order in which a block takes them. */
 export function waitingTransfers(tx: Tx): Promise<readonly SimulatedTransfer[]> {
   return tx.rows<SimulatedTransfer>(sql`/* rails.waitingTransfers */
     select ${transferColumns} from rails.sandbox_chain_transfers
@@ -99,13 +99,13 @@ export async function putIntoBlock(tx: Tx, hashes: readonly string[], blockNumbe
     where hash = any(${[...hashes]}::text[]) and block_number is null`)
 }
 
-/** Transfers in dropped blocks wait again. */
+/** Puts transfers of dropped blocks back to the waiting ones. */
 export async function takeFromBlocks(tx: Tx, above: bigint): Promise<void> {
   await tx.run(sql`/* rails.takeFromBlocks */
     update rails.sandbox_chain_transfers set block_number = null where block_number > ${above}`)
 }
 
-/** The deposits that a partner simulated in blocks above `above` vanish with their blocks. */
+/** Deletes the deposits that a partner simulated in blocks above `above`, which vanish with their blocks. */
 export async function deleteDepositsAbove(tx: Tx, above: bigint, simulatedBy: string): Promise<readonly string[]> {
   const rows = await tx.rows<{ hash: string }>(sql`/* rails.deleteDepositsAbove */
     delete from rails.sandbox_chain_transfers
@@ -121,7 +121,7 @@ export async function minedCount(tx: Tx, sender: string, block: number): Promise
   return Number(row?.count ?? 0n)
 }
 
-/** The block of the newest transfer: until it is deep enough, blocks are made. */
+/** The block of the newest transfer: blocks are made until it is deep enough. */
 export async function newestTransferBlock(tx: Tx): Promise<bigint | undefined> {
   const row = await tx.row<{ number: bigint | null }>(sql`/* rails.newestTransferBlock */
     select max(block_number) as number from rails.sandbox_chain_transfers`)

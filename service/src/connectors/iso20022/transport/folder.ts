@@ -1,8 +1,9 @@
 /**
- * Exchanges files in folders of this machine, as an EBICS client or a mount gives them.
+ * Exchanges files in folders of this machine, as an EBICS client or a mount provides them.
  *
- * Files get their names by rename(2), not by link(2) and unlink(2): a kill between these two leaves both names, and after the
- * bank has taken its file, the other name would be sent again. Names hold an id of ours, so that the check before the rename is enough.
+ * Files get their names by rename(2), not by link(2) and unlink(2): a kill between these two leaves both names, and
+ * after the bank has processed its file, the other name would be sent again. Names contain an id of ours, so that the
+ * check before the rename is enough.
  */
 import { constants, createReadStream } from 'node:fs'
 import { type FileHandle, lstat, open, readdir, rename, stat, unlink } from 'node:fs/promises'
@@ -20,7 +21,7 @@ const statsAtOnceMax = 64
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? ''
 const isAbsent = (error: unknown): boolean => codeOf(error) === 'ENOENT'
 
-/** A mount may hang: the caller goes on when its time is over, and the next look tells what was done. */
+/** A mount may hang: the caller continues when its time is over, and the next look finds the outcome. */
 async function reached<T>(what: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted()
   const { promise: aborted, reject } = Promise.withResolvers<never>()
@@ -50,7 +51,8 @@ export function createFolderTransport({ toBank, fromBank, taken }: Config): Tran
     stage: (temporary, bytes, signal) =>
       reached('stage', signal, async () => {
         await writeWhole(within(toBank, temporary), bytes)
-        // A process that does not find this name later takes the file for published: the name must survive a loss of power.
+        // A process that does not find this name later assumes that the file was published: the name must survive a
+        // power cut.
         await flushFolder(toBank)
       }),
     publish: (temporary, name, signal) => reached('publish', signal, () => publishIn(toBank, temporary, name)),
@@ -64,7 +66,7 @@ function ignoreAbsent(error: unknown): void {
   if (!isAbsent(error)) throw error
 }
 
-/** Regular files only: what a link leads to is not the bank's to say. */
+/** Regular files only: the bank must not choose the target of a link. */
 async function listFiles(folder: string): Promise<readonly RemoteFile[]> {
   const entries = await readdir(folder, { withFileTypes: true })
   const names = entries.filter((entry) => entry.isFile() && isFinishedName(entry.name)).map(({ name }) => name)
@@ -76,7 +78,7 @@ async function listFiles(folder: string): Promise<readonly RemoteFile[]> {
   return files
 }
 
-/** None: it was taken since it was listed. */
+/** Empty: the file was removed since it was listed. */
 async function describe(folder: string, name: string): Promise<readonly RemoteFile[]> {
   try {
     const { size, mtime } = await lstat(within(folder, name))
@@ -94,7 +96,7 @@ async function* readFrom(
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const path = within(folder, name)
-  // A pipe of the name of a file would hold the opening for ever.
+  // A pipe with the name of a file would block the opening for ever.
   const file = await reached('read', signal, () => open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
   try {
     const stream = createReadStream(path, { fd: file, start: offset, highWaterMark: readBytes, autoClose: false })
@@ -134,13 +136,13 @@ async function publishIn(folder: string, temporary: string, name: string): Promi
   if (!(await exists(source))) return absentFrom(folder)
   if (await exists(target))
     throw new Unreachable('downstream_unreachable', `publish: ${name} exists in the folder of the bank`)
-  // If it fails, a share may have done it nevertheless: the next look tells.
+  // After a failure a share may have renamed the file nevertheless: the next look shows it.
   await rename(source, target)
   await flushFolder(folder)
   return 'published'
 }
 
-/** The name is gone. A folder that is gone as well, such as a share that is not mounted, says nothing. */
+/** The name is missing. If the folder is missing as well, such as a share that is not mounted, that proves nothing. */
 async function absentFrom(folder: string): Promise<'absent'> {
   await stat(folder)
   return 'absent'
@@ -155,7 +157,7 @@ const exists = (path: string): Promise<boolean> =>
     },
   )
 
-/** Banks use a name again: an earlier file of the same name stays, and this one gets a number. */
+/** Banks reuse names: an earlier file of the same name stays, and this one gets a number. */
 async function moveInto(folder: string, name: string, source: string): Promise<void> {
   let target = within(folder, name)
   for (let number = 2; await exists(target); number += 1) target = within(folder, `${name}.${number}`)

@@ -1,11 +1,11 @@
 /**
- * One connection to an SFTP server, kept and made again. Every request has a time limit, behind which the socket is destroyed: a
- * server that hangs at any point costs one limit and leaves nothing open.
+ * One connection to an SFTP server, kept and reopened. Every request has a time limit, after which the socket is
+ * destroyed: a server that hangs at any point costs one limit and leaves nothing open.
  */
 import { connect as connectSocket, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { createHash, timingSafeEqual } from 'node:crypto'
-import SftpClient from 'ssh2-sftp-client'
+import type SftpClient from 'ssh2-sftp-client'
 import { Unreachable } from '../../../api/index.ts'
 import { secondMs } from '../../../kernel/index.ts'
 import type { SftpConfig } from './settings.ts'
@@ -14,7 +14,7 @@ import type { SftpConfig } from './settings.ts'
 export type Channel = Awaited<ReturnType<SftpClient['connect']>>
 
 export type Session = {
-  /** Runs one request within its time. */
+  /** Runs one request within its time limit. */
   readonly request: <T>(
     what: string,
     signal: AbortSignal,
@@ -30,7 +30,7 @@ export const requestMsDefault = 10 * secondMs
 const keepaliveMs = 10 * secondMs
 const keepalivesMax = 3
 
-/** An answer of the server: the connection is well. */
+/** An error that the server answered: the connection works. */
 const isAnswer = (error: unknown): error is Error & { readonly code: number } =>
   error instanceof Error && typeof (error as { code?: unknown }).code === 'number'
 
@@ -80,7 +80,7 @@ export function createSession(config: Config, requestMs: number): Session {
   }
 }
 
-/** Ends when the work does, the time is over, or the socket closes. */
+/** Ends with the work, at the time limit, or when the socket closes. */
 async function limited<T>(what: string, signal: AbortSignal, socket: Socket, work: () => Promise<T>): Promise<T> {
   const { promise: ended, reject } = Promise.withResolvers<never>()
   const late = () => reject(new Unreachable('downstream_timeout', `sftp ${what}: the server does not answer in time`))
@@ -103,7 +103,8 @@ async function openChannel(config: Config, socket: Socket, requestMs: number): P
   socket.on('error', nothing)
   const signal = AbortSignal.timeout(requestMs)
   await limited('connect', signal, socket, () => once(socket, 'connect', { signal }))
-  const client = new SftpClient('partner-payments', { error: nothing, end: nothing, close: nothing })
+  const { default: Client } = await import('ssh2-sftp-client')
+  const client = new Client('partner-payments', { error: nothing, end: nothing, close: nothing })
   const isPinned = (key: Buffer): boolean => {
     const seen = createHash('sha256').update(key).digest()
     const pinned = Buffer.from(config.hostKey.slice('SHA256:'.length), 'base64')

@@ -1,10 +1,10 @@
-/** How the files of a bank travel, as it is configured. */
+/** The configured transport of a bank's files. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { portMax } from '../../../kernel/index.ts'
 import { choiceOf, type Fields, fieldsOf, integerOf, nested, optionalText, refuseField, textOf } from '../fields.ts'
 
-/** `taken`: where files of the bank go when they are taken. Absent: they are removed. */
+/** `taken`: the folder to which processed files of the bank are moved. Absent: they are deleted. */
 export type FolderConfig = {
   readonly kind: 'folder'
   readonly toBank: string
@@ -18,7 +18,7 @@ export type SftpConfig = {
   readonly username: string
   readonly privateKey: Buffer
   readonly passphrase: string | undefined
-  /** `SHA256:` and the fingerprint as `ssh-keygen -l` prints it: a server with another key is not spoken to. */
+  /** `SHA256:` and the fingerprint as `ssh-keygen -l` prints it: a server with another key is refused. */
   readonly hostKey: string
   readonly toBank: string
   readonly fromBank: string
@@ -82,7 +82,7 @@ function serverOf(fields: Fields) {
   }
 }
 
-/** What can be seen of a key without its passphrase. */
+/** The problems of a key that are visible without its passphrase. */
 function keyProblem(key: Buffer, passphrase: string | undefined) {
   const text = key.toString('latin1')
   const [, kind, body] = /-----BEGIN ([A-Z ]*)PRIVATE KEY-----([^-]*)/.exec(text) ?? []

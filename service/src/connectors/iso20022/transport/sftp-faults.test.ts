@@ -46,7 +46,7 @@ async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
 type Call = {
   readonly prepare?: () => Promise<unknown>
   readonly run: (transport: Transport) => Promise<unknown>
-  /** What holds when the call has succeeded in the end. */
+  /** The checks after the call has succeeded in the end. */
   readonly check: () => Promise<void>
 }
 const toBank = (name: string) => join(root, 'to-bank', name)

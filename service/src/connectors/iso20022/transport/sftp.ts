@@ -11,7 +11,9 @@ type Config = Omit<SftpConfig, 'kind'>
 const endOfFile = 1
 const noSuchFile = 2
 const unsupported = 8
-/** What every server takes in one request, and how many are under way, so that the distance costs little. */
+/**
+ * Bytes that every server accepts in one request, and the number of concurrent requests, so that distance costs little.
+ */
 const requestBytes = 32 * 1024
 const requestsAtOnce = 16
 const secondMs = 1000
@@ -20,7 +22,7 @@ const statusOf = (error: unknown): number | undefined => {
   const code = (error as { code?: unknown }).code
   return typeof code === 'number' ? code : undefined
 }
-/** An answer that is not foreseen. */
+/** An unexpected answer. */
 const failed = (what: string) => (error: unknown) => {
   if (error instanceof Unreachable) throw error
   throw new Unreachable('downstream_unreachable', `sftp ${what}: ${(error as Error).message}`, error)
@@ -76,7 +78,7 @@ const orEnd = <T>(answer: Promise<T>): Promise<T | undefined> =>
     throw error
   })
 
-/** What was asked of a connection that is lost needs no end. */
+/** A handle of a lost connection need not be closed. */
 const close = (session: Session, handle: Buffer, signal: AbortSignal): Promise<void> =>
   session.request<void>('close', signal, (channel, done) => channel.close(handle, done)).catch(() => undefined)
 
@@ -98,7 +100,7 @@ async function* readFrom(
     let under: Promise<Buffer | undefined>[] = []
     const ask = () => {
       const asked = readPart(session, handle, { at, bytes: partBytes }, signal)
-      // Its failure is met in its turn, or with that of an earlier one.
+      // A failure is handled in its turn, or with an earlier one.
       asked.catch(() => undefined)
       under.push(asked)
       at += partBytes
@@ -109,7 +111,7 @@ async function* readFrom(
       if (part === undefined || part.length === 0) return
       yield part
       if (part.length === partBytes) continue
-      // A server may answer less than it was asked for: what was asked behind it is asked again, in parts of that size.
+      // A server may answer less than was requested: the rest is requested again, in parts of that size.
       at -= (under.length + 1) * partBytes - part.length
       partBytes = part.length
       await Promise.allSettled(under)
@@ -159,7 +161,7 @@ async function writeWhole(session: Session, path: string, bytes: Uint8Array, sig
   await session.request<void>('write', signal, (channel, done) => channel.close(handle, done))
 }
 
-/** To the disk of the server, where it offers that (fsync@openssh.com). */
+/** Flushes to the disk of the server, if it supports that (fsync@openssh.com). */
 const flush = (session: Session, handle: Buffer, signal: AbortSignal): Promise<void> =>
   session
     .request<void>('flush', signal, (channel, done) =>
@@ -167,7 +169,7 @@ const flush = (session: Session, handle: Buffer, signal: AbortSignal): Promise<v
     )
     .catch(ignore(unsupported))
 
-/** The package throws where the server has not offered an extension. */
+/** The package throws if the server has not offered an extension. */
 function orUnsupported(done: (error: unknown) => void, send: () => void): void {
   try {
     send()
@@ -206,20 +208,20 @@ async function publishIn(
   if (!(await exists(session, source, signal))) return absentFrom(session, folder, signal)
   if (await exists(session, target, signal))
     throw new Unreachable('downstream_unreachable', `sftp publish: ${name} exists at the bank`)
-  // If it fails, the rename may have been done nevertheless: the next look tells.
+  // After a failure the file may have been renamed nevertheless: the next look shows it.
   await rename(session, source, target, signal)
   return 'published'
 }
 
-/** A folder that is gone as well says nothing about a file. */
+/** A missing folder proves nothing about a file. */
 async function absentFrom(session: Session, folder: string, signal: AbortSignal): Promise<'absent'> {
   await session.request<unknown>('look', signal, (channel, done) => channel.stat(folder, done as never))
   return 'absent'
 }
 
 /**
- * OpenSSH's own rename is one step (posix-rename@openssh.com). Its plain one links and unlinks, and a server that ends in between
- * leaves both names.
+ * OpenSSH's own rename is atomic (posix-rename@openssh.com). Its plain one links and unlinks, and a server that ends in
+ * between leaves both names.
  */
 async function rename(session: Session, source: string, target: string, signal: AbortSignal): Promise<void> {
   const send = (channel: Channel, done: (error: unknown) => void) =>
@@ -232,7 +234,7 @@ async function rename(session: Session, source: string, target: string, signal: 
   }
 }
 
-/** Banks use a name again: an earlier file of the same name stays, and this one gets a number. */
+/** Banks reuse names: an earlier file of the same name stays, and this one gets a number. */
 async function moveInto(
   session: Session,
   folder: string,

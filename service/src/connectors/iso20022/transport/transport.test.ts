@@ -1,4 +1,4 @@
-/** Both transports keep the same promises: on real folders, and over a real SFTP server. */
+/** The guarantees of both transports: on real folders, and over a real SFTP server. */
 import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

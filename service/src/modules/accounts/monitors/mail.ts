@@ -1,4 +1,4 @@
-/** The mail of a monitor: how it is queued, and what it says. */
+/** The mail of a monitor: its queueing and its text. */
 import type { MonitorRow } from './store.ts'
 import { amountText } from '../../../kernel/index.ts'
 import {
@@ -98,7 +98,7 @@ export function renderMonitorMail(mail: MailToRender): MailContent {
     `Balance: ${balance} ${currency}`,
     `Crossed at: ${utc(new Date(data.crossedAt))}`,
     ...(reference === null ? [] : [`Transaction: ${oneLine(reference)}`]),
-    `The monitor triggers again when the balance was ${direction === 'Below' ? 'at least' : 'at most'} ${rearmAt} ${currency} before.`,
+    `The monitor triggers again after the balance was ${direction === 'Below' ? 'at least' : 'at most'} ${rearmAt} ${currency}.`,
     `To change or delete the monitor: /v1/accounts/${accountId}/monitors/${monitorId}`,
     'You get this mail because the monitor names your address.',
   ]

@@ -11,7 +11,7 @@ export type MonitorTerms = Pick<
   'direction' | 'measure' | 'threshold' | 'rearmAt' | 'emails' | 'sendsEvent' | 'description'
 >
 
-/** Refuses (400, with pointers): amounts, a `rearmAt` on the wrong side, no one to tell. */
+/** Refuses (400, with pointers): amounts, a `rearmAt` on the wrong side, no one to notify. */
 export function termsOf(body: BodyOf<'createAccountMonitor'>, currency: Currency): MonitorTerms {
   return changedTerms(noTerms, body, currency)
 }
@@ -56,7 +56,7 @@ function refuseBadTerms({ direction, threshold, rearmAt, emails, sendsEvent }: M
     throw refuse('/notify', 'must have an address in `emails`, or `event` must be true')
 }
 
-/** Whether a change makes the monitor another one, which starts at the balance of now. */
+/** Whether a change makes it a different monitor, which starts at the current balance. */
 export const isOtherLine = (before: MonitorTerms, after: MonitorTerms): boolean =>
   before.direction !== after.direction ||
   before.measure !== after.measure ||
@@ -81,7 +81,7 @@ function kindOf(monitor: MonitorRow, balance: Minor): CrossingRow['kind'] | unde
 /** `reference` null: no single transaction. */
 type Movement = Omit<AccountMovement, 'reference'> & { readonly reference: string | null }
 
-/** Movements and monitors that a worker has read of a balance behind its position. */
+/** The movements and monitors of a balance that a worker has read after its position. */
 export type Reading = {
   readonly balance: BalanceRow
   /** Monitors that have not ended. */
@@ -99,12 +99,12 @@ export type Judgement = {
   /** True if movements remain to be judged. */
   readonly isPartial: boolean
 }
-/** `monitor`: as it is behind the crossing. */
+/** `monitor`: its state after the crossing. */
 export type Crossing = CrossingRow & { readonly monitor: MonitorRow }
 
 /**
- * Judges each monitor by the balance at its start, and behind each later movement. Transfers that take effect together are
- * judged as one. Stops behind the movement with which there are `crossingsMax` crossings.
+ * Judges each monitor by the balance at its start, and after each later movement. Transfers that take effect together
+ * are judged as one. Stops after the movement that reaches `crossingsMax` crossings.
  */
 export function judge({ balance, monitors, movements, readTo }: Reading, crossingsMax: number): Judgement {
   const now = new Map(monitors.map((monitor) => [monitor.id, monitor]))

@@ -36,7 +36,7 @@ export type Monitors = {
   ) => Promise<Page<CrossingItem>>
   /** Judges balances that have moved. Returns how many reads it has to make at once; 0: all are judged. */
   readonly monitorStep: () => Promise<number>
-  /** Since when a crossing may wait for this process to find it. */
+  /** The time since which a crossing may wait for this process to find it. */
   readonly judgedSince: () => Date
 }
 
@@ -120,7 +120,7 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
           `A balance has at most ${wire.monitorsPerAccountMax} monitors. Delete one first.`,
         )
       const judged = locked.monitors === 0 ? await startOf(deps, tx, locked) : locked
-      // Made in this transaction and behind the lock: no worker has judged the balance up to it.
+      // Created in this transaction and after the lock: no worker has judged the balance up to it.
       const id = newId()
       const now = clock.now()
       const row: store.MonitorRow = {
@@ -142,7 +142,10 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
     })
 }
 
-/** A balance of which no monitor needs what came before: it is read from the last moment on whose sums are certain. */
+/**
+ * The start of a balance whose monitors need no earlier movements: it is read from the last moment whose sums are
+ * certain.
+ */
 async function startOf(deps: MonitorsDeps, tx: Tx, row: store.BalanceRow): Promise<store.BalanceRow> {
   const moment = await certainUntil(tx, deps)
   const sums = (await deps.ledger.balancesAt(tx, row.partnerId, moment)).find(({ id }) => id === row.accountId)
@@ -152,7 +155,7 @@ async function startOf(deps: MonitorsDeps, tx: Tx, row: store.BalanceRow): Promi
 
 type Find = (tx: Tx, key: Key, id: string) => Promise<store.MonitorRow>
 
-/** Each locks the balance, as the worker does: a crossing is found before the change, or not at all. */
+/** Each change locks the balance, as the worker does: a crossing is found before the change, or not at all. */
 function createChanges(deps: MonitorsDeps, find: Find): Pick<Monitors, 'updateMonitor' | 'deleteMonitor'> {
   const { db, clock } = deps
   const locked = async (tx: Tx, key: Key, id: string) => {

@@ -191,7 +191,7 @@ export function listCrossings(
     order by position desc limit ${limit + 1}`)
 }
 
-/** Balances with monitors, behind a key, in the order of their keys. Takes no lock. */
+/** Balances with monitors, after a key, in the order of their keys. Takes no lock. */
 export async function monitoredBehind(
   tx: Tx,
   { partnerId, accountId }: BalanceKey,

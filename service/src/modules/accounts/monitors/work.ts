@@ -14,7 +14,7 @@ import { queueMonitorMails } from './mail.ts'
 import { judge, type Judgement } from './rules.ts'
 import * as store from './store.ts'
 
-/** Balances with more to read, of which the next step reads again: in turn, so that none holds up the others. */
+/** The balances with more to read that a step reads again: in turn, so that none delays the others. */
 const behindPerStepMax = 64
 const start: store.BalanceKey = { partnerId: nilId, accountId: nilId }
 
@@ -56,9 +56,12 @@ function createRound(clock: Clock) {
   let startedAt: Date | undefined
   let hasFailed = false
   return {
-    /** The start of the last round in which all balances were judged, less what a transaction that stayed open held back. */
+    /**
+     * The start of the last round in which all balances were judged, less the time for which an open transaction held
+     * it back.
+     */
     judgedSince: () => judgedAt,
-    /** Each step begins. `heldBackMs`: how long the oldest transaction of the database is open. */
+    /** Begins a step. `heldBackMs`: the age of the oldest open transaction of the database. */
     begin: (heldBackMs: number) => {
       startedAt ??= after(clock.now(), -Math.max(0, heldBackMs))
     },
@@ -123,7 +126,7 @@ function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
       try {
         partial.push(...(await attempt(part, end)))
       } catch {
-        // One balance that cannot be judged does not hold up those of the other partners.
+        // One balance that cannot be judged does not delay those of the other partners.
         for (const key of part)
           try {
             partial.push(...(await attempt([key], end)))
@@ -192,7 +195,7 @@ function resultOf(
     const { partnerId, accountId } = row
     log.error({ partnerId, accountId }, 'balance with monitors differs from its transfers; evaluated as recorded')
     const { posted, reserved } = standing
-    // No transfer is behind it, so that the balance of now is what the monitors missed.
+    // No transfer follows, so that the current balance shows what the monitors missed.
     const missed = { id: readTo, posted: posted - row.posted, reserved: reserved - row.reserved, together: undefined }
     return judge({ balance: row, monitors, movements: [{ ...missed, reference: null }], readTo }, crossingsMax)
   }

@@ -3,7 +3,9 @@ import type { ReportKind } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../../kernel/index.ts'
 import type { Period } from '../rules.ts'
 
-/** `text`: what people wrote. `number`: exact decimal text. `json`: JSON text, in CSV as it is. `plain`: our own words. */
+/**
+ * `text`: written by people. `number`: exact decimal text. `json`: JSON text, unchanged in CSV. `plain`: our own words.
+ */
 export type ColumnType = 'plain' | 'text' | 'number' | 'json'
 export type Columns = Readonly<Record<string, ColumnType>>
 /** The values of a record by column. A column without a value is absent. */
@@ -18,7 +20,7 @@ export type Head = {
   readonly currency: Currency | null
 }
 
-/** Transaction behind a line. The other side of a fee is the operator, which is not named. */
+/** The transaction of a line. The other side of a fee is the operator, which is not named. */
 export type LinePayment = Readonly<Record<'endToEndId' | 'userReference' | 'name' | 'account', string | null>>
 
 /** A line of an account: of the balance for statements, of `fees` for fees. */
@@ -30,7 +32,7 @@ export type Line = {
   /** Empty: the partner itself. */
   readonly customerId: string
   readonly amount: Minor
-  /** The balance behind the line. */
+  /** The balance after the line. */
   readonly balance: Minor
   /** Payment of a statement line. Absent: no transaction has the reference. */
   readonly payment?: LinePayment | undefined

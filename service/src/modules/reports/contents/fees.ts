@@ -1,4 +1,7 @@
-/** Fees: what moved between the balance and `fees`, which also has cases that were written off, with a total for each day (UTC) and currency. */
+/**
+ * Fees: movements between the balance and `fees`, which also has written-off cases, with a total for each day (UTC) and
+ * currency.
+ */
 import { amountText } from '../../../kernel/index.ts'
 import type { Columns, Content, Head, Line, Row, Section } from './content.ts'
 import { sectionsOf, type SectionDeps } from './sections.ts'

@@ -1,7 +1,7 @@
 /**
- * A reconciliation: for each currency what moved on every account, what stands in suspense with the open cases that explain
- * it, the transactions created in the period by status, and the payments that were at banks at its end. Each check that does not come
- * out is a named difference.
+ * A reconciliation by currency: the movements on every account, the amount in suspense with the open cases that explain
+ * it, the transactions created in the period by status, and the payments at banks at its end. Each check that fails is
+ * a named difference.
  */
 import type { Cases } from '../../../cases/index.ts'
 import { amountText, type Currency, dayMs, type Minor } from '../../../kernel/index.ts'
@@ -51,9 +51,12 @@ type OpenCase = {
   readonly count: bigint
   readonly booked: Minor
 }
-/** Payments that were sent and had no end. */
+/** Payments that were sent and had not ended. */
 type InFlight = { readonly count: number; readonly amount: Minor; readonly since: Date }
-/** Longer than a payment is at a bank: a SEPA credit transfer takes a bank day, and a long weekend has four days without one. */
+/**
+ * Longer than a payment stays at a bank: a SEPA credit transfer takes a bank day, and a long weekend has four days
+ * without one.
+ */
 const inFlightMsMax = 14 * dayMs
 
 type Group = { readonly category: string; readonly status: string; readonly count: number; readonly amount: Minor }

@@ -1,4 +1,4 @@
-/** The lines of the ledger accounts that a report shows, and what they add up to. */
+/** The lines of the ledger accounts that a report shows, and their sums. */
 import type { AccountName, Ledger, LineFilter, Period, PeriodLine } from '../../../ledger/index.ts'
 import { assert, type Currency, dayMs, type Minor, minuteMs, momentOfId } from '../../../kernel/index.ts'
 import type { Database } from '../../../postgres/index.ts'
@@ -14,7 +14,7 @@ export type SectionRequest = {
   readonly partnerId: string
   readonly customerId: string | null
   readonly account: AccountName
-  /** Only what moved between the two accounts. */
+  /** Only movements between the two accounts. */
   readonly counterAccount?: AccountName
   /** Null: every currency that had a balance or a line. */
   readonly currency: Currency | null
@@ -69,7 +69,7 @@ async function sectionOf(
   names: ReadonlyMap<string, AccountName>,
 ): Promise<Section> {
   const filter: LineFilter = { partnerId, accountId: account.id, counterAccountId, partyId: customerId ?? undefined }
-  // A customer has no account of its own: what it had at the start is the sum of its lines before.
+  // A customer has no account of its own: its opening balance is the sum of its earlier lines.
   const before = customerId === null ? undefined : { from: beginning, to: period.from }
   const past = before && (await ledger.sumOfPeriod(db, filter, before))
   const posted = counterAccountId === undefined ? account.posted : 0n
@@ -132,7 +132,10 @@ function lineReader(
 const digits = (length: number) => Array.from({ length: 10 ** length }, (_, at) => String(at).padStart(length, '0'))
 const [twoDigits, threeDigits] = [digits(2), digits(3)]
 
-/** The time of an id as text. Lines of one day share its date, because `toISOString` takes longer than all else of a line. */
+/**
+ * The time of an id as text. Lines of one day share its date, because `toISOString` takes longer than the rest of a
+ * line.
+ */
 function createTimes(): (id: string) => string {
   let day = Number.NaN
   let date = ''

@@ -52,7 +52,7 @@ export async function statement(deps: StatementDeps, partnerId: string, head: He
 
 const noSide = { name: null, account: null }
 
-/** The section with the payments of its lines, read for each part of them at once. */
+/** The section with the payments of its lines, which are read for a part of the lines at once. */
 const withPayments = ({ transactions }: StatementDeps, partnerId: string, section: Section): Section => ({
   ...section,
   lines: async function* lines() {
@@ -103,7 +103,7 @@ async function* statementRows({ period }: Head, sections: readonly Section[]): A
         ...paymentRow(line.payment),
       }))
     }
-    // The last movement says how far the ledger was read, in place of the time of the run.
+    // The last movement shows how far the ledger was read, instead of the time of the run.
     yield [{ record: 'closing', currency, time: period.to.toISOString(), id: last, balance: text(balance) }]
   }
 }

@@ -48,9 +48,7 @@ export async function* camt053({ head, sections }: Content, count: (lines: numbe
   count(summary.lines)
   for (const balance of [opening, summary.closing])
     if (balance > camt053MinorMax || -balance > camt053MinorMax)
-      throw new ReportImpossible(
-        'camt.053 has 18 digits for a balance, and this one has more. The statement exists as csv and pdf.',
-      )
+      throw new ReportImpossible('camt.053 has 18 digits for a balance, and this one has more. Use csv or pdf.')
   const names = [accountId, currency, customer?.id ?? '', period.from.toISOString(), period.to.toISOString()]
   const statement: BankStatement = {
     // The same statement has the same id.

@@ -4,7 +4,7 @@ import { csvCell } from './csv-cell.ts'
 
 const columnsOf = (columns: Columns) => Object.entries(columns).filter(([, type]) => type !== 'json')
 
-/** Writes rows. The parts of a line are joined as they come: a list of cells for each line costs twice the time. */
+/** Writes rows. The parts of a line are joined one by one: a list of cells for each line takes twice the time. */
 function csvLines(columns: Columns): (rows: readonly Row[]) => string {
   const cells = columnsOf(columns).map(([name, type]) => ({ name, isText: type === 'text' }))
   return (rows) => {

@@ -30,7 +30,7 @@ export async function* pdf(content: Content, count: (lines: number) => void): As
   yield* accountPdf(documentOf(head, sections, summaries))
 }
 
-/** A statement of 80 pages. A screen reader of a longer one reads csv. */
+/** A statement of 80 pages. For longer ones a screen reader reads the CSV. */
 const taggedLinesMax = 2_000
 
 function documentOf(head: Head, sections: readonly Section[], summaries: readonly Summary[]): AccountDocument {
@@ -106,7 +106,7 @@ const rowOf = ({ time, text, reference, amount, payment }: Line, write: (minor: 
   amount: write(amount),
 })
 
-/** The other side comes first; our own reference and ids stand behind it once each. */
+/** The other side comes first; our own reference and ids follow it once each. */
 function detailOf(reference: string, payment: LinePayment | undefined): string {
   const { name, account, endToEndId, userReference } = payment ?? {}
   return [...new Set([name, account, reference, userReference, endToEndId])].filter((part) => part).join(' · ')

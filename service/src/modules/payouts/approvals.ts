@@ -1,0 +1,126 @@
+/** The verbs of approvals: what a second person sees, signs and decides. */
+import { type ApprovalSnapshot, payeeDigestOf } from '@partner-payments/wire'
+import { type Caller, Refusal } from '../../api/index.ts'
+import { amountText, isSamePerson, randomBytes } from '../../kernel/index.ts'
+import type { Database } from '../../postgres/index.ts'
+import type { PayoutsDeps } from './deps.ts'
+import type * as store from './store.ts'
+import { type Approval, approvalById, decisionsOf, keepPayeeSalt, type MadeDecision } from './store-approvals.ts'
+
+export type Approvals = {
+  /** The approvals of these payouts of the partner, by payout id. A payout that needs none has none. */
+  readonly decisionsOf: (
+    partnerId: string,
+    payouts: readonly store.PayoutRow[],
+  ) => Promise<ReadonlyMap<string, MadeDecision>>
+  /**
+   * Approves a waiting payout. A repetition by the same caller returns the payout. Refuses: not_found,
+   * approver_is_creator, payout_not_awaiting_approval.
+   */
+  readonly approve: (caller: Caller, id: string) => Promise<store.PayoutRow>
+  /**
+   * The text that a person signs to approve a waiting payout, with what it shows. Refuses: not_found, approver_is_creator,
+   * payout_not_awaiting_approval.
+   */
+  readonly snapshot: (caller: Caller, id: string, asked: Asked) => Promise<Snapshot>
+  /** Cancels a waiting payout. Repetition and refusals as for `approve`. */
+  readonly reject: (caller: Caller, id: string, reason: string) => Promise<store.PayoutRow>
+}
+
+/** The page that asks for an approval: its nonce, and until when it can be answered. */
+type Asked = { readonly nonce: string; readonly expiresAt: Date }
+
+type Snapshot = {
+  /** JSON of an `ApprovalSnapshot`. */
+  readonly text: string
+  readonly payout: store.PayoutRow
+  readonly needsPasskey: boolean
+  /** Name of the creator. */
+  readonly requestedName: string
+}
+
+const saltBytes = 16
+
+type Get = (partnerId: string, id: string) => Promise<store.PayoutRow>
+
+export function createApprovals({ db, life }: PayoutsDeps, get: Get): Approvals {
+  const decide = async (
+    caller: Caller,
+    id: string,
+    decision: 'approved' | 'rejected',
+    move: () => Promise<boolean>,
+  ): Promise<store.PayoutRow> => {
+    const { partnerId, serviceAccountId } = caller
+    await get(partnerId, id)
+    const approval = await approvalById(db, partnerId, id)
+    if (approval?.decision === null) requireSecondPerson(caller, approval)
+    if (approval?.decision === null && decision === 'approved') requirePasskey(caller, approval)
+    const isMoved = approval !== undefined && (await move())
+    const payout = await get(partnerId, id)
+    if (isMoved) return payout
+    const made = await approvalById(db, partnerId, id)
+    if (made?.decision === decision && made.decidedBy === serviceAccountId) return payout
+    throw new Refusal('payout_not_awaiting_approval', whyNot(payout, made))
+  }
+  const byOf = ({ serviceAccountId: id, name, confirmation }: Caller) => ({ id, name, confirmation })
+  return {
+    snapshot: createSnapshot(db, get),
+    approve: (caller, id) => decide(caller, id, 'approved', () => life.approve(caller.partnerId, id, byOf(caller))),
+    reject: (caller, id, reason) =>
+      decide(caller, id, 'rejected', () => life.decline(caller.partnerId, id, byOf(caller), reason)),
+    decisionsOf: async (partnerId, payouts) => {
+      const ids = payouts.filter(({ approvalExpiresAt }) => approvalExpiresAt !== null).map((each) => each.id)
+      const rows = ids.length === 0 ? [] : await decisionsOf(db, partnerId, ids)
+      return new Map(rows.map((row) => [row.payoutId, row]))
+    },
+  }
+}
+
+const createSnapshot =
+  (db: Database, get: Get): Approvals['snapshot'] =>
+  async (caller, id, { nonce, expiresAt }) => {
+    const { partnerId, serviceAccountId: approverId } = caller
+    const payout = await get(partnerId, id)
+    const approval = await approvalById(db, partnerId, id)
+    if (approval?.decision !== null) throw new Refusal('payout_not_awaiting_approval', whyNot(payout, approval))
+    requireSecondPerson(caller, approval)
+    const salt = await keepPayeeSalt(db, partnerId, id, Buffer.from(randomBytes(saltBytes)).toString('base64url'))
+    const { amount, currency, reference, creditorName, creditorAccount } = payout
+    const text = JSON.stringify({
+      version: 1,
+      purpose: 'approvePayout',
+      partnerId,
+      payoutId: id,
+      reference,
+      amount: amountText(amount, currency),
+      currency,
+      payee: payeeDigestOf(salt, creditorName, creditorAccount),
+      approverId,
+      expiresAt: expiresAt.toISOString(),
+      nonce,
+    } satisfies ApprovalSnapshot)
+    return { text, payout, needsPasskey: approval.needsPasskey, requestedName: approval.requestedName }
+  }
+
+/**
+ * Another credential of the creator has another id and the same name, and a second account of the same person has a
+ * similar name.
+ */
+function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: Approval): void {
+  if (caller.serviceAccountId !== requestedBy && !isSamePerson(caller.name, requestedName)) return
+  throw new Refusal(
+    'approver_is_creator',
+    `The payout was created by ${requestedName}. Another service account approves it.`,
+  )
+}
+
+function requirePasskey({ confirmation }: Caller, { needsPasskey }: Approval): void {
+  if (!needsPasskey || confirmation?.factor === 'passkey') return
+  throw new Refusal('permission_denied', 'The rule of this currency demands a person with a passkey, in the console.')
+}
+
+function whyNot({ status }: store.PayoutRow, approval: Approval | undefined): string {
+  if (approval === undefined) return `The payout is ${status}, and needs no approval.`
+  if (approval.decision === null) return `The time for an approval ended at ${approval.expiresAt.toISOString()}.`
+  return `The payout is ${status}: it was ${approval.decision} before.`
+}

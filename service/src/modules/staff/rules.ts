@@ -1,0 +1,45 @@
+/** Pure: the roles of staff, what each may do, and the forms of names and tokens. */
+import { createHash } from 'node:crypto'
+import { Refusal } from '../../api/index.ts'
+import { hourMs } from '../../kernel/index.ts'
+
+/**
+ * The id that stands for staff where tables of the sign-in have a partner (RFC 9562, version 8). It is no partner's id, so that no team has a
+ * member in it, and no session of a team opens the desk.
+ */
+export const staffRealmId = '00000000-0000-8000-8000-000000000001'
+
+export const staffRoles = ['support', 'compliance', 'finance', 'admin'] as const
+export type StaffRole = (typeof staffRoles)[number]
+
+/** Roles that decide cases. Every role reads. */
+const deciders: readonly StaffRole[] = ['finance', 'admin']
+export const decidesCases = (role: StaffRole): boolean => deciders.includes(role)
+
+/** Refuses: permission_denied. */
+export function refuseDecider(role: StaffRole): void {
+  if (!decidesCases(role))
+    throw new Refusal('permission_denied', `The role ${role} reads cases. Deciding them needs finance or admin.`)
+}
+
+/** Roles that decide hits of screening. */
+const hitDeciders: readonly StaffRole[] = ['compliance', 'admin']
+export const decidesHits = (role: StaffRole): boolean => hitDeciders.includes(role)
+
+/** Refuses: permission_denied. */
+export function refuseHitDecider(role: StaffRole): void {
+  if (!decidesHits(role))
+    throw new Refusal('permission_denied', `The role ${role} reads hits. Deciding them needs compliance or admin.`)
+}
+
+/** Refuses: validation_failed. `admins`: the number of admins with this one. */
+export function refuseLastAdmin(role: StaffRole, admins: number): void {
+  if (role === 'admin' && admins === 1)
+    throw new Refusal('validation_failed', 'The account is the last admin: invite another admin first.')
+}
+
+export const invitationMs = 24 * hourMs
+
+export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
+
+export const emailKey = (email: string): string => email.trim().toLowerCase()

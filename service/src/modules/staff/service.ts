@@ -1,0 +1,203 @@
+/** The verbs of staff: who joins by an invitation, signs in, decides a case or is removed. */
+import { newLinkToken, notFound, Refusal, refuseField } from '../../api/index.ts'
+import type { Audit } from '../../audit/index.ts'
+import { type CaseRow, type Decisions, operatorPartnerId } from '../../cases/index.ts'
+import { after, type Clock, isNoName, newId, personKey, tidyName } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import type { Screening } from '../../screening/index.ts'
+import type { Client, Enrolment, GivenFactor, Session, SignIn } from '../../sign-in/index.ts'
+import {
+  emailKey,
+  invitationMs,
+  refuseDecider,
+  refuseHitDecider,
+  refuseLastAdmin,
+  staffRealmId,
+  type StaffRole,
+  tokenHash,
+} from './rules.ts'
+import * as store from './store.ts'
+
+export type StaffAccount = store.AccountRow
+export type SignedStaff = { readonly session: Session; readonly account: StaffAccount }
+type Opened = { readonly token: string; readonly recoveryCodes: readonly string[] }
+/** The part of a decision that the person gives. */
+type Given<K extends 'propose' | 'approve' | 'reject'> = Omit<Parameters<Decisions[K]>[1], 'staff' | 'staffId'>
+
+export type Staff = {
+  /** Returns the token of a link that works once, for 24 hours. Refuses: validation_failed (/email, /name). */
+  readonly invite: (
+    tx: Tx,
+    person: { readonly email: string; readonly fullName: string; readonly role: StaffRole },
+  ) => Promise<{ readonly id: string; readonly token: string; readonly expiresAt: Date }>
+  /** Refuses: not_found. */
+  readonly openInvitation: (token: string) => Promise<Omit<store.InvitationRow, 'tokenHash'> & Enrolment>
+  /** Refuses: not_found (also if an account has the address or the name), validation_failed (factor). */
+  readonly join: (token: string, given: GivenFactor, client: Client) => Promise<Opened>
+  readonly passkeyOptions: () => Promise<string>
+  /** Undefined: the answer is refused. */
+  readonly signInByPasskey: (credential: string, client: Client) => Promise<string | undefined>
+  /** Undefined: address, password or code is wrong, or there were too many failures. */
+  readonly signInByPassword: (
+    given: { readonly email: string; readonly password: string; readonly code: string },
+    client: Client,
+  ) => Promise<string | undefined>
+  /** Undefined: the session has ended, or is not of staff. */
+  readonly signedIn: (token: string) => Promise<SignedStaff | undefined>
+  readonly signOut: (signed: SignedStaff) => Promise<void>
+  /** Ends all sessions at once. Refuses: not_found, validation_failed (the last admin). */
+  readonly remove: (tx: Tx, id: string) => Promise<StaffAccount>
+  readonly list: typeof store.accounts
+  /** Each refuses as the verb of cases, and permission_denied. The role is that of the moment, not that of the page. */
+  readonly propose: (signed: SignedStaff, given: Given<'propose'>) => Promise<CaseRow>
+  readonly approve: (signed: SignedStaff, given: Given<'approve'>) => Promise<CaseRow>
+  readonly reject: (signed: SignedStaff, given: Given<'reject'>) => Promise<CaseRow>
+  /** Decides a hit of screening, or proposes it if two persons decide. Refuses as the verb of screening, and permission_denied. */
+  readonly decideHit: (signed: SignedStaff, given: Omit<Parameters<Screening['decide']>[1], 'staff'>) => Promise<void>
+}
+
+export type StaffDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly audit: Pick<Audit, 'append'>
+  readonly addOperator: (tx: Tx, id: string) => Promise<void>
+  /** Signs in at the site of the desk. */
+  readonly signIn: SignIn
+  readonly decisions: Decisions
+  readonly screening: Pick<Screening, 'decide'>
+}
+
+export function createStaff(deps: StaffDeps): Staff {
+  const { db, clock, signIn } = deps
+  return {
+    invite: async (tx, { email, fullName, role }) => {
+      const name = tidyName(fullName)
+      if (isNoName(name) || name.length > nameCharsMax)
+        throw refuseInvite('/name', 'must be a name of 1 to 140 characters')
+      if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw refuseInvite('/email', 'must be an email address')
+      if (await store.isTaken(tx, emailKey(email), personKey(name)))
+        throw refuseInvite('/email', 'or the name belongs to an account of staff already')
+      const token = newLinkToken(staffRealmId)
+      const now = clock.now()
+      const row = { id: newId(), email, fullName: name, role, createdAt: now, expiresAt: after(now, invitationMs) }
+      await store.insertInvitation(tx, { ...row, tokenHash: tokenHash(token) })
+      return { id: row.id, token, expiresAt: row.expiresAt }
+    },
+    remove: async (tx, id) => {
+      const { account, admins } = await store.lockWithAdmins(tx, id)
+      if (account === undefined) throw notFound('staff account')
+      refuseLastAdmin(account.role, admins)
+      await store.removeAccount(tx, id, clock.now())
+      await signIn.forget(tx, staffRealmId, id)
+      return account
+    },
+    list: store.accounts,
+    signedIn: async (token) => {
+      const session = await signIn.session(token)
+      if (session?.partnerId !== staffRealmId) return undefined
+      const account = await store.accountById(db, session.memberId)
+      return account && { session, account }
+    },
+    signOut: async ({ session, account }) => void (await signIn.end(staffRealmId, account.id, session.id)),
+    ...createEntrances(deps),
+    ...createDeciding(deps),
+  }
+}
+
+const nameCharsMax = 140
+const refuseInvite = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
+
+function createEntrances({ db, clock, audit, addOperator, signIn }: StaffDeps) {
+  const find = async (token: string) => {
+    const row = await store.pendingByToken(db, tokenHash(token), clock.now())
+    if (row === undefined) throw notFound('pending invitation')
+    return { row, invited: { ...row, memberId: row.id, seed: row.tokenHash, partnerName: '' } }
+  }
+  const open = async (
+    tx: Tx,
+    account: StaffAccount,
+    client: Client,
+    factor: 'passkey' | 'password',
+    action: string,
+  ) => {
+    await addOperator(tx, operatorPartnerId)
+    const actor = { kind: 'operator', id: account.id, name: account.fullName, ip: client.ip } as const
+    const subject = { staffId: account.id }
+    audit.append(tx, [{ partnerId: operatorPartnerId, actor, action, subject, details: { factor } }])
+    return signIn.open(tx, staffRealmId, account.id, { ...client, factor })
+  }
+  const signInAs = (id: string, client: Client, factor: 'passkey' | 'password') =>
+    db.transaction(async (tx) => {
+      const account = await store.holdAccount(tx, id)
+      return account && open(tx, account, client, factor, 'staff sign in')
+    })
+  return {
+    openInvitation: async (token) => {
+      const { row, invited } = await find(token)
+      const { tokenHash: _hash, ...shown } = row
+      return { ...shown, ...(await signIn.enrolment(invited)) }
+    },
+    join: async (token, given, client) => {
+      const { row, invited } = await find(token)
+      const factor = await signIn.prove(invited, given)
+      return db.transaction(async (tx) => {
+        const now = clock.now()
+        if (!(await store.acceptInvitation(tx, row.id, now))) throw notFound('pending invitation')
+        const account = { ...row, createdAt: now, emailKey: emailKey(row.email), nameKey: personKey(row.fullName) }
+        if (!(await store.insertAccount(tx, account))) throw notFound('pending invitation')
+        const recoveryCodes = await signIn.enrol(tx, staffRealmId, row.id, factor)
+        return { token: await open(tx, row, client, factor.kind, 'staff join'), recoveryCodes }
+      })
+    },
+    passkeyOptions: () => signIn.passkeyOptions(staffRealmId),
+    signInByPasskey: async (credential, client) => {
+      const id = await signIn.byPasskey(staffRealmId, credential)
+      return id === undefined ? undefined : signInAs(id, client, 'passkey')
+    },
+    signInByPassword: async ({ email, ...given }, client) => {
+      const account = await store.accountByAddress(db, emailKey(email))
+      const verdict = await signIn.byPassword(staffRealmId, account?.id, given)
+      if (account === undefined || verdict === 'refused' || verdict === 'blocked') return undefined
+      return signInAs(account.id, client, 'password')
+    },
+  } satisfies Partial<Staff>
+}
+
+function createDeciding({
+  db,
+  audit,
+  decisions,
+  screening,
+}: StaffDeps): Pick<Staff, 'propose' | 'approve' | 'reject' | 'decideHit'> {
+  /** Runs a decision and its record in one transaction, with the role that the account has now. */
+  const decide = <T>(
+    { session, account: { id } }: SignedStaff,
+    action: string,
+    { partnerId, id: caseId, note }: { readonly partnerId: string; readonly id: string; readonly note?: string },
+    work: (tx: Tx, by: { readonly staff: string; readonly staffId: string }) => Promise<T>,
+    refuse = refuseDecider,
+  ) =>
+    db.transaction(async (tx) => {
+      const account = await store.holdAccount(tx, id)
+      if (account === undefined) throw new Refusal('permission_denied', 'The account of staff was removed.')
+      refuse(account.role)
+      const decided = await work(tx, { staff: account.fullName, staffId: id })
+      const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
+      audit.append(tx, [
+        { partnerId, actor, action, subject: { id: caseId }, ...(note === undefined ? {} : { reason: note }) },
+      ])
+      return decided
+    })
+  return {
+    propose: (signed, given) =>
+      decide(signed, 'operator case propose', given, (tx, by) => decisions.propose(tx, { ...given, ...by })),
+    approve: (signed, given) =>
+      decide(signed, 'operator case approve', given, (tx, by) => decisions.approve(tx, { ...given, ...by })),
+    reject: (signed, given) =>
+      decide(signed, 'operator case reject', given, (tx, by) => decisions.reject(tx, { ...given, ...by })),
+    decideHit: async (signed, given) => {
+      const work = (tx: Tx, { staff }: { readonly staff: string }) => screening.decide(tx, { ...given, staff })
+      await decide(signed, 'operator screening decide', given, work, refuseHitDecider)
+    },
+  }
+}

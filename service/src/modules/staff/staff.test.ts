@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
+import { codeOf, password } from '../../../../test/support/team.ts'
+import { hourMs, newId, secondMs } from '../../kernel/index.ts'
+import type { StaffRole } from './rules.ts'
+
+let service: Service
+before(async () => {
+  service = await createTestService({ now: new Date('2026-11-24T08:00:00Z') })
+})
+after(() => service.close())
+
+const client = { ip: '203.0.113.7', userAgent: 'Test browser' }
+let count = 0
+const personOf = (role: StaffRole) => {
+  count += 1
+  return { email: `staff${count}@example.com`, fullName: `Staff Number ${count}`, role }
+}
+const invite = (person: ReturnType<typeof personOf>) => service.db.transaction((tx) => service.staff.invite(tx, person))
+const remove = (id: string) => service.db.transaction((tx) => service.staff.remove(tx, id))
+
+/** Answers an invitation with a password. */
+async function factorOf(token: string) {
+  const { totpSecret } = await service.staff.openInvitation(token)
+  return { kind: 'password', password, code: codeOf(totpSecret, service.clock.now().getTime()) } as const
+}
+
+async function join(role: StaffRole) {
+  const { token } = await invite(personOf(role))
+  const opened = await service.staff.join(token, await factorOf(token), client)
+  const signed = await service.staff.signedIn(opened.token)
+  assert.ok(signed)
+  return { ...signed, token: opened.token }
+}
+
+async function openCase() {
+  const { partnerId } = await addPartner(service)
+  const id = newId()
+  const booked = { currency: 'EUR', amount: 1234n } as const
+  const named = { connector: 'sandbox', notificationId: newId(), subject: id, report: {} }
+  assert.equal(await service.cases.open({ id, partnerId, kind: 'unknown_payment', ...named, booked }), true)
+  return { partnerId, id }
+}
+
+test('a link joins once, also when it is answered twice at the same time, and not after 24 hours', async () => {
+  const { token } = await invite(personOf('support'))
+  const factor = await factorOf(token)
+  const answers = await Promise.allSettled([1, 2].map(() => service.staff.join(token, factor, client)))
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+  await assert.rejects(service.staff.openInvitation(token), { code: 'not_found' })
+  const late = await invite(personOf('support'))
+  service.clock.advance(24 * hourMs)
+  await assert.rejects(service.staff.openInvitation(late.token), { code: 'not_found' })
+  for (const bad of ['', 'x', `${token}A`])
+    await assert.rejects(service.staff.openInvitation(bad), { code: 'not_found' })
+})
+
+test('an address or a name of an account is refused, and so is what is neither', async () => {
+  const { account } = await join('finance')
+  const other = personOf('admin')
+  for (const wrong of [
+    { ...other, email: account.email.toUpperCase() },
+    { ...other, fullName: ` ${account.fullName.toUpperCase()}` },
+    { ...other, email: 'no address' },
+    { ...other, fullName: ' ' },
+  ])
+    await assert.rejects(invite(wrong), { code: 'validation_failed' }, JSON.stringify(wrong))
+})
+
+test('two persons decide a case; of two approvals at once one counts, and the audit log names the accounts', async () => {
+  const [one, two, three] = [await join('finance'), await join('admin'), await join('finance')]
+  const { partnerId, id } = await openCase()
+  const key = { partnerId, id }
+  await service.staff.propose(one, { ...key, action: 'fees', note: 'Charge of the bank' })
+  await assert.rejects(service.staff.approve(one, key), /another person approves/)
+  const answers = await Promise.allSettled([service.staff.approve(two, key), service.staff.approve(three, key)])
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+  const found = await service.cases.byId(service.db, partnerId, id)
+  assert.equal(found?.resolution, 'booked_to_fees')
+  const { data } = await service.audit.list(partnerId, {})
+  const acts = data.filter(({ action }) => action.startsWith('operator case'))
+  assert.deepEqual(new Set(acts.map(({ actor }) => actor.id)).size, 2)
+  assert.ok(acts.some(({ actor }) => actor.id === one.account.id && actor.name === one.account.fullName))
+})
+
+test('support reads and decides nothing; a session of an account that was removed ends and decides nothing', async () => {
+  const [reader, decider] = [await join('support'), await join('finance')]
+  const key = await openCase()
+  const proposal = { ...key, action: 'fees', note: 'Charge of the bank' } as const
+  await assert.rejects(service.staff.propose(reader, proposal), { code: 'permission_denied' })
+  await remove(decider.account.id)
+  assert.equal(await service.staff.signedIn(decider.token), undefined)
+  await assert.rejects(service.staff.propose(decider, proposal), { code: 'permission_denied' })
+  await assert.rejects(remove(decider.account.id), { code: 'not_found' })
+})
+
+test('of two removals of the last two admins at once, one is refused', async () => {
+  const admins = (await service.staff.list(service.db)).filter(({ role }) => role === 'admin')
+  for (const { id } of admins.slice(1)) await remove(id)
+  const [first] = admins
+  const second = await join('admin')
+  assert.ok(first)
+  const answers = await Promise.allSettled([remove(first.id), remove(second.account.id)])
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+})
+
+test('a password signs in at the desk, and a session of staff is none of a team', async () => {
+  const person = personOf('finance')
+  const { token } = await invite(person)
+  const { totpSecret } = await service.staff.openInvitation(token)
+  const opened = await service.staff.join(token, await factorOf(token), client)
+  service.clock.advance(30 * secondMs)
+  const given = { email: person.email, password, code: codeOf(totpSecret, service.clock.now().getTime()) }
+  assert.equal(await service.staff.signInByPassword({ ...given, password: `${password}x` }, client), undefined)
+  assert.ok(await service.staff.signInByPassword(given, client))
+  assert.equal(await service.members.signedIn(opened.token), undefined)
+})

@@ -1,0 +1,132 @@
+/**
+ * What needs JavaScript in the console: passkeys, copy buttons, the key of the search, and times in the zone of the reader. All
+ * else is written by the service.
+ */
+const live = document.getElementById('live')
+
+const bytesOf = (text) =>
+  Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0))
+const textOf = (buffer) =>
+  btoa(String.fromCharCode(...new Uint8Array(buffer)))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+
+const withBytes = (list) => list?.map((each) => ({ ...each, id: bytesOf(each.id) }))
+
+/** Reads the options of the service, also in a browser without the methods of WebAuthn level 3. */
+function readOptions(kind, json) {
+  const method = kind === 'create' ? 'parseCreationOptionsFromJSON' : 'parseRequestOptionsFromJSON'
+  if (PublicKeyCredential[method]) return PublicKeyCredential[method](json)
+  const { user, allowCredentials, excludeCredentials, ...rest } = json
+  return {
+    ...rest,
+    challenge: bytesOf(json.challenge),
+    ...(user && { user: { ...user, id: bytesOf(user.id) } }),
+    ...(allowCredentials && { allowCredentials: withBytes(allowCredentials) }),
+    ...(excludeCredentials && { excludeCredentials: withBytes(excludeCredentials) }),
+  }
+}
+
+/** Password managers replace credentials by objects of their own, whose `toJSON` is absent or throws. */
+function writeCredential(credential) {
+  try {
+    return JSON.stringify(credential.toJSON())
+  } catch {
+    const { id, rawId, type, response } = credential
+    const parts = ['clientDataJSON', 'attestationObject', 'authenticatorData', 'signature', 'userHandle']
+    return JSON.stringify({
+      id,
+      rawId: textOf(rawId),
+      type,
+      authenticatorAttachment: credential.authenticatorAttachment ?? undefined,
+      clientExtensionResults: credential.getClientExtensionResults?.() ?? {},
+      response: {
+        ...Object.fromEntries(parts.flatMap((part) => (response[part] ? [[part, textOf(response[part])]] : []))),
+        transports: response.getTransports?.(),
+      },
+    })
+  }
+}
+
+async function usePasskey(form) {
+  const { kind, options, cancelled, exists, failed } = form.dataset
+  const error = form.querySelector('[role=alert]')
+  const button = form.querySelector('button')
+  error.textContent = ''
+  button.disabled = true
+  try {
+    const publicKey = readOptions(kind, JSON.parse(options))
+    const credential = await navigator.credentials[kind]({ publicKey })
+    form.elements.namedItem('credential').value = writeCredential(credential)
+    form.submit()
+  } catch ({ name }) {
+    const texts = { NotAllowedError: cancelled, AbortError: cancelled, InvalidStateError: exists }
+    error.textContent = texts[name] ?? failed
+    button.disabled = false
+    button.focus()
+  }
+}
+
+for (const section of document.querySelectorAll('[data-passkey]')) {
+  if (!window.PublicKeyCredential || !navigator.credentials) {
+    section.remove()
+    continue
+  }
+  section.hidden = false
+  section.querySelector('form').addEventListener('submit', (event) => {
+    event.preventDefault()
+    void usePasskey(event.target)
+  })
+}
+
+/** A slash goes to the search, unless the reader is typing. */
+addEventListener('keydown', (event) => {
+  const find = document.getElementById('find')
+  const isTyping = event.target.matches('input, textarea, select, [contenteditable]')
+  if (find === null || event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return
+  event.preventDefault()
+  find.select()
+})
+
+/** Back shows the page as it was left: the form must work again. */
+addEventListener('pageshow', () => {
+  for (const button of document.querySelectorAll('[data-passkey] button')) button.disabled = false
+})
+
+async function copy(button) {
+  const [label] = button.children
+  const { copied } = button.dataset
+  const before = label.textContent
+  if (before === copied) return
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy)
+  } catch {
+    return
+  }
+  label.textContent = copied
+  live.textContent = copied
+  setTimeout(() => {
+    label.textContent = before
+    live.textContent = ''
+  }, 2000)
+}
+
+for (const button of document.querySelectorAll('[data-copy]')) {
+  if (!navigator.clipboard) {
+    button.remove()
+    continue
+  }
+  button.hidden = false
+  button.addEventListener('click', () => void copy(button))
+}
+
+const forms = { date: { dateStyle: 'medium' }, time: { dateStyle: 'medium', timeStyle: 'short' } }
+/** The reader's own variety of the language of the page, such as `en-GB`. */
+const { lang } = document.documentElement
+const locale = navigator.languages.find((each) => each.split('-')[0] === lang) ?? lang
+
+for (const time of document.querySelectorAll('time[data-local]')) {
+  const form = forms[time.dataset.local]
+  time.textContent = new Intl.DateTimeFormat(locale, form).format(new Date(time.dateTime))
+}

@@ -1,0 +1,108 @@
+/**
+ * Approving and rejecting a payout. A person approves by proving a factor again, over a snapshot of the payout that is made again
+ * when the form comes back: what was signed is what is approved.
+ */
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
+import { Refusal } from '../../api/index.ts'
+import { amountText } from '../../kernel/index.ts'
+import type { GivenConfirmation } from '../../sign-in/index.ts'
+import { approvalPage } from './approval-page.ts'
+import { consoleMessage } from './message-page.ts'
+import {
+  idOf,
+  page,
+  type Person,
+  readForm,
+  type Routes,
+  seeOther,
+  sessionCookieOf,
+  type WithPerson,
+} from './request.ts'
+import { approvalTexts } from './texts/approvals.ts'
+
+type Errors = Readonly<Record<string, string>>
+
+export const approvalRoutes: Routes = ({ operate, signIn, approvals }, _withPerson, withMoney) => {
+  const show = async (request: PublicRequest, person: Person, errors?: Errors): Promise<PublicAnswer> => {
+    const { caller, user, view } = person
+    const id = idOf(request)
+    const asking = signIn.ask(caller.partnerId, user.id, 'approval')
+    const { text, payout, needsPasskey, requestedName } = await approvals.snapshot(caller, id, asking)
+    const { amount, currency, creditorName: payeeName, creditorAccount: payeeAccount, reference } = payout
+    const shown = {
+      ...{ id, currency, payeeName, payeeAccount, reference, requestedName, needsPasskey, nonce: asking.nonce },
+      amount: amountText(amount, currency),
+      approvalExpiresAt: payout.approvalExpiresAt ?? payout.createdAt,
+      passkeyOptions: await signIn.passkeyOptionsFor(caller.partnerId, user.id, text),
+      ...(errors && { errors }),
+    }
+    const status = errors === undefined ? 200 : 400
+    return page(request, status, approvalPage({ ...view, current: 'payouts' }, shown))
+  }
+  const guarded = createGuard(withMoney)
+  const approve = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const { caller, user, session, view } = person
+    const { requestId, ip } = request
+    const id = idOf(request)
+    const form = readForm(request)
+    const given: GivenConfirmation =
+      form('credential') === ''
+        ? { kind: 'code', code: form('code') }
+        : { kind: 'passkey', credential: form('credential') }
+    const asking = signIn.readAsking(caller.partnerId, user.id, 'approval', form('nonce'))
+    const shown = asking && (await approvals.snapshot(caller, id, asking))
+    const confirmation =
+      asking && shown && (await signIn.confirm(caller.partnerId, user.id, { ...asking, text: shown.text }, given))
+    const { refused } = approvalTexts[view.language]
+    if (confirmation === undefined) return show(request, person, { form: refused })
+    const call = { caller: { ...caller, confirmation }, requestId, ip }
+    await operate('approvePayout', { ...call, params: { id } })
+    const token = await signIn.rotate(caller.partnerId, session.id)
+    return seeOther(`../${id}`, sessionCookieOf(token))
+  }
+  const reject = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const { caller, view } = person
+    const { requestId, ip } = request
+    const id = idOf(request)
+    try {
+      const body = { reason: readForm(request)('reason').trim() }
+      await operate('rejectPayout', { caller, requestId, ip, params: { id }, body })
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'validation_failed') throw error
+      return show(request, person, { reason: approvalTexts[view.language].reasonWrong })
+    }
+    return seeOther(`../${id}`)
+  }
+  return [
+    {
+      method: 'GET',
+      path: '/console/payouts/{id}/approve',
+      handle: guarded((request, person) => show(request, person)),
+    },
+    { method: 'POST', path: '/console/payouts/{id}/approve', handle: guarded(approve) },
+    { method: 'POST', path: '/console/payouts/{id}/reject', handle: guarded(reject) },
+  ]
+}
+
+type Act = (request: PublicRequest, person: Person) => Promise<PublicAnswer>
+
+/** Words the refusals that end the page: the payout does not wait for this person. */
+const createGuard =
+  (withMoney: WithPerson) =>
+  (act: Act): PublicRoute['handle'] =>
+  (request) =>
+    withMoney(request, async (person) => {
+      const { view, caller } = person
+      const t = approvalTexts[view.language]
+      const refuse = (status: number, text: string) => page(request, status, consoleMessage(view, t.title, text))
+      if (!caller.permissions.includes('payouts:write')) return refuse(403, t.noPermission)
+      try {
+        return await act(request, person)
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        if (error.code === 'approver_is_creator') return refuse(403, t.creator)
+        if (error.code === 'payout_not_awaiting_approval') return refuse(409, t.notWaiting)
+        if (error.code === 'permission_denied') return refuse(403, error.detail)
+        throw error
+      }
+    })

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { permissions } from '@partner-payments/wire'
+import {
+  checkEscaped,
+  checkLabels,
+  checkSize,
+  checkStructure,
+  evil,
+  viewOf,
+} from '../../../../test/support/console-pages.ts'
+import { type ConsoleLanguage, consoleLanguages, consoleTexts } from './language.ts'
+import { placesOf } from './places.ts'
+import { newWebhookPage, secretPage } from './new-webhook-page.ts'
+import { webhookPage, webhooksPage } from './webhooks-page.ts'
+
+const at = new Date('2026-11-24T14:30:00Z')
+const pages = { next: '../x', first: '../x' }
+
+function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
+  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions), current: 'webhooks' })
+  const row = { id: 'w1', url: text, events: [text], status: 'Disabled' as const, createdAt: at }
+  const attempt = { startedAt: at, status: 500, error: text, responseBody: text }
+  const delivery = {
+    ...{ eventId: text, eventType: text, reference: text, status: 'Held' as const, createdAt: at },
+    ...{ attempts: [attempt, { startedAt: at }], idempotencyKey: text },
+  }
+  const one = {
+    ...row,
+    ...{ note: text, signature: text, reason: 'Failing' as const, failingSince: at, isCapped: true },
+    counts: { delivered: 100_000, pending: 2, held: 3 },
+    ...{ deliveries: [delivery], values: { status: text }, problems: { status: text }, pages, mayWrite: true },
+    idempotencyKey: text,
+    test: { delivered: false, durationMs: 12, error: text, responseBody: text },
+  }
+  const empty = {
+    ...row,
+    test: { delivered: true, durationMs: 12, status: 204 },
+    deliveries: [],
+    values: {},
+    problems: {},
+    pages: {},
+    mayWrite: false,
+  }
+  const typed = { url: text, description: text, events: [text], idempotencyKey: text }
+  const types = [
+    { name: text, description: text },
+    { name: 'other', description: text },
+  ]
+  return [
+    ['webhooks', webhooksPage(view, { rows: [row], pages, mayWrite: true, done: 'deleted' })],
+    ['no webhooks', webhooksPage(view, { rows: [], pages: {}, mayWrite: false })],
+    ['new webhook', newWebhookPage(view, { draft: typed, types, problems: {} })],
+    [
+      'refused webhook',
+      newWebhookPage(view, { draft: typed, types, problems: { url: text, events: text, form: text } }),
+    ],
+    ['secret', secretPage(view, { id: 'w1', url: text, secret: text })],
+    ['public key', secretPage(view, { id: 'w1', url: text, secret: undefined })],
+    ['webhook', webhookPage(view, { ...one, done: 'redelivered' })],
+    ['webhook read only', webhookPage(view, { ...one, ...empty })],
+  ]
+}
+
+suite('every page for developers', () => {
+  test('escapes hostile texts, labels fields, has relative links and stays small', () => {
+    for (const [name, page] of consoleLanguages.flatMap((language) => pagesOf(language, evil))) {
+      checkEscaped(name, page)
+      checkLabels(name, page)
+      checkStructure(name, page)
+      checkSize(name, page)
+    }
+  })
+
+  test('offers forms only to who may write', () => {
+    const page = new Map(pagesOf('en', 'x'))
+    assert.match(page.get('webhook') ?? '', /action="..\/webhooks\/w1\/redeliver"/)
+    assert.doesNotMatch(page.get('webhook read only') ?? '', /method="post" action="..\/webhooks/)
+  })
+})

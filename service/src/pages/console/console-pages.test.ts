@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { permissions } from '@partner-payments/wire'
+import {
+  all,
+  attribute,
+  checkEscaped,
+  checkLabels,
+  checkSize,
+  checkStructure,
+  evil,
+  placeholders,
+  tags,
+  viewOf,
+} from '../../../../test/support/console-pages.ts'
+import { qrCode } from '../qr.ts'
+import { accountPage, newPasswordPage } from './account-page.ts'
+import { approvalPage } from './approval-page.ts'
+import { time } from './components.ts'
+import { designPage } from './design.ts'
+import { findPage } from './find-page.ts'
+import { firstAdminPage } from './first-admin-page.ts'
+import { homePage } from './home-page.ts'
+import { joinPage } from './join-page.ts'
+import { type ConsoleLanguage, consoleLanguageOf, consoleLanguages, consoleTexts } from './language.ts'
+import { consoleMessage } from './message-page.ts'
+import { placesOf } from './places.ts'
+import { recoveryCodesPage } from './recovery-codes-page.ts'
+import { sessionsPage } from './sessions-page.ts'
+import { findPartnerPage, signInPage } from './sign-in-page.ts'
+import { teamPage } from './team-page.ts'
+import type { ConsoleView, RoleName } from './view.ts'
+
+const at = new Date('2026-11-24T14:30:00Z')
+const roles: readonly RoleName[] = ['Admin', 'Developer', 'Operator']
+
+function fullTeam(view: ConsoleView, text: string, mayWrite: boolean): string {
+  const named = { fullName: text, email: text, invitedByName: text, expiresAt: at, invitedAt: at }
+  const member = { id: text, fullName: text, email: text, joinedAt: at, factors: ['passkey', 'password'] as const }
+  return teamPage(view, {
+    members: [
+      ...roles.map((roleName) => ({ ...member, id: roleName, roleName, lastSignInAt: at, isSelf: false })),
+      { ...member, roleName: 'Admin', lastSignInAt: null, isSelf: true, factors: [] },
+    ],
+    invitations: (['Pending', 'Accepted', 'Expired', 'Revoked'] as const).map((status, index) => ({
+      ...named,
+      id: `${text}${index}`,
+      roleName: 'Operator',
+      status,
+    })),
+    may: { write: mayWrite },
+    next: text,
+    grantable: roles,
+    errors: { email: text, fullName: text, role: text, form: text },
+    typed: { email: text, fullName: text, role: text },
+    confirmation: text,
+  })
+}
+
+const approvalOf = (view: ConsoleView, text: string, passkeyOptions: string | undefined): string =>
+  approvalPage(view, {
+    ...{ id: text, amount: '1234.50', currency: text, payeeName: text, payeeAccount: text, reference: text },
+    ...{ requestedName: text, approvalExpiresAt: at, nonce: text, needsPasskey: false, passkeyOptions },
+    errors: passkeyOptions === undefined ? { code: text, reason: text } : { form: text, reason: text },
+  })
+
+/** The pages of approvals, of the first Admin and of how a person signs in. */
+function signedInPages(inside: (current: string) => ConsoleView, text: string): readonly (readonly [string, string])[] {
+  const errors = { password: text, code: text, form: text }
+  const totp = { secret: 'JBSWY3DPEHPK3PXP', qrSvg: qrCode('otpauth://totp/a', text) }
+  return [
+    [
+      'first admin',
+      firstAdminPage(inside('home'), {
+        token: text,
+        partnerName: text,
+        fullName: text,
+        email: text,
+        errors: { form: text, fullName: text, email: text },
+      }),
+    ],
+    ['approval', approvalOf(inside('payouts'), text, text)],
+    ['approval by code', approvalOf(inside('payouts'), text, undefined)],
+    [
+      'account',
+      accountPage(inside('account'), {
+        passkeys: [true, false].map((backedUp) => ({
+          id: text,
+          createdAt: at,
+          lastUsedAt: backedUp ? at : null,
+          backedUp,
+        })),
+        passwordSince: at,
+        recoveryCodesLeft: 3,
+        nonce: text,
+        passkeyOptions: text,
+        error: text,
+        confirmation: text,
+      }),
+    ],
+    ['new password', newPasswordPage(inside('account'), { nonce: text, email: text, totp, errors })],
+  ]
+}
+
+/** Every page with every part, written with the hostile text wherever a person or another system gives a text. */
+function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): ReadonlyMap<string, string> {
+  const view = viewOf(language)
+  const person = { fullName: text, email: text, roleName: 'Admin' as const, partnerName: text }
+  const places = placesOf(consoleTexts[language], permissions)
+  const inside = (current: string) => viewOf(language, { person, places, hasSearch: true, current })
+  const errors = { password: text, code: text, form: text }
+  const totp = { secret: 'JBSWY3DPEHPK3PXP', qrSvg: qrCode('otpauth://totp/a', text) }
+  const named = { fullName: text, email: text, invitedByName: text, expiresAt: at, invitedAt: at }
+  const session = { id: text, createdAt: at, lastUsedAt: at, expiresAt: at, device: text, ip: text }
+  return new Map([
+    [
+      'join',
+      joinPage(view, {
+        ...named,
+        token: text,
+        partnerName: text,
+        roleName: 'Operator',
+        totp,
+        passkeyOptions: text,
+        errors,
+      }),
+    ],
+    ['recovery codes', recoveryCodesPage(view, { codes: [text, 'AAAA-BBBB'] })],
+    [
+      'sign-in',
+      signInPage(view, {
+        partner: text,
+        partnerName: text,
+        passkeyOptions: text,
+        email: text,
+        error: text,
+        next: text,
+      }),
+    ],
+    ['find partner', findPartnerPage(view, { sent: true })],
+    [
+      'home',
+      homePage(inside('home'), {
+        balances: [{ currency: text, available: '1234567.50', reserved: '0.00', pending: '12345678901234567.123456' }],
+        waiting: [
+          { title: text, count: text, href: text },
+          { title: text, count: text },
+        ],
+      }),
+    ],
+    ['empty home', homePage(inside('home'), { balances: [], waiting: [] })],
+    ['team', fullTeam(inside('team'), text, mayWrite)],
+    [
+      'sessions',
+      sessionsPage(inside('sessions'), {
+        sessions: [true, false].map((isCurrent) => ({ ...session, isCurrent })),
+        confirmation: text,
+      }),
+    ],
+    ...signedInPages(inside, text),
+    [
+      'find',
+      findPage(
+        { ...inside('home'), found: text },
+        { text, found: [{ kind: 'payout', href: 'payouts/a', name: text, amount: '1.50', currency: text }] },
+      ),
+    ],
+    ['found nothing', findPage(inside('home'), { text, found: [] })],
+    ['message', consoleMessage(view, text, text, { href: text, label: text })],
+    ['design', designPage(inside('home'))],
+  ])
+}
+
+suite('the texts of the console', () => {
+  test('every language has every text, with the same placeholders, and translates it', () => {
+    const keys = Object.keys(consoleTexts.en) as (keyof typeof consoleTexts.en)[]
+    for (const language of consoleLanguages) {
+      assert.deepEqual(Object.keys(consoleTexts[language]).toSorted(), keys.toSorted())
+      for (const key of keys) {
+        const text = consoleTexts[language][key]
+        assert.notEqual(text.trim(), '', `${language}.${key}`)
+        assert.deepEqual(placeholders(text), placeholders(consoleTexts.en[key]), `${language}.${key}`)
+      }
+    }
+    const same = keys.filter((key) => consoleTexts.de[key] === consoleTexts.en[key])
+    const cognates = [
+      'team',
+      'name',
+      'code',
+      'roleAdmin',
+      'roleOperator',
+      'person',
+      'factorPasskey',
+      'status',
+      'webhooks',
+    ]
+    assert.deepEqual(same.toSorted(), cognates.toSorted())
+  })
+
+  test('the language is the chosen one, then the first that the browser wants, else English', () => {
+    assert.equal(consoleLanguageOf('de', 'en'), 'de')
+    assert.equal(consoleLanguageOf('fr', 'fr, de;q=0.5, en;q=0.1'), 'de')
+    assert.equal(consoleLanguageOf(null, 'fr'), 'en')
+    assert.equal(consoleLanguageOf(null, undefined), 'en')
+  })
+})
+
+suite('every page of the console', () => {
+  const pages = consoleLanguages.flatMap((language) => [...pagesOf(language, evil)])
+
+  test('escapes hostile texts, and has nothing inline', () => {
+    assert.equal(pages.length, 34)
+    for (const [name, page] of pages) checkEscaped(name, page)
+  })
+
+  test('shows amounts exactly, in the form of the language', () => {
+    const home = (language: ConsoleLanguage) => pagesOf(language, evil).get('home') ?? ''
+    for (const amount of ['1,234,567.50', '0.00', '12,345,678,901,234,567.123456'])
+      assert.ok(home('en').includes(amount), amount)
+    assert.ok(home('de').includes('12.345.678.901.234.567,123456'))
+  })
+
+  test('labels every field, and describes it by elements that are there', () => {
+    const fields = pages.reduce((sum, [name, page]) => sum + checkLabels(name, page), 0)
+    assert.ok(fields >= 50, `only ${fields} fields were read`)
+  })
+
+  test('has relative links only, one heading of the first level, captions and scopes', () => {
+    for (const [name, page] of pages) checkStructure(name, page)
+  })
+
+  test('is below 60 KB compressed with its style sheet and its script', () => {
+    for (const [name, page] of pages) checkSize(name, page)
+  })
+})
+
+suite('the team', () => {
+  test('has no form without the permission, and says who may change it', () => {
+    const page = pagesOf('en', 'a', false).get('team') ?? ''
+    assert.deepEqual(
+      tags(page, 'form').map((tag) => attribute(tag, 'action')),
+      ['../find', '../sign-out'],
+    )
+    assert.ok(page.includes(consoleTexts.en.teamReadOnly))
+  })
+
+  test('offers nothing about oneself, nor about a role that the person may not give', () => {
+    const person = { fullName: 'a', email: 'a', roleName: 'Developer' as const, partnerName: 'a' }
+    const member = { fullName: 'a', email: 'a', joinedAt: at, lastSignInAt: null, factors: ['passkey'] as const }
+    const page = teamPage(viewOf('en', { person }), {
+      members: [
+        { ...member, id: 'self', roleName: 'Developer', isSelf: true },
+        { ...member, id: 'admin', roleName: 'Admin', isSelf: false },
+        { ...member, id: 'other', roleName: 'Developer', isSelf: false },
+      ],
+      invitations: [],
+      may: { write: true },
+      next: null,
+      grantable: ['Developer'],
+    })
+    assert.deepEqual(all(page, /<dialog\s+id="([^"]*)"/g), ['role-of-other', 'remove-other'])
+    assert.deepEqual([...new Set(all(page, /type="radio"[^>]*value="([^"]*)"/g))], ['Developer'])
+  })
+})
+
+test('sandbox and production differ in band, title and name of the environment', () => {
+  const person = { fullName: 'Ada', email: 'a', roleName: 'Admin' as const, partnerName: 'Acme' }
+  const home = (sandbox: boolean) => homePage(viewOf('en', { sandbox, person }), { balances: [], waiting: [] })
+  assert.match(home(true), /<title>Sandbox: Home · Acme<\/title>/)
+  assert.match(home(true), /<p class="band">/)
+  assert.match(home(true), /POST \/v1\/simulations\/deposits/)
+  assert.match(home(false), /<title>Home · Acme<\/title>/)
+  assert.ok(!/class="band"|simulations|Sandbox/.test(home(false)))
+})
+
+test('a refused form says so in the title, and links from the summary to each field', () => {
+  const page = pagesOf('en', 'wrong').get('join') ?? ''
+  assert.match(page, /<title>Sandbox: Error: Join wrong<\/title>/)
+  assert.deepEqual(all(page, /<a href="#(\w+)">wrong<\/a>/g), ['password', 'code'])
+  for (const id of ['password', 'code']) {
+    const input = tags(page, 'input').find((tag) => attribute(tag, 'id') === id) ?? ''
+    assert.equal(attribute(input, 'aria-invalid'), 'true')
+    assert.equal(attribute(input, 'aria-describedby'), `${id}-error ${id}-help`)
+  }
+})
+
+test('a time is shown in the zone of the reader, or in UTC for the script to change', () => {
+  const known = time(viewOf('en', { zone: 'Europe/Berlin' }), at).html
+  assert.match(known, />Nov 24, 2026, 3:30\sPM<\/time>$/)
+  assert.match(known, /title="Nov 24, 2026, 2:30\sPM UTC"/)
+  const unknown = time(viewOf('de'), at).html
+  assert.match(unknown, /datetime="2026-11-24T14:30:00.000Z" title="24.11.2026, 14:30 UTC" data-local="time"/)
+})

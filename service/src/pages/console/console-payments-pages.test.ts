@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { permissions } from '@partner-payments/wire'
+import {
+  all,
+  checkEscaped,
+  checkLabels,
+  checkSize,
+  checkStructure,
+  evil,
+  placeholders,
+  viewOf,
+} from '../../../../test/support/console-pages.ts'
+import { customerFormPage } from './customer-form.ts'
+import { customerPage } from './customer-page.ts'
+import { customerFilters, customersPage } from './customers-page.ts'
+import { type ConsoleLanguage, consoleLanguages, consoleTexts } from './language.ts'
+import { choosePayeePage, newPayoutPage, payoutPreviewPage } from './new-payout-page.ts'
+import { payeePage } from './payee-page.ts'
+import { checkPayeePage, newPayeePage, payeeFilters, payeesPage } from './payees-page.ts'
+import { dayStart, linkOf, readAmount } from './payments-request.ts'
+import { payoutPage } from './payout-page.ts'
+import { payoutFilters, payoutsPage, payoutTabs } from './payouts-page.ts'
+import { placesOf } from './places.ts'
+import { nextOf } from './request.ts'
+import { customerTexts } from './texts/customers.ts'
+import { paymentTexts } from './texts/payments.ts'
+import { transactionPage } from './transaction-page.ts'
+import { transactionFilters, transactionsPage } from './transactions-page.ts'
+
+const at = new Date('2026-11-24T14:30:00Z')
+const href = '../x'
+const pages = { next: href, first: href }
+const amounts = { amount: '12345678901234567.50', currency: 'EUR' }
+const wholeQuery = (names: readonly string[], text: string) => Object.fromEntries(names.map((name) => [name, text]))
+
+const insideOf = (language: ConsoleLanguage, text: string) =>
+  viewOf(language, {
+    person: { fullName: text, email: text, roleName: 'Admin', partnerName: text },
+    places: placesOf(consoleTexts[language], permissions),
+    current: 'payouts',
+  })
+
+type Named = readonly (readonly [name: string, page: string])[]
+
+function transactionPages(language: ConsoleLanguage, text: string): Named {
+  const view = insideOf(language, text)
+  const row = {
+    ...amounts,
+    reference: text,
+    href,
+    category: text,
+    direction: 'Inward',
+    status: 'Completed',
+    createdAt: at,
+  }
+  const party = { name: text, account: text, bank: text }
+  const names = ['endToEndId', 'userReference', 'idempotencyKey', 'description', 'hash', 'requestedBy'] as const
+  const values = wholeQuery(transactionFilters, text)
+  return [
+    ['transactions', transactionsPage(view, { rows: [{ ...row, party: text }], values, problems: values, pages })],
+    ['no transactions', transactionsPage(view, { rows: [], values: {}, problems: {}, pages: {} })],
+    [
+      'transaction',
+      transactionPage(view, {
+        ...row,
+        ...{ type: text, rail: text, errorKey: text, updatedAt: at, debtor: party, creditor: party, payoutHref: href },
+        exchanged: amounts,
+        texts: Object.fromEntries(names.map((name) => [name, text])) as Record<(typeof names)[number], string>,
+        steps: [{ title: text, at, by: text, detail: text }],
+        related: [{ ...row, relation: text }],
+        proof: { path: `/v1/${text}`, href, read: { records: 4, pending: 2 } },
+        raw: { text },
+      }),
+    ],
+  ]
+}
+
+function payoutPages(language: ConsoleLanguage, text: string): Named {
+  const view = insideOf(language, text)
+  const payout = {
+    ...amounts,
+    ...{ id: 'p1', reference: text, payee: text, payeeAccount: text, status: 'PendingApproval', createdAt: at },
+  }
+  const list = { rows: [payout], shownTabs: payoutTabs, values: {}, problems: {}, pages, mayWrite: true }
+  const values = wholeQuery(payoutFilters, text)
+  const draft = {
+    ...{ beneficiaryId: text, payee: text, payeeAccount: text, currency: 'EUR', amount: '12.50', reference: text },
+    idempotencyKey: text,
+  }
+  const rules = (['passed', 'failed', 'notApplicable'] as const).map((verdict) => ({
+    ...{ rule: `limit.${text}`, verdict, code: text, detail: text },
+  }))
+  const payee = { id: 'b1', name: text, alias: text, account: text, isWallet: false, currency: 'EUR', createdAt: at }
+  const recall = {
+    ...{ id: 'r1', reason: text, status: text, requestedAt: at, requestedBy: text, answerDueOn: at, answer: text },
+    returned: { ...amounts, href },
+  }
+  return [
+    ['payouts', payoutsPage(view, { ...list, tab: 'all', values, problems: values })],
+    ...payoutTabs.map((tab) => [`payouts ${tab}`, payoutsPage(view, { ...list, tab })] as const),
+    ...payoutTabs.map(
+      (tab) => [`no payouts ${tab}`, payoutsPage(view, { ...list, tab, rows: [], pages: {} })] as const,
+    ),
+    ...(['yes', 'own', 'no'] as const).map(
+      (approve) =>
+        [
+          `payout ${approve}`,
+          payoutPage(view, {
+            ...payout,
+            ...{ fee: '1.00', feeCurrency: 'EUR', sold: amounts, payeeHref: href, transactionHref: href },
+            ...{ requestedBy: text, rail: text, errorKey: text, endToEndId: text, idempotencyKey: text, updatedAt: at },
+            approval: { until: at, decision: text, decidedBy: text, decidedAt: at, reason: text },
+            may: { cancel: approve !== 'no', approve },
+            done: approve === 'no' ? 'cancelled' : 'created',
+            recalls: { rows: [recall], form: { idempotencyKey: text, typed: { reason: text, text } } },
+            steps: [{ title: text, at }],
+            ...{ problems: { form: text, reason: text, text }, raw: { text } },
+          }),
+        ] as const,
+    ),
+    ['choose payee', choosePayeePage(view, { rows: [payee, { ...payee, id: 'b2', isWallet: true }], pages })],
+    ['choose none', choosePayeePage(view, { rows: [], pages: {} })],
+    ['new payout', newPayoutPage(view, { ...draft, problems: { amount: text, reference: text, form: text } })],
+    ...[true, false].map(
+      (accepted) =>
+        [
+          `preview ${accepted}`,
+          payoutPreviewPage(view, {
+            ...draft,
+            ...{ accepted, needsApproval: accepted, rules, problems: {}, fee: '0.00', total: '12.50' },
+            ...{ rail: text, cutOffAt: at, valueDate: at, arrivesOn: at },
+          }),
+        ] as const,
+    ),
+  ]
+}
+
+function payeePages(language: ConsoleLanguage, text: string): Named {
+  const view = insideOf(language, text)
+  const payee = { id: 'b1', name: text, alias: text, account: text, isWallet: false, currency: 'EUR', createdAt: at }
+  const results = ['Match', 'CloseMatch', 'NoMatch', 'NotPossible'] as const
+  const typed = { name: text, account: text, currency: text, bic: text, alias: text, customerId: text }
+  const draft = { ...typed, idempotencyKey: text }
+  const may = { write: true, pay: true, readPayouts: true }
+  const values = wholeQuery(payeeFilters, text)
+  const wallet = { ...payee, isWallet: true }
+  return [
+    ['payees', payeesPage(view, { rows: [payee, wallet], values, problems: values, pages, may, done: 'deleted' })],
+    ['no payees', payeesPage(view, { rows: [], values: {}, problems: {}, pages: {}, may })],
+    ['new payee', newPayeePage(view, draft, { ...typed, form: text })],
+    ['check wallet', checkPayeePage(view, draft, undefined)],
+    ...results.flatMap((result) => {
+      const verification = { result, matchedName: text, reason: text, answeredAt: at }
+      const customer = { id: text, href }
+      const more = { bic: text, vasp: text, country: text, customer, updatedAt: at, typed: { name: text, alias: text } }
+      const problems = { name: text, alias: text, form: text }
+      const done = result === 'Match' ? ('saved' as const) : ('changed' as const)
+      return [
+        [`check payee ${result}`, checkPayeePage(view, draft, verification)] as const,
+        [`payee ${result}`, payeePage(view, { ...payee, ...more, verification, may, done, problems })] as const,
+      ]
+    }),
+    ['payee unverified', payeePage(view, { ...payee, updatedAt: at, may, problems: {} })],
+    ['payee wallet', payeePage(view, { ...wallet, updatedAt: at, may, problems: {} })],
+  ]
+}
+
+function customerPages(language: ConsoleLanguage, text: string): Named {
+  const view = insideOf(language, text)
+  const row = {
+    ...{
+      id: 'c1',
+      serviceId: text,
+      name: text,
+      email: text,
+      type: 'Individual' as const,
+      identifier: text,
+      createdAt: at,
+    },
+  }
+  const values = wholeQuery(customerFilters, text)
+  const formValues = wholeQuery(['email', 'fullName', 'legalName', 'city', 'uboFirstName1'], text)
+  const states = ['Valid', 'Unchecked', 'Invalid', 'Missing'] as const
+  const fields = states.map((state) => ({ field: text, value: text, state, code: text }))
+  const balance = { currency: text, posted: '-1.00', reserved: '0.00', available: '-1.00' }
+  const may = { write: true, openAccount: true, transactions: true, payouts: true, payees: true }
+  const changes = [
+    { field: `kyc.${text}`, before: text, after: text },
+    { field: text, withheld: true },
+    { field: text },
+  ]
+  const customer = { ...row, verification: { state: 'Invalid' as const, checkedOn: at, fields }, may, raw: { text } }
+  return [
+    [
+      'customers',
+      customersPage(view, { rows: [row], values, problems: values, pages, mayWrite: true, done: 'erased' }),
+    ],
+    ['no customers', customersPage(view, { rows: [], values: {}, problems: {}, pages: {}, mayWrite: true })],
+    ['new customer', customerFormPage(view, { values: formValues, problems: formValues, idempotencyKey: text })],
+    ['edit customer', customerFormPage(view, { values: {}, problems: {}, id: 'c1', idempotencyKey: text })],
+    [
+      'customer',
+      customerPage(view, {
+        ...customer,
+        ibans: [{ country: text, iban: text }],
+        balances: [balance],
+        changes: [
+          { at, by: text, fields: changes },
+          { at, fields: [] },
+        ],
+        ...{ moreChanges: href, done: 'changed', problems: { form: text } },
+      }),
+    ],
+    ['new customer page', customerPage(view, { ...customer, ibans: [], balances: [], changes: [], problems: {} })],
+  ]
+}
+
+const pagesOf = (language: ConsoleLanguage, text: string): Named => [
+  ...transactionPages(language, text),
+  ...payoutPages(language, text),
+  ...payeePages(language, text),
+  ...customerPages(language, text),
+]
+
+type Words = { readonly [key: string]: string | Words }
+const textsIn = (words: Words): readonly string[] =>
+  Object.values(words).flatMap((each) => (typeof each === 'string' ? [each] : textsIn(each)))
+
+test('both languages have every text, with the same placeholders', () => {
+  for (const texts of [paymentTexts, customerTexts] as readonly Readonly<Record<ConsoleLanguage, Words>>[]) {
+    const [english, german] = [textsIn(texts.en), textsIn(texts.de)]
+    assert.equal(english.length, german.length)
+    assert.ok(english.length > 70)
+    for (const [index, text] of english.entries()) {
+      assert.notEqual(german[index]?.trim(), '', text)
+      assert.deepEqual(placeholders(german[index] ?? ''), placeholders(text), text)
+    }
+  }
+})
+
+suite('every page of payments and customers', () => {
+  const shown = consoleLanguages.flatMap((language) => pagesOf(language, evil))
+
+  test('escapes hostile texts, labels fields, has relative links and stays small', () => {
+    assert.equal(shown.length, 2 * 40)
+    let fields = 0
+    for (const [name, page] of shown) {
+      checkEscaped(name, page)
+      fields += checkLabels(name, page)
+      checkStructure(name, page)
+      checkSize(name, page)
+    }
+    assert.ok(fields > 200, `only ${fields} fields were read`)
+  })
+
+  test('shows amounts exactly, in the form of the language', () => {
+    const page = (language: ConsoleLanguage) => new Map(pagesOf(language, 'x')).get('transactions') ?? ''
+    assert.ok(page('en').includes('12,345,678,901,234,567.50'))
+    assert.ok(page('de').includes('12.345.678.901.234.567,50'))
+  })
+
+  test('offers what the person may do, and no more', () => {
+    const page = (name: string) => new Map(pagesOf('en', 'x')).get(name) ?? ''
+    const hrefs = (name: string) => all(page(name), /href="\.\.\/payouts\/p1\/(approve)"/g)
+    assert.deepEqual(hrefs('payout yes'), ['approve'])
+    assert.deepEqual(hrefs('payout own'), [])
+    assert.ok(page('payout own').includes(paymentTexts.en.approvalOwn))
+    assert.deepEqual(all(page('payout no'), /popovertarget="(cancel-payout)"/g), [])
+    assert.deepEqual(all(page('preview false'), /<button[^>]*class="(primary)"/g), [])
+  })
+})
+
+test('an amount has at most one separator, and two decimal places', () => {
+  const read = ['1250', '12.5', ' 12,50 ', '0', '0.01'].map(readAmount)
+  assert.deepEqual(read, ['1250', '12.5', '12.50', '0', '0.01'])
+  for (const text of ['', '1,250', '1.250,00', '1 250', '-1', '+1', '1e3', '007', '.5', '5.', '١', 'Infinity', '1.234'])
+    assert.equal(readAmount(text), undefined, text)
+})
+
+test('a day begins at midnight UTC; other texts are left for the operation to refuse', () => {
+  assert.equal(dayStart('2026-11-24'), '2026-11-24T00:00:00.000Z')
+  assert.equal(dayStart('2026-12-31', 1), '2027-01-01T00:00:00.000Z')
+  for (const text of ['2026-13-01', 'today', '2026-11-24T10:00']) assert.equal(dayStart(text), text)
+})
+
+test('a link to a reference leads back after the sign-in, and no other path does', () => {
+  const reference = encodeURIComponent('Rent / November 100%')
+  for (const path of [`transactions/${reference}`, 'transactions/INV.1~2', linkOf('payouts', { reference: 'a b+c' })])
+    assert.equal(nextOf(path), path)
+  for (const path of [
+    '//evil.example',
+    'transactions/../../x',
+    'a/./b',
+    'a/%2e%2e/b',
+    'a/%2E%2E',
+    'https://evil',
+    'a\\b',
+  ])
+    assert.equal(nextOf(path), 'home', path)
+})

@@ -1,0 +1,237 @@
+/** Customers: the list, the page of one, and the forms that create, change and erase one and open its account. */
+import { decimalText, kycFields, type Permission, type ResponseOf } from '@partner-payments/wire'
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
+import { newId } from '../../kernel/index.ts'
+import { customerFormPage } from './customer-form.ts'
+import { customerPage } from './customer-page.ts'
+import { customerFilters, type CustomerRow, customersPage } from './customers-page.ts'
+import {
+  callOf,
+  dayStart,
+  ifFound,
+  linkOf,
+  listed,
+  permitted,
+  type Problems,
+  problemsOf,
+  queryText,
+  readQuery,
+  type Values,
+} from './payments-request.ts'
+import { type Frame, page, type Person, readForm, type Routes, seeOther } from './request.ts'
+import { paymentTexts } from './texts/payments.ts'
+
+type Customer = ResponseOf<'getCustomer'>
+
+const pin = 'personalIdentificationNumber'
+const baseFields = ['email', 'partnerCustomerIdentifier'] as const
+const formFields: readonly string[] = ['customerType', ...baseFields, ...kycFields]
+const idOf = ({ params }: PublicRequest) => params['id'] ?? ''
+const statusOf = (problems: Problems) => (Object.keys(problems).length > 0 ? 400 : 200)
+
+const rowOf = ({ guid, serviceId, email, partnerCustomerIdentifier, createdAt, kyc }: Customer): CustomerRow => ({
+  ...{ id: guid, serviceId, email, type: kyc.customerType, identifier: partnerCustomerIdentifier },
+  name: kyc.legalName ?? kyc.fullName ?? kyc.tradingName,
+  createdAt: new Date(createdAt),
+})
+
+async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view, caller } = person
+  const values = readQuery(request, customerFilters)
+  const { cursor, done } = readQuery(request, ['cursor', 'done'])
+  const { createdFrom, createdTo } = values
+  const days = { createdFrom: createdFrom && dayStart(createdFrom), createdTo: createdTo && dayStart(createdTo, 1) }
+  const { data, nextCursor, problems } = await listed(paymentTexts[view.language], customerFilters, () =>
+    operate('listCustomers', { ...callOf(person, request), query: queryText({ ...values, ...days, cursor }) }),
+  )
+  const shown = {
+    rows: data.map(rowOf),
+    pages: {
+      next: nextCursor === null ? undefined : linkOf('customers', { ...values, cursor: nextCursor }),
+      first: cursor && linkOf('customers', values),
+    },
+    mayWrite: caller.permissions.includes('customers:write'),
+    done: (['erased', 'erasedKept'] as const).find((each) => each === done),
+    ...{ values, problems },
+  }
+  return page(request, statusOf(problems), customersPage({ ...view, current: 'customers' }, shown))
+}
+async function showOne(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  problems: Problems = {},
+): Promise<PublicAnswer> {
+  const { view, caller } = person
+  const may = (permission: Permission) => caller.permissions.includes(permission)
+  const call = { ...callOf(person, request), params: { id: idOf(request) } }
+  const { done, changes: cursor } = readQuery(request, ['done', 'changes'])
+  const raw = await operate('getCustomer', call)
+  const [verification, history, opened, balances] = await Promise.all([
+    operate('getCustomerVerification', call),
+    operate('listCustomerChanges', { ...call, query: queryText({ limit: '10', cursor }) }),
+    may('accounts:read') ? ifFound(operate('getCustomerAccount', call)) : undefined,
+    may('accounts:read') ? operate('listCustomerBalances', call) : undefined,
+  ])
+  const shown = {
+    ...rowOf(raw),
+    verification: verificationOf(raw, verification),
+    ibans: may('accounts:read') ? (opened?.ibans ?? []) : undefined,
+    balances: balances?.data.map(balanceOf),
+    changes: history.data.map(({ changedAt, actor, changes }) => ({
+      at: new Date(changedAt),
+      by: actor?.name,
+      fields: changes,
+    })),
+    moreChanges: history.nextCursor === null ? undefined : linkOf(raw.guid, { changes: history.nextCursor }),
+    may: {
+      write: may('customers:write'),
+      openAccount: may('accounts:write'),
+      transactions: may('transactions:read'),
+      payouts: may('payouts:read'),
+      payees: may('beneficiaries:read'),
+    },
+    done: (['created', 'changed', 'accountOpened'] as const).find((each) => each === done),
+    ...{ problems, raw },
+  }
+  return page(request, statusOf(problems), customerPage({ ...view, current: 'customers' }, shown))
+}
+export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
+  const { operate } = frame
+  type Act = Parameters<typeof permitted>[2]
+  const route = (method: 'GET' | 'POST', path: string, permission: Permission, act: Act): PublicRoute => ({
+    method,
+    path: `/console/customers${path}`,
+    handle: permitted(withMoney, permission, act),
+  })
+  /** Words a refusal of a form of the page of one customer, and shows that page again. */
+  const orProblem = async (
+    request: PublicRequest,
+    person: Person,
+    act: () => Promise<string>,
+  ): Promise<PublicAnswer> => {
+    try {
+      return seeOther(await act())
+    } catch (error) {
+      return showOne(frame, request, person, problemsOf(paymentTexts[person.view.language], error, []))
+    }
+  }
+  return [
+    route('GET', '', 'customers:read', (request, person) => showList(frame, request, person)),
+    ...customerFormRoutes(frame, withPerson, withMoney),
+    route('GET', '/{id}', 'customers:read', (request, person) => showOne(frame, request, person)),
+    route('POST', '/{id}/account', 'accounts:write', (request, person) =>
+      orProblem(request, person, async () => {
+        await operate('createCustomerAccount', { ...callOf(person, request), params: { id: idOf(request) } })
+        return `../${idOf(request)}?done=accountOpened`
+      }),
+    ),
+    route('POST', '/{id}/erase', 'customers:write', (request, person) =>
+      orProblem(request, person, async () => {
+        const body = readForm(request)('nothingOwed') === 'true' ? { nothingOwed: true } : {}
+        const call = { ...callOf(person, request), params: { id: idOf(request) } }
+        const { state } = await operate('eraseCustomer', { ...call, body })
+        return `../../customers?done=${state === 'Retained' ? 'erasedKept' : 'erased'}`
+      }),
+    ),
+  ]
+}
+
+function verificationOf({ kyc }: Customer, found: ResponseOf<'getCustomerVerification'>) {
+  const values: Readonly<Record<string, string | undefined>> = kyc
+  return {
+    state: found.state,
+    checkedOn: new Date(found.checkedOn),
+    fields: found.fields.map(({ field, state, code }) => ({ field, state, code, value: values[field] })),
+  }
+}
+
+type CustomerBalance = ResponseOf<'listCustomerBalances'>['data'][number]
+const balanceOf = ({ currency, posted, reserved, available }: CustomerBalance) => ({
+  currency,
+  posted: decimalText(posted),
+  reserved: decimalText(reserved),
+  available: decimalText(available),
+})
+
+/** The values of a customer, by the fields of the form. */
+const valuesOf = ({ email, partnerCustomerIdentifier, kyc }: Customer): Values =>
+  Object.fromEntries(
+    Object.entries({ ...kyc, email, partnerCustomerIdentifier }).flatMap(([name, value]) =>
+      value === undefined || !formFields.includes(name) ? [] : [[name, value] as const],
+    ),
+  )
+
+const typedIn = (request: PublicRequest): Values => {
+  const given = readForm(request)
+  return Object.fromEntries(formFields.map((name) => [name, given(name).trim()] as const))
+}
+
+/** The form of a new customer and of a change. A change sends only what differs, and null for an emptied field. */
+const customerFormRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
+  type Form = { readonly values: Values; readonly id?: string; readonly problems?: Problems; readonly key?: string }
+  const show = (request: PublicRequest, { view }: Person, { values, id, problems = {}, key }: Form): PublicAnswer => {
+    const draft = { values, id, problems, idempotencyKey: key || newId() }
+    return page(request, statusOf(problems), customerFormPage({ ...view, current: 'customers' }, draft))
+  }
+  const create = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const values = typedIn(request)
+    const key = readForm(request)('idempotencyKey') || newId()
+    const given = (names: readonly string[]) =>
+      Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]] as const] : [])))
+    const kyc = given(kycFields)
+    const body = {
+      ...given([...baseFields, 'customerType']),
+      ...(Object.keys(kyc).length > 0 ? { kyc } : {}),
+    }
+    try {
+      const { guid } = await operate('createCustomer', { ...callOf(person, request), idempotencyKey: key, body })
+      return seeOther(`../customers/${guid}?done=created`)
+    } catch (error) {
+      const problems = problemsOf(paymentTexts[person.view.language], error, formFields, {
+        email: person.view.t.emailWrong,
+      })
+      return show(request, person, { values, problems, key })
+    }
+  }
+  const change = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const call = { ...callOf(person, request), params: { id: idOf(request) } }
+    const typed = typedIn(request)
+    const before = valuesOf(await operate('getCustomer', call))
+    const changed = (names: readonly string[]) =>
+      Object.fromEntries(
+        names.flatMap((name) => {
+          const value = typed[name] ?? ''
+          const isSame = value === (before[name] ?? '') || (name === pin && value === '')
+          return isSame ? [] : [[name, value === '' ? null : value] as const]
+        }),
+      )
+    const kyc = changed(kycFields)
+    const body = { ...changed(baseFields), ...(Object.keys(kyc).length > 0 ? { kyc } : {}) }
+    if (Object.keys(body).length === 0) return seeOther(`../${call.params.id}`)
+    try {
+      await operate('updateCustomer', { ...call, body })
+      return seeOther(`../${call.params.id}?done=changed`)
+    } catch (error) {
+      const problems = problemsOf(paymentTexts[person.view.language], error, formFields, {
+        email: person.view.t.emailWrong,
+      })
+      return show(request, person, { values: typed, id: call.params.id, problems })
+    }
+  }
+  const edit = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const call = { ...callOf(person, request), params: { id: idOf(request) } }
+    return show(request, person, { values: valuesOf(await operate('getCustomer', call)), id: call.params.id })
+  }
+  const route = (method: 'GET' | 'POST', path: string, act: Parameters<typeof permitted>[2]): PublicRoute => ({
+    method,
+    path: `/console/customers/${path}`,
+    handle: permitted(withMoney, 'customers:write', act),
+  })
+  return [
+    route('GET', 'new', async (request, person) => show(request, person, { values: { customerType: 'Individual' } })),
+    route('POST', 'new', create),
+    route('GET', '{id}/edit', edit),
+    route('POST', '{id}/edit', change),
+  ]
+}

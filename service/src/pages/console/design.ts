@@ -1,0 +1,242 @@
+/** Every component of the console in all its states, on one page. */
+import { html, type Html } from '../html.ts'
+import {
+  badge,
+  call,
+  choices,
+  copyButton,
+  dialog,
+  dialogButtons,
+  empty,
+  errorSummary,
+  field,
+  message,
+  openDialog,
+  table,
+  time,
+} from './components.ts'
+import {
+  account,
+  facts,
+  filters,
+  identifier,
+  list,
+  money,
+  pager,
+  rawJson,
+  select,
+  steps,
+  strip,
+  tabs,
+} from './lists.ts'
+import { type ConsoleView, shell } from './view.ts'
+
+/** The page is for developers of the console, so its texts are English only. */
+export function designPage(view: ConsoleView): string {
+  return shell(view, {
+    title: 'Design system',
+    wide: true,
+    main: html`<h1>Design system</h1>
+      <p class="lead">Every component of the console in all its states.</p>
+      ${part('Messages', messages(view))} ${part('Badges', badges())} ${part('Buttons', buttons(view))}
+      ${part('Fields', fields())} ${part('Tables', tables(view))} ${part('Empty lists', emptyLists(view))}
+      ${part('Lists', lists())} ${part('Filters and pages', filtersAndPages(view))} ${part('One thing', oneThing(view))}
+      ${part('Dialogs', dialogs())}`,
+  })
+}
+
+function part(title: string, body: Html): Html {
+  const id = `part-${title.toLowerCase().replaceAll(' ', '-')}`
+  return html`<section aria-labelledby="${id}">
+    <h2 id="${id}">${title}</h2>
+    ${body}
+  </section> `
+}
+
+const messages = (view: ConsoleView): Html =>
+  html`${message('good', 'The invitation is on its way to joan@example.com.')}
+  ${message('neutral', 'The report is being prepared.')} ${message('warning', 'This key expires in 3 days.')}
+  ${message('bad', 'The last delivery failed.')}
+  ${errorSummary(view, [
+    { text: 'The password has fewer than 12 characters.', field: 'field-wrong' },
+    { text: 'The team needs an Admin.' },
+  ])}`
+
+const badges = (): Html =>
+  html`<p>
+    ${badge('neutral', 'Pending')} ${badge('good', 'Accepted')} ${badge('warning', 'Expired')}
+    ${badge('bad', 'Revoked')}
+  </p>`
+
+const buttons = (view: ConsoleView): Html =>
+  html`<div class="buttons">
+      <button type="button" class="primary">Approve payout</button>
+      <button type="button">Export</button>
+      <button type="button" class="danger">Revoke</button>
+      <button type="button" class="primary danger">Remove from team</button>
+      <button type="button" class="primary" disabled>Working</button>
+      <a class="button" href="#main">A link</a>
+    </div>
+    <div class="buttons">
+      <button type="button" class="small">Small</button>
+      <button type="button" class="small danger">Small, dangerous</button>
+      ${copyButton(view, 'DE89370400440532013000', 'IBAN')}
+    </div>`
+
+const fields = (): Html =>
+  html`<form class="card">
+    ${field({ id: 'field-plain', label: 'Full name', name: 'plain' })}
+    ${field({ id: 'field-help', label: 'Code', help: '6 digits from your authenticator app.', more: html`class="code"` })}
+    ${field({
+      id: 'field-wrong',
+      label: 'Password',
+      type: 'password',
+      help: 'At least 12 characters.',
+      error: 'The password has fewer than 12 characters.',
+      more: html`autocomplete="off"`,
+    })}
+    ${field({ id: 'field-fixed', label: 'Email', type: 'email', value: 'ada@example.com', more: html`readonly` })}
+    ${choices({
+      id: 'field-choice',
+      name: 'choice',
+      legend: 'Role',
+      chosen: 'Operator',
+      options: [
+        { value: 'Admin', label: 'Admin', help: 'Does everything, and manages the team.' },
+        { value: 'Operator', label: 'Operator', help: 'Does the daily work with payments and customers.' },
+      ],
+    })}
+    ${choices({
+      id: 'field-choice-wrong',
+      name: 'choice-wrong',
+      legend: 'Role, not chosen',
+      chosen: undefined,
+      error: 'Choose a role.',
+      options: [{ value: 'Admin', label: 'Admin', help: 'Does everything, and manages the team.' }],
+    })}
+    <button type="button" class="primary">Send invitation</button>
+  </form>`
+
+const tables = (view: ConsoleView): Html =>
+  table({
+    caption: 'Payouts',
+    columns: [
+      { label: 'Payee', kind: 'head' },
+      { label: 'Status' },
+      { label: 'Created' },
+      { label: 'Day' },
+      { label: 'Amount', kind: 'number' },
+      { label: 'Actions', kind: 'actions' },
+    ],
+    rows: [
+      ['Grace Hopper', badge('good', 'Completed'), '1,250.00'] as const,
+      [
+        `Wolfeschlegelsteinhausenbergerdorff ${'und Söhne '.repeat(10)}`,
+        badge('bad', 'Failed'),
+        '9,007,199,254,740,993.00',
+      ] as const,
+    ].map(([payee, status, amount], at) => [
+      payee,
+      status,
+      time(view, new Date(Date.UTC(2026, 10, 24, 14, 30 + at))),
+      time(view, new Date(Date.UTC(2026, 10, 24)), 'date'),
+      html`<span class="money main">${amount} <abbr>EUR</abbr></span>`,
+      html`<div class="actions"><button type="button" class="small">Retry</button></div>`,
+    ]),
+  })
+
+const emptyLists = (view: ConsoleView): Html =>
+  html`<p class="calm">Nothing waits for you.</p>
+    ${empty({
+      title: 'No balance yet',
+      text: 'Each currency that you hold gets a row here.',
+      more: call(view, 'POST /v1/customers/{id}/account', 'API call that opens an account'),
+    })}`
+
+const lists = (): Html =>
+  html`<ul class="waiting">
+      <li>
+        <a href="#main"><span class="count">3</span> <span>Payouts wait for approval</span></a>
+      </li>
+      <li>
+        <p><span class="count">10,000+</span> <span>Deliveries failed</span></p>
+      </li>
+    </ul>
+    <dl class="facts">
+      <div>
+        <dt>Name</dt>
+        <dd>Ada Lovelace</dd>
+      </div>
+      <div>
+        <dt>Role</dt>
+        <dd>Admin</dd>
+      </div>
+    </dl>
+    <ol class="codes">
+      <li><code>7K2M-9XQD-4TPA</code></li>
+      <li><code>B3VN-6HRE-8WLC</code></li>
+    </ol>`
+
+function filtersAndPages(view: ConsoleView): Html {
+  const options = [
+    ['Pending', 'Pending'],
+    ['Completed', 'Completed'],
+  ] as const
+  const choice = { label: 'Status', value: 'Completed', options }
+  const tab = (text: string, current: boolean) => ({ text, href: 'design', current })
+  const none = { title: 'No payout yet', text: 'Payouts that you make appear here.' }
+  return html`${tabs({ label: 'Views', items: [tab('All payouts', true), tab('Waiting for me', false)] })}
+  ${filters(view, {
+    path: 'design',
+    main: [
+      select({ ...choice, id: 'filter-status', name: 'status', any: 'Any' }),
+      field({ id: 'filter-currency', name: 'currency', label: 'Currency', optional: true }),
+    ],
+    more: {
+      fields: [select({ ...choice, id: 'filter-wrong', name: 'wrong', error: 'The value is not accepted.' })],
+      open: true,
+    },
+    active: true,
+  })}
+  ${pager(view, { next: 'design', first: 'design' })}
+  ${list(view, { table: html``, isEmpty: true, isFiltered: true, none, pages: { first: 'design' } })}
+  ${list(view, { table: html``, isEmpty: true, isFiltered: false, none, pages: {} })}`
+}
+
+const oneThing = (view: ConsoleView): Html =>
+  html`${strip([
+    ['Amount', money(view, '1250.00', 'EUR', 'main')],
+    ['Status', badge('warning', 'Waits for approval')],
+    ['Account', account(view, 'DE89370400440532013000')],
+  ])}
+  ${facts([
+    ['Payee', 'Grace Hopper'],
+    ['Id', identifier(view, '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10', 'Id')],
+    ['Absent', undefined],
+  ])}
+  ${steps(view, [
+    { title: 'Created', at: new Date(Date.UTC(2026, 10, 24, 14, 30)), by: 'by your team' },
+    {
+      title: 'Failed',
+      at: new Date(Date.UTC(2026, 10, 24, 14, 31)),
+      by: 'by the bank',
+      detail: 'AC04: Closed account',
+    },
+  ])}
+  ${rawJson(view, { id: '019aa8c4', amount: 12.5 })}`
+
+const dialogs = (): Html =>
+  html`${openDialog({ id: 'dialog-example', label: 'Remove', about: 'Ada Lovelace', tone: 'danger' })}
+  ${dialog({
+    id: 'dialog-example',
+    title: 'Remove Ada Lovelace from the team?',
+    body: html`<ul class="effects">
+        <li>All sessions of this person end at once.</li>
+        <li>Invitations that the person sent stay valid.</li>
+      </ul>
+      ${dialogButtons(
+        'dialog-example',
+        html`<button type="button" class="primary danger">Remove from team</button>`,
+        'Cancel',
+      )}`,
+  })}`

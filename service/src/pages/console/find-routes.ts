@@ -1,0 +1,79 @@
+/** Finds a payment, a payout or a customer by what a person has at hand, by the filters that the lists of the API have indexes for. */
+import { decimalText, type ResponseOf } from '@partner-payments/wire'
+import { Refusal } from '../../api/index.ts'
+import { findPage, type Found } from './find-page.ts'
+import { callOf, queryText } from './payments-request.ts'
+import { page, type Person, type Routes, seeOther, uuid } from './request.ts'
+
+const queryCharsMax = 140
+const listedMax = '10'
+
+export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
+  type Request = Parameters<typeof callOf>[1]
+  const search = async (request: Request, person: Person, text: string): Promise<readonly Found[]> => {
+    const call = callOf(person, request)
+    const payments = (query: Readonly<Record<string, string>>) =>
+      operate('listTransactions', { ...call, query: queryText({ limit: listedMax, ...query }) }).then(({ data }) =>
+        data.map(({ reference: name, amount, currency }): Found => ({
+          ...{ kind: 'transaction', href: `transactions/${encodeURIComponent(name)}`, name },
+          ...{ amount: decimalText(amount), currency },
+        })),
+      )
+    const customers = (query: Readonly<Record<string, string>>) =>
+      operate('listCustomers', { ...call, query: queryText({ limit: listedMax, ...query }) }).then(({ data }) =>
+        data.map(toCustomer),
+      )
+    const one = async (work: Promise<Found>): Promise<readonly Found[]> => [await work]
+    const params = { id: text.toLowerCase() }
+    const found = await Promise.all(
+      [
+        payments({ referencePrefix: text }),
+        payments({ endToEndId: text }),
+        payments({ userReference: text }),
+        payments({ idempotencyKey: text }),
+        customers({ namePrefix: text }),
+        customers({ email: text }),
+        customers({ partnerCustomerIdentifier: text }),
+        ...(uuid.test(params.id)
+          ? [
+              one(
+                operate('getPayout', { ...call, params }).then(({ id, beneficiaryName: name, amount, currency }) => ({
+                  ...{ kind: 'payout', href: `payouts/${id}`, name },
+                  ...{ amount: decimalText(amount), currency },
+                })),
+              ),
+              one(operate('getCustomer', { ...call, params }).then(toCustomer)),
+              payments({ beneficiaryId: params.id }),
+            ]
+          : []),
+      ].map((work) => work.catch(noneFound)),
+    )
+    return [...new Map(found.flat().map((each) => [each.href, each])).values()]
+  }
+  return [
+    {
+      method: 'GET',
+      path: '/console/find',
+      handle: (request) =>
+        withMoney(request, async (person) => {
+          const text = (new URLSearchParams(request.query).get('q') ?? '').trim().slice(0, queryCharsMax)
+          const found = text === '' ? [] : await search(request, person, text)
+          const [only, ...more] = found
+          if (only !== undefined && more.length === 0) return seeOther(only.href)
+          return page(request, 200, findPage({ ...person.view, found: text }, { text, found }))
+        }),
+    },
+  ]
+}
+
+const toCustomer = ({ guid, email, kyc }: ResponseOf<'getCustomer'>): Found => ({
+  kind: 'customer',
+  href: `customers/${guid}`,
+  name: kyc?.legalName ?? kyc?.fullName ?? kyc?.tradingName ?? email ?? guid,
+})
+
+/** A text that an operation cannot search for, or that the person may not search for, finds nothing there. */
+function noneFound(error: unknown): readonly Found[] {
+  if (!(error instanceof Refusal)) throw error
+  return []
+}

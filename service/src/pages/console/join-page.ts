@@ -1,0 +1,86 @@
+/** The page of an invitation: join with a passkey, or with a password and an authenticator app. */
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { errorSummary, hiddenField, time } from './components.ts'
+import { passkeyForm } from './passkey-form.ts'
+import { passwordFields, type PasswordErrors, type Totp } from './password-fields.ts'
+import { type ConsoleView, roleOf, type RoleName, shell } from './view.ts'
+
+type Invitation = {
+  readonly token: string
+  readonly partnerName: string
+  readonly fullName: string
+  readonly email: string
+  readonly roleName: RoleName | Html
+  readonly invitedByName: string
+  readonly expiresAt: Date
+  readonly totp: Totp
+  /** PublicKeyCredentialCreationOptionsJSON. */
+  readonly passkeyOptions: string
+  readonly errors?: PasswordErrors
+}
+
+export function joinPage(view: ConsoleView, invitation: Invitation): string {
+  const { t, root } = view
+  const { partnerName, errors = {}, token } = invitation
+  const problems = [
+    ...(errors.form === undefined ? [] : [{ text: errors.form }]),
+    ...(errors.password === undefined ? [] : [{ text: errors.password, field: 'password' }]),
+    ...(errors.code === undefined ? [] : [{ text: errors.code, field: 'code' }]),
+  ]
+  const title = fill(t.joinTitle, { partner: partnerName })
+  return shell(view, {
+    title,
+    hasErrors: problems.length > 0,
+    main: html`<div class="card">
+      ${errorSummary(view, problems)}
+      <h1>${title}</h1>
+      ${facts(view, invitation)}
+      ${passkeyForm(view, {
+        action: `${root}join/passkey`,
+        kind: 'create',
+        options: invitation.passkeyOptions,
+        label: t.createPasskey,
+        title: t.joinPasskey,
+        text: t.joinPasskeyText,
+        fields: [['token', token]],
+      })}
+      ${passwordWay(view, invitation)}
+    </div>`,
+  })
+}
+
+function facts(view: ConsoleView, { invitedByName, fullName, email, roleName, expiresAt }: Invitation): Html {
+  const { t } = view
+  return html`<p class="lead">${fill(t.joinInvited, { inviter: invitedByName })}</p>
+    <dl class="facts">
+      <div>
+        <dt>${t.name}</dt>
+        <dd>${fullName}</dd>
+      </div>
+      <div>
+        <dt>${t.email}</dt>
+        <dd>${email}</dd>
+      </div>
+      <div>
+        <dt>${t.role}</dt>
+        <dd>${roleOf(view, roleName)}</dd>
+      </div>
+      <div>
+        <dt>${t.validUntil}</dt>
+        <dd>${time(view, expiresAt)}</dd>
+      </div>
+    </dl>`
+}
+
+function passwordWay(view: ConsoleView, { token, email, totp, errors = {} }: Invitation): Html {
+  const { t, root } = view
+  return html`<section class="way" aria-labelledby="password-title">
+    <h2 id="password-title">${t.joinPassword}</h2>
+    <p>${t.joinPasswordText}</p>
+    <form method="post" action="${root}join/password">
+      ${hiddenField('token', token)} ${passwordFields(view, { email, totp, errors })}
+      <button type="submit">${t.joinWithPassword}</button>
+    </form>
+  </section>`
+}

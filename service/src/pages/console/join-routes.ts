@@ -1,0 +1,56 @@
+/** The link of an invitation: the page with both ways to sign in, and what happens when one is chosen. */
+import { type PublicAnswer, type PublicRequest, type PublicRoute, readLink, Refusal } from '../../api/index.ts'
+import type { GivenFactor } from '../../sign-in/index.ts'
+import { qrCode } from '../qr.ts'
+import { joinPage } from './join-page.ts'
+import { recoveryCodesPage } from './recovery-codes-page.ts'
+import {
+  clientOf,
+  errorsOf,
+  type Form,
+  type Frame,
+  page,
+  partnerCookieOf,
+  readForm,
+  seeOther,
+  sessionCookieOf,
+  viewOf,
+} from './request.ts'
+
+export function joinRoutes(frame: Frame): readonly PublicRoute[] {
+  const show = async (request: PublicRequest, token: string, errors: Readonly<Record<string, string>> = {}) => {
+    const view = viewOf(frame, request)
+    const invitation = await frame.members.openInvitation(token)
+    const { totpSecret, totpUri, passkeyOptions, role: roleName, ...shown } = invitation
+    const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
+    const given = { ...shown, token, roleName, totp, passkeyOptions, errors }
+    const status = Object.keys(errors).length > 0 ? 400 : 200
+    return page(request, status, joinPage(view, given), partnerCookieOf(readLink(token) ?? ''))
+  }
+  const choose = (way: 'passkey' | 'password', read: (form: Form) => GivenFactor): PublicRoute => ({
+    method: 'POST',
+    path: `/console/join/${way}`,
+    handle: async (request): Promise<PublicAnswer> => {
+      const form = readForm(request)
+      const token = form('token')
+      try {
+        const { token: session, recoveryCodes: codes } = await frame.members.join(token, read(form), clientOf(request))
+        const cookie = sessionCookieOf(session)
+        if (codes.length === 0) return seeOther('../home', cookie)
+        return page(request, 200, recoveryCodesPage(viewOf(frame, request), { codes }), cookie)
+      } catch (error) {
+        if (error instanceof Refusal && error.code === 'not_found') throw error
+        return show(request, token, errorsOf(viewOf(frame, request).t, error))
+      }
+    },
+  })
+  return [
+    {
+      method: 'GET',
+      path: '/console/join',
+      handle: (request) => show(request, new URLSearchParams(request.query).get('token') ?? ''),
+    },
+    choose('passkey', (form) => ({ kind: 'passkey', credential: form('credential') })),
+    choose('password', (form) => ({ kind: 'password', password: form('password'), code: form('code') })),
+  ]
+}

@@ -1,0 +1,195 @@
+/** The way to a new payout: choose the payee, fill in the form, check the preview, send. */
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { badge, empty, errorSummary, field, hiddenField, message, table, time } from './components.ts'
+import { account, facts, inFours, money, moneyText, pager, type Pages } from './lists.ts'
+import { wordOf } from './payment-words.ts'
+import { type PayeeRow, payeeNameCell } from './payees-page.ts'
+import { linkOf, type Problems, summaryOf } from './payments-request.ts'
+import { paymentTexts } from './texts/payments.ts'
+import { type ConsoleView, shell } from './view.ts'
+
+/** Lists payees as links to the form. */
+export function choosePayeePage(
+  view: ConsoleView,
+  { rows, pages }: { rows: readonly PayeeRow[]; pages: Pages },
+): string {
+  const p = paymentTexts[view.language]
+  const newPayee = html`<a class="button" href="${view.root}payees/new">${p.newPayee}</a>`
+  const hasWallets = rows.some(({ isWallet }) => isWallet)
+  return shell(view, {
+    title: p.newPayout,
+    wide: true,
+    main: html`<div class="heading">
+        <h1>${p.choosePayee}</h1>
+        ${rows.length > 0 && newPayee}
+      </div>
+      <p class="lead">${p.choosePayeeText} ${hasWallets && p.tokenOnly}</p>
+      ${
+        rows.length === 0
+          ? empty({ title: p.chooseNone, text: p.payeesEmptyText, more: html`<p class="more">${newPayee}</p>` })
+          : html`${payeeTable(view, rows)}`
+      }
+      ${pager(view, pages)}`,
+  })
+}
+
+function payeeTable(view: ConsoleView, rows: readonly PayeeRow[]): Html {
+  const p = paymentTexts[view.language]
+  return table({
+    caption: view.t.payees,
+    columns: [
+      { label: p.payee, kind: 'head' },
+      { label: p.account },
+      { label: p.currency },
+      { label: view.t.actions, kind: 'actions' },
+    ],
+    rows: rows.map((row) => [
+      payeeNameCell(row, row.name),
+      html`<code class="account">${inFours(row.account)}</code>`,
+      row.currency,
+      row.isWallet
+        ? ''
+        : html`<div class="actions">
+            <a class="button small" href="${linkOf(`${view.root}payouts/new`, { beneficiaryId: row.id })}"
+              >${p.pay}<span class="away"> ${row.name}</span></a
+            >
+          </div>`,
+    ]),
+  })
+}
+
+export type PayoutDraft = {
+  readonly beneficiaryId: string
+  readonly payee: string
+  readonly payeeAccount: string
+  readonly currency: string
+  /** Text as the person typed it. */
+  readonly amount: string
+  readonly reference: string
+  readonly idempotencyKey: string
+  readonly problems: Problems
+}
+
+export function newPayoutPage(view: ConsoleView, draft: PayoutDraft): string {
+  const p = paymentTexts[view.language]
+  const { payee, payeeAccount, currency, amount, reference, problems } = draft
+  return shell(view, {
+    title: p.newPayout,
+    hasErrors: Object.keys(problems).length > 0,
+    main: html`<div class="card">
+      ${errorSummary(view, summaryOf(problems))}
+      <h1>${p.newPayout}</h1>
+      ${facts([
+        [p.payee, payee],
+        [p.account, account(view, payeeAccount)],
+      ])}
+      <form method="post" action="${view.root}payouts/new/preview">
+        ${hiddenField('beneficiaryId', draft.beneficiaryId)} ${hiddenField('idempotencyKey', draft.idempotencyKey)}
+        ${field({
+          ...{ id: 'amount', name: 'amount', value: amount, error: problems['amount'] },
+          label: fill(p.payoutAmount, { currency }),
+          help: p.payoutAmountHelp,
+          more: html`inputmode="decimal" autocomplete="off" maxlength="15"`,
+        })}
+        ${field({
+          ...{ id: 'reference', name: 'reference', value: reference, error: problems['reference'] },
+          label: fill(p.optional, { label: p.payoutReference }),
+          help: p.payoutReferenceHelp,
+          optional: true,
+          more: html`autocomplete="off" maxlength="140"`,
+        })}
+        <button type="submit" class="primary">${p.preview}</button>
+      </form>
+      <p class="foot"><a href="${view.root}payouts/new">${p.otherPayee}</a></p>
+    </div>`,
+  })
+}
+
+type Rule = {
+  readonly rule: string
+  readonly verdict: 'passed' | 'failed' | 'notApplicable'
+  readonly code?: string | undefined
+  readonly detail?: string | undefined
+}
+
+type PayoutPreview = PayoutDraft & {
+  readonly fee: string
+  readonly total: string
+  readonly accepted: boolean
+  readonly needsApproval: boolean
+  readonly rail?: string | undefined
+  readonly cutOffAt?: Date | undefined
+  /** Days. */
+  readonly valueDate?: Date | undefined
+  readonly arrivesOn?: Date | undefined
+  readonly rules: readonly Rule[]
+}
+
+export function payoutPreviewPage(view: ConsoleView, preview: PayoutPreview): string {
+  const p = paymentTexts[view.language]
+  const { amount, currency, payee, payeeAccount, reference, accepted, rules, problems } = preview
+  const failsAtBank = accepted && rules.some(({ verdict }) => verdict === 'failed')
+  return shell(view, {
+    title: p.previewTitle,
+    hasErrors: Object.keys(problems).length > 0,
+    main: html`${errorSummary(view, summaryOf(problems))}
+      <h1>${p.previewTitle}</h1>
+      <p class="lead">${p.previewText}</p>
+      ${!accepted && message('bad', p.previewRefused)} ${failsAtBank && message('warning', p.previewFails)}
+      <section class="card" aria-labelledby="sum">
+        <h2 id="sum" class="away">${p.payout}</h2>
+        <p class="sum">${money(view, amount, currency)}</p>
+        <p class="to">${payee}</p>
+        <p>${account(view, payeeAccount)}</p>
+        ${facts([
+          [p.payoutReference, reference === '' ? undefined : reference],
+          [p.fee, money(view, preview.fee, currency)],
+          [p.total, money(view, preview.total, currency)],
+          [p.rail, preview.rail && wordOf(p.rails, preview.rail)],
+          [p.cutOff, preview.cutOffAt && time(view, preview.cutOffAt)],
+          [p.valueDate, preview.valueDate && time(view, preview.valueDate, 'date')],
+          [p.arrives, preview.arrivesOn && time(view, preview.arrivesOn, 'date')],
+        ])}
+        ${buttons(view, preview)}
+      </section>
+      <section aria-labelledby="rules-title">
+        <h2 id="rules-title">${p.rules}</h2>
+        ${ruleTable(view, rules)}
+      </section>`,
+  })
+}
+
+function buttons(view: ConsoleView, preview: PayoutPreview): Html {
+  const p = paymentTexts[view.language]
+  const { beneficiaryId, amount, currency, reference, idempotencyKey, accepted, needsApproval } = preview
+  const change = linkOf(`${view.root}payouts/new`, { beneficiaryId, amount, reference: reference || undefined })
+  const label = fill(needsApproval ? p.sendForApproval : p.send, { amount: moneyText(view, amount, currency) })
+  return html`<form method="post" action="${view.root}payouts/new/send" class="buttons">
+    ${Object.entries({ beneficiaryId, amount, reference, idempotencyKey }).map(([name, value]) => hiddenField(name, value))}
+    ${accepted && html`<button type="submit" class="primary">${label}</button>`}
+    <a class="button" href="${change}">${p.change}</a>
+  </form>`
+}
+
+const tones = { passed: 'good', failed: 'bad', notApplicable: 'neutral' } as const
+
+function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
+  const p = paymentTexts[view.language]
+  return table({
+    caption: p.rules,
+    columns: [{ label: p.rule, kind: 'head' }, { label: p.outcome }],
+    rows: rules.map(({ rule, verdict, code, detail }) => {
+      const [name = rule, ...scope] = rule.split('.')
+      const words = code === undefined ? undefined : wordOf({ ...p.refusal, ...p.errorKey }, code)
+      return [
+        html`${wordOf(p.ruleName, name)} ${scope.length > 0 && html`<span class="soft">${scope.join(', ')}</span>`}`,
+        html`<span class="lines">
+          ${badge(tones[verdict], p.verdict[verdict])}
+          ${words !== undefined && words !== code && html`<span>${words}</span>`}
+          ${detail !== undefined && html`<span class="soft" lang="en">${detail}</span>`}
+        </span>`,
+      ]
+    }),
+  })
+}

@@ -1,0 +1,211 @@
+/** Payees: the list, the page of one, and the forms that save, change, verify and delete one. */
+import type { Permission, ResponseOf } from '@partner-payments/wire'
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
+import { newId } from '../../kernel/index.ts'
+import { payeePage } from './payee-page.ts'
+import {
+  checkPayeePage,
+  newPayeePage,
+  type PayeeDraft,
+  payeeFields,
+  payeeFilters,
+  type PayeeRow,
+  payeesPage,
+} from './payees-page.ts'
+import {
+  callOf,
+  ifFound,
+  linkOf,
+  listed,
+  permitted,
+  type Problems,
+  problemsOf,
+  queryText,
+  readQuery,
+} from './payments-request.ts'
+import { type Frame, page, type Person, readForm, type Routes, seeOther } from './request.ts'
+import { paymentTexts } from './texts/payments.ts'
+
+type Beneficiary = ResponseOf<'getBeneficiary'>
+
+export const payeeRowOf = ({ id, name, alias, iban, walletAddress, currency, createdAt }: Beneficiary): PayeeRow => ({
+  ...{ id, name, alias, currency },
+  account: iban ?? walletAddress ?? '',
+  isWallet: walletAddress !== undefined,
+  createdAt: new Date(createdAt),
+})
+
+const verificationOf = ({ result, matchedName, reason, answeredAt }: ResponseOf<'createBeneficiaryVerification'>) => ({
+  ...{ result, matchedName, reason },
+  answeredAt: new Date(answeredAt),
+})
+
+const idOf = ({ params }: PublicRequest) => params['id'] ?? ''
+const hasAny = (problems: Problems) => Object.keys(problems).length > 0
+
+async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view, caller } = person
+  const values = readQuery(request, payeeFilters)
+  const { cursor, done } = readQuery(request, ['cursor', 'done'])
+  const { data, nextCursor, problems } = await listed(paymentTexts[view.language], payeeFilters, () =>
+    operate('listBeneficiaries', { ...callOf(person, request), query: queryText({ ...values, cursor }) }),
+  )
+  const shown = {
+    rows: data.map(payeeRowOf),
+    pages: {
+      next: nextCursor === null ? undefined : linkOf('payees', { ...values, cursor: nextCursor }),
+      first: cursor && linkOf('payees', values),
+    },
+    may: {
+      write: caller.permissions.includes('beneficiaries:write'),
+      pay: caller.permissions.includes('payouts:write'),
+    },
+    done: done === 'deleted' ? ('deleted' as const) : undefined,
+    ...{ values, problems },
+  }
+  return page(request, hasAny(problems) ? 400 : 200, payeesPage({ ...view, current: 'payees' }, shown))
+}
+async function showOne(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  problems: Problems = {},
+  typed?: { readonly name: string; readonly alias: string },
+): Promise<PublicAnswer> {
+  const { view, caller } = person
+  const call = { ...callOf(person, request), params: { id: idOf(request) } }
+  const found = await operate('getBeneficiary', call)
+  const { bic, vasp, country, customerId, updatedAt } = found
+  const verification =
+    found.iban === undefined ? undefined : await ifFound(operate('getVerificationOfBeneficiary', call))
+  const { done } = readQuery(request, ['done'])
+  const may = (permission: Permission) => caller.permissions.includes(permission)
+  const shown = {
+    ...payeeRowOf(found),
+    ...{ bic, vasp, country, problems, typed },
+    customer:
+      customerId === undefined
+        ? undefined
+        : { id: customerId, href: may('customers:read') ? `${view.root}customers/${customerId}` : undefined },
+    updatedAt: new Date(updatedAt),
+    verification: verification && verificationOf(verification),
+    may: { write: may('beneficiaries:write'), pay: may('payouts:write'), readPayouts: may('payouts:read') },
+    done: (['saved', 'changed'] as const).find((each) => each === done),
+  }
+  return page(request, hasAny(problems) ? 400 : 200, payeePage({ ...view, current: 'payees' }, shown))
+}
+export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const { operate } = frame
+  /** A form of one payee. A refusal shows its page again. */
+  const form = (name: string, act: (request: PublicRequest, person: Person) => Promise<string>): PublicRoute => ({
+    method: 'POST',
+    path: `/console/payees/{id}/${name}`,
+    handle: permitted(withMoney, 'beneficiaries:write', async (request, person) => {
+      try {
+        return seeOther(await act(request, person))
+      } catch (error) {
+        const given = readForm(request)
+        const typed = name === 'change' ? { name: given('name'), alias: given('alias') } : undefined
+        const problems = problemsOf(paymentTexts[person.view.language], error, ['name', 'alias'])
+        return showOne(frame, request, person, problems, typed)
+      }
+    }),
+  })
+  return [
+    {
+      method: 'GET',
+      path: '/console/payees',
+      handle: permitted(withMoney, 'beneficiaries:read', (request, person) => showList(frame, request, person)),
+    },
+    ...newPayeeRoutes(frame, _withPerson, withMoney),
+    {
+      method: 'GET',
+      path: '/console/payees/{id}',
+      handle: permitted(withMoney, 'beneficiaries:read', (request, person) => showOne(frame, request, person)),
+    },
+    form('change', async (request, person) => {
+      const given = readForm(request)
+      const [name, alias] = [given('name').trim(), given('alias').trim()]
+      const body = { id: idOf(request), name, ...(alias && { alias }) }
+      await operate('updateBeneficiary', { ...callOf(person, request), body })
+      return `../${body.id}?done=changed`
+    }),
+    form('verify', async (request, person) => {
+      const call = callOf(person, request)
+      const { name, iban } = await operate('getBeneficiary', { ...call, params: { id: idOf(request) } })
+      await operate('createBeneficiaryVerification', { ...call, body: { name, iban } })
+      return `../${idOf(request)}`
+    }),
+    form('delete', async (request, person) => {
+      await operate('deleteBeneficiary', { ...callOf(person, request), params: { id: idOf(request) } })
+      return '../../payees?done=deleted'
+    }),
+  ]
+}
+
+const draftOf = (request: PublicRequest): PayeeDraft => {
+  const given = readForm(request)
+  const typed = Object.fromEntries(payeeFields.map((name) => [name, given(name).trim()])) as Omit<
+    PayeeDraft,
+    'idempotencyKey'
+  >
+  return { ...typed, currency: typed.currency.toUpperCase(), idempotencyKey: given('idempotencyKey') || newId() }
+}
+
+const emptyDraft = { name: '', account: '', currency: 'EUR', bic: '', alias: '', customerId: '' }
+
+/** Saving a payee: the form, the answer of the bank about the name, and the operation. */
+const newPayeeRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
+  const show = (request: PublicRequest, { view }: Person, draft: PayeeDraft, problems: Problems = {}): PublicAnswer =>
+    page(request, hasAny(problems) ? 400 : 200, newPayeePage({ ...view, current: 'payees' }, draft, problems))
+  const refused = (request: PublicRequest, person: Person, error: unknown): PublicAnswer => {
+    const p = paymentTexts[person.view.language]
+    const fields = [...payeeFields, 'iban', 'walletAddress']
+    const own = { iban: p.payeeAccountWrong, walletAddress: p.payeeAccountWrong }
+    const { iban, walletAddress = iban, ...others } = problemsOf(p, error, fields, own)
+    return show(request, person, draftOf(request), {
+      ...(walletAddress === undefined ? {} : { account: walletAddress }),
+      ...others,
+    })
+  }
+  const isWallet = ({ account }: PayeeDraft) => account.startsWith('0x')
+  const check = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const draft = draftOf(request)
+    const { name, account } = draft
+    try {
+      const verification = isWallet(draft)
+        ? undefined
+        : await operate('createBeneficiaryVerification', { ...callOf(person, request), body: { name, iban: account } })
+      const shown = verification && verificationOf(verification)
+      return page(request, 200, checkPayeePage({ ...person.view, current: 'payees' }, draft, shown))
+    } catch (error) {
+      return refused(request, person, error)
+    }
+  }
+  const save = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const draft = draftOf(request)
+    const { name, account, currency, idempotencyKey, ...others } = draft
+    const given = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== ''))
+    const body = { name, currency, ...(isWallet(draft) ? { walletAddress: account } : { iban: account }), ...given }
+    try {
+      const { id } = await operate('createBeneficiary', { ...callOf(person, request), idempotencyKey, body })
+      return seeOther(`../${id}?done=saved`)
+    } catch (error) {
+      return refused(request, person, error)
+    }
+  }
+  const route = (method: 'GET' | 'POST', path: string, act: Parameters<typeof permitted>[2]): PublicRoute => ({
+    method,
+    path: `/console/payees/${path}`,
+    handle: permitted(withMoney, 'beneficiaries:write', act),
+  })
+  return [
+    route('GET', 'new', async (request, person) => {
+      const { customerId = '' } = readQuery(request, ['customerId'])
+      return show(request, person, { ...emptyDraft, customerId, idempotencyKey: newId() })
+    }),
+    route('POST', 'new', async (request, person) => show(request, person, draftOf(request))),
+    route('POST', 'new/check', check),
+    route('POST', 'new/save', save),
+  ]
+}

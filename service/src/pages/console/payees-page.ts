@@ -1,0 +1,153 @@
+/** The list of payees, and the two pages that save a new one: the form, and the answer of the bank about the name. */
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { call, errorSummary, field, hiddenField, message, table, time } from './components.ts'
+import { account, facts, filters, inFours, list, type Pages } from './lists.ts'
+import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
+import { type Verification, verificationPart } from './payee-verification.ts'
+import { paymentTexts } from './texts/payments.ts'
+import { type ConsoleView, shell } from './view.ts'
+
+export type PayeeRow = {
+  readonly id: string
+  readonly name: string
+  readonly alias?: string | undefined
+  /** IBAN, or address of a wallet. */
+  readonly account: string
+  readonly isWallet: boolean
+  readonly currency: string
+  readonly createdAt: Date
+}
+
+type Payees = {
+  readonly rows: readonly PayeeRow[]
+  readonly values: Values
+  readonly problems: Problems
+  readonly pages: Pages
+  readonly may: { readonly write: boolean; readonly pay: boolean }
+  readonly done?: 'deleted' | undefined
+}
+
+export const payeeFilters: readonly string[] = ['currency', 'customerId']
+
+const payeeCall = `POST /v1/beneficiaries
+{ "name": "Grace Hopper", "iban": "NL91ABNA0417164300", "currency": "EUR" }`
+
+export function payeesPage(view: ConsoleView, payees: Payees): string {
+  const p = paymentTexts[view.language]
+  const { rows, values, problems, pages, may, done } = payees
+  const input = (name: string, label: string) =>
+    field({
+      ...{ id: name, name, label, value: values[name] ?? '', error: problems[name] },
+      optional: true,
+      more: html`autocomplete="off"`,
+    })
+  const isFiltered = Object.keys(values).length > 0
+  return shell(view, {
+    title: view.t.payees,
+    wide: true,
+    hasErrors: Object.keys(problems).length > 0,
+    main: html`${errorSummary(view, summaryOf(problems))} ${done === 'deleted' && message('good', p.payeeDeleted)}
+      <div class="heading">
+        <h1>${view.t.payees}</h1>
+        ${may.write && html`<a class="button primary" href="${view.root}payees/new">${p.newPayee}</a>`}
+      </div>
+      <p class="lead">${p.payeesText}</p>
+      ${filters(view, {
+        path: `${view.root}payees`,
+        main: [input('currency', p.currency), input('customerId', p.customerId)],
+        active: isFiltered,
+      })}
+      ${list(view, {
+        table: payeeTable(view, rows, may.pay),
+        isEmpty: rows.length === 0,
+        isFiltered: isFiltered || pages.first !== undefined,
+        none: { title: p.payeesEmpty, text: p.payeesEmptyText, more: call(view, payeeCall, p.payeesCall) },
+        pages,
+      })}`,
+  })
+}
+
+export const payeeNameCell = ({ alias }: PayeeRow, name: Html | string): Html =>
+  html`<span class="name">${name}</span> ${alias !== undefined && html`<span class="soft">${alias}</span>`}`
+
+function payeeTable(view: ConsoleView, rows: readonly PayeeRow[], mayPay: boolean): Html {
+  const p = paymentTexts[view.language]
+  return table({
+    caption: view.t.payees,
+    columns: [
+      { label: p.payee, kind: 'head' },
+      { label: p.account },
+      { label: p.currency },
+      { label: p.created },
+      ...(mayPay ? [{ label: view.t.actions, kind: 'actions' as const }] : []),
+    ],
+    rows: rows.map((row) => [
+      payeeNameCell(row, html`<a href="${view.root}payees/${row.id}">${row.name}</a>`),
+      account(view, row.account),
+      row.currency,
+      time(view, row.createdAt, 'date'),
+      ...(mayPay ? [row.isWallet ? '' : payLink(view, row)] : []),
+    ]),
+  })
+}
+
+const payLink = (view: ConsoleView, { id, name }: PayeeRow): Html =>
+  html`<div class="actions">
+    <a class="button small" href="${linkOf(`${view.root}payouts/new`, { beneficiaryId: id })}"
+      >${paymentTexts[view.language].pay}<span class="away"> ${name}</span></a
+    >
+  </div>`
+
+/** The fields of a payee as they are typed. */
+export const payeeFields = ['name', 'account', 'currency', 'bic', 'alias', 'customerId'] as const
+export type PayeeDraft = Readonly<Record<(typeof payeeFields)[number] | 'idempotencyKey', string>>
+
+export function newPayeePage(view: ConsoleView, draft: PayeeDraft, problems: Problems): string {
+  const p = paymentTexts[view.language]
+  const input = (name: (typeof payeeFields)[number], label: string, help: string, charsMax: string, optional = false) =>
+    field({
+      ...{ id: name, name, help, value: draft[name], error: problems[name], optional },
+      label: optional ? fill(p.optional, { label }) : label,
+      more: html`autocomplete="off" maxlength="${charsMax}"`,
+    })
+  return shell(view, {
+    title: p.newPayee,
+    hasErrors: Object.keys(problems).length > 0,
+    main: html`<div class="card">
+      ${errorSummary(view, summaryOf(problems))}
+      <h1>${p.newPayee}</h1>
+      <form method="post" action="${view.root}payees/new/check">
+        ${hiddenField('idempotencyKey', draft.idempotencyKey)} ${input('name', p.payeeName, p.payeeNameHelp, '140')}
+        ${input('account', p.account, p.payeeAccountHelp, '128')} ${input('currency', p.currency, p.currencyHelp, '5')}
+        ${input('bic', p.bic, p.bicHelp, '11', true)} ${input('alias', p.alias, p.aliasHelp, '70', true)}
+        ${input('customerId', p.customerId, p.payeeCustomerHelp, '36', true)}
+        <button type="submit" class="primary">${p.checkPayee}</button>
+      </form>
+      <p class="foot"><a href="${view.root}payees">${p.back}</a></p>
+    </div>`,
+  })
+}
+
+/** Shows what the bank says about the name, before the payee is saved. `verification`: absent for a wallet. */
+export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verification: Verification | undefined): string {
+  const p = paymentTexts[view.language]
+  const isSure = verification === undefined || verification.result === 'Match'
+  return shell(view, {
+    title: p.checkTitle,
+    main: html`<div class="card">
+      <h1>${p.checkTitle}</h1>
+      ${facts([
+        [p.payeeName, draft.name],
+        [p.account, html`<code class="account">${inFours(draft.account)}</code>`],
+        [p.currency, draft.currency],
+      ])}
+      ${verification === undefined ? html`<p class="more">${p.walletUnverified}</p>` : verificationPart(view, verification)}
+      <form method="post" action="${view.root}payees/new/save" class="buttons">
+        ${Object.entries(draft).map(([name, value]) => hiddenField(name, value))}
+        <button type="submit" class="primary">${isSure ? p.savePayee : p.saveAnyway}</button>
+        <button type="submit" formaction="${view.root}payees/new">${p.change}</button>
+      </form>
+    </div>`,
+  })
+}

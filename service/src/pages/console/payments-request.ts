@@ -1,0 +1,123 @@
+/** Parts that the routes of money and customers share: permission, filters of the query, days, amounts, refusals of fields. */
+import type { FieldError, Permission } from '@partner-payments/wire'
+import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
+import { fill } from '../language.ts'
+import { consoleMessage } from './message-page.ts'
+import { page, type Person, type WithPerson } from './request.ts'
+import type { PaymentTexts } from './texts/payments-en.ts'
+import { paymentTexts } from './texts/payments.ts'
+
+export const callOf = ({ caller }: Person, { requestId, ip }: PublicRequest) => ({ caller, requestId, ip })
+
+type Act = (request: PublicRequest, person: Person) => Promise<PublicAnswer>
+
+/** Answers a person who has the permission. An unknown id and a missing permission get a page that says so. */
+export const permitted =
+  (withMoney: WithPerson, permission: Permission, act: Act): PublicRoute['handle'] =>
+  (request) =>
+    withMoney(request, async (person) => {
+      const { caller, view } = person
+      const { t } = view
+      const p = paymentTexts[view.language]
+      const home = { href: `${view.root}home`, label: t.home }
+      const refuse = () =>
+        page(request, 403, consoleMessage(view, t.refused, fill(p.noPermission, { permission }), home))
+      if (!caller.permissions.includes(permission)) return refuse()
+      try {
+        return await act(request, person)
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        if (error.code === 'permission_denied') return refuse()
+        if (error.code !== 'not_found') throw error
+        return page(request, 404, consoleMessage(view, t.notFound, p.notFoundText, home))
+      }
+    })
+
+export type Values = Readonly<Record<string, string>>
+
+/** The values of a query that a list knows. Empty fields of a form are absent. */
+export function readQuery({ query }: PublicRequest, names: readonly string[]): Values {
+  const given = new URLSearchParams(query)
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = given.get(name)?.trim() ?? ''
+      return value === '' ? [] : [[name, value] as const]
+    }),
+  )
+}
+
+/** A query of RFC 3986: the API reads `+` as a plus. */
+export const queryText = (values: Readonly<Record<string, string | undefined>>): string =>
+  Object.entries(values)
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
+    .join('&')
+
+export const linkOf = (path: string, values: Readonly<Record<string, string | undefined>>): string => {
+  const query = queryText(values)
+  return query === '' ? path : `${path}?${query}`
+}
+
+const dayMs = 86_400_000
+
+/** The beginning of a day, or of the day after it. Another text is passed on, and refused by the operation. */
+export function dayStart(day: string, daysAfter: 0 | 1 = 0): string {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN
+  return Number.isNaN(at) ? day : new Date(at + daysAfter * dayMs).toISOString()
+}
+
+const decimalForm = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,2}))?$/
+
+/** Reads an amount with at most one separator, so that `1,250` is never taken for 1.25. Undefined: it has another form. */
+export function readAmount(text: string): string | undefined {
+  const [, whole, decimals] = decimalForm.exec(text.trim()) ?? []
+  if (whole === undefined) return undefined
+  return decimals === undefined ? whole : `${whole}.${decimals}`
+}
+
+export type Problems = Readonly<Record<string, string>>
+
+/** Words a refusal in the language of the page: by field, and as `form` what concerns the whole. Throws other errors. */
+export function problemsOf(p: PaymentTexts, error: unknown, fields: readonly string[], own: Problems = {}): Problems {
+  if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+  // An unknown id in a field is a problem of the field; one in the path is a page that does not exist.
+  if (error.code === 'not_found' && error.errors.length === 0) throw error
+  const known: Readonly<Record<string, string>> = p.refusal
+  const byField = error.errors.map(({ pointer, code, message }) => {
+    const name = pointer.split('/').at(-1) ?? ''
+    if (fields.includes(name)) return [name, own[name] ?? fieldText(p, code)] as const
+    return ['form', known[error.code] ?? message] as const
+  })
+  return byField.length > 0 ? Object.fromEntries(byField) : { form: known[error.code] ?? error.detail }
+}
+
+function fieldText(p: PaymentTexts, code: FieldError['code']): string {
+  if (code === 'required' || code === 'empty') return p.fieldRequired
+  if (code === 'too_long') return p.fieldTooLong
+  if (code === 'too_precise') return p.fieldPrecise
+  if (code === 'out_of_range') return p.fieldRange
+  return code === 'exists' ? p.fieldExists : p.fieldWrong
+}
+
+/** Problems as the summary of a page lists them, each with a link to its field. */
+export const summaryOf = (problems: Problems) =>
+  Object.entries(problems).map(([field, text]) => (field === 'form' ? { text } : { text, field }))
+
+/** The page of a list. A filter that the operation refuses gives an empty list with the problem at its field. */
+export async function listed<T>(
+  p: PaymentTexts,
+  fields: readonly string[],
+  read: () => Promise<{ readonly data: readonly T[]; readonly nextCursor: string | null }>,
+): Promise<{ readonly data: readonly T[]; readonly nextCursor: string | null; readonly problems: Problems }> {
+  try {
+    return { ...(await read()), problems: {} }
+  } catch (error) {
+    return { data: [], nextCursor: null, problems: problemsOf(p, error, fields) }
+  }
+}
+
+/** The answer, or undefined if there is none. */
+export const ifFound = <T>(reading: Promise<T>): Promise<T | undefined> =>
+  reading.catch((error: unknown) => {
+    if (error instanceof Refusal && error.code === 'not_found') return undefined
+    throw error
+  })

@@ -1,0 +1,99 @@
+/** The recalls of a settled payout, and the form that asks the bank of the payee to send the money back. */
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { badge, field, hiddenField, table, time } from './components.ts'
+import { money, optionsOf, select } from './lists.ts'
+import { wordOf } from './payment-words.ts'
+import type { Problems } from './payments-request.ts'
+import { paymentTexts } from './texts/payments.ts'
+import type { ConsoleView } from './view.ts'
+
+type RecallRow = {
+  readonly id: string
+  readonly reason: string
+  readonly status: string
+  readonly requestedAt: Date
+  readonly requestedBy: string
+  readonly answerDueOn?: Date | undefined
+  readonly answer?: string | undefined
+  readonly returned?:
+    | { readonly amount: string; readonly currency: string; readonly href?: string | undefined }
+    | undefined
+}
+
+export type Recalls = {
+  readonly rows: readonly RecallRow[]
+  /** Absent: a recall cannot be requested now. */
+  readonly form?:
+    | {
+        readonly idempotencyKey: string
+        readonly typed?: { readonly reason: string; readonly text: string } | undefined
+      }
+    | undefined
+}
+
+const tones: Readonly<Record<string, 'good' | 'bad' | 'warning'>> = {
+  Accepted: 'good',
+  Refused: 'bad',
+  Expired: 'warning',
+}
+
+export function recallPart(view: ConsoleView, id: string, { rows, form }: Recalls, problems: Problems): Html {
+  const p = paymentTexts[view.language]
+  return html`<section aria-labelledby="recalls-title">
+    <h2 id="recalls-title">${p.recalls}</h2>
+    ${rows.length > 0 && recallTable(view, rows)}
+    ${
+      form !== undefined &&
+      html`<details class="more" ${(form.typed !== undefined || Object.keys(problems).length > 0) && html` open`}>
+        <summary>${p.requestRecall}</summary>
+        <p class="soft">${p.recallText}</p>
+        <form method="post" action="${view.root}payouts/${id}/recall">
+          ${hiddenField('idempotencyKey', form.idempotencyKey)}
+          ${select({
+            ...{ id: 'reason', name: 'reason', label: p.rejectReason, value: form.typed?.reason },
+            ...{ options: optionsOf(p.recallReason), error: problems['reason'] },
+          })}
+          ${field({
+            ...{ id: 'text', name: 'text', value: form.typed?.text ?? '', error: problems['text'], optional: true },
+            label: fill(p.optional, { label: p.recallMessage }),
+            help: p.recallMessageHelp,
+            more: html`autocomplete="off" maxlength="140"`,
+          })}
+          <button type="submit" class="danger">${p.requestRecall}</button>
+        </form>
+      </details>`
+    }
+  </section>`
+}
+
+function recallTable(view: ConsoleView, rows: readonly RecallRow[]): Html {
+  const p = paymentTexts[view.language]
+  return table({
+    caption: p.recalls,
+    columns: [
+      { label: p.rejectReason, kind: 'head' },
+      { label: p.status },
+      { label: p.requestedBy },
+      { label: p.created },
+      { label: p.answerDue },
+      { label: p.recallAnswer },
+    ],
+    rows: rows.map(({ reason, status, requestedBy, requestedAt, answerDueOn, answer, returned }) => [
+      wordOf(p.recallReason, reason),
+      badge(tones[status] ?? 'neutral', wordOf(p.recallStatus, status)),
+      html`<span class="free">${requestedBy}</span>`,
+      time(view, requestedAt),
+      answerDueOn === undefined ? '' : time(view, answerDueOn, 'date'),
+      html`<span class="lines">
+        ${answer !== undefined && html`<span>${answer}</span>`}
+        ${returned !== undefined && returnedPart(view, returned)}
+      </span>`,
+    ]),
+  })
+}
+
+function returnedPart(view: ConsoleView, { amount, currency, href }: NonNullable<RecallRow['returned']>): Html {
+  const sum = money(view, amount, currency)
+  return href === undefined ? sum : html`<a href="${href}">${sum}</a>`
+}

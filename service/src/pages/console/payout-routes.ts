@@ -1,0 +1,198 @@
+/** The list of payouts, the page of one, its cancellation and its recalls. `approval-routes.ts` approves and rejects. */
+import { decimalText, type Permission, type ResponseOf } from '@partner-payments/wire'
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
+import { newId } from '../../kernel/index.ts'
+import { payoutPage } from './payout-page.ts'
+import { payoutFilters, payoutsPage, type PayoutTab, payoutTabs } from './payouts-page.ts'
+import {
+  callOf,
+  dayStart,
+  ifFound,
+  linkOf,
+  listed,
+  permitted,
+  type Problems,
+  problemsOf,
+  queryText,
+  readQuery,
+} from './payments-request.ts'
+import { type Frame, page, type Person, readForm, type Routes, seeOther } from './request.ts'
+import { paymentTexts } from './texts/payments.ts'
+import { stepsOf, transactionHref } from './transaction-routes.ts'
+import type { ConsoleView } from './view.ts'
+
+type Payout = ResponseOf<'listPayouts'>['data'][number]
+
+/** The id of the person or service account that made a payout. The list of payouts does not have it. */
+const makerOf = async ({ operate }: Frame, request: PublicRequest, person: Person, { reference }: Payout) =>
+  (await operate('getTransaction', { ...callOf(person, request), params: { reference } })).partnerUser?.id
+async function showList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view, caller, user } = person
+  const p = paymentTexts[view.language]
+  const shownTabs = caller.permissions.includes('transactions:read') ? payoutTabs : (['all', 'waiting'] as const)
+  const given = readQuery(request, ['tab', 'cursor'])
+  const tab: PayoutTab = shownTabs.find((each) => each === given['tab']) ?? 'all'
+  const values = tab === 'all' ? readQuery(request, payoutFilters) : {}
+  const { cursor } = given
+  const { createdFrom, createdTo } = values
+  const query = queryText({
+    ...values,
+    ...(tab === 'all' ? {} : { status: 'PendingApproval' }),
+    createdFrom: createdFrom && dayStart(createdFrom),
+    createdTo: createdTo && dayStart(createdTo, 1),
+    cursor,
+  })
+  const { data, nextCursor, problems } = await listed(p, payoutFilters, () =>
+    frame.operate('listPayouts', { ...callOf(person, request), query }),
+  )
+  const makers =
+    tab === 'mine' || tab === 'made' ? await Promise.all(data.map((each) => makerOf(frame, request, person, each))) : []
+  const isShown = (at: number) => (tab === 'mine' ? makers[at] !== user.id : tab !== 'made' || makers[at] === user.id)
+  const kept = { ...values, tab: tab === 'all' ? undefined : tab }
+  const shown = {
+    rows: data.filter((_, at) => isShown(at)).map(rowOf),
+    pages: {
+      next: nextCursor === null ? undefined : linkOf('payouts', { ...kept, cursor: nextCursor }),
+      first: cursor && linkOf('payouts', kept),
+    },
+    ...{ tab, shownTabs, values, problems, mayWrite: caller.permissions.includes('payouts:write') },
+  }
+  const status = Object.keys(problems).length > 0 ? 400 : 200
+  return page(request, status, payoutsPage({ ...view, current: 'payouts' }, shown))
+}
+/** A form of the page that was refused: its problems, and what was typed. */
+type Refused = { readonly problems: Problems; readonly recall?: { readonly reason: string; readonly text: string } }
+
+async function showOne(
+  frame: Frame,
+  request: PublicRequest,
+  person: Person,
+  { problems, recall }: Refused = { problems: {} },
+): Promise<PublicAnswer> {
+  const { view, caller, user } = person
+  const { operate } = frame
+  const may = (permission: Permission) => caller.permissions.includes(permission)
+  const call = callOf(person, request)
+  const id = request.params['id'] ?? ''
+  const raw = await operate('getPayout', { ...call, params: { id } })
+  const ofTransaction = { ...call, params: { reference: raw.reference } }
+  const hasSettled = raw.rail === 'Sepa' && (raw.status === 'Completed' || raw.status === 'Returned')
+  const [transaction, timeline, recalls] = await Promise.all([
+    may('transactions:read') ? ifFound(operate('getTransaction', ofTransaction)) : undefined,
+    may('transactions:read') ? ifFound(operate('getTransactionTimeline', ofTransaction)) : undefined,
+    hasSettled ? operate('listPayoutRecalls', { ...call, params: { id } }) : undefined,
+  ])
+  const isOwn = transaction?.partnerUser?.id === user.id
+  const isWaiting = raw.status === 'PendingApproval'
+  const { beneficiaryId } = raw
+  const shown = {
+    ...detailsOf(raw),
+    payeeHref:
+      beneficiaryId !== undefined && may('beneficiaries:read') ? `${view.root}payees/${beneficiaryId}` : undefined,
+    transactionHref: transaction && transactionHref(view, raw.reference),
+    requestedBy: transaction?.partnerUser?.name,
+    may: {
+      cancel: may('payouts:write') && (isWaiting || raw.status === 'Pending'),
+      approve: !isWaiting || !may('payouts:write') ? ('no' as const) : isOwn ? ('own' as const) : ('yes' as const),
+    },
+    done: outcomes.find((each) => each === readQuery(request, ['done'])['done']),
+    steps: timeline === undefined ? [] : stepsOf(view, timeline),
+    recalls: recalls && {
+      rows: recalls.data.map((each) => recallRowOf(view, each)),
+      form: may('payouts:write') && raw.status === 'Completed' ? { idempotencyKey: newId(), typed: recall } : undefined,
+    },
+    ...{ problems, raw },
+  }
+  const status = Object.keys(problems).length > 0 ? 400 : 200
+  return page(request, status, payoutPage({ ...view, current: 'payouts' }, shown))
+}
+
+const outcomes = ['created', 'cancelled', 'recallRequested'] as const
+
+const recallRowOf = (view: ConsoleView, recall: ResponseOf<'listPayoutRecalls'>['data'][number]) => {
+  const { id, reason, status, requestedBy, answer, settledAmount, currency, returnReference } = recall
+  return {
+    ...{ id, reason, status, requestedBy },
+    requestedAt: new Date(recall.requestedAt),
+    answerDueOn: recall.answerDueOn === undefined ? undefined : new Date(recall.answerDueOn),
+    answer: answer && `${answer.code}: ${answer.text}`,
+    returned:
+      settledAmount === undefined
+        ? undefined
+        : {
+            ...{ amount: decimalText(settledAmount), currency },
+            href: returnReference && transactionHref(view, returnReference),
+          },
+  }
+}
+
+export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const { operate } = frame
+  const cancel = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const id = request.params['id'] ?? ''
+    try {
+      await operate('cancelPayout', { ...callOf(person, request), params: { id } })
+    } catch (error) {
+      return showOne(frame, request, person, { problems: problemsOf(paymentTexts[person.view.language], error, []) })
+    }
+    return seeOther(`../${id}?done=cancelled`)
+  }
+  const recall = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const id = request.params['id'] ?? ''
+    const given = readForm(request)
+    const typed = { reason: given('reason'), text: given('text').trim() }
+    const { reason, text } = typed
+    const call = { ...callOf(person, request), params: { id }, idempotencyKey: given('idempotencyKey') || newId() }
+    try {
+      await operate('createPayoutRecall', { ...call, body: { reason, ...(text && { text }) } })
+    } catch (error) {
+      const problems = problemsOf(paymentTexts[person.view.language], error, ['reason', 'text'])
+      return showOne(frame, request, person, { problems, recall: typed })
+    }
+    return seeOther(`../${id}?done=recallRequested`)
+  }
+  const route = (method: 'GET' | 'POST', path: string, permission: Permission, act: typeof cancel): PublicRoute => ({
+    method,
+    path: `/console/payouts${path}`,
+    handle: permitted(withMoney, permission, act),
+  })
+  return [
+    route('GET', '', 'payouts:read', (request, person) => showList(frame, request, person)),
+    route('GET', '/{id}', 'payouts:read', (request, person) => showOne(frame, request, person)),
+    route('POST', '/{id}/cancel', 'payouts:write', cancel),
+    route('POST', '/{id}/recall', 'payouts:write', recall),
+  ]
+}
+
+const rowOf = ({ id, reference, status, currency, ...payout }: Payout) => ({
+  ...{ id, reference, status, currency },
+  payee: payout.beneficiaryName,
+  payeeAccount: payout.beneficiaryAccount,
+  amount: decimalText(payout.amount),
+  createdAt: new Date(payout.createdAt),
+  approvalExpiresAt: payout.approvalExpiresAt === undefined ? undefined : new Date(payout.approvalExpiresAt),
+})
+
+function detailsOf(raw: Payout) {
+  const { fee, sellAmount, sellCurrency, approval, approvalExpiresAt } = raw
+  const { rail, errorKey, endToEndId, idempotencyKey } = raw
+  const at = (text: string | undefined) => (text === undefined ? undefined : new Date(text))
+  return {
+    ...rowOf(raw),
+    ...{ rail, errorKey, endToEndId, idempotencyKey },
+    fee: fee === undefined ? undefined : decimalText(fee),
+    feeCurrency: sellCurrency ?? raw.currency,
+    sold:
+      sellAmount === undefined || sellCurrency === undefined
+        ? undefined
+        : { amount: decimalText(sellAmount), currency: sellCurrency },
+    updatedAt: new Date(raw.updatedAt),
+    approval: approval && {
+      until: at(approvalExpiresAt),
+      decision: approval.decision,
+      decidedBy: approval.decidedBy?.name,
+      decidedAt: at(approval.decidedAt),
+      reason: approval.reason,
+    },
+  }
+}

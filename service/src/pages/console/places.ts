@@ -1,0 +1,74 @@
+/** The places of the partner's console, in the order of the navigation. */
+import type { Permission } from '@partner-payments/wire'
+import type { Texts } from './texts/en.ts'
+import type { Place } from './view.ts'
+
+const places: readonly (Pick<Place, 'name' | 'icon'> & {
+  readonly text: (t: Texts) => string
+  /** Absent: the place stands before the groups. */
+  readonly group?: (t: Texts) => string
+  /** Absent: everybody who is signed in has the place. */
+  readonly permission?: Permission
+})[] = [
+  { name: 'home', text: (t) => t.home, icon: 'M3 9.5 10 3.5l7 6M5 8v8.5h10V8M8.5 16.5v-4h3v4' },
+  {
+    name: 'transactions',
+    text: (t) => t.transactions,
+    group: (t) => t.groupPayments,
+    permission: 'transactions:read',
+    icon: 'M3 7h13M13 4l3 3-3 3M17 13H4M7 10l-3 3 3 3',
+  },
+  {
+    name: 'payouts',
+    text: (t) => t.payouts,
+    group: (t) => t.groupPayments,
+    permission: 'payouts:read',
+    icon: 'M17.5 2.5 9 11M17.5 2.5 12 17.5l-3-6.5-6.5-3z',
+  },
+  {
+    name: 'payees',
+    text: (t) => t.payees,
+    group: (t) => t.groupPayments,
+    permission: 'beneficiaries:read',
+    icon: 'M3 8.5 10 4l7 4.5M4.5 8.5V15M8.2 8.5V15M11.8 8.5V15M15.5 8.5V15M3 16.5h14',
+  },
+  {
+    name: 'customers',
+    text: (t) => t.customers,
+    group: (t) => t.groupPayments,
+    permission: 'customers:read',
+    icon: 'M10 10a3.2 3.2 0 1 0 0-6.4 3.2 3.2 0 0 0 0 6.4zM3.5 16.8c.4-3.2 3-4.8 6.5-4.8s6.1 1.6 6.5 4.8',
+  },
+  {
+    name: 'webhooks',
+    text: (t) => t.webhooks,
+    group: (t) => t.groupDevelopers,
+    permission: 'webhooks:read',
+    icon: 'M10 3v4M10 7a3 3 0 1 1 0 6 3 3 0 0 1 0-6zM10 13v4M3 10h4M13 10h4',
+  },
+  {
+    name: 'team',
+    text: (t) => t.team,
+    group: (t) => t.groupAccess,
+    permission: 'users:read',
+    icon: 'M7.5 9.5a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2 16.5c0-3 2.2-5 5.5-5s5.5 2 5.5 5M13 3.8a3 3 0 0 1 0 5.4M15 11.9c2 .7 3 2.3 3 4.6',
+  },
+  {
+    name: 'account',
+    text: (t) => t.account,
+    group: (t) => t.groupAccess,
+    icon: 'M12.5 2.5a5 5 0 0 0-4.7 6.7L2.5 14.5v3h3v-2h2v-2h2l1.3-1.3a5 5 0 1 0 1.7-9.7zM13.5 6.5h.01',
+  },
+  {
+    name: 'sessions',
+    text: (t) => t.sessions,
+    group: (t) => t.groupAccess,
+    icon: 'M3 4h14v9H3zM7 16.5h6M10 13v3.5',
+  },
+]
+
+/** The places that a person with these permissions may open. */
+export const placesOf = (t: Texts, granted: readonly Permission[]): readonly Place[] =>
+  places
+    .filter(({ permission }) => permission === undefined || granted.includes(permission))
+    .map(({ name, icon, text, group }) => ({ name, icon, text: text(t), ...(group && { group: group(t) }) }))

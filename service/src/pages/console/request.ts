@@ -1,0 +1,167 @@
+/** Parts that the routes of the team's pages share: the view of a request, the person who is signed in, fields of forms, answers. */
+import type { FieldError, ProblemCode } from '@partner-payments/wire'
+import {
+  encodingFor,
+  notFound,
+  type Operate,
+  partnerCookie,
+  type PublicAnswer,
+  type PublicRequest,
+  type PublicRoute,
+  readCookie,
+  Refusal,
+  sessionCookie,
+} from '../../api/index.ts'
+import type { Clock, Log } from '../../kernel/index.ts'
+import type { Factors, FirstAdmin, Members, Signed } from '../../modules/users/index.ts'
+import type { Payouts } from '../../modules/payouts/index.ts'
+import type { Confirmations, SignIn } from '../../sign-in/index.ts'
+import { compressed, pageHeaders } from '../answer.ts'
+import { fill } from '../language.ts'
+import { passwordCharsMin } from './password-fields.ts'
+import { consoleLanguageOf, consoleTexts } from './language.ts'
+import { placesOf } from './places.ts'
+import type { Texts } from './texts/en.ts'
+import type { ConsoleView } from './view.ts'
+
+export type ConsoleDeps = {
+  readonly members: Members
+  readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
+  readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate'> & Confirmations
+  readonly approvals: Pick<Payouts, 'snapshot'>
+  readonly factors: Factors
+  readonly operate: Operate
+  readonly clock: Clock
+  readonly log: Log
+  readonly sandbox: boolean
+}
+
+/** The parts, and the names of the style sheet and the script. */
+export type Frame = ConsoleDeps & { readonly css: string; readonly js: string }
+
+/** `/console/home` is one level below the root of the pages. */
+const rootOf = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
+
+export function viewOf({ sandbox, css, js }: Frame, { path, headers }: PublicRequest): ConsoleView {
+  const language = consoleLanguageOf(null, headers['accept-language'])
+  return { language, t: consoleTexts[language], sandbox, root: rootOf(path), css, js }
+}
+
+export type Person = Signed & { readonly view: ConsoleView }
+
+/** Answers with the page of a person. Without a session it leads to the sign-in and back. */
+export type WithPerson = (
+  request: PublicRequest,
+  answer: (person: Person) => PublicAnswer | Promise<PublicAnswer>,
+) => Promise<PublicAnswer>
+
+/** `money`: a session that has rested is refused too. */
+export function createPerson(frame: Frame, shows: 'money' | 'settings'): WithPerson {
+  return async (request, answer) => {
+    const token = readCookie(request.headers['cookie'], sessionCookie)
+    const signed = token === undefined ? undefined : await frame.members.signedIn(token)
+    if (signed === undefined || (shows === 'money' && signed.session.rested)) return toSignIn(request)
+    const { user, partnerName } = signed
+    const person = { fullName: user.fullName, email: user.email, roleName: user.role, partnerName }
+    const view = viewOf(frame, request)
+    return answer({
+      ...signed,
+      view: { ...view, person, hasSearch: true, places: placesOf(view.t, signed.caller.permissions) },
+    })
+  }
+}
+
+function toSignIn(request: PublicRequest): PublicAnswer {
+  const asked = request.path.slice('/console/'.length) + (request.query === '' ? '' : `?${request.query}`)
+  // A form has fields, and its path shows no page.
+  return signInAgain(request, request.body.length === 0 ? asked : undefined)
+}
+
+/** Leads to the sign-in, and from there to a page. */
+export function signInAgain(request: PublicRequest, asked: string | undefined): PublicAnswer {
+  const next = nextOf(asked)
+  const partner = readCookie(request.headers['cookie'], partnerCookie)
+  const query = new URLSearchParams({ ...(partner === undefined ? {} : { partner }), next })
+  return seeOther(`${rootOf(request.path)}sign-in?${query.toString()}`)
+}
+
+const nextCharsMax = 1000
+/** Path and query of a page of ours, below the root. It cannot begin with a slash, nor name a host or a scheme. */
+const nextForm = /^(?!.*%2e)[a-z][a-z0-9-]*(?:\/(?!\.{1,2}(?:[/?]|$))[\w.%~-]+)*(?:\?[\w&=%.+*~-]*)?$/i
+
+/** The page after the sign-in: one of ours. */
+export const nextOf = (text: string | undefined): string =>
+  text !== undefined && text.length <= nextCharsMax && nextForm.test(text) ? text : 'home'
+
+export const headersOf = {
+  ...pageHeaders,
+  'content-security-policy': `${pageHeaders['content-security-policy']}; require-trusted-types-for 'script'`,
+}
+
+export function page({ headers }: PublicRequest, status: number, body: string, cookie?: string): PublicAnswer {
+  const all = { ...headersOf, 'content-type': 'text/html; charset=utf-8', ...(cookie ? { 'set-cookie': cookie } : {}) }
+  return compressed({ status, headers: all, body }, encodingFor(headers['accept-encoding']), 'quick')
+}
+
+/** Redirects after a form: the browser asks for the page, so that a reload does not send the form again. */
+export const seeOther = (location: string, cookie?: string): PublicAnswer => ({
+  status: 303,
+  headers: { ...headersOf, location, ...(cookie ? { 'set-cookie': cookie } : {}) },
+  body: '',
+})
+
+const attributes = 'Path=/; Secure; HttpOnly; SameSite=Lax'
+/** Ends with the browser at the latest; the service ends it earlier. */
+export const sessionCookieOf = (token: string): string => `${sessionCookie}=${token}; ${attributes}`
+export const noSessionCookie = `${sessionCookie}=; ${attributes}; Max-Age=0`
+const yearSeconds = 31_536_000
+export const partnerCookieOf = (partnerId: string): string =>
+  `${partnerCookie}=${partnerId}; ${attributes}; Max-Age=${yearSeconds}`
+
+export const clientOf = ({ ip, headers }: PublicRequest) => ({ ip, userAgent: headers['user-agent'] ?? '' })
+
+/** The id in the path of a page. Refuses (404) what is no id. */
+export function idOf({ params }: PublicRequest): string {
+  const id = params['id'] ?? ''
+  if (!uuid.test(id)) throw notFound('page')
+  return id
+}
+export const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+export type Form = (name: string) => string
+
+/** The fields of a form. A field that is absent is empty. */
+export function readForm({ body }: PublicRequest): Form {
+  const fields = new URLSearchParams(body.toString('utf8'))
+  return (name) => fields.get(name) ?? ''
+}
+
+/** Words the refusal of each field, by its name. `form`: a refusal of the form as a whole. */
+export function errorsOf(t: Texts, error: unknown): Readonly<Record<string, string>> {
+  if (!(error instanceof Refusal)) throw error
+  const fields = error.errors.map((refused) => {
+    const name = refused.pointer.split('/').at(-1) ?? ''
+    return name in fieldTexts
+      ? ([name, fieldTexts[name]?.(t, refused.code) ?? ''] as const)
+      : (['form', refused.message] as const)
+  })
+  if (fields.length > 0) return Object.fromEntries(fields)
+  return { form: formTexts[error.code]?.(t) ?? error.detail }
+}
+
+const fieldTexts: Readonly<Record<string, (t: Texts, code: FieldError['code']) => string>> = {
+  password: (t, code) =>
+    code === 'out_of_range' ? fill(t.passwordShort, { count: String(passwordCharsMin) }) : t.passwordCommon,
+  code: (t) => t.codeWrong,
+  email: (t, code) => (code === 'exists' ? t.invitationExists : t.emailWrong),
+  fullName: (t) => t.fullNameWrong,
+  role: (t) => t.roleWrong,
+}
+const formTexts: Readonly<Partial<Record<ProblemCode, (t: Texts) => string>>> = {
+  last_admin: (t) => t.lastAdmin,
+  resend_too_soon: (t) => t.tooSoon,
+  rate_limited: (t) => t.tooManyText,
+}
+
+/** `withMoney` is for pages that show money or customers: a person who was away for five minutes signs in again. */
+export type Routes = (frame: Frame, withPerson: WithPerson, withMoney: WithPerson) => readonly PublicRoute[]

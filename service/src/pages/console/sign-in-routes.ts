@@ -1,0 +1,86 @@
+/** Signing in and out. A refused sign-in does not say what was wrong. */
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
+import { partnerCookie, readCookie, sessionCookie } from '../../api/index.ts'
+import type { SignedIn } from '../../modules/users/index.ts'
+import {
+  clientOf,
+  type Form,
+  type Frame,
+  nextOf,
+  noSessionCookie,
+  page,
+  partnerCookieOf,
+  readForm,
+  seeOther,
+  sessionCookieOf,
+  uuid,
+  viewOf,
+} from './request.ts'
+import { findPartnerPage, signInPage } from './sign-in-page.ts'
+
+type Asked = { readonly partner: string; readonly next: string; readonly email?: string; readonly error?: string }
+
+export function signInRoutes(frame: Frame): readonly PublicRoute[] {
+  const ask = async (request: PublicRequest, { partner, ...asked }: Asked): Promise<PublicAnswer> => {
+    const view = viewOf(frame, request)
+    const passkeyOptions = await frame.signIn.passkeyOptions(partner)
+    const body = signInPage(view, { ...asked, partner, passkeyOptions })
+    return page(request, asked.error === undefined ? 200 : 400, body, partnerCookieOf(partner))
+  }
+  const signIn = (
+    way: 'passkey' | 'password',
+    verify: (partner: string, form: Form, request: PublicRequest) => Promise<SignedIn | undefined>,
+  ): PublicRoute => ({
+    method: 'POST',
+    path: `/console/sign-in/${way}`,
+    handle: async (request) => {
+      const form = readForm(request)
+      const partner = form('partner')
+      const signed = uuid.test(partner) ? await verify(partner, form, request) : undefined
+      if (signed !== undefined) return seeOther(`../${nextOf(form('next'))}`, sessionCookieOf(signed.token))
+      if (!uuid.test(partner)) return seeOther('../sign-in')
+      const { t } = viewOf(frame, request)
+      return ask(request, { partner, next: nextOf(form('next')), email: form('email'), error: t.signInRefused })
+    },
+  })
+  return [
+    {
+      method: 'GET',
+      path: '/console/sign-in',
+      handle: (request) => {
+        const query = new URLSearchParams(request.query)
+        const partner = query.get('partner') ?? readCookie(request.headers['cookie'], partnerCookie) ?? ''
+        if (!uuid.test(partner)) return page(request, 200, findPartnerPage(viewOf(frame, request), {}))
+        return ask(request, { partner, next: nextOf(query.get('next') ?? undefined) })
+      },
+    },
+    {
+      method: 'POST',
+      path: '/console/sign-in/find',
+      handle: (request) => {
+        // Not awaited: the time of the answer would say whether the address is known.
+        frame.members
+          .mailSignInLinks(readForm(request)('email'))
+          .catch((err: unknown) => frame.log.warn({ err }, 'links to sign in were not mailed'))
+        return page(request, 200, findPartnerPage(viewOf(frame, request), { sent: true }))
+      },
+    },
+    signIn('passkey', (partner, form, request) =>
+      frame.members.signInByPasskey(partner, form('credential'), clientOf(request)),
+    ),
+    signIn('password', (partner, form, request) => {
+      const given = { email: form('email'), password: form('password'), code: form('code') }
+      return frame.members.signInByPassword(partner, given, clientOf(request))
+    }),
+    {
+      method: 'POST',
+      path: '/console/sign-out',
+      handle: async (request) => {
+        const token = readCookie(request.headers['cookie'], sessionCookie)
+        const signed = token === undefined ? undefined : await frame.members.signedIn(token)
+        if (signed) await frame.signIn.end(signed.session.partnerId, signed.user.id, signed.session.id)
+        return seeOther('sign-in', noSessionCookie)
+      },
+    },
+  ]
+}

@@ -1,0 +1,81 @@
+/** The routes of the team's pages: which page a request gets, and what a form does. */
+import { encodingFor, type PublicAnswer, type PublicRoute, type PublicSite } from '../../api/index.ts'
+import { type Assets, readAssets } from '../assets.ts'
+import { accountRoutes } from './account-routes.ts'
+import { approvalRoutes } from './approval-routes.ts'
+import { customerRoutes } from './customer-routes.ts'
+import { designPage } from './design.ts'
+import { findRoutes } from './find-routes.ts'
+import { firstAdminRoutes } from './first-admin-routes.ts'
+import { joinRoutes } from './join-routes.ts'
+import { newPayoutRoutes } from './new-payout-routes.ts'
+import { payeeRoutes } from './payee-routes.ts'
+import { payoutRoutes } from './payout-routes.ts'
+import { transactionRoutes } from './transaction-routes.ts'
+import { consoleMessage } from './message-page.ts'
+import { type ConsoleDeps, createPerson, type Frame, page, seeOther, viewOf } from './request.ts'
+import { sessionRoutes } from './session-routes.ts'
+import { signInRoutes } from './sign-in-routes.ts'
+import { teamRoutes } from './team-routes.ts'
+import { webhookRoutes } from './webhook-routes.ts'
+import { homeRoutes } from './home-routes.ts'
+
+export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> {
+  const assets = await readAssets(new URL('../browser/', import.meta.url), 'console')
+  const frame: Frame = { ...deps, css: assets.css, js: assets.js }
+  const people = [createPerson(frame, 'settings'), createPerson(frame, 'money')] as const
+  return {
+    routes: [
+      { method: 'GET', path: '/console', handle: () => seeOther('console/home') },
+      assetRoute(assets, frame),
+      ...firstAdminRoutes(frame),
+      ...joinRoutes(frame),
+      ...signInRoutes(frame),
+      ...homeRoutes(frame, ...people),
+      ...transactionRoutes(frame, ...people),
+      ...payoutRoutes(frame, ...people),
+      ...newPayoutRoutes(frame, ...people),
+      ...payeeRoutes(frame, ...people),
+      ...customerRoutes(frame, ...people),
+      ...webhookRoutes(frame, ...people),
+      ...teamRoutes(frame, ...people),
+      ...accountRoutes(frame, ...people),
+      ...approvalRoutes(frame, ...people),
+      ...findRoutes(frame, ...people),
+      ...sessionRoutes(frame, ...people),
+      ...(deps.sandbox ? [designRoute(frame)] : []),
+    ],
+    refused: (request, { status }) => {
+      const view = viewOf(frame, request)
+      const { t } = view
+      const [title, text] =
+        status === 404
+          ? /^\/console\/(?:join|first-admin)/.test(request.path)
+            ? [t.linkInvalid, t.linkInvalidText]
+            : [t.notFound, t.notFoundText]
+          : status === 403
+            ? [t.refused, t.refusedText]
+            : status === 429
+              ? [t.tooMany, t.tooManyText]
+              : [t.broken, t.brokenText]
+      return page(request, status, consoleMessage(view, title, text))
+    },
+  }
+}
+
+const assetRoute = (assets: Assets, frame: Frame): PublicRoute => ({
+  method: 'GET',
+  path: '/console/assets/{name}',
+  handle: (request): PublicAnswer => {
+    const found = assets.find(request.params['name'] ?? '', encodingFor(request.headers['accept-encoding']))
+    if (found !== undefined) return found
+    const view = viewOf(frame, request)
+    return page(request, 404, consoleMessage(view, view.t.notFound, view.t.notFoundText))
+  },
+})
+
+const designRoute = (frame: Frame): PublicRoute => ({
+  method: 'GET',
+  path: '/console/design',
+  handle: (request) => page(request, 200, designPage(viewOf(frame, request))),
+})

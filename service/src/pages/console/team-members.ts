@@ -1,0 +1,101 @@
+/** The table of members, with a dialog for a change of role and one for a removal. */
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { badge, choices, dialog, dialogButtons, hiddenField, openDialog, table, time } from './components.ts'
+import { roleOptions } from './team-roles.ts'
+import { type ConsoleView, type RoleName, roleText } from './view.ts'
+
+export type TeamMember = {
+  readonly id: string
+  readonly fullName: string
+  readonly email: string
+  readonly roleName: RoleName
+  readonly joinedAt: Date
+  readonly lastSignInAt: Date | null
+  readonly isSelf: boolean
+  readonly factors: readonly ('passkey' | 'password')[]
+}
+
+/** A member whose role the reader may not grant has no forms, nor has the reader's own row. */
+export function memberTable(view: ConsoleView, members: readonly TeamMember[], grantable: readonly RoleName[]): Html {
+  const { t } = view
+  const mayChange = ({ isSelf, roleName }: TeamMember) => !isSelf && grantable.includes(roleName)
+  const hasActions = members.some(mayChange)
+  return table({
+    caption: t.members,
+    columns: [
+      { label: t.person, kind: 'head' },
+      { label: t.role },
+      { label: t.factors },
+      { label: t.lastSignIn },
+      { label: t.joined },
+      ...(hasActions ? [{ label: t.actions, kind: 'actions' as const }] : []),
+    ],
+    rows: members.map((member) => [
+      html`<span class="name">${member.fullName}</span> ${member.isSelf && badge('neutral', t.you)}
+        <span class="soft">${member.email}</span>`,
+      roleText(view, member.roleName),
+      factorsText(view, member.factors),
+      member.lastSignInAt === null ? t.never : time(view, member.lastSignInAt),
+      time(view, member.joinedAt, 'date'),
+      ...(hasActions ? [mayChange(member) ? actions(view, member, grantable) : ''] : []),
+    ]),
+  })
+}
+
+const factorsText = ({ t, language }: ConsoleView, factors: TeamMember['factors']): string =>
+  factors.length === 0
+    ? t.none
+    : new Intl.ListFormat(language, { type: 'unit' }).format(
+        factors.map((factor) => ({ passkey: t.factorPasskey, password: t.factorPassword })[factor]),
+      )
+
+function actions(view: ConsoleView, member: TeamMember, grantable: readonly RoleName[]): Html {
+  const { t } = view
+  const { id, fullName } = member
+  return html`<div class="actions">
+    ${openDialog({ id: `role-of-${id}`, label: t.changeRole, about: fullName })}
+    ${openDialog({ id: `remove-${id}`, label: t.remove, about: fullName, tone: 'danger' })}
+    ${roleDialog(view, member, grantable)} ${removeDialog(view, member)}
+  </div>`
+}
+
+function roleDialog(view: ConsoleView, { id, fullName, roleName }: TeamMember, grantable: readonly RoleName[]): Html {
+  const { t, root } = view
+  const own = `role-of-${id}`
+  return dialog({
+    id: own,
+    title: fill(t.changeRoleOf, { name: fullName }),
+    body: html`<form method="post" action="${root}team/role">
+      ${hiddenField('id', id)}
+      ${choices({
+        id: `${own}-choice`,
+        name: 'role',
+        legend: t.role,
+        chosen: roleName,
+        options: roleOptions(view, grantable),
+      })}
+      <p>${t.changeRoleEffect}</p>
+      ${dialogButtons(own, html`<button type="submit" class="primary">${t.changeRole}</button>`, t.cancel)}
+    </form>`,
+  })
+}
+
+function removeDialog({ t, root }: ConsoleView, { id, fullName, email }: TeamMember): Html {
+  const own = `remove-${id}`
+  const submit = html`<button type="submit" class="primary danger">${t.removeMember}</button>`
+  return dialog({
+    id: own,
+    title: fill(t.removeTitle, { name: fullName }),
+    body: html`<form method="post" action="${root}team/remove">
+      ${hiddenField('id', id)}
+      <p class="soft">${email}</p>
+      <ul class="effects">
+        <li>${t.removeSessions}</li>
+        <li>${t.removeSignIn}</li>
+        <li>${t.removeInvitations}</li>
+      </ul>
+      ${dialogButtons(own, submit, t.cancel)}
+    </form>`,
+  })
+}

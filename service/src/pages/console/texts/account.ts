@@ -1,0 +1,58 @@
+/** Texts of the page about how a person signs in. */
+const en = {
+  title: 'How you sign in',
+  lead: 'Add a second way, so that you can still sign in if you lose a device. We mail you each change.',
+  passkeys: 'Passkeys',
+  passkeysEmpty: 'You have no passkey. With one you can approve payouts that need a signature.',
+  addedAt: 'Added',
+  lastUsed: 'Last used',
+  storedIn: 'Stored',
+  synced: 'in a password manager or an account, on several devices',
+  oneDevice: 'on one device',
+  remove: 'Remove',
+  passkeyOf: 'passkey of {time}',
+  addPasskey: 'Add a passkey',
+  addPasskeyText: 'Your fingerprint, face or the PIN of this device.',
+  password: 'Password and authenticator app',
+  passwordSet: 'Set {time}. {count} recovery codes are left.',
+  passwordNone: 'You have no password.',
+  setPassword: 'Set password and authenticator app',
+  changePassword: 'Change password and authenticator app',
+  passwordText: 'A new password has a new authenticator app and new recovery codes. Those before stop working.',
+  passkeyAdded: 'The passkey was added.',
+  passkeyRemoved: 'The passkey was removed.',
+  lastFactor: 'This is your only way to sign in. Add another one first.',
+  pageOver: 'The page was open for too long. Do it again.',
+  passkeyRefused: 'The passkey could not be verified. Try again.',
+} as const
+
+const de: Readonly<Record<keyof typeof en, string>> = {
+  title: 'Wie Sie sich anmelden',
+  lead: 'Fügen Sie einen zweiten Weg hinzu, damit Sie sich auch nach dem Verlust eines Geräts anmelden können. Jede Änderung teilen wir Ihnen per E-Mail mit.',
+  passkeys: 'Passkeys',
+  passkeysEmpty:
+    'Sie haben keinen Passkey. Mit einem Passkey können Sie Auszahlungen freigeben, die eine Unterschrift brauchen.',
+  addedAt: 'Hinzugefügt',
+  lastUsed: 'Zuletzt benutzt',
+  storedIn: 'Gespeichert',
+  synced: 'in einem Passwort-Manager oder Konto, auf mehreren Geräten',
+  oneDevice: 'auf einem Gerät',
+  remove: 'Entfernen',
+  passkeyOf: 'Passkey vom {time}',
+  addPasskey: 'Passkey hinzufügen',
+  addPasskeyText: 'Ihr Fingerabdruck, Ihr Gesicht oder die PIN dieses Geräts.',
+  password: 'Passwort und Authenticator-App',
+  passwordSet: 'Gesetzt: {time}. {count} Wiederherstellungscodes sind übrig.',
+  passwordNone: 'Sie haben kein Passwort.',
+  setPassword: 'Passwort und Authenticator-App einrichten',
+  changePassword: 'Passwort und Authenticator-App ändern',
+  passwordText:
+    'Zu einem neuen Passwort gehören eine neue Authenticator-App und neue Wiederherstellungscodes. Die bisherigen gelten nicht mehr.',
+  passkeyAdded: 'Der Passkey wurde hinzugefügt.',
+  passkeyRemoved: 'Der Passkey wurde entfernt.',
+  lastFactor: 'Das ist Ihr einziger Weg, sich anzumelden. Fügen Sie zuerst einen anderen hinzu.',
+  pageOver: 'Die Seite war zu lange geöffnet. Wiederholen Sie den Schritt.',
+  passkeyRefused: 'Der Passkey konnte nicht geprüft werden. Versuchen Sie es noch einmal.',
+}
+
+export const accountTexts = { en, de } as const

@@ -1,0 +1,62 @@
+/** Texts of the page that approves a payout. */
+const en = {
+  title: 'Approve payout',
+  lead: '{name} asks for this payout. Compare it with the invoice or the order before you approve it.',
+  amount: 'Amount',
+  payee: 'Payee',
+  account: 'Account',
+  reference: 'Reference',
+  validUntil: 'To be approved until',
+  passkeyTitle: 'With your passkey',
+  passkeyText:
+    'Your passkey signs this amount and this payee. The signature is kept in the audit log, where it can be verified.',
+  codeTitle: 'With your authenticator app',
+  codeText: 'The code approves this amount and this payee, once.',
+  approve: 'Approve {amount}',
+  passkeyOnly:
+    'This payout needs a passkey, and you sign in with a password. Add a passkey on the page “Sign-in”, and come back.',
+  rejectTitle: 'Reject instead',
+  reject: 'Reject payout',
+  reason: 'Reason',
+  reasonHelp: 'For your own records. 1 to 140 characters.',
+  reasonWrong: 'Enter a reason of 1 to 140 characters.',
+  refused:
+    'The payout was not approved: the answer was wrong, or came later than two minutes. Look at the payout again, and repeat it.',
+  creator: 'You asked for this payout yourself. Another person approves it.',
+  notWaiting: 'This payout no longer waits for an approval.',
+  noPermission: 'Your role may not approve payouts. An Admin or an Operator can.',
+  back: 'Back to the payout',
+} as const
+
+type ApprovalTexts = Readonly<Record<keyof typeof en, string>>
+
+const de: ApprovalTexts = {
+  title: 'Auszahlung freigeben',
+  lead: '{name} bittet um diese Auszahlung. Vergleichen Sie sie mit der Rechnung oder dem Auftrag, bevor Sie sie freigeben.',
+  amount: 'Betrag',
+  payee: 'Empfänger',
+  account: 'Konto',
+  reference: 'Referenz',
+  validUntil: 'Freigabe möglich bis',
+  passkeyTitle: 'Mit Ihrem Passkey',
+  passkeyText:
+    'Ihr Passkey unterschreibt diesen Betrag und diesen Empfänger. Die Unterschrift bleibt im Prüfprotokoll, wo man sie nachprüfen kann.',
+  codeTitle: 'Mit Ihrer Authenticator-App',
+  codeText: 'Der Code gibt diesen Betrag an diesen Empfänger frei, ein einziges Mal.',
+  approve: '{amount} freigeben',
+  passkeyOnly:
+    'Diese Auszahlung braucht einen Passkey, und Sie melden sich mit einem Passwort an. Fügen Sie auf der Seite „Anmeldung“ einen Passkey hinzu, und kommen Sie zurück.',
+  rejectTitle: 'Stattdessen ablehnen',
+  reject: 'Auszahlung ablehnen',
+  reason: 'Grund',
+  reasonHelp: 'Für Ihre eigenen Unterlagen. 1 bis 140 Zeichen.',
+  reasonWrong: 'Geben Sie einen Grund mit 1 bis 140 Zeichen ein.',
+  refused:
+    'Die Auszahlung wurde nicht freigegeben: Die Antwort war falsch oder kam nach mehr als zwei Minuten. Sehen Sie sich die Auszahlung noch einmal an, und wiederholen Sie die Freigabe.',
+  creator: 'Sie haben diese Auszahlung selbst veranlasst. Eine andere Person gibt sie frei.',
+  notWaiting: 'Diese Auszahlung wartet nicht mehr auf eine Freigabe.',
+  noPermission: 'Ihre Rolle darf keine Auszahlungen freigeben. Ein Admin oder ein Operator kann es.',
+  back: 'Zurück zur Auszahlung',
+}
+
+export const approvalTexts = { en, de } as const

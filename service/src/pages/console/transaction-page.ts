@@ -1,0 +1,156 @@
+/** The page of one transaction: what it is, what happened, what belongs to it, its proof, and the answer of the API. */
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { call, table, time } from './components.ts'
+import { account, facts, identifier, money, rawJson, type Step, steps, strip } from './lists.ts'
+import { transactionBadge, wordOf } from './payment-words.ts'
+import { paymentTexts } from './texts/payments.ts'
+import { type ConsoleView, shell } from './view.ts'
+
+type Party = {
+  readonly name?: string | undefined
+  readonly account?: string | undefined
+  readonly bank?: string | undefined
+}
+
+type RelatedRow = {
+  readonly reference: string
+  readonly href: string
+  readonly relation: string
+  readonly status: string
+  readonly createdAt: Date
+  readonly amount: string
+  readonly currency: string
+}
+
+type Transaction = {
+  readonly reference: string
+  readonly amount: string
+  readonly currency: string
+  readonly exchanged?: { readonly amount: string; readonly currency: string } | undefined
+  readonly status: string
+  readonly category: string
+  readonly direction: string
+  readonly type: string
+  readonly rail?: string | undefined
+  readonly errorKey?: string | undefined
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly debtor?: Party | undefined
+  readonly creditor?: Party | undefined
+  readonly texts: Readonly<
+    Record<
+      'endToEndId' | 'userReference' | 'idempotencyKey' | 'description' | 'hash' | 'requestedBy',
+      string | undefined
+    >
+  >
+  readonly steps: readonly Step[]
+  readonly related: readonly RelatedRow[]
+  /** Absent: the transaction is no payout, or the person may not read payouts. */
+  readonly payoutHref?: string | undefined
+  /** `read`: the proof was asked for. Reading it costs more than the rest of the page. */
+  readonly proof: {
+    readonly path: string
+    readonly href: string
+    readonly read?: { readonly records: number; readonly pending: number } | undefined
+  }
+  readonly raw: unknown
+}
+
+export function transactionPage(view: ConsoleView, transaction: Transaction): string {
+  const p = paymentTexts[view.language]
+  const { reference, amount, currency, status, category, direction, createdAt, related, payoutHref } = transaction
+  const kind = `${wordOf(p.category, category)}, ${wordOf(p.directions, direction)}`
+  return shell(view, {
+    title: `${wordOf(p.category, category)} ${reference}`,
+    main: html`<div class="heading">
+        <h1>${reference}</h1>
+        ${payoutHref !== undefined && html`<a class="button" href="${payoutHref}">${p.toPayout}</a>`}
+      </div>
+      ${strip([
+        [p.amount, money(view, amount, currency, 'main')],
+        [p.status, transactionBadge(view, status)],
+        [p.kind, kind],
+        [p.created, time(view, createdAt)],
+      ])}
+      ${details(view, transaction)}
+      <section aria-labelledby="timeline-title">
+        <h2 id="timeline-title">${p.timeline}</h2>
+        ${steps(view, transaction.steps)}
+      </section>
+      ${
+        related.length > 0 &&
+        html`<section aria-labelledby="related-title">
+          <h2 id="related-title">${p.related}</h2>
+          ${relatedTable(view, related)}
+        </section>`
+      }
+      ${proofPart(view, transaction)} ${rawJson(view, transaction.raw)}`,
+  })
+}
+
+function details(view: ConsoleView, transaction: Transaction): Html {
+  const p = paymentTexts[view.language]
+  const { exchanged, type, rail, errorKey, debtor, creditor, updatedAt, texts } = transaction
+  const { requestedBy, endToEndId, userReference, idempotencyKey, description, hash } = texts
+  const copied = (text: string | undefined, what: string) => text && identifier(view, text, what)
+  return facts([
+    [p.failure, errorKey && wordOf(p.errorKey, errorKey)],
+    [p.description, description],
+    [p.payer, party(view, debtor)],
+    [p.payee, party(view, creditor)],
+    [p.exchanged, exchanged && money(view, exchanged.amount, exchanged.currency)],
+    [p.type, wordOf(p.transactionType, type)],
+    [p.rail, rail && wordOf(p.rails, rail)],
+    [p.requestedBy, requestedBy],
+    [p.userReference, userReference],
+    [p.endToEndId, copied(endToEndId, p.endToEndId)],
+    [p.idempotencyKey, copied(idempotencyKey, p.idempotencyKey)],
+    [p.hash, copied(hash, p.hash)],
+    [p.updated, time(view, updatedAt)],
+  ])
+}
+
+function party(view: ConsoleView, given: Party | undefined): Html | undefined {
+  if (given === undefined || Object.values(given).every((value) => value === undefined)) return undefined
+  const { name, account: number, bank } = given
+  return html`<span class="lines">
+    ${name !== undefined && html`<span>${name}</span>`} ${number !== undefined && account(view, number)}
+    ${bank !== undefined && html`<span class="soft">${bank}</span>`}
+  </span>`
+}
+
+function relatedTable(view: ConsoleView, rows: readonly RelatedRow[]): Html {
+  const p = paymentTexts[view.language]
+  return table({
+    caption: p.related,
+    columns: [
+      { label: p.reference, kind: 'head' },
+      { label: p.relation },
+      { label: p.status },
+      { label: p.created },
+      { label: p.amount, kind: 'number' },
+    ],
+    rows: rows.map(({ reference, href, relation, status, createdAt, amount, currency }) => [
+      html`<a href="${href}">${reference}</a>`,
+      wordOf(p.relations, relation),
+      transactionBadge(view, status),
+      time(view, createdAt),
+      money(view, amount, currency),
+    ]),
+  })
+}
+
+function proofPart(view: ConsoleView, { proof: { path, href, read } }: Transaction): Html {
+  const p = paymentTexts[view.language]
+  return html`<section aria-labelledby="proof">
+    <h2 id="proof">${p.proof}</h2>
+    ${
+      read === undefined
+        ? html`<p><a class="button" href="${href}">${p.showProof}</a></p>`
+        : html`<p>${fill(p.proofText, { count: String(read.records) })}</p>
+            ${read.pending > 0 && html`<p>${fill(p.proofPending, { count: String(read.pending) })}</p>`}
+            ${call(view, `GET ${path}`, p.proofCall)}`
+    }
+  </section>`
+}

@@ -1,0 +1,139 @@
+/** The list of transactions and the page of one, made of the operations that read them. */
+import { decimalText, type ResponseOf } from '@partner-payments/wire'
+import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
+import { fill } from '../language.ts'
+import type { Step } from './lists.ts'
+import { wordOf } from './payment-words.ts'
+import { callOf, dayStart, linkOf, listed, permitted, queryText, readQuery } from './payments-request.ts'
+import { page, type Person, type Routes } from './request.ts'
+import { paymentTexts } from './texts/payments.ts'
+import { transactionPage } from './transaction-page.ts'
+import { transactionFilters, transactionsPage } from './transactions-page.ts'
+import type { ConsoleView } from './view.ts'
+
+type Timeline = ResponseOf<'getTransactionTimeline'>
+type Transaction = ResponseOf<'getTransaction'>
+
+export const transactionHref = ({ root }: ConsoleView, reference: string): string =>
+  `${root}transactions/${encodeURIComponent(reference)}`
+
+/** Steps of a payment with their actor and the reason of the bank, in words. */
+export const stepsOf = ({ language }: ConsoleView, { data }: Timeline): readonly Step[] => {
+  const p = paymentTexts[language]
+  return data.map(({ step, createdAt, actor, reason }) => ({
+    title: wordOf(p.step, step),
+    at: new Date(createdAt),
+    by: actor && fill(p.timelineBy, { actor: wordOf(p.actor, actor) }),
+    detail: reason && `${reason.code}: ${reason.text}`,
+  }))
+}
+
+export const transactionRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
+  const showList = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const { view } = person
+    const p = paymentTexts[view.language]
+    const values = readQuery(request, transactionFilters)
+    const { cursor } = readQuery(request, ['cursor'])
+    const { createdFrom, createdTo, updatedSince } = values
+    const query = queryText({
+      ...values,
+      createdFrom: createdFrom && dayStart(createdFrom),
+      createdTo: createdTo && dayStart(createdTo, 1),
+      updatedSince: updatedSince && dayStart(updatedSince),
+      cursor,
+    })
+    const { data, nextCursor, problems } = await listed(p, transactionFilters, () =>
+      operate('listTransactions', { ...callOf(person, request), query }),
+    )
+    // With `updatedSince` the last page has a cursor too, for changes to come.
+    const next =
+      data.length > 0 && nextCursor !== null ? linkOf('transactions', { ...values, cursor: nextCursor }) : undefined
+    const shown = {
+      rows: data.map((each) => ({ ...rowOf(view, each), party: partyOf(each)?.accountHolderName })),
+      ...{ values, problems },
+      pages: { next, first: cursor && linkOf('transactions', values) },
+    }
+    const status = Object.keys(problems).length > 0 ? 400 : 200
+    return page(request, status, transactionsPage({ ...view, current: 'transactions' }, shown))
+  }
+  const showOne = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+    const { view, caller } = person
+    const reference = request.params['id'] ?? ''
+    const call = { ...callOf(person, request), params: { reference } }
+    const raw = await operate('getTransaction', call)
+    const mayPayouts = raw.category === 'Withdrawal' && caller.permissions.includes('payouts:read')
+    const [timeline, related, payouts, proof] = await Promise.all([
+      operate('getTransactionTimeline', call),
+      operate('listRelatedTransactions', call),
+      mayPayouts
+        ? operate('listPayouts', { ...callOf(person, request), query: queryText({ reference, limit: '1' }) })
+        : undefined,
+      readQuery(request, ['proof'])['proof'] === undefined ? undefined : operate('getTransactionProof', call),
+    ])
+    const payout = payouts?.data[0]
+    const shown = {
+      ...detailsOf(raw),
+      steps: stepsOf(view, timeline),
+      related: related.data.map((each) => ({ ...each, ...rowOf(view, each) })),
+      payoutHref: payout && `${view.root}payouts/${payout.id}`,
+      proof: {
+        path: `/v1/transactions/${encodeURIComponent(reference)}/proof`,
+        href: `${transactionHref(view, reference)}?proof=1#proof`,
+        read: proof && { records: proof.records.length, pending: proof.pending },
+      },
+      raw,
+    }
+    return page(request, 200, transactionPage({ ...view, current: 'transactions' }, shown))
+  }
+  return [
+    {
+      method: 'GET',
+      path: '/console/transactions',
+      handle: permitted(withMoney, 'transactions:read', showList),
+    },
+    {
+      method: 'GET',
+      path: '/console/transactions/{id}',
+      handle: permitted(withMoney, 'transactions:read', showOne),
+    },
+  ]
+}
+
+const rowOf = <T extends Pick<Transaction, 'reference' | 'amount' | 'createdAt'>>(view: ConsoleView, row: T) => ({
+  ...row,
+  href: transactionHref(view, row.reference),
+  amount: decimalText(row.amount),
+  createdAt: new Date(row.createdAt),
+})
+
+const partyOf = ({ direction, creditorDetails, debtorDetails }: Transaction) =>
+  direction === 'Inward' ? debtorDetails : creditorDetails
+
+const shownParty = (party: Transaction['creditorDetails']) =>
+  party && {
+    name: party.accountHolderName,
+    account: party.iban ?? party.walletAddress,
+    bank: [party.bankName, party.bic].filter(Boolean).join(', ') || undefined,
+  }
+
+function detailsOf(raw: Transaction) {
+  const { endToEndId, userReference, idempotencyKey, description, transactionHash, partnerUser } = raw
+  const { userAmount, userCurrency } = raw
+  return {
+    ...raw,
+    amount: decimalText(raw.amount),
+    createdAt: new Date(raw.createdAt),
+    updatedAt: new Date(raw.updatedAt),
+    exchanged:
+      raw.hasFx && userAmount !== undefined && userCurrency !== undefined
+        ? { amount: decimalText(userAmount), currency: userCurrency }
+        : undefined,
+    debtor: shownParty(raw.debtorDetails),
+    creditor: shownParty(raw.creditorDetails),
+    texts: {
+      ...{ endToEndId, userReference, idempotencyKey, description },
+      hash: transactionHash,
+      requestedBy: partnerUser?.name ?? partnerUser?.email,
+    },
+  }
+}

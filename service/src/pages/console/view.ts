@@ -1,0 +1,187 @@
+/** The frame of every page of the console: skip link, band of the sandbox, top bar, navigation, main part. */
+import { html, type Html } from '../html.ts'
+import { type ConsoleLanguage, consoleTexts } from './language.ts'
+import type { Texts } from './texts/en.ts'
+import { findTexts } from './texts/find.ts'
+
+export type RoleName = 'Admin' | 'Developer' | 'Operator'
+
+/** Request data that a page needs. All links are relative, so that PUBLIC_URL may have a path. */
+export type ConsoleView = {
+  readonly language: ConsoleLanguage
+  readonly t: Texts
+  readonly sandbox: boolean
+  /** Relative path from the page to `/console/`: empty or `../`. */
+  readonly root: string
+  readonly css: string
+  readonly js: string
+  /** Time zone of the reader. Absent: the page shows UTC, and the script changes it to the zone of the browser. */
+  readonly zone?: string
+  /** The same page in the other languages. Absent: no links to them. */
+  readonly languageLinks?: readonly { readonly language: ConsoleLanguage; readonly href: string }[]
+  readonly person?: {
+    readonly fullName: string
+    readonly email: string
+    /** A role of the team, or the text of a role of staff. */
+    readonly roleName: RoleName | Html
+    readonly partnerName: string
+  }
+  /** Entries of the navigation. A page without a person has none. */
+  readonly places?: readonly Place[]
+  /** Name of the place that the page belongs to. */
+  readonly current?: string
+  /** Whether the site has a search. */
+  readonly hasSearch?: boolean
+  /** The text that the person has searched for. */
+  readonly found?: string
+}
+
+export type Place = {
+  /** Path of its first page, relative to the root of the pages. */
+  readonly name: string
+  readonly text: string
+  /** Path of an icon of 20 by 20 units, drawn with strokes. */
+  readonly icon: string
+  /** Heading of the group that the place belongs to. Absent: it stands before the groups. */
+  readonly group?: string
+}
+
+export type ConsolePage = {
+  readonly title: string
+  readonly main: Html
+  /** Gives a table the whole width. */
+  readonly wide?: boolean
+  /** Says in the title of the tab that a form was refused. */
+  readonly hasErrors?: boolean
+}
+
+export function shell(view: ConsoleView, page: ConsolePage): string {
+  const { language, t, root, css, js, sandbox, person } = view
+  const layout = person === undefined ? 'alone' : 'signed-in'
+  const { html: text } = html`<!doctype html>
+    <html lang="${language}">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${titleOf(view, page)}</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href="${root}assets/${css}" />
+        <script type="module" src="${root}assets/${js}"></script>
+      </head>
+      <body class="${layout}${page.wide === true && ' wide'}${sandbox && ' sandbox'}">
+        <a class="skip" href="#main">${t.skip}</a>
+        ${banner(view)} ${person !== undefined && navigation(view)}
+        <main id="main" tabindex="-1">${page.main}</main>
+        ${languageNavigation(view)}
+        <p id="live" class="away" role="status"></p>
+      </body>
+    </html> `
+  return text
+}
+
+/** Production and sandbox differ in the title of the tab as well. */
+function titleOf({ t, sandbox, person }: ConsoleView, { title, hasErrors }: ConsolePage): string {
+  const first = hasErrors === true ? `${t.errorPrefix}: ${title}` : title
+  const whole = person === undefined ? first : `${first} · ${person.partnerName}`
+  return sandbox ? `${t.sandbox}: ${whole}` : whole
+}
+
+function banner(view: ConsoleView): Html | undefined {
+  const { t, sandbox, person } = view
+  if (!sandbox && person === undefined) return undefined
+  return html`<header class="banner">
+    ${sandbox && html`<p class="band">${t.sandboxBand}</p>`} ${person !== undefined && topBar(view, person)}
+  </header>`
+}
+
+function topBar(view: ConsoleView, person: NonNullable<ConsoleView['person']>): Html {
+  const { t, root, sandbox } = view
+  const [initial = ''] = person.partnerName
+  return html`<div class="top">
+    <button type="button" class="menu" popovertarget="places">
+      <svg viewBox="0 0 20 20" aria-hidden="true" focusable="false"><path d="M3 5.5h14M3 10h14M3 14.5h14" /></svg>
+      <span class="away">${t.menu}</span>
+    </button>
+    <a class="brand" href="${root}home">
+      <span class="tile" aria-hidden="true">${initial.toLocaleUpperCase()}</span>
+      <span class="brand-name">${person.partnerName}</span>
+      <span class="environment">${sandbox ? t.sandbox : t.production}</span>
+    </a>
+    ${view.hasSearch === true && searchForm(view)}
+    <div class="person">
+      <p title="${person.email}">
+        <span class="person-name">${person.fullName}</span>
+        <span class="soft">${roleOf(view, person.roleName)}</span>
+      </p>
+      <form method="post" action="${root}sign-out">
+        <button type="submit" class="small">${t.signOut}</button>
+      </form>
+    </div>
+  </div>`
+}
+
+/**
+ * The places, in groups. A narrow page shows them as a popover, which the button of the top bar opens without a script; a wide page
+ * shows them beside the main part.
+ */
+const searchForm = (view: ConsoleView): Html =>
+  html`<form role="search" class="find" method="get" action="${view.root}find">
+    <label class="away" for="find">${findTexts[view.language].label}</label>
+    <input
+      type="search"
+      id="find"
+      name="q"
+      value="${view.found ?? ''}"
+      placeholder="${findTexts[view.language].placeholder}"
+      maxlength="140"
+      autocomplete="off"
+    />
+  </form>`
+
+function navigation(view: ConsoleView): Html {
+  const { t, places = [] } = view
+  const groups = [...Map.groupBy(places, ({ group }) => group)]
+  return html`<nav class="places" id="places" popover aria-label="${t.navigation}">
+    ${groups.map(([group, members], at) =>
+      group === undefined
+        ? html`<ul>
+            ${members.map((place) => placeItem(view, place))}
+          </ul> `
+        : html`<p id="places-${at}">${group}</p>
+            <ul aria-labelledby="places-${at}">
+              ${members.map((place) => placeItem(view, place))}
+            </ul> `,
+    )}
+  </nav>`
+}
+
+const placeItem = ({ root, current }: ConsoleView, { name, text, icon }: Place): Html =>
+  html`<li>
+    <a href="${root}${name}" ${name === current && html` aria-current="page"`}>
+      <svg viewBox="0 0 20 20" aria-hidden="true" focusable="false"><path d="${icon}" /></svg>
+      ${text}
+    </a>
+  </li> `
+
+function languageNavigation({ t, language, languageLinks = [] }: ConsoleView): Html | undefined {
+  if (languageLinks.length === 0) return undefined
+  const links = languageLinks.map(
+    (link) =>
+      html`<a
+        lang="${link.language}"
+        hreflang="${link.language}"
+        href="${link.href}"
+        ${link.language === language && html` aria-current="true"`}
+        >${consoleTexts[link.language].languageName}</a
+      > `,
+  )
+  return html`<nav class="languages" aria-label="${t.languages}">${links}</nav>`
+}
+
+/** A role of staff has its text already. */
+export const roleOf = (view: ConsoleView, roleName: RoleName | Html): Html | string =>
+  typeof roleName === 'string' ? roleText(view, roleName) : roleName
+
+export const roleText = ({ t }: ConsoleView, roleName: RoleName): string =>
+  ({ Admin: t.roleAdmin, Developer: t.roleDeveloper, Operator: t.roleOperator })[roleName]

@@ -1,0 +1,79 @@
+/** The open hits of screening and the decisions about them. Two persons who signed in decide a hit of a high score. */
+import { notFound, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
+import { decidesHits, type SignedStaff } from '../../modules/staff/index.ts'
+import { type Hit, outcomes } from '../../screening/index.ts'
+import { page, readForm, seeOther } from '../console/request.ts'
+import type { ConsoleView } from '../console/view.ts'
+import { type DeskHit, hitPage, hitsPage } from './hit-pages.ts'
+import { hitTexts } from './hit-texts.ts'
+import { afterOf, type DeskFrame, keyOf, withStaff } from './request.ts'
+
+const hitsShown = 50
+const noteCharsMax = 500
+
+const toHit = ({ partnerId, id, name, listedName, source, score, openedAt, proposedBy }: Hit): DeskHit => ({
+  ...{ partnerId, id, name, listedName, source, score, openedAt, proposedBy },
+})
+
+export function hitRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { db, screening, staff } = frame
+  const show = async (request: PublicRequest, view: ConsoleView, { account }: SignedStaff, error?: string) => {
+    const { partnerId, id } = keyOf(request)
+    const hit = await screening.hit(partnerId, id)
+    if (hit === undefined) throw notFound('hit')
+    const { subjectKind, subjectId, role, reference, births, programmes, words, status, decidedBy, proposal } = hit
+    const decisions = await screening.decisionsOf(db, partnerId, id)
+    const body = hitPage(view, {
+      ...toHit(hit),
+      ...{ subjectKind, subjectId, role, reference, births, programmes, words, status, decidedBy, proposal },
+      hasEnded: hit.endedAt !== null,
+      decisions: decisions.map(({ decidedAt: at, actor, kind, outcome, note }) => ({
+        ...{ at, actor, what: `${kind}: ${outcome}`, note },
+      })),
+      mayDecide: decidesHits(account.role),
+      typed: readForm(request),
+      ...(error === undefined ? {} : { error }),
+    })
+    return page(request, error === undefined ? 200 : 400, body)
+  }
+  const decide = async (request: PublicRequest, view: ConsoleView, signed: SignedStaff) => {
+    const key = keyOf(request)
+    const given = readForm(request)
+    const texts = hitTexts[view.language]
+    const outcome = outcomes.find((each) => each === given('outcome'))
+    const note = given('note').trim()
+    if (outcome === undefined) return show(request, view, signed, texts.outcomeWrong)
+    if (note === '' || note.length > noteCharsMax) return show(request, view, signed, texts.noteWrong)
+    try {
+      await staff.decideHit(signed, { ...key, outcome, note })
+      return seeOther(`../${key.id}`)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'validation_failed') throw error
+      return show(request, view, signed, error.detail)
+    }
+  }
+  return [
+    {
+      method: 'GET',
+      path: '/desk/hits',
+      handle: (request) =>
+        withStaff(frame, request, 'hits', async ({ view }) => {
+          const rows = await screening.openHits(afterOf(request), hitsShown + 1)
+          const shown = rows.slice(0, hitsShown)
+          const last = rows.length > hitsShown ? shown.at(-1) : undefined
+          const next = last === undefined ? null : `hits?at=${last.openedAt.toISOString()}&after=${last.id}`
+          return page(request, 200, hitsPage(view, { hits: shown.map(toHit), next }))
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/desk/hits/{partnerId}/{id}',
+      handle: (request) => withStaff(frame, request, 'hits', ({ view, signed }) => show(request, view, signed)),
+    },
+    {
+      method: 'POST',
+      path: '/desk/hits/{partnerId}/{id}/decide',
+      handle: (request) => withStaff(frame, request, 'hits', ({ view, signed }) => decide(request, view, signed)),
+    },
+  ]
+}

@@ -1,0 +1,75 @@
+/** Parts that the routes of the desk share: the view of a request, and the person of staff who is signed in. */
+import { notFound, type PublicAnswer, type PublicRequest, readCookie, staffCookie } from '../../api/index.ts'
+import type { Cases, Decisions } from '../../cases/index.ts'
+import type { SignedStaff, Staff } from '../../modules/staff/index.ts'
+import type { Database } from '../../postgres/index.ts'
+import { html } from '../html.ts'
+import { consoleLanguageOf, consoleTexts } from '../console/language.ts'
+import { seeOther, uuid } from '../console/request.ts'
+import type { ConsoleView } from '../console/view.ts'
+import type { Screening } from '../../screening/index.ts'
+import { hitTexts } from './hit-texts.ts'
+import { deskTexts } from './texts.ts'
+
+export type DeskDeps = {
+  readonly db: Database
+  readonly staff: Staff
+  readonly cases: Pick<Cases, 'list' | 'byId'>
+  readonly decisions: Pick<Decisions, 'history'>
+  readonly screening: Pick<Screening, 'openHits' | 'hit' | 'decisionsOf'>
+  readonly sandbox: boolean
+}
+
+/** The parts, and the names of the style sheet and the script. */
+export type DeskFrame = DeskDeps & { readonly css: string; readonly js: string }
+
+export function viewOf({ sandbox, css, js }: DeskFrame, { path, headers }: PublicRequest): ConsoleView {
+  const language = consoleLanguageOf(null, headers['accept-language'])
+  const root = '../'.repeat(Math.max(0, path.split('/').length - 3))
+  return { language, t: consoleTexts[language], sandbox, root, css, js }
+}
+
+type Person = { readonly signed: SignedStaff; readonly view: ConsoleView }
+
+/** Answers with the page of a person of staff. Without a session it leads to the sign-in. */
+export async function withStaff(
+  frame: DeskFrame,
+  request: PublicRequest,
+  current: 'queue' | 'hits',
+  answer: (person: Person) => PublicAnswer | Promise<PublicAnswer>,
+): Promise<PublicAnswer> {
+  const token = readCookie(request.headers['cookie'], staffCookie)
+  const signed = token === undefined ? undefined : await frame.staff.signedIn(token)
+  const view = viewOf(frame, request)
+  if (signed === undefined) return seeOther(`${view.root}sign-in`)
+  const d = deskTexts[view.language]
+  const { fullName, email, role } = signed.account
+  const person = { fullName, email, roleName: html`${d[role]}`, partnerName: d.desk }
+  const places = [
+    { name: 'queue', text: d.queue, icon: 'M3 5.5h14M3 10h14M3 14.5h14' },
+    {
+      name: 'hits',
+      text: hitTexts[view.language].hits,
+      icon: 'M9 15a6 6 0 1 0 0-12 6 6 0 0 0 0 12zM13.5 13.5 17.5 17.5M6.5 9l2 2 3-3.5',
+    },
+  ]
+  return answer({ signed, view: { ...view, person, places, current } })
+}
+
+const attributes = 'Path=/; Secure; HttpOnly; SameSite=Strict'
+export const staffCookieOf = (token: string): string => `${staffCookie}=${token}; ${attributes}`
+export const noStaffCookie = `${staffCookie}=; ${attributes}; Max-Age=0`
+
+/** The partner and the id in the path of a page. Refuses (404) what are no ids. */
+export const keyOf = ({ params }: PublicRequest) => {
+  const { partnerId = '', id = '' } = params
+  if (!uuid.test(partnerId) || !uuid.test(id)) throw notFound('page')
+  return { partnerId, id }
+}
+
+/** The last row of the page before. Undefined: the first page. */
+export function afterOf({ query }: PublicRequest): { readonly openedAt: Date; readonly id: string } | undefined {
+  const fields = new URLSearchParams(query)
+  const [openedAt, id] = [new Date(fields.get('at') ?? ''), fields.get('after') ?? '']
+  return uuid.test(id) && !Number.isNaN(openedAt.getTime()) ? { openedAt, id } : undefined
+}

@@ -1,0 +1,141 @@
+/** The desk of the operator's staff: joining by a link, signing in and out, and the queue of cases. */
+import {
+  encodingFor,
+  type PublicRequest,
+  type PublicRoute,
+  type PublicSite,
+  readCookie,
+  Refusal,
+  staffCookie,
+} from '../../api/index.ts'
+import type { GivenFactor } from '../../sign-in/index.ts'
+import { readAssets } from '../assets.ts'
+import { html } from '../html.ts'
+import { qrCode } from '../qr.ts'
+import { joinPage } from '../console/join-page.ts'
+import { consoleMessage } from '../console/message-page.ts'
+import { recoveryCodesPage } from '../console/recovery-codes-page.ts'
+import { clientOf, errorsOf, type Form, page, readForm, seeOther } from '../console/request.ts'
+import { signInPage } from '../console/sign-in-page.ts'
+import { caseRoutes } from './case-routes.ts'
+import { hitRoutes } from './hit-routes.ts'
+import { type DeskDeps, type DeskFrame, noStaffCookie, staffCookieOf, viewOf } from './request.ts'
+import { deskTexts } from './texts.ts'
+
+export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
+  const assets = await readAssets(new URL('../browser/', import.meta.url), 'console')
+  const frame: DeskFrame = { ...deps, css: assets.css, js: assets.js }
+  return {
+    routes: [
+      { method: 'GET', path: '/desk', handle: () => seeOther('desk/queue') },
+      // The page of recovery codes leads on to the home page, which the queue is.
+      { method: 'GET', path: '/desk/home', handle: () => seeOther('queue') },
+      {
+        method: 'GET',
+        path: '/desk/assets/{name}',
+        handle: (request) => {
+          const found = assets.find(request.params['name'] ?? '', encodingFor(request.headers['accept-encoding']))
+          if (found === undefined) throw new Refusal('not_found')
+          return found
+        },
+      },
+      ...joinRoutes(frame),
+      ...signInRoutes(frame),
+      ...caseRoutes(frame),
+      ...hitRoutes(frame),
+    ],
+    refused: (request, { status }) => {
+      const view = viewOf(frame, request)
+      const { t } = view
+      const [title, text] =
+        status === 404
+          ? request.path.startsWith('/desk/join')
+            ? [t.linkInvalid, t.linkInvalidText]
+            : [t.notFound, t.notFoundText]
+          : status === 403
+            ? [t.refused, deskTexts[view.language].readOnly]
+            : status === 429
+              ? [t.tooMany, t.tooManyText]
+              : [t.broken, t.brokenText]
+      return page(request, status, consoleMessage(view, title, text))
+    },
+  }
+}
+
+function joinRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { staff } = frame
+  const show = async (request: PublicRequest, token: string, errors: Readonly<Record<string, string>> = {}) => {
+    const view = viewOf(frame, request)
+    const d = deskTexts[view.language]
+    const { totpSecret, totpUri, role, ...shown } = await staff.openInvitation(token)
+    const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
+    const names = { partnerName: d.desk, invitedByName: d.operator, roleName: html`${d[role]}` }
+    const status = Object.keys(errors).length > 0 ? 400 : 200
+    return page(request, status, joinPage(view, { ...shown, ...names, token, totp, errors }))
+  }
+  const choose = (way: 'passkey' | 'password', read: (form: Form) => GivenFactor): PublicRoute => ({
+    method: 'POST',
+    path: `/desk/join/${way}`,
+    handle: async (request) => {
+      const form = readForm(request)
+      try {
+        const { token, recoveryCodes: codes } = await staff.join(form('token'), read(form), clientOf(request))
+        if (codes.length === 0) return seeOther('../queue', staffCookieOf(token))
+        return page(request, 200, recoveryCodesPage(viewOf(frame, request), { codes }), staffCookieOf(token))
+      } catch (error) {
+        if (error instanceof Refusal && error.code === 'not_found') throw error
+        return show(request, form('token'), errorsOf(viewOf(frame, request).t, error))
+      }
+    },
+  })
+  return [
+    {
+      method: 'GET',
+      path: '/desk/join',
+      handle: (request) => show(request, new URLSearchParams(request.query).get('token') ?? ''),
+    },
+    choose('passkey', (form) => ({ kind: 'passkey', credential: form('credential') })),
+    choose('password', (form) => ({ kind: 'password', password: form('password'), code: form('code') })),
+  ]
+}
+
+function signInRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { staff } = frame
+  const ask = async (request: PublicRequest, refused?: { readonly email: string }) => {
+    const view = viewOf(frame, request)
+    const passkeyOptions = await staff.passkeyOptions()
+    const partnerName = deskTexts[view.language].desk
+    const error = refused && { ...refused, error: view.t.signInRefused }
+    return page(request, refused ? 400 : 200, signInPage(view, { passkeyOptions, partnerName, ...error }))
+  }
+  const signIn = (
+    way: 'passkey' | 'password',
+    verify: (form: Form, request: PublicRequest) => Promise<string | undefined>,
+  ): PublicRoute => ({
+    method: 'POST',
+    path: `/desk/sign-in/${way}`,
+    handle: async (request) => {
+      const form = readForm(request)
+      const token = await verify(form, request)
+      return token === undefined ? ask(request, { email: form('email') }) : seeOther('../queue', staffCookieOf(token))
+    },
+  })
+  return [
+    { method: 'GET', path: '/desk/sign-in', handle: (request) => ask(request) },
+    signIn('passkey', (form, request) => staff.signInByPasskey(form('credential'), clientOf(request))),
+    signIn('password', (form, request) => {
+      const given = { email: form('email'), password: form('password'), code: form('code') }
+      return staff.signInByPassword(given, clientOf(request))
+    }),
+    {
+      method: 'POST',
+      path: '/desk/sign-out',
+      handle: async (request) => {
+        const token = readCookie(request.headers['cookie'], staffCookie)
+        const signed = token === undefined ? undefined : await staff.signedIn(token)
+        if (signed) await staff.signOut(signed)
+        return seeOther('sign-in', noStaffCookie)
+      },
+    },
+  ]
+}

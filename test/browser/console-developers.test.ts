@@ -1,0 +1,148 @@
+/** The pages for developers in a real browser: find a failed delivery, send it again, keep an endpoint; and what another role and another partner see. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { type JsonObject, success, textAt } from '../support/client.ts'
+import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
+import { openDelivery } from '../support/deliveries.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { otherPartner, startTestService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { createBeneficiary, payoutText } from '../support/world.ts'
+
+let service: TestService
+let browser: Browser
+let receiver: Receiver
+let site: string
+let isUp = true
+before(async () => {
+  if (skip !== false) return
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
+  receiver = await startReceiver(() => (isUp ? 204 : 503))
+  site = siteOf(service)
+  browser = await launchBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await receiver?.close()
+  await service?.dispose()
+})
+
+async function person(role: 'Developer' | 'Operator', name: string) {
+  const opened = await openPage(browser, site, {}, ['400', '403', '404'])
+  await addAuthenticator(opened.context, opened.page)
+  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
+  return opened
+}
+
+const main = (page: Page) => page.locator('main').innerText()
+const open = (page: Page, path: string) => page.goto(`${site}/console/${path}`)
+const press = (page: Page, name: string | RegExp) => page.locator('main').getByRole('button', { name }).click()
+const createHook = async (fields: JsonObject) =>
+  textAt(success(await service.client.post('/v1/webhooks', { url: receiver.url, ...fields })), 'id')
+
+test('a developer finds a failed delivery and sends it again', { skip }, async () => {
+  const { page, close } = await person('Developer', 'Ann Developer')
+  await page.getByRole('link', { name: 'Webhooks' }).click()
+  assert.match(await main(page), /No webhook endpoint yet[^]*POST \/v1\/webhooks/)
+  await check(page)
+  isUp = false
+  const id = await createHook({ events: ['transaction.status.changed'], description: 'Ledger & <books>' })
+  const payee = textAt(await createBeneficiary(service.client), 'id')
+  const reference = 'Rent & repairs'
+  success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '5.00', { reference })))
+  await until('a delivery failed', () => receiver.deliveries.length > 0)
+  // Ten failures would open the circuit breaker, and then sending again waits for a probe.
+  isUp = true
+  const failedId = String(receiver.deliveries[0]?.headers['webhook-id'])
+  await page.reload()
+  await check(page)
+  await page.getByRole('link', { name: receiver.url }).click()
+  const row = page.locator('tbody tr').filter({ has: page.locator(`[title="${failedId}"]`) })
+  await until('the retry is shown', async () => {
+    await page.reload()
+    return (await row.innerText()).includes('Delivered')
+  })
+  await row.locator('summary').click()
+  assert.match(await row.innerText(), /Rent & repairs[^]*503[^]*204/)
+  assert.match(await main(page), /Ledger & <books>/)
+  await check(page)
+  const sent = () => receiver.deliveries.filter(({ headers }) => headers['webhook-id'] === failedId).length
+  const before = sent()
+  await row.getByRole('button', { name: 'Send again' }).click()
+  await page.getByText('The event is scheduled.').waitFor()
+  await until('it is sent again', () => sent() === before + 1)
+  await page.selectOption('#status', 'Delivered')
+  await press(page, 'Show')
+  await page.waitForURL(/status=Delivered/)
+  await check(page)
+  await open(page, `webhooks/${id}?status=Nonsense`)
+  assert.match(await main(page), /Nothing matches/)
+  await check(page)
+  await close()
+})
+
+test('a disabled endpoint is enabled again', { skip }, async () => {
+  const { page, close } = await person('Developer', 'Ida Developer')
+  const id = await createHook({ description: 'Second' })
+  success(await service.client.patch(`/v1/webhooks/${id}`, { status: 'Disabled' }))
+  await open(page, `webhooks/${id}`)
+  assert.match(await main(page), /Disabled by your team/)
+  await press(page, 'Enable endpoint')
+  assert.match(await main(page), /The endpoint is enabled/)
+  await check(page)
+  await close()
+})
+
+test('a developer creates an endpoint, tests it, makes a new secret and deletes it', { skip }, async () => {
+  isUp = true
+  const { page, close } = await person('Developer', 'Una Developer')
+  await open(page, 'webhooks')
+  await page.getByRole('link', { name: 'New endpoint' }).click()
+  await page.fill('#url', 'http://192.0.2.1/hooks')
+  await page.fill('#description', 'Kept & typed')
+  await page.getByRole('checkbox', { name: 'transaction.status.changed' }).check()
+  await check(page)
+  await press(page, 'Create endpoint')
+  await page.locator('#url-error').waitFor()
+  await check(page)
+  assert.equal(await page.locator('#description').inputValue(), 'Kept & typed')
+  assert.ok(await page.getByRole('checkbox', { name: 'transaction.status.changed' }).isChecked())
+  await page.fill('#url', receiver.url)
+  await press(page, 'Create endpoint')
+  const first = await page.getByText(/^whsec_/).innerText()
+  await check(page)
+  await page.getByRole('link', { name: 'Open the endpoint' }).click()
+  await press(page, 'Send a test event')
+  await page.getByText('The endpoint took the test event: HTTP 204').waitFor()
+  await check(page)
+  const sample = receiver.deliveries.findLast(({ headers }) => headers['webhook-test'] === 'true')
+  assert.ok(sample)
+  assert.equal(openDelivery(sample, first).name, 'transaction.status.changed')
+  await press(page, /^New secret/)
+  await page.getByRole('dialog').getByRole('button', { name: 'New secret' }).click()
+  assert.notEqual(await page.getByText(/^whsec_/).innerText(), first)
+  await page.getByRole('link', { name: 'Open the endpoint' }).click()
+  assert.doesNotMatch(await page.content(), /whsec_/)
+  await press(page, /^Delete endpoint/)
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete endpoint' }).click()
+  await page.getByText('The endpoint is deleted.').waitFor()
+  await check(page)
+  await close()
+})
+
+test('another role and another partner see no endpoint', { skip }, async () => {
+  const { page, close } = await person('Operator', 'Olga Operator')
+  const id = await createHook({})
+  assert.equal(await page.getByRole('link', { name: 'Webhooks' }).count(), 0)
+  await open(page, 'webhooks')
+  assert.match(await main(page), /webhooks:read/)
+  await close()
+  const developer = await person('Developer', 'Eve Developer')
+  const foreign = textAt(success(await (await otherPartner(service)).post('/v1/webhooks', { url: receiver.url })), 'id')
+  assert.equal((await open(developer.page, `webhooks/${foreign}`))?.status(), 404)
+  assert.equal((await open(developer.page, 'webhooks/nonsense'))?.status(), 404)
+  assert.equal((await open(developer.page, `webhooks/${id}`))?.status(), 200)
+  await developer.close()
+})

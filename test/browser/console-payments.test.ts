@@ -1,0 +1,278 @@
+/**
+ * The pages of payments and customers in a real browser: save a payee, pay it, find the payment, cancel one that waits, keep a customer;
+ * and what a person without the permission, another partner or a repeated form can do.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { listAt, success, textAt } from '../support/client.ts'
+import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
+import { otherPartner, startTestService, type TestService } from '../support/service.ts'
+import { joinByPassword, sendForm } from '../support/team.ts'
+import { balanceOf, createBeneficiary, createCustomer, finalTransaction, ibans, payoutText } from '../support/world.ts'
+
+let service: TestService
+let browser: Browser
+let site: string
+before(async () => {
+  if (skip !== false) return
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
+  site = siteOf(service)
+  browser = await launchBrowser()
+  const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above', '1000.00']
+  await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', 'two persons')
+})
+after(async () => {
+  await browser?.close()
+  await service?.dispose()
+})
+
+async function person(role: 'Admin' | 'Operator', name: string) {
+  const opened = await openPage(browser, site, {}, ['400', '403', '404', '409'])
+  await addAuthenticator(opened.context, opened.page)
+  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
+  return opened
+}
+
+const main = (page: Page) => page.locator('main').innerText()
+const open = (page: Page, path: string) => page.goto(`${site}/console/${path}`)
+const press = (page: Page, name: string | RegExp) => page.locator('main').getByRole('button', { name }).click()
+
+test('a person saves a payee, previews and sends a payout, and finds its transaction', { skip }, async () => {
+  const { context, page, close } = await person('Operator', 'Ann Maker')
+  await page.getByRole('link', { name: 'Payees' }).click()
+  await check(page)
+  await page.getByRole('link', { name: 'New payee' }).click()
+  await page.fill('#name', 'Jean Bartik')
+  await page.fill('#account', 'FR14 2004 1010 0505 0001 3M02 607')
+  await press(page, 'Check payee')
+  assert.match(await main(page), /not a valid IBAN/)
+  assert.equal(await page.locator('#name').inputValue(), 'Jean Bartik')
+  await page.fill('#account', ibans.FR)
+  await press(page, 'Check payee')
+  assert.match(await main(page), /Is this the right payee\?[^]*FR14 2004 1010 0505 0001 3M02 606/)
+  await check(page)
+  await press(page, 'Change')
+  await page.fill('#alias', 'bank')
+  await press(page, 'Check payee')
+  await press(page, /^Save/)
+  assert.match(await main(page), /The payee is saved[^]*Jean Bartik[^]*bank/)
+  await check(page)
+  await page.getByRole('link', { name: 'New payout' }).click()
+  await page.fill('#amount', '1,250')
+  await press(page, 'Preview')
+  assert.match(await main(page), /without grouping/)
+  await page.fill('#amount', '12,50')
+  await page.fill('#reference', 'Rent / November 100%')
+  await press(page, 'Preview')
+  assert.match(await main(page), /12\.50 EUR\s+Jean Bartik[^]*Enough money\s+Passed/)
+  await check(page)
+  await press(page, 'Send 12.50 EUR')
+  assert.match(await main(page), /The payout is accepted[^]*Requested by\s+Ann Maker/)
+  await check(page)
+  await finalTransaction(service.client, 'Rent / November 100%')
+  await page.getByRole('link', { name: 'Open the transaction' }).click()
+  assert.match(await main(page), /Rent \/ November 100%[^]*Completed[^]*Settled by the bank/)
+  await check(page)
+  await page.getByRole('link', { name: 'Show the proof' }).click()
+  assert.match(await main(page), /records of this transaction/)
+  await page.getByRole('link', { name: 'Transactions', exact: true }).click()
+  await page.fill('#referencePrefix', 'Rent')
+  await press(page, 'Show')
+  assert.equal(await page.locator('tbody tr').count(), 1)
+  await check(page)
+  await page.getByRole('link', { name: 'Clear filters' }).click()
+  await page.getByRole('link', { name: 'Rent / November 100%' }).click()
+  await page.getByRole('link', { name: 'Open the payout' }).click()
+  assert.equal(await page.locator('h1').innerText(), 'Jean Bartik')
+  const other = await context.newPage()
+  await other.goto(page.url())
+  await page.getByText('Request recall').first().click()
+  await page.selectOption('#reason', 'FRAD')
+  await page.fill('#text', 'The invoice was forged.')
+  await press(page, 'Request recall')
+  assert.match(await main(page), /The recall is requested[^]*Fraud[^]*Ann Maker/)
+  await check(page)
+  // The sandbox bank may have sent the money back by now.
+  await other.getByText('Request recall').first().click()
+  await press(other, 'Request recall')
+  assert.match(await main(other), /has an open or accepted recall|Only a completed payout can be recalled/)
+  await close()
+})
+
+test('a payout above the limit waits for another person, and its maker cancels it', { skip }, async () => {
+  const payeeId = textAt(await createBeneficiary(service.client), 'id')
+  const ann = await person('Operator', 'Ann Second')
+  const { page } = ann
+  await open(page, `payouts/new?beneficiaryId=${payeeId}&amount=2000`)
+  await press(page, 'Preview')
+  await press(page, 'Ask for approval of 2,000.00 EUR')
+  assert.match(await main(page), /You made this payout/)
+  assert.equal(await page.getByRole('link', { name: 'Review and approve' }).count(), 0)
+  const path = new URL(page.url()).pathname
+  const bob = await person('Operator', 'Bob Second')
+  await bob.page.getByRole('link', { name: /Payouts to approve/ }).click()
+  assert.match(await main(bob.page), /Grace Hopper/)
+  await check(bob.page)
+  await bob.page.getByRole('link', { name: 'Grace Hopper' }).first().click()
+  await bob.page.getByRole('link', { name: 'Review and approve' }).click()
+  assert.equal(new URL(bob.page.url()).pathname, `${path}/approve`)
+  for (const [tab, count] of [
+    ['mine', 0],
+    ['made', 1],
+    ['waiting', 1],
+  ] as const) {
+    await open(page, `payouts?tab=${tab}`)
+    assert.equal(await page.locator('tbody tr').count(), count, tab)
+    await check(page)
+  }
+  await page.goto(site + path)
+  await press(page, 'Cancel payout')
+  await check(page)
+  await page.locator('dialog').getByRole('button', { name: 'Cancel payout' }).click()
+  assert.match(await main(page), /The payout is cancelled[^]*Cancelled/)
+  await Promise.all([ann.close(), bob.close()])
+})
+
+test('a person creates, corrects and erases a customer, whose fields are verified', { skip }, async () => {
+  const { page, close } = await person('Operator', 'Carol Clerk')
+  await page.getByRole('link', { name: 'Customers', exact: true }).click()
+  await page.getByRole('link', { name: 'New customer' }).click()
+  await check(page)
+  await page.fill('#email', 'ada@b')
+  await page.fill('#fullName', 'Ada "Countess" Lovelace')
+  await page.fill('#mobilePhone', '12345')
+  await press(page, 'Create customer')
+  assert.match(await main(page), /complete email address/)
+  assert.equal(await page.locator('#fullName').inputValue(), 'Ada "Countess" Lovelace')
+  await page.fill('#email', 'ada@example.com')
+  await press(page, 'Create customer')
+  assert.match(await main(page), /The customer is created[^]*Mobile phone\s+Invalid\s+12345/)
+  await check(page)
+  await press(page, 'Open account')
+  assert.match(await main(page), /The account is open[^]*DE\s+DE\d\d /)
+  await page.getByRole('link', { name: 'Edit' }).click()
+  await page.fill('#mobilePhone', '')
+  await press(page, 'Save changes')
+  assert.match(await main(page), /Mobile phone: 12345 → –/)
+  await open(page, 'customers?namePrefix=countess')
+  await page.getByRole('link', { name: 'Ada "Countess" Lovelace' }).click()
+  await press(page, /^Erase customer/)
+  await page.locator('dialog').getByRole('button', { name: 'Erase customer' }).click()
+  assert.match(await main(page), /The customer is erased/)
+  await open(page, 'customers?namePrefix=countess')
+  assert.match(await main(page), /Nothing matches these filters/)
+  await check(page)
+  await close()
+})
+
+test('without JavaScript the menu of a phone opens, and no page is wider than it', { skip }, async () => {
+  const { cookie } = await joinByPassword(service, await inviteTo(service, 'Admin'))
+  const options = { javaScriptEnabled: false, viewport: { width: 360, height: 700 }, extraHTTPHeaders: { cookie } }
+  const { page, close } = await openPage(browser, site, options)
+  await open(page, 'home')
+  for (const name of ['Transactions', 'Payouts', 'Payees', 'Customers']) {
+    await page.getByRole('button', { name: 'Menu' }).click()
+    await page.getByRole('link', { name, exact: true }).click()
+    assert.equal(await page.locator('h1').innerText(), name)
+    const { width } = (await page.locator('main').boundingBox()) ?? {}
+    assert.ok(width !== undefined && width <= 360, name)
+  }
+  await close()
+})
+
+test('a reader sees no form and sends none; foreign ids and bad filters are said', { skip }, async () => {
+  const { cookie } = await joinByPassword(service, await inviteTo(service, 'Developer', 'Dora Reader'))
+  const url = (path: string) => new URL(`/console/${path}`, service.baseUrl)
+  const read = async (path: string) => {
+    const answer = await fetch(url(path), { headers: { cookie }, redirect: 'manual' })
+    return [answer.status, await answer.text()] as const
+  }
+  const payeeId = textAt(await createBeneficiary(service.client), 'id')
+  const customerId = textAt(await createCustomer(service.client), 'guid')
+  const held = success(await service.client.post('/v1/payouts/fiat', payoutText(payeeId, '1500.00')))
+  const [payout] = listAt(success(await service.client.get(`/v1/payouts?beneficiaryId=${payeeId}`)))
+  const payoutId = textAt(payout ?? {}, 'id')
+  assert.equal(held.status, 'PendingApproval')
+  const before = await balanceOf(service.client)
+  for (const path of [
+    'payouts',
+    `payouts/${payoutId}`,
+    'payees',
+    `payees/${payeeId}`,
+    'customers',
+    `customers/${customerId}`,
+  ]) {
+    const [status, text] = await read(path)
+    assert.equal(status, 200, path)
+    const posts = [...text.matchAll(/<form method="post" action="([^"]*)"/g)].map(([, action]) => action)
+    assert.deepEqual([...new Set(posts.map((action) => action?.replaceAll('../', '')))], ['sign-out'], path)
+  }
+  for (const path of ['payouts/new', 'payees/new', 'customers/new', `customers/${customerId}/edit`]) {
+    const [status, text] = await read(path)
+    assert.equal(status, 403, path)
+    assert.match(text, /needs the permission \w+:write/)
+  }
+  const draft = { beneficiaryId: payeeId, amount: '5', idempotencyKey: 'reader' }
+  for (const [path, fields] of [
+    ['payouts/new/send', draft],
+    ['payouts/new/preview', draft],
+    [`payouts/${payoutId}/cancel`, {}],
+    [`payouts/${payoutId}/recall`, { reason: 'DUPL' }],
+    ['payees/new/save', { name: 'Eve', account: ibans.NL, currency: 'EUR' }],
+    [`payees/${payeeId}/change`, { name: 'Eve' }],
+    [`payees/${payeeId}/delete`, {}],
+    ['customers/new', { email: 'eve@example.com' }],
+    [`customers/${customerId}/edit`, { email: 'eve@example.com' }],
+    [`customers/${customerId}/account`, {}],
+    [`customers/${customerId}/erase`, {}],
+  ] as const)
+    assert.equal((await sendForm(url(path), fields, { cookie })).status, 403, path)
+  assert.deepEqual(await balanceOf(service.client), before)
+  const other = textAt(await createBeneficiary(await otherPartner(service)), 'id')
+  const missing = '00000000-0000-7000-8000-000000000000'
+  for (const path of [
+    ...[other, missing, 'x', '%00', '%ff'].map((id) => `payees/${id}`),
+    ...[missing, 'x'].flatMap((id) => [`payouts/${id}`, `customers/${id}`, `transactions/${id}`]),
+  ])
+    assert.ok([400, 404].includes((await read(path))[0]), path)
+  for (const query of ['status=x', 'amountMin=1', 'createdFrom=x', 'cursor=x', 'customerId=x', 'currency=%00'])
+    assert.equal((await read(`transactions?${query}`))[0], 400, query)
+  for (const query of ['unknown=1', 'status=&currency=', 'status=Pending&status=Failed', 'tab=x'])
+    assert.equal((await read(`payouts?${query}`))[0], 200, query)
+})
+
+test(
+  'a form that is sent twice, or at the same time, is one payout, one payee and one customer',
+  { skip },
+  async () => {
+    const { cookie } = await joinByPassword(service, await inviteTo(service, 'Operator', 'Dan Double'))
+    const send = (path: string, fields: Record<string, string>) =>
+      sendForm(new URL(`/console/${path}`, service.baseUrl), fields, { cookie })
+    const idOf = async (answer: Response) => (answer.headers.get('location') ?? '').split('/').at(-1)
+    const payeeId = textAt(await createBeneficiary(service.client), 'id')
+    const reference = 'Invoice 7'
+    for (const [path, fields] of [
+      ['payouts/new/send', { beneficiaryId: payeeId, amount: '5.00', reference, idempotencyKey: 'double-payout' }],
+      ['payees/new/save', { name: 'Twice', account: ibans.NL, currency: 'eur', idempotencyKey: 'double-payee' }],
+      ['customers/new', { fullName: 'Twice', customerType: 'Individual', idempotencyKey: 'double-customer' }],
+    ] as const) {
+      const first = await send(path, fields)
+      assert.equal(first.status, 303, path)
+      const again = await Promise.all([send(path, fields), send(path, fields)])
+      for (const answer of again) assert.equal(await idOf(answer), await idOf(first), path)
+    }
+    const { data } = success(await service.client.get(`/v1/payouts?beneficiaryId=${payeeId}`)) as { data: unknown[] }
+    assert.equal(data.length, 1)
+    const changed = { beneficiaryId: payeeId, amount: '6.00', reference, idempotencyKey: 'double-payout' }
+    const refused = await send('payouts/new/send', changed)
+    assert.equal(refused.status, 400)
+    assert.match(await refused.text(), /sent before with other values[^]*value="6.00"/)
+    const foreign = await sendForm(new URL('/console/payouts/new/send', service.baseUrl), changed, {
+      cookie,
+      'sec-fetch-site': 'cross-site',
+    })
+    assert.equal(foreign.status, 403)
+  },
+)

@@ -1,0 +1,120 @@
+/**
+ * People who click at random and type hostile texts: no page fails, no script fails, and what a role may not change stays as it is.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { listAt, success } from '../support/client.ts'
+import { addAuthenticator, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
+import { runOperator } from '../support/operator.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { createBeneficiary, createCustomer, payoutText } from '../support/world.ts'
+
+/** More steps and other seeds walk other ways. */
+const [stepsMax, seed] = [25, 465_287]
+
+let service: TestService
+let browser: Browser
+before(async () => {
+  if (skip !== false) return
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
+  browser = await launchBrowser()
+  const { id } = await createBeneficiary(service.client)
+  for (const amount of ['10.00', '20.00']) await service.client.post('/v1/payouts/fiat', payoutText(String(id), amount))
+  await createCustomer(service.client)
+})
+after(async () => {
+  await browser?.close()
+  await service?.dispose()
+})
+
+/** Numbers from 0 to 1 that a seed determines (mulberry32). */
+function randomBy(start: number): () => number {
+  let state = start
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+const texts = [
+  `"><img src=x onerror=alert(1)>`,
+  '0',
+  '-1.00',
+  '1e9',
+  'DE89370400440532013000',
+  'ada@example.com',
+  '🦊\u0000\u202e',
+  ' ',
+]
+
+/** Fills the fields that are shown, then follows a link or presses a button. Signing out ends no walk. */
+async function step(page: Page, random: () => number): Promise<string> {
+  const pick = <T>(from: readonly T[]): T | undefined => from[Math.floor(random() * from.length)]
+  for (const input of await page.locator('main input:visible').all()) {
+    // The page may have gone meanwhile.
+    const type = await input.getAttribute('type', { timeout: 500 }).catch(() => 'gone')
+    if (['text', 'email', 'password', 'search'].includes(type ?? 'text') && random() < 0.7)
+      await input.fill((pick(texts) ?? '').replaceAll('\u0000', ''), { timeout: 1000 }).catch(() => undefined)
+  }
+  const choices = await page.locator('a:visible, summary:visible, button:visible').all()
+  const chosen = pick(choices)
+  const name = (await chosen?.textContent({ timeout: 500 }).catch(() => '')) ?? ''
+  if (/sign out/i.test(name)) return 'sign out, not pressed'
+  await chosen?.click({ timeout: 1500, noWaitAfter: true }).catch(() => undefined)
+  await page.waitForLoadState('load').catch(() => undefined)
+  return name.trim()
+}
+
+async function walk(address: string): Promise<void> {
+  const site = siteOf(service)
+  // A page that refuses a form or a person answers 400 to 409; the browser says so in its console.
+  const { context, page, close } = await openPage(browser, site, {}, ['status of 4'])
+  await addAuthenticator(context, page)
+  await joinByPasskey(service, page, address)
+  const failed: string[] = []
+  const visited: string[] = []
+  page.on('response', (answer) => {
+    if (answer.status() >= 500) failed.push(`${answer.status()} ${answer.request().method()} ${answer.url()}`)
+  })
+  page.on('dialog', (dialog) => {
+    failed.push(`a script ran: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  const random = randomBy(seed)
+  for (let steps = 0; steps < stepsMax; steps++) {
+    visited.push(await step(page, random))
+    const isLost = !page.url().startsWith(`${site}/console/`) || random() < 0.05
+    // A click that still loads, or downloads a file, ends this navigation: then the walk goes on where it is.
+    if (isLost) await page.goto(`${site}/console/home`).catch(() => undefined)
+  }
+  assert.deepEqual(failed, [], visited.join(' > '))
+  await close()
+}
+
+/** The ids of what a Developer may not create or remove. */
+async function ids(): Promise<string> {
+  const paths = ['payouts', 'beneficiaries', 'customers', 'transactions', 'users/invitations']
+  const lists = await Promise.all(paths.map((path) => service.client.get(`/v1/${path}?limit=100`)))
+  const named = lists.map((answer) =>
+    listAt(success(answer)).map((row) => row.id ?? row.guid ?? row.reference ?? row.inviteId),
+  )
+  return JSON.stringify(named)
+}
+
+test('a Developer who clicks at random changes no money, payee, customer or invitation', { skip }, async () => {
+  const address = await inviteTo(service, 'Developer')
+  const before = await ids()
+  await walk(address)
+  assert.equal(await ids(), before)
+})
+
+for (const role of ['Admin', 'Operator'] as const)
+  test(`pages and scripts stand what an ${role} clicks at random, and the ledger balances`, { skip }, async () => {
+    await walk(await inviteTo(service, role))
+    const { code, stdout, stderr } = await runOperator(['ledger', 'check'], service.env)
+    assert.equal(code, 0, stdout + stderr)
+  })

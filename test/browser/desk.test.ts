@@ -1,0 +1,136 @@
+/** The desk in a real browser: two persons of staff join with passkeys and decide a case. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Browser } from 'playwright-core'
+import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { textAt } from '../support/client.ts'
+import { createTestService } from '../support/composition.ts'
+import { addAuthenticator, check, inviteTo, openPage } from '../support/console.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { joinByPassword } from '../support/team.ts'
+import { until } from '../support/until.ts'
+import { createCustomer } from '../support/world.ts'
+
+let service: TestService
+let browser: Browser
+let site: string
+before(async () => {
+  if (skip !== false) return
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
+  site = service.opsUrl.replace('127.0.0.1', 'localhost')
+  browser = await launchBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await service?.dispose()
+})
+
+async function joinStaff(name: string, role: string, expected: readonly string[] = []) {
+  const email = `${name.toLowerCase()}@example.com`
+  const printed = await service.operator('staff', 'invite', '--email', email, '--name', name, '--role', role)
+  const opened = await openPage(browser, site, {}, expected)
+  await addAuthenticator(opened.context, opened.page)
+  const link = textAt(printed, 'link')
+  assert.ok(link.startsWith(`${site}/desk/join?token=`), link)
+  await opened.page.goto(link)
+  await check(opened.page)
+  await opened.page.getByRole('button', { name: 'Create passkey and join' }).click()
+  await opened.page.waitForURL(`${site}/desk/queue`)
+  return opened
+}
+
+test('two persons join with passkeys and decide a case, and the first cannot approve it', { skip }, async () => {
+  const inside = await createTestService({ url: service.databaseUrl, now: new Date() })
+  const opened = await inside.cases.open({
+    partnerId: service.credentials.partnerId,
+    kind: 'unknown_payment',
+    ...{ connector: 'sandbox', notificationId: 'desk', subject: 'desk', report: { kind: 'credit.booked' } },
+    booked: { currency: 'EUR', amount: 1234n },
+  })
+  assert.equal(opened, true)
+  await inside.close()
+  const one = await joinStaff('Ada', 'finance', ['400'])
+  const two = await joinStaff('Grace', 'admin')
+  await check(one.page)
+  await one.page.getByRole('link', { name: 'unknown_payment' }).click()
+  await check(one.page)
+  await one.page.locator('#action').selectOption('fees')
+  await one.page.locator('#propose-note').fill('Charge of the bank')
+  await one.page.getByRole('button', { name: 'Propose resolution' }).click()
+  await one.page.getByText('Ada proposed: fees').waitFor()
+  await one.page.getByRole('button', { name: 'Approve proposal' }).click()
+  assert.match(await one.page.locator('.summary').innerText(), /another person approves/)
+  await two.page.goto(one.page.url().replace(/\/approve$/, ''))
+  await two.page.getByRole('button', { name: 'Approve proposal' }).click()
+  await two.page.getByText(/booked_to_fees/).waitFor()
+  await check(two.page)
+  await two.page.getByRole('button', { name: 'Sign out' }).click()
+  await two.page.waitForURL(`${site}/desk/sign-in`)
+  await check(two.page)
+  await two.page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+  await two.page.waitForURL(`${site}/desk/queue`)
+  await one.close()
+  await two.close()
+})
+
+test('compliance decides hits of screening, two persons a high one; finance reads them', { skip }, async () => {
+  const list = fileURLToPath(new URL('../../service/src/screening/samples/un.xml', import.meta.url))
+  await service.operator('screening', 'load', '--from', list, '--staff', 'Sam')
+  await createCustomer(service.client, { kyc: { fullName: 'Borislav Tremurov' } })
+  await until('the customer is a hit', async () => {
+    const { openHits } = await service.operator('screening', 'status')
+    return Number(openHits) === 1
+  })
+  const lena = await joinStaff('Lena', 'compliance', ['400'])
+  const finn = await joinStaff('Finn', 'finance', ['403'])
+  await finn.page.getByRole('link', { name: 'Screening' }).click()
+  await check(finn.page)
+  await finn.page.getByRole('link', { name: 'Borislav Tremurov' }).click()
+  await finn.page.getByText('Your role reads hits.').waitFor()
+  const address = finn.page.url()
+  const refused = await finn.page.evaluate(
+    `fetch(location.href + '/decide', { method: 'POST', body: new URLSearchParams({ outcome: 'clear', note: 'x' }) }).then(({ status }) => status)`,
+  )
+  assert.equal(refused, 403)
+  await lena.page.goto(address)
+  await check(lena.page)
+  await lena.page.getByLabel('Clear').check()
+  await lena.page.locator('#note').fill('Born in another year')
+  await lena.page.getByRole('button', { name: 'Decide hit' }).click()
+  await lena.page.getByText('Lena proposes: clear').waitFor()
+  await lena.page.getByLabel('Clear').check()
+  await lena.page.locator('#note').fill('Again')
+  await lena.page.getByRole('button', { name: 'Decide hit' }).click()
+  assert.match(await lena.page.locator('.summary').innerText(), /another person decides/)
+  const mia = await joinStaff('Mia', 'compliance')
+  await mia.page.goto(address)
+  await mia.page.getByLabel('Clear').check()
+  await mia.page.locator('#note').fill('Agreed')
+  await mia.page.getByRole('button', { name: 'Decide hit' }).click()
+  await mia.page.getByText('Lena, approved by Mia').waitFor()
+  await check(mia.page)
+  await mia.page.goto(`${site}/desk/hits`)
+  await mia.page.getByText('No hit is open').waitFor()
+  await Promise.all([lena.close(), finn.close(), mia.close()])
+})
+
+test(
+  'a session of a team opens no desk, a session of staff opens no console, and the API has no desk',
+  { skip },
+  async () => {
+    const { cookie } = await joinByPassword(service, await inviteTo(service, 'Admin'))
+    const value = cookie.slice(cookie.indexOf('=') + 1)
+    const ask = (url: string, given: string) => fetch(url, { headers: { cookie: given }, redirect: 'manual' })
+    const desk = `${service.opsUrl}/desk/queue`
+    for (const given of [cookie, `__Host-staff=${value}`]) assert.equal((await ask(desk, given)).status, 303)
+    const staff = await joinStaff('Joan', 'support')
+    const [own] = (await staff.context.cookies()).filter(({ name }) => name === '__Host-staff')
+    assert.ok(own)
+    assert.deepEqual([own.httpOnly, own.secure, own.sameSite], [true, true, 'Strict'])
+    assert.equal((await ask(desk, `__Host-staff=${own.value}`)).status, 200)
+    assert.equal((await ask(`${service.baseUrl}/console/home`, `__Host-session=${own.value}`)).status, 303)
+    assert.equal((await ask(`${service.baseUrl}/desk/queue`, `__Host-staff=${own.value}`)).status, 404)
+    await staff.close()
+  },
+)

@@ -1,0 +1,89 @@
+/**
+ * The approval of a payout as a person has signed it: strong customer authentication that is linked to amount and payee (Article 5 of
+ * Regulation (EU) 2018/389). A passkey signs a challenge that is the SHA-256 of a snapshot of the payout. A partner verifies it with this
+ * file alone (Web Authentication Level 3, section 7.2).
+ */
+import { createPublicKey, hash, verify } from 'node:crypto'
+
+const sha256 = (data: string | Uint8Array): Buffer => hash('sha256', data, 'buffer')
+
+/** Content of a snapshot, which is hashed as its text stands. */
+export type ApprovalSnapshot = {
+  readonly version: 1
+  readonly purpose: 'approvePayout'
+  readonly partnerId: string
+  readonly payoutId: string
+  /** Reference of the payout's transaction. */
+  readonly reference: string
+  /** The number in major units of the currency. */
+  readonly amount: string
+  readonly currency: string
+  /** `payeeDigestOf` the payee: the log keeps no name that could not be erased. */
+  readonly payee: string
+  /** The person who approves. */
+  readonly approverId: string
+  readonly expiresAt: string
+  readonly nonce: string
+}
+
+/** An approval with its evidence. `code`: a one-time code was typed on the page of the snapshot, which proves less. */
+export type SignedApproval = {
+  readonly snapshot: string
+  readonly factor: 'passkey' | 'code'
+  readonly passkey?: {
+    /** Origin of the page. */
+    readonly origin: string
+    /** Base64 of SPKI (RFC 5280). All others are base64 too. */
+    readonly publicKey: string
+    readonly authenticatorData: string
+    /** JSON of the browser, which contains the challenge. */
+    readonly clientData: string
+    readonly signature: string
+  }
+}
+
+export const challengeOf = (snapshot: string): Buffer => sha256(snapshot)
+
+/** Hexadecimal digest that commits to a payee. Its salt is kept with the payout, and erased with it. */
+export const payeeDigestOf = (salt: string, name: string, account: string): string =>
+  sha256(JSON.stringify([salt, name, account])).toString('hex')
+
+const flags = { userPresent: 0x01, userVerified: 0x04 } as const
+
+/** Finds what is wrong with the evidence of an approval, in sentences. Empty: the person has signed this snapshot. */
+export function faultsOfApproval(
+  { snapshot, factor, passkey }: SignedApproval,
+  of: { readonly partnerId: string; readonly reference: string },
+): readonly string[] {
+  const faults: string[] = []
+  const said = JSON.parse(snapshot) as ApprovalSnapshot
+  if (said.purpose !== 'approvePayout' || said.partnerId !== of.partnerId || said.reference !== of.reference)
+    faults.push('The approval is about something else.')
+  if (factor === 'code') return faults
+  if (passkey === undefined) return [...faults, 'The approval has no signature.']
+  const bytes = (text: string) => Buffer.from(text, 'base64')
+  const clientData = bytes(passkey.clientData)
+  const data = bytes(passkey.authenticatorData)
+  const client = JSON.parse(clientData.toString('utf8')) as Readonly<Record<string, unknown>>
+  if (client['type'] !== 'webauthn.get') faults.push('The signature of the approval is no answer of a passkey.')
+  if (client['challenge'] !== challengeOf(snapshot).toString('base64url'))
+    faults.push('The passkey has signed another snapshot.')
+  if (client['origin'] !== passkey.origin) faults.push('The passkey was used on another site.')
+  if (!data.subarray(0, 32).equals(sha256(new URL(passkey.origin).hostname)))
+    faults.push('The passkey belongs to another site.')
+  const flag = data[32] ?? 0
+  if ((flag & flags.userPresent) === 0 || (flag & flags.userVerified) === 0)
+    faults.push('The passkey has not verified its user.')
+  if (!isSignedByPasskey(passkey.publicKey, Buffer.concat([data, sha256(clientData)]), bytes(passkey.signature)))
+    faults.push('The signature of the approval is wrong.')
+  return faults
+}
+
+function isSignedByPasskey(publicKey: string, signed: Uint8Array, signature: Uint8Array): boolean {
+  try {
+    const key = createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' })
+    return verify(key.asymmetricKeyType === 'ed25519' ? null : 'sha256', signed, key, signature)
+  } catch {
+    return false
+  }
+}
