@@ -180,6 +180,23 @@ test('an entry with other references than the announced one is another payment',
   assert.deepEqual(await kindsOfCases(), [['announced_missing', null]])
 })
 
+test("a credit that says little is not listed in the place of its payer's other one", async () => {
+  const payer = { references: {}, debtor: ada, debtorAccount: adaAccount }
+  const unstructured = (invoice: string) => ({ remittance: { unstructured: [`Invoice ${invoice}, customer 4711`] } })
+  for (const first of ['1001', '1002']) {
+    const on = first === '1001' ? '2026-01-08' : '2026-01-09'
+    const at = { bookingDate: on }
+    const [one, other] = [unstructured(`${first}-A`), unstructured(`${first}-B`)]
+    await announce(credit({ ...payer, ...one }, { ...at, bankReference: `${first}A` }))
+    await announce(credit({ ...payer, ...other }, { ...at, bankReference: `${first}B` }))
+    // The statement has one of them without a text, and the other one without a payer.
+    const named = first === '1001' ? one : other
+    await list(on, credit(payer, at), credit({ references: {}, ...named }, at))
+  }
+  assert.equal(await posted(), 40_00n)
+  assert.deepEqual(await kindsOfCases(), [])
+})
+
 test('a case about an entry that was announced ends when a later statement has it', async () => {
   await announce(credit(whole))
   await list('2026-01-08', credit({ references: { endToEndId: 'E2E-2' } }))

@@ -4,6 +4,7 @@
  * nothing else has its amount.
  */
 import type { Tx } from '../../postgres/index.ts'
+import { assign, makeRoom, type Pair as AnyPair } from './assign.ts'
 import { compare, daysBetween, type Facts, factsOf, namesOf, statementDaysMax, type Verdict } from './evidence.ts'
 import * as store from './store-announced.ts'
 import type { AccountKey, KnownEntry } from './store-entries.ts'
@@ -23,12 +24,7 @@ export type Found = {
   readonly doubts: ReadonlyMap<Booking, KnownEntry>
 }
 
-type Pair = {
-  readonly booking: Booking
-  readonly row: store.Candidate
-  readonly points: number
-  readonly verdict: Verdict
-}
+type Pair = AnyPair<Booking, store.Candidate>
 type Context = { readonly reading: store.Reading; readonly facts: (row: store.Candidate) => Facts }
 
 /** `taken`: entries that other bookings of the page are. */
@@ -113,10 +109,9 @@ function matchPayments(
   const rows = [...open].filter((row) => !isSumRow(row))
   const payments = new Map<Booking, store.Candidate>()
   const byName = groupByEach(rows, (row) => namesOf(context.facts(row)))
-  take(
+  assign(
     pairsOf(context, single, (_unit, facts) => namesOf(facts).flatMap((name) => byName.get(name) ?? [])),
-    payments,
-    open,
+    { payments, open },
     ['strong'],
   )
   const left = single.filter(({ booking }) => !payments.has(booking))
@@ -125,11 +120,13 @@ function matchPayments(
     ({ amount }) => amount,
   )
   const pairs = pairsOf(context, left, ({ amount }) => byAmount.get(amount) ?? [])
-  take(pairs, payments, open, isSure ? ['strong'] : ['strong', 'same'])
+  assign(pairs, { payments, open }, isSure ? ['strong'] : ['strong', 'same'])
+  const displaced = makeRoom(pairs, { payments, open })
   const doubts = new Map<Booking, KnownEntry>(
     left.flatMap(({ booking, rival }) => (rival === undefined ? [] : [[booking, rival] as const])),
   )
   for (const { booking, row } of pairs.toReversed()) if (open.has(row)) doubts.set(booking, row)
+  for (const [booking, row] of displaced) doubts.set(booking, row)
   for (const booking of payments.keys()) doubts.delete(booking)
   return { payments, doubts }
 }
@@ -151,17 +148,6 @@ function pairsOf(
       })
     })
     .toSorted((a, b) => b.points - a.points)
-}
-
-/** Assigns each entry to one payment. */
-function take(
-  pairs: readonly Pair[],
-  payments: Map<Booking, store.Candidate>,
-  open: Set<store.Candidate>,
-  verdicts: readonly Verdict[],
-): void {
-  for (const { booking, row, verdict } of pairs)
-    if (verdicts.includes(verdict) && !payments.has(booking) && open.delete(row)) payments.set(booking, row)
 }
 
 function groupByEach<T>(list: readonly T[], keysOf: (one: T) => readonly string[]): ReadonlyMap<string, readonly T[]> {
