@@ -134,7 +134,7 @@ const unrecorded = [
     'approval list',
     'fx position',
   ],
-  ...['cooling-off list', 'bic show', 'account list', 'ibans list', 'staff list'],
+  ...['cooling-off list', 'gate list', 'bic show', 'account list', 'ibans list', 'staff list'],
   ...['travel-rule show', 'audit verify', 'key list', 'backup create', 'backup restore'],
 ]
 

@@ -37,7 +37,16 @@ export {
   type ReportStatus,
 } from './reports.ts'
 export { type ErasureState, kycFields } from './customers.ts'
-export { verificationCodes, type FieldState, type VerificationCode, type VerificationState } from './verification.ts'
+export {
+  type Capability,
+  type CapabilityReason,
+  capabilities,
+  type FieldState,
+  type VerificationCode,
+  type VerificationState,
+  verificationCodes,
+  verificationStates,
+} from './verification.ts'
 export type { NotPossibleReason } from './beneficiaries.ts'
 export type { CheckoutStatus } from './checkout.ts'
 export type { CheckoutOutcome, DepositOutcome, WithdrawalOutcome } from './simulations.ts'

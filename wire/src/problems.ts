@@ -231,6 +231,12 @@ export const problems = {
     title: 'Account blocked',
     detail: 'The operator has blocked or closed the account. Read its state changes, or use another balance.',
   },
+  customer_not_verified: {
+    status: 422,
+    title: 'Customer not verified',
+    detail:
+      'The verification of the customer does not allow it. Read the capabilities of the customer, and complete its KYC.',
+  },
   currency_not_supported: {
     status: 422,
     title: 'Currency not supported',

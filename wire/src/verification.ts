@@ -28,6 +28,19 @@ export type FieldState = (typeof fieldStates)[number]
 export const verificationStates = ['Complete', 'Incomplete', 'Invalid'] as const
 export type VerificationState = (typeof verificationStates)[number]
 
+/** What the verification of a customer allows or refuses. */
+export const capabilities = ['OpenAccount', 'Receive', 'Pay'] as const
+export type Capability = (typeof capabilities)[number]
+
+/** Why a customer lacks a capability. A hit of screening is never a reason: a listed person must not be warned. */
+const capabilityReasons = [
+  'verification_incomplete',
+  'verification_invalid',
+  'account_blocked',
+  'account_closed',
+] as const
+export type CapabilityReason = (typeof capabilityReasons)[number]
+
 const VerifiedField = closed({
   field: described(Type.String(), 'Name of the KYC field.', { examples: ['lei'] }),
   state: described(
@@ -48,4 +61,32 @@ export const CustomerVerification = closed({
   ),
   checkedOn: described(CalendarDate, 'Day of the check, in UTC. Ages are of this day.'),
   fields: described(Type.Array(VerifiedField), 'The fields that are given or missing, in the order of the KYC object.'),
+})
+
+export const CustomerCapabilities = closed({
+  guid: described(Uuid, 'Identifies the customer.'),
+  verificationState: described(
+    oneOf(verificationStates),
+    'The state by which the customer is judged: that of its verification.',
+  ),
+  capabilities: described(
+    Type.Array(
+      closed({
+        name: described(
+          oneOf(capabilities),
+          '`OpenAccount`: it gets IBANs and wallets. `Receive`: deposits are credited to it. `Pay`: payouts are made for it.',
+        ),
+        allowed: described(Type.Boolean(), 'Whether the customer may do it now.'),
+        reasons: described(
+          Type.Array(oneOf(capabilityReasons)),
+          'Every reason why not: the state of the verification, or of its account. Empty if it is allowed.',
+        ),
+      }),
+    ),
+    'Each capability, in the order in which a customer needs them.',
+  ),
+  fields: described(
+    Type.Array(VerifiedField),
+    'The KYC fields that are invalid or missing, with their remedies. Empty if the verification is complete.',
+  ),
 })

@@ -954,7 +954,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -2950,6 +2950,32 @@ export type OperationResults = {
       readonly remediation?: string
     })[]
   }
+  readonly getCustomerCapabilities: {
+    /** Identifies the customer. */
+    readonly guid: string
+    /** The state by which the customer is judged: that of its verification. */
+    readonly verificationState: 'Complete' | 'Incomplete' | 'Invalid'
+    /** Each capability, in the order in which a customer needs them. */
+    readonly capabilities: readonly ({
+      /** `OpenAccount`: it gets IBANs and wallets. `Receive`: deposits are credited to it. `Pay`: payouts are made for it. */
+      readonly name: 'OpenAccount' | 'Receive' | 'Pay'
+      /** Whether the customer may do it now. */
+      readonly allowed: boolean
+      /** Every reason why not: the state of the verification, or of its account. Empty if it is allowed. */
+      readonly reasons: readonly ('verification_incomplete' | 'verification_invalid' | 'account_blocked' | 'account_closed')[]
+    })[]
+    /** The KYC fields that are invalid or missing, with their remedies. Empty if the verification is complete. */
+    readonly fields: readonly ({
+      /** Name of the KYC field. */
+      readonly field: string
+      /** `Valid`: a rule has checked the value. `Unchecked`: the value is given and no rule is known for it. `Invalid`: a rule refuses it. `Missing`: a customer of this type needs the field. */
+      readonly state: 'Valid' | 'Unchecked' | 'Invalid' | 'Missing'
+      /** Code of the fault of an `Invalid` or `Missing` field. Absent otherwise. */
+      readonly code?: 'field_required' | 'lei_format' | 'lei_check_digits' | 'phone_not_international' | 'phone_invalid' | 'phone_not_mobile' | 'website_invalid' | 'tax_id_format' | 'tax_id_check_digits' | 'date_in_future' | 'age_impossible' | 'under_age' | 'incorporated_before_birth' | 'owner_incomplete' | 'owner_gap' | 'owner_duplicate'
+      /** Explanation of the fault and its remedy. Present if `code` is. */
+      readonly remediation?: string
+    })[]
+  }
   readonly listCustomerChanges: CustomerChangePage
   readonly exportCustomer: ReadableStream<ReturnType<Uint8Array['slice']>>
   readonly eraseCustomer: CustomerErasure
@@ -4133,8 +4159,8 @@ export type Namespaces = {
      * country refuses the request with 422.
      *
      * `POST /v1/customers/{id}/account`, permission `accounts:write`.
-     * Problem codes: not_found, iban_issuer_not_configured, iban_pool_exhausted, request_in_progress,
-     * idempotency_key_reused.
+     * Problem codes: not_found, customer_not_verified, iban_issuer_not_configured, iban_pool_exhausted,
+     * request_in_progress, idempotency_key_reused.
      */
     readonly createForCustomer: (id: string, options?: CallOptions) => Promise<CustomerAccount>
     /**
@@ -4645,8 +4671,8 @@ export type Namespaces = {
      *
      * `POST /v1/checkout/sessions`, permission `checkout:write`.
      * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused, account_blocked,
-     * currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, request_in_progress,
-     * idempotency_key_reused.
+     * customer_not_verified, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted,
+     * request_in_progress, idempotency_key_reused.
      */
     readonly create: ((body: {
       /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Only this amount completes the session. */
@@ -4974,6 +5000,43 @@ export type Namespaces = {
     })[]
   }>
     /**
+     * Retrieve what a customer may do.
+     *
+     * Returns whether the customer may open an account, receive money and make payouts, with every reason why not,
+     * and the KYC fields that are wrong or missing. The operator decides what each state of verification allows.
+     * Money for a customer that may not receive stays with the operator until a person decides. `GET
+     * /v1/payouts/limits?customerId=` has the limits of a customer that may pay.
+     *
+     * `GET /v1/customers/{id}/capabilities`, permission `customers:read`.
+     * Problem codes: not_found.
+     */
+    readonly getCapabilities: (id: string, options?: CallOptions) => Promise<{
+    /** Identifies the customer. */
+    readonly guid: string
+    /** The state by which the customer is judged: that of its verification. */
+    readonly verificationState: 'Complete' | 'Incomplete' | 'Invalid'
+    /** Each capability, in the order in which a customer needs them. */
+    readonly capabilities: readonly ({
+      /** `OpenAccount`: it gets IBANs and wallets. `Receive`: deposits are credited to it. `Pay`: payouts are made for it. */
+      readonly name: 'OpenAccount' | 'Receive' | 'Pay'
+      /** Whether the customer may do it now. */
+      readonly allowed: boolean
+      /** Every reason why not: the state of the verification, or of its account. Empty if it is allowed. */
+      readonly reasons: readonly ('verification_incomplete' | 'verification_invalid' | 'account_blocked' | 'account_closed')[]
+    })[]
+    /** The KYC fields that are invalid or missing, with their remedies. Empty if the verification is complete. */
+    readonly fields: readonly ({
+      /** Name of the KYC field. */
+      readonly field: string
+      /** `Valid`: a rule has checked the value. `Unchecked`: the value is given and no rule is known for it. `Invalid`: a rule refuses it. `Missing`: a customer of this type needs the field. */
+      readonly state: 'Valid' | 'Unchecked' | 'Invalid' | 'Missing'
+      /** Code of the fault of an `Invalid` or `Missing` field. Absent otherwise. */
+      readonly code?: 'field_required' | 'lei_format' | 'lei_check_digits' | 'phone_not_international' | 'phone_invalid' | 'phone_not_mobile' | 'website_invalid' | 'tax_id_format' | 'tax_id_check_digits' | 'date_in_future' | 'age_impossible' | 'under_age' | 'incorporated_before_birth' | 'owner_incomplete' | 'owner_gap' | 'owner_duplicate'
+      /** Explanation of the fault and its remedy. Present if `code` is. */
+      readonly remediation?: string
+    })[]
+  }>
+    /**
      * List the changes of a customer.
      *
      * Returns who changed which fields of the customer, when, and the values before and after, newest first. An
@@ -5274,9 +5337,9 @@ export type Namespaces = {
      * keeps yours in `userReference`.
      *
      * `POST /v1/payouts/fiat`, permission `payouts:write`.
-     * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, currency_not_supported,
-     * beneficiary_currency_mismatch, beneficiary_not_payable, beneficiary_cooling_off, request_in_progress,
-     * idempotency_key_reused.
+     * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, customer_not_verified,
+     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, beneficiary_cooling_off,
+     * request_in_progress, idempotency_key_reused.
      */
     readonly create: ((body: FiatPayoutCreate, options?: CallOptions) => Promise<FiatPayout>) & ((body: Omit<FiatPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FiatPayout>)
     /**
@@ -5299,9 +5362,9 @@ export type Namespaces = {
      * then has `transactionHash`. Idempotent by `idempotencyKey`, as a fiat payout is.
      *
      * `POST /v1/payouts/token`, permission `payouts:write`.
-     * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, currency_not_supported,
-     * beneficiary_currency_mismatch, beneficiary_not_payable, beneficiary_cooling_off, request_in_progress,
-     * idempotency_key_reused.
+     * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, customer_not_verified,
+     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, beneficiary_cooling_off,
+     * request_in_progress, idempotency_key_reused.
      */
     readonly createToken: ((body: TokenPayoutCreate, options?: CallOptions) => Promise<TokenPayout>) & ((body: Omit<TokenPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<TokenPayout>)
     /**
@@ -5367,8 +5430,8 @@ export type Namespaces = {
      *
      * `POST /v1/payouts/fx`, permission `payouts:write`.
      * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, limit_exceeded,
-     * account_blocked, currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable,
-     * beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
+     * account_blocked, customer_not_verified, currency_not_supported, beneficiary_currency_mismatch,
+     * beneficiary_not_payable, beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
      */
     readonly createFx: ((body: FxPayoutCreate, options?: CallOptions) => Promise<FxPayout>) & ((body: Omit<FxPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FxPayout>)
     /**
@@ -6807,7 +6870,7 @@ export type Namespaces = {
      *
      * `POST /v1/simulations/withdrawals`, permission `simulations:write`, sandbox only.
      * Problem codes: not_found, currency_not_supported, insufficient_funds, limit_exceeded, account_blocked,
-     * request_in_progress, idempotency_key_reused.
+     * customer_not_verified, request_in_progress, idempotency_key_reused.
      */
     readonly createWithdrawal: (body: SimulatedWithdrawalCreate, options?: CallOptions) => Promise<Simulated>
     /**
@@ -7250,8 +7313,8 @@ export type Namespaces = {
      * there in a configured token becomes a deposit.
      *
      * `POST /v1/wallets`, permission `wallets:write`.
-     * Problem codes: not_found, currency_not_supported, validation_failed, request_in_progress,
-     * idempotency_key_reused.
+     * Problem codes: not_found, customer_not_verified, currency_not_supported, validation_failed,
+     * request_in_progress, idempotency_key_reused.
      */
     readonly create: (body: {
       /** The `guid` or the `serviceId` of the customer that receives the tokens. Without it, the partner itself does. */

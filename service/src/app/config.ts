@@ -29,6 +29,7 @@ import { observabilitySettings } from '../observability/index.ts'
 import { databaseSettings } from '../postgres/index.ts'
 import { isChainConnectorId, isIsoConnectorId, railsSettings, simulatedChainConnectorId } from '../rails/index.ts'
 import { ratesSettings } from '../rates/index.ts'
+import { customerSettings } from '../modules/customers/index.ts'
 import { verificationSettings } from '../verification/index.ts'
 
 export class ConfigError extends Error {
@@ -130,6 +131,7 @@ export const settings = {
   ...evmSettings,
   ...isoSettings,
   ...ratesSettings,
+  ...customerSettings,
   ...verificationSettings,
   ...deliverySettings,
   ...mailSettings,

@@ -98,7 +98,8 @@ function composeCore({ config, db, clock, log }: ModulesDeps) {
   const ledger = createLedger({ clock })
   const eventOutbox = createEventOutbox()
   const screening = createScreening({ db, clock, sealer })
-  const customers = createCustomers({ db, clock, sealer, cursors, log, screening })
+  const gatesByDefault = config.KYC_GATES
+  const customers = createCustomers({ db, clock, sealer, cursors, log, screening, gatesByDefault })
   const audit = createAudit({ db, clock, cursors, sealer })
   return {
     sealer,

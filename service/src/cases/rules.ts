@@ -31,6 +31,7 @@ export type CaseKind =
   | 'unexplained'
   | 'sanctions_hold'
   | 'account_blocked'
+  | 'customer_not_verified'
 
 /**
  * `match`: the money belongs to a payout, or to the owner of an account. `credit`: a partner gets it. `fees`: charges

@@ -14,6 +14,7 @@ import { coolingOffCommands } from './cooling-offs.ts'
 import type { Context, Write } from './context.ts'
 import { feeCommands } from './fees.ts'
 import { fxCommands } from './fx.ts'
+import { gateCommands } from './gates.ts'
 import { ibanCommands } from './ibans.ts'
 import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
@@ -86,6 +87,9 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator cooling-off set --partner ID --currency EUR [--hours 24]
   operator cooling-off list --partner ID
   operator cooling-off remove --partner ID --id ID
+  operator gate set --partner ID --state Complete|Incomplete|Invalid --allow OpenAccount,Receive,Pay | none
+  operator gate list --partner ID
+  operator gate remove --partner ID --state Complete|Incomplete|Invalid
   operator bic load --from FILE --staff NAME
   operator bic show
   operator ibans import --file FILE --pool NAME --staff NAME [--currency EUR] [--connector ID] [--partner ID] [--skip-bad]
@@ -130,6 +134,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...feeCommands,
     ...approvalCommands,
     ...coolingOffCommands,
+    ...gateCommands,
     ...keyCommands,
     ...walletCommands,
     ...caseCommands,

@@ -53,7 +53,13 @@ export async function decided(
   work: (tx: Tx) => Promise<Readonly<Record<string, unknown>>>,
 ): Promise<object> {
   try {
-    return await changing(context, change, work, ({ id }) => (typeof id === 'string' ? { id } : {}))
+    const known = async (tx: Tx) => {
+      const { partner } = change.options
+      if (partner !== undefined && (await context.service.access.partnerName(tx, partner)) === '')
+        throw new Refusal('not_found', 'No such partner.')
+      return work(tx)
+    }
+    return await changing(context, change, known, ({ id }) => (typeof id === 'string' ? { id } : {}))
   } catch (error) {
     if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
     throw error

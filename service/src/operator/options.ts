@@ -57,6 +57,8 @@ const names = [
   'day',
   'email',
   'role',
+  'state',
+  'allow',
 ] as const
 const flags = ['remove', 'copy', 'skip-bad', 'passkey'] as const
 type Name = (typeof names)[number]

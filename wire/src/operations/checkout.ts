@@ -27,6 +27,7 @@ export const checkoutOperations = {
       'request_in_progress',
       'idempotency_key_reused',
       'account_blocked',
+      'customer_not_verified',
       'currency_not_supported',
       'iban_issuer_not_configured',
       'iban_pool_exhausted',

@@ -1,6 +1,6 @@
 /** The operations of the group `customers`. */
 import * as customers from '../customers.ts'
-import { CustomerVerification } from '../verification.ts'
+import { CustomerCapabilities, CustomerVerification } from '../verification.ts'
 import { email, resource, unique } from './example.ts'
 import type { Operation } from './operation.ts'
 import { customerId } from './params.ts'
@@ -91,6 +91,23 @@ export const customersOperations = {
       'numbers, websites, dates, ages, owners, and what each type of customer needs. They know the tax numbers of AT, BE, ' +
       'DE, ES, FR, GB, IT, NL, PL and PT. A field that is wrong or missing has a `code` and a `remediation`. The rules ask no register: ' +
       '`Complete` does not say that the values are true.',
+    refusals: ['not_found'],
+    example: { params: { id: resource('customer') } },
+  },
+  getCustomerCapabilities: {
+    tag: 'customers',
+    method: 'GET',
+    path: '/v1/customers/{id}/capabilities',
+    params: customerId,
+    response: CustomerCapabilities,
+    permission: 'customers:read',
+    sensitive: true,
+    source: 'extension',
+    summary: 'Retrieve what a customer may do',
+    description:
+      'Returns whether the customer may open an account, receive money and make payouts, with every reason why not, and the KYC fields ' +
+      'that are wrong or missing. The operator decides what each state of verification allows. Money for a customer that may not ' +
+      'receive stays with the operator until a person decides. `GET /v1/payouts/limits?customerId=` has the limits of a customer that may pay.',
     refusals: ['not_found'],
     example: { params: { id: resource('customer') } },
   },

@@ -71,7 +71,14 @@ export const simulationsOperations = {
       'Simulates a withdrawal of a customer with the chosen outcome and reserves its amount. The sandbox bank runs ' +
       'its steps asynchronously. Idempotent by `idempotencyKey` or `Idempotency-Key`; without a key a repeated ' +
       'request creates a second withdrawal.',
-    refusals: ['not_found', 'currency_not_supported', 'insufficient_funds', 'limit_exceeded', 'account_blocked'],
+    refusals: [
+      'not_found',
+      'currency_not_supported',
+      'insufficient_funds',
+      'limit_exceeded',
+      'account_blocked',
+      'customer_not_verified',
+    ],
     sandboxOnly: true,
     example: {
       body: {

@@ -19,7 +19,7 @@ export const walletsOperations = {
       'Returns the wallet of a customer, or of the partner itself, for a token. The first request makes it; later ones ' +
       'return the same wallet. An address is given once and never again to another customer. Whatever arrives there ' +
       'in a configured token becomes a deposit.',
-    refusals: ['not_found', 'currency_not_supported', 'validation_failed'],
+    refusals: ['not_found', 'customer_not_verified', 'currency_not_supported', 'validation_failed'],
     example: { body: { customerId: resource('customer'), currency: 'EURC' } },
   },
   listWallets: {

@@ -135,6 +135,11 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
     cause: 'The operator has blocked or closed the balance, or the account of the customer, in this direction.',
     cure: 'Read `GET /v1/accounts/state-changes`. Pay from another balance, or ask the operator.',
   },
+  customer_not_verified: {
+    cause:
+      'The operator decides what a customer may do in each state of its verification: open an account, receive, pay.',
+    cure: 'Read `GET /v1/customers/{id}/capabilities`: it has the reasons, and the fields that are wrong or missing. Update the customer, and send the request again.',
+  },
   insufficient_funds: {
     cause:
       'The available balance in the currency is lower than the amount. Reserved money is not available. A caller with `accounts:read` is told what is.',

@@ -27,7 +27,7 @@ before(async () => {
   db = createDatabase({ url: database.url, connectionsMax: 12, log: createLog('silent') })
   const keys = { sealer: createSealer([randomBytes(32)]), cursors }
   const screening = createScreening({ db, clock, ...keys })
-  customers = createCustomers({ db, clock, ...keys, log: createLog('silent'), screening })
+  customers = createCustomers({ db, clock, ...keys, log: createLog('silent'), screening, gatesByDefault: 'open' })
   idempotency = createIdempotency({ db, clock, ...keys })
 })
 after(async () => {

@@ -24,7 +24,15 @@ before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 5, log: createLog('silent') })
   const screening = createScreening({ db, clock, sealer })
-  customers = createCustomers({ db, clock, sealer, cursors, log: createLog('silent'), screening })
+  customers = createCustomers({
+    db,
+    clock,
+    sealer,
+    cursors,
+    log: createLog('silent'),
+    screening,
+    gatesByDefault: 'open',
+  })
   beneficiaries = createBeneficiaries({
     db,
     clock,

@@ -17,7 +17,7 @@ import { linkContext } from './sealed.ts'
 export type Checkout = Hosted & {
   /**
    * Opens the deposit and its page in one transaction. Refuses: validation_failed, not_found (customerId),
-   * account_blocked, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, idempotency_key_reused,
+   * account_blocked, customer_not_verified, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, idempotency_key_reused,
    * request_in_progress.
    */
   readonly create: (
@@ -105,11 +105,18 @@ type Opening = {
 
 /** One transaction: the customer, its IBAN, the deposit with its transaction and event, and the session. */
 async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<DepositRow> {
-  const { access, accounts, clock, deposits, sealer } = deps
+  const { access, accounts, clock, customers, deposits, sealer } = deps
   const { caller, body, request, requestFingerprint } = opening
   const { partnerId } = caller
   const { amount, currency, paymentMethod, expiresAfterMs, returnUrl } = request
   const customer = await customerOf(deps, tx, caller, body)
+  await customers.require(
+    tx,
+    partnerId,
+    customer.id,
+    'Receive',
+    body.customerId === undefined ? '/customer' : '/customerId',
+  )
   const [isStopped] = await deposits.notToAsk(tx, [{ partnerId, customerId: customer.id, currency }])
   // The same text for a block and for a hit: a listed person must not be warned.
   if (isStopped)

@@ -19,6 +19,8 @@ export {
   pagesBehind,
   pagesOfList,
 } from './export.ts'
+export { notVerified } from './gate-rules.ts'
+export { customerSettings } from './settings.ts'
 export { createErasures, type Erasures, type HeldByModules } from './erasure.ts'
 export { createKeptRecords, type KeptRecords } from './kept-records.ts'
 export { customerJobs } from './jobs.ts'

@@ -18,7 +18,13 @@ let customers: Customers
 before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 8, log: createLog('silent') })
-  customers = createCustomers({ ...deps, db, log: createLog('silent'), screening: createScreening({ ...deps, db }) })
+  customers = createCustomers({
+    ...deps,
+    db,
+    log: createLog('silent'),
+    screening: createScreening({ ...deps, db }),
+    gatesByDefault: 'open',
+  })
 })
 after(async () => {
   await db?.close()
@@ -131,7 +137,13 @@ test('the worker indexes customers that an earlier version created or changed, i
   const stranger = made.at(-1)?.id ?? ''
   await db.run(sql`update customers.customers set updated_at = updated_at + interval '1 second'
     where partner_id = ${second} and id = ${stranger}`)
-  const other = createCustomers({ ...deps, db, log: createLog('silent'), screening: createScreening({ ...deps, db }) })
+  const other = createCustomers({
+    ...deps,
+    db,
+    log: createLog('silent'),
+    screening: createScreening({ ...deps, db }),
+    gatesByDefault: 'open',
+  })
   let indexed = 0
   for (let idle = 0; idle < 3;) {
     const counts = await Promise.all([customers.indexNamesStep(), other.indexNamesStep()])

@@ -62,6 +62,16 @@ export function customersRoutes(
       const { id: guid, customerType } = customer
       return { body: { guid, customerType, state, checkedOn, fields: [...fields] } }
     },
+    getCustomerCapabilities: async ({ caller, params }) => {
+      const found = await customers.capabilities(caller.partnerId, params.id)
+      const { customerId: guid, verificationState, fields } = found
+      const judged = found.capabilities.map(({ name, reasons }) => ({
+        name,
+        allowed: reasons.length === 0,
+        reasons: [...reasons],
+      }))
+      return { body: { guid, verificationState, capabilities: judged, fields: [...fields] } }
+    },
     listCustomerChanges: async ({ caller, params, query }) => {
       const page = await customers.history(caller.partnerId, params.id, query)
       return { body: { ...page, data: page.data.map(toChange) } }

@@ -20,7 +20,15 @@ before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 8, log: createLog('silent') })
   const screening = createScreening({ db, clock, sealer })
-  customers = createCustomers({ db, clock, sealer, cursors, log: createLog('silent'), screening })
+  customers = createCustomers({
+    db,
+    clock,
+    sealer,
+    cursors,
+    log: createLog('silent'),
+    screening,
+    gatesByDefault: 'open',
+  })
 })
 after(async () => {
   await db?.close()

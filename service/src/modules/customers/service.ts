@@ -1,11 +1,20 @@
 /** The verbs of customers. They treat an erased customer as unknown, except where noted. */
-import type { QueryOf } from '@partner-payments/wire'
+import type { Capability, QueryOf, VerificationState } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
 import { type Clock, type Log, newId, partnerKey, randomText, type Sealer } from '../../kernel/index.ts'
 import type { AccountState } from '../../ledger/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Screening, Subject } from '../../screening/index.ts'
 import { type Actor, type Change, createHistory, type History } from './history.ts'
+import type { Gate, GateDefault } from './gate-rules.ts'
+import {
+  type CapabilityVerdict,
+  capabilitiesOf,
+  createGates,
+  createStandings,
+  type Gates,
+  requireCapability,
+} from './gates.ts'
 import { createKycSealer, type KycSealer, refKind } from './kyc.ts'
 import { createList, type CustomerList } from './list.ts'
 import { createNameIndex, createNameIndexing, type NameIndex } from './name-index.ts'
@@ -45,6 +54,18 @@ export type Payer = Pick<Customer, 'id' | 'serviceId' | 'partnerCustomerIdentifi
   /** True for an erased customer. Its earlier payments may still return; it gets no new ones. */
   readonly isErased: boolean
   readonly accountState: AccountState
+  readonly verificationState: VerificationState
+  /** What it may do in this state. */
+  readonly gate: Gate
+}
+
+/** What a customer may do, with the verification that decides it. */
+export type CustomerCapabilities = {
+  readonly customerId: string
+  readonly verificationState: VerificationState
+  readonly capabilities: readonly CapabilityVerdict[]
+  /** Fields that are missing or invalid. */
+  readonly fields: Verification['fields']
 }
 
 export type Customers = {
@@ -59,6 +80,11 @@ export type Customers = {
   readonly get: (partnerId: string, ref: string) => Promise<Customer>
   /** Judges the KYC by rules, at this time. Refuses: not_found. */
   readonly verification: (partnerId: string, ref: string) => Promise<Verification & { readonly customer: Customer }>
+  /** Judged by the stored state of the verification, as payments are. Refuses: not_found. */
+  readonly capabilities: (partnerId: string, ref: string) => Promise<CustomerCapabilities>
+  /** Refuses what the state of the customer's verification does not allow: customer_not_verified, with `pointer` if it is given. */
+  readonly require: (tx: Tx, partnerId: string, id: string, capability: Capability, pointer?: string) => Promise<void>
+  readonly gates: Gates
   /** Merges: a value is set, null clears, an absent field stays. Refuses: not_found, validation_failed (empty, date, country). */
   readonly update: (partnerId: string, ref: string, input: CustomerUpdate, by?: Actor) => Promise<Customer>
   /** Lists the changes of the customer, newest first. Refuses: not_found, validation_failed (cursor). */
@@ -124,6 +150,8 @@ type CustomersDeps = {
   readonly cursors: Cursors
   readonly log: Log
   readonly screening: Pick<Screening, 'request'>
+  /** What customers of partners without gates may do. */
+  readonly gatesByDefault: GateDefault
 }
 
 function toCustomer(kycSealer: KycSealer, partnerId: string, { kycSealed, ...row }: store.CustomerRow): Customer {
@@ -146,10 +174,11 @@ function kycIfReadable(
 }
 
 /** Caches the citizenship of opened KYC, and no other field of it, until another KYC is stored. */
-function createPayerReader(kycSealer: KycSealer) {
+function createPayerReader(kycSealer: KycSealer, byDefault: GateDefault) {
+  const standingOf = createStandings(byDefault)
   const citizenships = new Map<string, { readonly mark: string; readonly country: string | null }>()
   return (name: string, { partnerId, kycSealed, erasedAt, accountState: state, ...rest }: store.PayerRow): Payer => {
-    const row = { ...rest, isErased: erasedAt !== null, accountState: state ?? 'Active' }
+    const row = { ...rest, ...standingOf(rest), isErased: erasedAt !== null, accountState: state ?? 'Active' }
     const mark = kycSealer.mark(kycSealed)
     const cached = citizenships.get(name)
     if (cached?.mark === mark) return { ...row, citizenshipCountryCode: cached.country }
@@ -189,7 +218,7 @@ const setAccountState: Customers['setAccountState'] = async (tx, partnerId, id, 
 export function createCustomers(deps: CustomersDeps): Customers {
   const { db, clock, log } = deps
   const kycSealer = createKycSealer(deps.sealer)
-  const toPayer = createPayerReader(kycSealer)
+  const toPayer = createPayerReader(kycSealer, deps.gatesByDefault)
   const names = createNameIndex(deps)
   const history = createHistory(deps)
   const records = { names, history }
@@ -210,6 +239,13 @@ export function createCustomers(deps: CustomersDeps): Customers {
       )
     }
 
+  const payersByIds = payersBy({})
+  const payerOf = async (tx: Tx, partnerId: string, id: string): Promise<Payer> => {
+    const payer = (await payersByIds(tx, [{ partnerId, id }])).get(partnerKey(partnerId, id))
+    if (payer === undefined) throw notFound('customer')
+    return payer
+  }
+
   return {
     create: createCustomer(deps, kycSealer, records),
     list: async (partnerId, query) => {
@@ -225,6 +261,15 @@ export function createCustomers(deps: CustomersDeps): Customers {
       const customer = await find(db, partnerId, ref)
       return { customer, ...verify(customer.kyc, customer.customerType, clock.now()) }
     },
+    capabilities: async (partnerId, ref) => {
+      const { id, kyc, customerType } = await find(db, partnerId, ref)
+      const payer = await payerOf(db, partnerId, id)
+      const fields = verify(kyc, customerType, clock.now()).fields.filter(({ code }) => code !== undefined)
+      return { customerId: id, verificationState: payer.verificationState, capabilities: capabilitiesOf(payer), fields }
+    },
+    require: async (tx, partnerId, id, capability, pointer) =>
+      requireCapability(await payerOf(tx, partnerId, id), capability, pointer),
+    gates: createGates({ clock, byDefault: deps.gatesByDefault }),
     history: async (partnerId, ref, query) => {
       const id = await idBy({})(db, partnerId, ref)
       if (id === undefined) throw notFound('customer')
@@ -237,7 +282,7 @@ export function createCustomers(deps: CustomersDeps): Customers {
       const row = await store.oldestByEmail(tx, partnerId, email)
       return row && toCustomer(kycSealer, partnerId, row)
     },
-    payersByIds: payersBy({}),
+    payersByIds,
     accountNamesOf: createAccountNames(deps, kycSealer),
     heldPayersByIds: payersBy({ held: true }),
     setAccountState,

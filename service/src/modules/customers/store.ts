@@ -2,6 +2,7 @@
 import type { VerificationState } from '@partner-payments/wire'
 import type { AccountState } from '../../ledger/index.ts'
 import { noSql, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import type { GateColumns } from './gate-rules.ts'
 import type { CustomerType } from './rules.ts'
 import type { KeptVerification } from './store-verifications.ts'
 
@@ -20,6 +21,10 @@ export type PayerRow = Pick<CustomerRow, 'id' | 'serviceId' | 'partnerCustomerId
   readonly erasedAt: Date | null
   /** Null: Active. */
   readonly accountState: AccountState | null
+  /** Null: not judged yet. */
+  readonly verificationState: VerificationState | null
+  /** Null: the partner has no gate for the state. */
+  readonly gate: GateColumns | null
 }
 export type CustomerFilter = {
   readonly email?: string | undefined
@@ -85,7 +90,10 @@ export function payersByIds(
   { held = false }: { readonly held?: boolean } = {},
 ): Promise<readonly PayerRow[]> {
   return tx.rows(sql`/* customers.payersByIds */
-    select partner_id, id, service_id, partner_customer_identifier, email, kyc_sealed, erased_at, account_state
+    select partner_id, id, service_id, partner_customer_identifier, email, kyc_sealed, erased_at, account_state, verification_state,
+      (select array[opens_accounts, receives, pays] from customers.gates
+        where gates.partner_id = customers.partner_id
+          and gates.verification_state = coalesce(customers.verification_state, 'Incomplete')) as gate
     from customers.customers
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
       ${held ? sql`order by partner_id, id for key share` : noSql}`)

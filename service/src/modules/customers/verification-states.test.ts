@@ -16,7 +16,13 @@ let database: TestDatabase
 let db: Database
 let customers: Customers
 const newCustomers = () =>
-  createCustomers({ ...deps, db, log: createLog('silent'), screening: createScreening({ ...deps, db }) })
+  createCustomers({
+    ...deps,
+    db,
+    log: createLog('silent'),
+    screening: createScreening({ ...deps, db }),
+    gatesByDefault: 'open',
+  })
 
 before(async () => {
   database = await createTestDatabase()

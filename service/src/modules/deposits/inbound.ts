@@ -15,10 +15,14 @@ export type Inbound = {
   readonly accounts: AccountSnapshots
   /** The customers of all deposits. */
   readonly owners: ReadonlyMap<string, Payer>
-  readonly isBlocked: (deposit: Deposit) => boolean
+  /** Why the accounts of the deposit do not take its money. Undefined: they do. */
+  readonly blockOf: (deposit: Deposit) => Block | undefined
 }
 
-export const openToAll: Inbound = { accounts: new Map(), owners: new Map(), isBlocked: () => false }
+/** `account_blocked`: the balance, or the account of the customer. */
+export type Block = 'account_blocked' | 'customer_not_verified'
+
+export const openToAll: Inbound = { accounts: new Map(), owners: new Map(), blockOf: () => undefined }
 
 /** Reads the accounts of accepted deposits, and of those whose money has waited in suspense: no others are credited. */
 export async function readInbound(
@@ -41,10 +45,17 @@ export async function readInbound(
     tx,
     deposits.flatMap(({ partnerId, customerId: id }) => (id === null ? [] : [{ partnerId, id }])),
   )
-  const isBlocked = ({ partnerId, customerId, currency }: Deposit) =>
-    blocksInbound(balanceStateIn(accounts, partnerId, currency)) ||
-    blocksInbound(owners.get(partnerKey(partnerId, customerId ?? ''))?.accountState ?? 'Active')
-  return { accounts, owners, isBlocked }
+  const blockOf = ({ partnerId, customerId, currency }: Deposit) =>
+    blocksInbound(balanceStateIn(accounts, partnerId, currency))
+      ? 'account_blocked'
+      : blockOfOwner(owners.get(partnerKey(partnerId, customerId ?? '')))
+  return { accounts, owners, blockOf }
+}
+
+function blockOfOwner(owner: Payer | undefined): Block | undefined {
+  if (owner === undefined) return undefined
+  if (blocksInbound(owner.accountState)) return 'account_blocked'
+  return owner.gate.receives ? undefined : 'customer_not_verified'
 }
 
 /** A request for money: the customer who is asked, and the currency. */
@@ -52,7 +63,7 @@ export type Asked = { readonly partnerId: string; readonly customerId: string | 
 
 /**
  * Reports which of these must not be asked for money, in their order: the balance or the customer's account is
- * blocked, the customer is erased, or a confirmed hit freezes it.
+ * blocked, its verification does not let it receive, the customer is erased, or a confirmed hit freezes it.
  */
 export async function notToAsk(
   { ledger, customers, screening }: Pick<DepositsDeps, 'ledger' | 'customers' | 'screening'>,
@@ -75,9 +86,7 @@ export async function notToAsk(
   )
   return asked.map(({ partnerId, customerId, currency }, index) => {
     const owner = owners.get(partnerKey(partnerId, customerId ?? ''))
-    const isBlocked = [balanceStateIn(accounts, partnerId, currency), owner?.accountState ?? 'Active'].some(
-      blocksInbound,
-    )
+    const isBlocked = blocksInbound(balanceStateIn(accounts, partnerId, currency)) || blockOfOwner(owner) !== undefined
     return isBlocked || owner?.isErased === true || holds[index] === 'confirmed'
   })
 }

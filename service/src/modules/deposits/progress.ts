@@ -121,7 +121,7 @@ const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
  */
 function kindOf(inbound: Inbound, deposit: HeldDeposit, trigger: DepositTrigger) {
   if (trigger.kind === 'cleared')
-    return deposit.hold === 'confirmed' || inbound.isBlocked(deposit) ? 'confirmed' : 'cleared'
+    return deposit.hold === 'confirmed' || inbound.blockOf(deposit) !== undefined ? 'confirmed' : 'cleared'
   const isHeld = settles(deposit, trigger) && deposit.hold !== undefined
   if (isHeld) return 'held'
   if (!isMisfit(deposit, trigger) && !isStopped(inbound, deposit, trigger)) return trigger.kind
@@ -153,8 +153,9 @@ function isMisfit({ currency, amount }: store.Deposit, trigger: DepositTrigger):
 }
 
 /** Whether the money has come, and the balance or the customer's account refuses it. */
-const isStopped = ({ isBlocked }: Inbound, deposit: store.Deposit, trigger: DepositTrigger): boolean =>
-  (trigger.kind === 'deposit.settled' || (trigger.kind === 'credit' && !trigger.isDecided)) && isBlocked(deposit)
+const isStopped = ({ blockOf }: Inbound, deposit: store.Deposit, trigger: DepositTrigger): boolean =>
+  (trigger.kind === 'deposit.settled' || (trigger.kind === 'credit' && !trigger.isDecided)) &&
+  blockOf(deposit) !== undefined
 
 /** The money of a name on a sanctions list is in suspense, with a case that has the id of the deposit. */
 function caseOfHold({ row: { partnerId, id, currency, amount, debtor, endToEndId }, trigger }: DepositMove): NewCase {
@@ -166,7 +167,7 @@ function caseOfHold({ row: { partnerId, id, currency, amount, debtor, endToEndId
 }
 
 /** The money of a misfit is in suspense until an operator decides. */
-function caseOf({ row, trigger }: DepositMove): readonly NewCase[] {
+function caseOf({ row, trigger }: DepositMove, { blockOf }: Inbound): readonly NewCase[] {
   if (!('connector' in trigger)) return []
   const { partnerId, id: subject, currency, amount } = row
   const money = moneyOf(trigger) ?? { currency, amount }
@@ -176,7 +177,7 @@ function caseOf({ row, trigger }: DepositMove): readonly NewCase[] {
   if (isMisfit(row, trigger)) return [{ ...opened, kind: 'amount_differs', report: told }]
   // Lets the operator send it back, or give it to the customer.
   const paid = trigger.kind === 'credit' ? trigger.origin : { endToEndId: row.endToEndId }
-  return [{ ...opened, kind: 'account_blocked', report: { ...told, ...paid, debtor: debtorOf(row) } }]
+  return [{ ...opened, kind: blockOf(row) ?? 'account_blocked', report: { ...told, ...paid, debtor: debtorOf(row) } }]
 }
 
 async function write(
@@ -197,7 +198,7 @@ async function write(
   )
   await transactions.moveMany(tx, moves.map(transactionMove))
   const opened = moves.flatMap((move) =>
-    move.name === 'misfit' ? caseOf(move) : move.name === 'hold' ? [caseOfHold(move)] : [],
+    move.name === 'misfit' ? caseOf(move, inbound) : move.name === 'hold' ? [caseOfHold(move)] : [],
   )
   const suspended = [
     ...(opened.length > 0 ? await cases.record(tx, opened) : []),

@@ -35,7 +35,7 @@ export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replay
 export type Payouts = {
   /**
    * Accepts a payout and reserves its money. Refuses: validation_failed (amount, currency), currency_not_supported,
-   * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, account_blocked, beneficiary_cooling_off,
+   * not_found (beneficiaryId), beneficiary_currency_mismatch, beneficiary_not_payable, account_blocked, customer_not_verified, beneficiary_cooling_off,
    * limit_exceeded, insufficient_funds,
    * idempotency_key_reused, request_in_progress. Consumes an open nonce together with the payout or its refusal, and then
    * also refuses: nonce_replayed.

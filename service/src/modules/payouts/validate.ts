@@ -5,7 +5,7 @@ import { type Currency, isFiat, partnerKey, present } from '../../kernel/index.t
 import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutbound } from '../../ledger/index.ts'
 import { type ChooseConnector, internalConnectorId, isIban } from '../../rails/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
-import type { Payer } from '../customers/index.ts'
+import { notVerified, type Payer } from '../customers/index.ts'
 import { type Controlled, debitedOf } from '../payout-controls/index.ts'
 import { beneficiaryMapKey, type Creditor, outcomeOf, type PayoutCall, type Route, routeOf } from './calls.ts'
 import { requirePaidBy, unknownCountry } from './rules.ts'
@@ -101,12 +101,24 @@ export const payoutRules: readonly Rule[] = [
         : 'passed'
     },
   },
+  { name: 'customer', judge: judgeCustomer },
   { name: 'account', judge: judgeAccounts },
 ]
 
 function noConnector(currency: Currency, { rail }: Route): string {
   if (!isFiat(currency)) return `No chain is connected that transfers ${currency}.`
   return `No bank is connected that pays ${currency}${currency === 'EUR' && rail === 'Swift' ? ' outside SEPA' : ''}.`
+}
+
+/** A payout for a customer needs its verification. Refuses: customer_not_verified. */
+function judgeCustomer({ call, customer }: Judged): Judgement {
+  if (customer === undefined) return 'notApplicable'
+  if (customer.gate.pays) return 'passed'
+  return notVerified(
+    customer.verificationState,
+    'Pay',
+    'beneficiaryId' in call.payee ? '/beneficiaryId' : '/customerId',
+  )
 }
 
 /** Refuses: account_blocked. */
@@ -143,7 +155,7 @@ export function judgedOf(
   return { call, route: routeOf(call, account, choose, ownIbans), beneficiary, account, accounts, customer }
 }
 
-/** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable, account_blocked. */
+/** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable, customer_not_verified, account_blocked. */
 export function validate(judged: Judged): ValidPayout {
   for (const { judge } of payoutRules) {
     const judgement = judge(judged)

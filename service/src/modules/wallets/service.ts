@@ -47,7 +47,7 @@ type WalletsDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cursors: Cursors
-  readonly customers: Pick<Customers, 'hold' | 'idOf'>
+  readonly customers: Pick<Customers, 'hold' | 'idOf' | 'require'>
   readonly networks: readonly ChainNetwork[]
   readonly chooseConnector: ChooseConnector
   /** The extended public key of the addresses. Undefined: the operator has made none. */
@@ -72,7 +72,9 @@ export function createWallets(deps: WalletsDeps): Wallets {
         const customerId = customer?.id ?? null
         const ownerId = customerId ?? partnerId
         const existing = await store.byOwner(tx, partnerId, ownerId, currency)
-        return existing ?? make(tx, partnerId, { ownerId, customerId, currency, network })
+        if (existing !== undefined) return existing
+        if (customerId !== null) await customers.require(tx, partnerId, customerId, 'OpenAccount', '/customerId')
+        return make(tx, partnerId, { ownerId, customerId, currency, network })
       })
       const [made] = await withReceived(deps, partnerId, [wallet])
       return present(made, 'each wallet has its sum')

@@ -1,0 +1,215 @@
+/** Gates on a real database: what the verification of a customer refuses, holds back and lets through. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { rawNumber } from '@partner-payments/wire'
+import { checkLedger } from '../../../../test/model/ledger-audit.ts'
+import {
+  addPartner,
+  balanceOf,
+  createTestService,
+  ip,
+  pay,
+  type Service,
+  stepMsDefault,
+  type TestPartner,
+} from '../../../../test/support/composition.ts'
+import { operatorPartnerId } from '../../cases/index.ts'
+import { newId, present } from '../../kernel/index.ts'
+import { processBankNotifications } from '../../settlement/index.ts'
+import type { AccountState } from '../../ledger/index.ts'
+
+let service: Service
+/** The same database, as an installation of production judges it. */
+let strict: Service
+before(async () => {
+  service = await createTestService()
+  strict = await createTestService({ url: service.url, now: service.clock.now(), settings: { KYC_GATES: 'strict' } })
+  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
+})
+after(async () => {
+  await strict.close()
+  await service.close()
+})
+
+const complete = {
+  fullName: 'Ada Lovelace',
+  dateOfBirth: '1990-12-10',
+  citizenshipCountryCode: 'GB',
+  addressLine1: '12 St James Square',
+  city: 'London',
+}
+const verified = ({ partnerId, customer }: TestPartner) =>
+  service.customers.update(partnerId, customer.id, { kyc: complete })
+const close = ({ partnerId }: TestPartner, allowed: readonly ('OpenAccount' | 'Receive' | 'Pay')[] = []) =>
+  service.db.transaction((tx) => service.customers.gates.set(tx, { partnerId, state: 'Incomplete', allowed }))
+const verdicts = async ({ partnerId, customer }: TestPartner, by = service) => {
+  const { capabilities, fields, verificationState } = await by.customers.capabilities(partnerId, customer.serviceId)
+  return {
+    state: verificationState,
+    can: capabilities.filter(({ reasons }) => reasons.length === 0).map(({ name }) => name),
+    reasons: [...new Set(capabilities.flatMap(({ reasons }) => reasons))],
+    fields: fields.map(({ field, code }) => `${field} ${code}`),
+  }
+}
+const all = ['OpenAccount', 'Receive', 'Pay']
+const missing = ['addressLine1 field_required', 'city field_required', 'dateOfBirth field_required']
+
+test('by default a sandbox lets every customer do everything, and a strict installation only a complete one', async () => {
+  const partner = await addPartner(service)
+  const incomplete = { state: 'Incomplete', fields: missing }
+  assert.deepEqual(await verdicts(partner), { ...incomplete, can: all, reasons: [] })
+  assert.deepEqual(await verdicts(partner, strict), { ...incomplete, can: [], reasons: ['verification_incomplete'] })
+  await verified(partner)
+  const done = { state: 'Complete', can: all, reasons: [], fields: [] }
+  assert.deepEqual([await verdicts(partner), await verdicts(partner, strict)], [done, done])
+  await service.customers.update(partner.partnerId, partner.customer.id, { kyc: { lei: 'X' } })
+  assert.deepEqual(await verdicts(partner, strict), {
+    ...{ state: 'Invalid', can: [], reasons: ['verification_invalid'], fields: ['lei lei_format'] },
+  })
+  await assert.rejects(service.customers.capabilities(newId(), partner.customer.id), { code: 'not_found' })
+})
+
+test('a gate of the partner replaces the default of its state, in both directions, and ends', async () => {
+  const [partner, other] = [await addPartner(service), await addPartner(service)]
+  await close(partner, ['Receive'])
+  assert.deepEqual((await verdicts(partner)).can, ['Receive'])
+  assert.deepEqual((await verdicts(partner, strict)).can, ['Receive'])
+  assert.deepEqual((await verdicts(other)).can, all)
+  const { gates } = service.customers
+  assert.deepEqual(await gates.list(service.db, partner.partnerId), [
+    { verificationState: 'Complete', allowed: all, isDefault: true },
+    { verificationState: 'Incomplete', allowed: ['Receive'], isDefault: false },
+    { verificationState: 'Invalid', allowed: all, isDefault: true },
+  ])
+  const remove = () => service.db.transaction((tx) => gates.remove(tx, partner.partnerId, 'Incomplete'))
+  assert.deepEqual((await remove()).allowed, all)
+  await assert.rejects(remove(), { code: 'not_found' })
+})
+
+test('a payout for a customer that is not verified is refused, in the preview too, until its KYC is complete', async () => {
+  const partner = await addPartner(service, 100_00n)
+  await close(partner)
+  const detail =
+    'A customer whose verification is Incomplete must not make payouts. Read the capabilities of the customer, and complete its KYC.'
+  const errors = [
+    {
+      pointer: '/beneficiaryId',
+      code: 'invalid_value',
+      message: 'a customer whose verification is Incomplete must not make payouts',
+    },
+  ]
+  await assert.rejects(pay(service, partner, '10.00'), { code: 'customer_not_verified', detail, errors })
+  const request = { amount: rawNumber('10.00'), currency: 'EUR', beneficiaryId: partner.beneficiary.id } as const
+  const preview = async () => {
+    const { verdicts: judged } = await service.payouts.preview(
+      partner.caller,
+      { ...request, idempotencyKey: newId() },
+      ip,
+    )
+    return judged.find(({ rule }) => rule === 'customer')
+  }
+  assert.equal((await preview())?.code, 'customer_not_verified')
+  // The partner's own payouts have no customer.
+  await pay(service, partner, '10.00', { beneficiaryId: partner.ownBeneficiary.id })
+  await verified(partner)
+  assert.equal((await preview())?.verdict, 'passed')
+  await pay(service, partner, '10.00')
+})
+
+test('an account and a wallet are not opened, a checkout session is not made, and what is open stays', async () => {
+  const [early, late] = [await addPartner(service), await addPartner(service)]
+  const before = await service.accounts.create(early.partnerId, early.customer.id)
+  await Promise.all([early, late].map((partner) => close(partner)))
+  assert.deepEqual(await service.accounts.create(early.partnerId, early.customer.id), before)
+  const refused = (capability: string) => ({ code: 'customer_not_verified', message: new RegExp(capability) })
+  const { partnerId, customer, caller } = late
+  await assert.rejects(service.accounts.create(partnerId, customer.id), { code: 'customer_not_verified' })
+  await assert.rejects(service.wallets.create(partnerId, { customerId: customer.id, currency: 'EURC' }), {
+    ...{
+      code: 'customer_not_verified',
+      errors: [
+        {
+          pointer: '/customerId',
+          code: 'invalid_value',
+          message: 'a customer whose verification is Incomplete must not open an account',
+        },
+      ],
+    },
+  })
+  const session = {
+    ...{ amount: rawNumber('10.00'), currency: 'EUR', customerId: customer.id, idempotencyKey: newId() },
+    ...{ returnUrl: 'https://shop.example/back', paymentCountryCode: 'DE' },
+  } as const
+  await assert.rejects(service.checkout.create(caller, session), refused('receive money'))
+  await verified(late)
+  assert.equal((await service.accounts.create(partnerId, customer.id)).ibans.length > 0, true)
+})
+
+/** Has the sandbox bank book money on the customer's IBAN, and applies what it reports. */
+async function credited(iban: string): Promise<void> {
+  const debtor = {
+    account: 'FR7630006000011234567890189',
+    bic: 'AGRIFRPP',
+    name: 'Payer',
+    countryCode: 'FR',
+    address: null,
+  }
+  const credit = {
+    account: iban,
+    money: { currency: 'EUR', amount: 5_00n },
+    debtor,
+    remittance: 'Rent',
+    endToEndId: 'E2E-1',
+  } as const
+  await service.db.transaction(async (tx) => service.bank.sendCredit(tx, operatorPartnerId, newId(), credit))
+  service.clock.advance(stepMsDefault)
+  strict.clock.advance(stepMsDefault)
+  await processBankNotifications(service.settlement)
+}
+
+test('money for a customer that may not receive is in suspense with a case, and two persons credit it', async () => {
+  const partner = await addPartner(service)
+  const { partnerId, customer } = partner
+  const iban = (await service.accounts.create(partnerId, customer.id)).ibans[0].iban
+  await close(partner, ['OpenAccount', 'Pay'])
+  await credited(iban)
+  assert.equal((await balanceOf(service, partnerId)).posted, 0n)
+  const [found, ...more] = (await service.cases.list(undefined, 1000)).filter((row) => row.partnerId === partnerId)
+  assert.deepEqual([found?.kind, found?.booked, more], ['customer_not_verified', 5_00n, []])
+  const key = { partnerId, id: present(found, 'a case').id }
+  const { decisions, db } = service
+  const proposal = {
+    ...key,
+    action: 'match',
+    staff: 'Ada',
+    note: 'Proved at the desk.',
+    customerId: customer.id,
+  } as const
+  await db.transaction((tx) => decisions.propose(tx, proposal))
+  await db.transaction((tx) => decisions.approve(tx, { ...key, staff: 'Grace' }))
+  assert.equal((await balanceOf(service, partnerId)).posted, 5_00n)
+  await verified(partner)
+  await credited(iban)
+  assert.equal((await balanceOf(service, partnerId)).posted, 10_00n)
+  await checkLedger(service.db, partnerId)
+})
+
+test('a capability names each reason: the verification and the state of the account', async () => {
+  const partner = await addPartner(service)
+  const { partnerId, customer } = partner
+  const change = (state: AccountState) =>
+    service.db.transaction((tx) => service.customers.setAccountState(tx, partnerId, customer.id, state))
+  await close(partner, ['OpenAccount', 'Receive'])
+  await change('BlockedOutbound')
+  const reasons = async () =>
+    (await service.customers.capabilities(partnerId, customer.id)).capabilities.map(({ reasons: own }) => own)
+  assert.deepEqual(await reasons(), [[], [], ['verification_incomplete', 'account_blocked']])
+  await change('BlockedInbound')
+  assert.deepEqual(await reasons(), [[], ['account_blocked'], ['verification_incomplete']])
+  await change('Closed')
+  assert.deepEqual(await reasons(), [
+    ['account_closed'],
+    ['account_closed'],
+    ['verification_incomplete', 'account_closed'],
+  ])
+})

@@ -1,0 +1,73 @@
+/** The operator's commands for what customers may do in each state of their verification. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { addPartner, createTestService, pay, type Service, type TestPartner } from '../support/composition.ts'
+import { runOperator } from '../support/operator.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'partner-payments-gates-'))
+const database = await createTestDatabase()
+const env = {
+  DATA_DIR: folder,
+  DATABASE_URL: database.url,
+  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
+}
+let service: Service
+let partner: TestPartner
+before(async () => {
+  service = await createTestService({ url: database.url })
+  partner = await addPartner(service, 100_000n)
+})
+after(async () => {
+  await service.close()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+})
+
+const gate = (...args: readonly string[]) => runOperator(['gate', ...args, '--partner', partner.partnerId], env)
+async function printed(...args: readonly string[]): Promise<unknown> {
+  const { code, stdout, stderr } = await gate(...args)
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+
+test('a gate is set, listed with the defaults, holds in a running service, and is removed', async () => {
+  const all = ['OpenAccount', 'Receive', 'Pay']
+  const incomplete = { verificationState: 'Incomplete', allowed: ['Receive'], isDefault: false }
+  assert.deepEqual(await printed('set', '--state', 'Incomplete', '--allow', 'Receive'), incomplete)
+  assert.deepEqual(await printed('list'), [
+    { verificationState: 'Complete', allowed: all, isDefault: true },
+    incomplete,
+    { verificationState: 'Invalid', allowed: all, isDefault: true },
+  ])
+  await assert.rejects(pay(service, partner, '1.00'), { code: 'customer_not_verified' })
+  const none = { ...incomplete, allowed: [] }
+  assert.deepEqual(await printed('set', '--state', 'Incomplete', '--allow', 'none'), none)
+  const removed = { ...incomplete, allowed: all, isDefault: true }
+  assert.deepEqual(await printed('remove', '--state', 'Incomplete'), removed)
+  await pay(service, partner, '1.00')
+})
+
+test('wrong arguments are named in one line, and set nothing', async () => {
+  const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+    [['set', '--state', 'Perfect', '--allow', 'Pay'], /--state must be Complete or Incomplete or Invalid/],
+    [['set', '--state', 'Invalid'], /--allow is required/],
+    [['set', '--state', 'Invalid', '--allow', 'Pay,Fly'], /--allow must be none, or a list of .*; Fly is neither/],
+    [['remove', '--state', 'Invalid'], /No such gate/],
+  ]
+  for (const [args, says] of cases) {
+    const { code, stderr } = await gate(...args)
+    assert.equal(code, 1, String(args))
+    assert.match(stderr, says)
+    assert.equal(stderr.trimEnd().split('\n').length, 1)
+  }
+  const args = ['gate', 'set', '--partner', partner.customer.id, '--state', 'Invalid', '--allow', 'none']
+  const stranger = await runOperator(args, env)
+  assert.equal(stranger.code, 1)
+  assert.match(stranger.stderr, /No such partner/)
+  const listed = (await printed('list')) as readonly { readonly isDefault: boolean }[]
+  assert.ok(listed.every(({ isDefault }) => isDefault))
+})
