@@ -39,7 +39,15 @@ test('a limit is set for one customer, listed, holds in a running service, and i
   const ofCustomer = ['--scope', 'customer', '--customer', partner.customer.serviceId, '--period', 'day']
   const made = (await printed('set', ...ofCustomer, ...euros)) as { readonly id: string }
   const { partnerId, customer } = partner
-  const shown = { partnerId, id: made.id, scope: 'customer', scopeId: customer.id, currency: 'EUR', period: 'day' }
+  const shown = {
+    partnerId,
+    id: made.id,
+    scope: 'customer',
+    scopeId: customer.id,
+    verificationState: null,
+    currency: 'EUR',
+    period: 'day',
+  }
   assert.deepEqual(made, { ...shown, amount: '12.50' })
   assert.deepEqual(await printed('list'), [made])
   await assert.rejects(pay(service, partner, '12.51'), { code: 'limit_exceeded' })
@@ -61,6 +69,11 @@ test('wrong arguments are named in one line, and set nothing', async () => {
     [['--scope', 'partner', ...day, '--currency', 'EUR', '--amount', '0'], /--amount must be greater than zero/],
     [['--scope', 'partner', '--customer', partner.customer.id, ...day, ...euros], /--customer needs --scope customer/],
     [['--scope', 'customer', '--customer', partner.partnerId, ...day, ...euros], /No such customer/],
+    [
+      ['--scope', 'partner', '--state', 'Invalid', ...day, ...euros],
+      /--state needs --scope customer, without --customer/,
+    ],
+    [['--scope', 'customer', '--state', 'Good', ...day, ...euros], /--state must be Complete or Incomplete or Invalid/],
     [['--scope', 'beneficiary', '--beneficiary', partner.partnerId, ...day, ...euros], /No such beneficiary/],
   ]
   for (const [args, says] of cases) {
@@ -69,6 +82,9 @@ test('wrong arguments are named in one line, and set nothing', async () => {
     assert.match(stderr, says)
     assert.equal(stderr.trimEnd().split('\n').length, 1)
   }
+  const stranger = ['limit', 'set', '--partner', partner.customer.id, '--scope', 'partner', ...day, ...euros]
+  const { stderr } = await runOperator(stranger, env)
+  assert.equal(stderr, 'operator: No such partner.\n')
   assert.deepEqual(await printed('list'), [])
 })
 

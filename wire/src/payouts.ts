@@ -22,6 +22,7 @@ import {
   pageQuery,
 } from './shapes.ts'
 import { rails } from './transactions.ts'
+import { verificationStates } from './verification.ts'
 
 export const payoutStatuses = [
   'Pending',
@@ -306,6 +307,10 @@ export const PayoutLimit = closed({
   beneficiaryId: described(
     optional(Uuid),
     'The beneficiary that `used` and `left` are about. Absent: the limit is that of each beneficiary.',
+  ),
+  verificationState: described(
+    optional(oneOf(verificationStates)),
+    'The limit is that of each customer in this state of its verification. Absent: of every state.',
   ),
   period: described(oneOf(limitPeriods), 'One payment, a day or a month, in UTC.'),
   currency: described(Currency, 'Payouts in this currency count.'),

@@ -73,7 +73,7 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator account close --partner ID --currency EUR | --customer ID --reason CODE --staff NAME [--note TEXT]
   operator account list --partner ID
   operator limit set --partner ID --scope partner|customer|beneficiary --period payment|day|month --currency EUR --amount 1000.00
-    [--customer ID | --beneficiary ID]
+    [--customer ID | --state Complete|Incomplete|Invalid | --beneficiary ID]
   operator limit list --partner ID
   operator limit remove --partner ID --id ID
   operator fee set --partner ID --currency EUR [--rail any|Sepa|Swift|Wallet] [--fixed 0.20] [--basis-points 25]

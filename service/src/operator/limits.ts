@@ -1,4 +1,5 @@
 /** Commands for the limits of payouts. Days and months are those of UTC. */
+import { verificationStates } from '@partner-payments/wire'
 import { Refusal } from '../api/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { amountText, nilId } from '../kernel/index.ts'
@@ -17,7 +18,9 @@ export const limitCommands = {
     const amount = readMoney(options, 'amount', currency)
     if (amount === 0n) throw new ConfigError('operator: --amount must be greater than zero')
     const partnerId = required(options, 'partner')
-    const limit = { partnerId, scope, period, currency, amount, scopeRef: scopeRefOf(options, scope) }
+    const scopeRef = scopeRefOf(options, scope)
+    const verificationState = verificationStateOf(options, scope)
+    const limit = { partnerId, scope, verificationState, period, currency, amount, scopeRef }
     return decided(context, { command: 'limit set', options }, async (tx) =>
       viewOf(await context.service.payoutControls.limits.set(tx, limit)),
     )
@@ -44,6 +47,14 @@ function scopeRefOf({ customer, beneficiary }: Options, scope: Limit['scope']): 
   if (beneficiary !== undefined && scope !== 'beneficiary')
     throw new ConfigError('operator: --beneficiary needs --scope beneficiary')
   return customer ?? beneficiary
+}
+
+/** Null: the limit holds in every state. */
+function verificationStateOf(options: Options, scope: Limit['scope']): Limit['verificationState'] {
+  if (options.state === undefined) return null
+  if (scope !== 'customer' || options.customer !== undefined)
+    throw new ConfigError('operator: --state needs --scope customer, without --customer')
+  return readChoice({ state: options.state }, 'state', verificationStates)
 }
 
 /** Runs a verb in a transaction, and records it there. Its refusal is the line that the command prints. */

@@ -3,7 +3,7 @@
  * statement for them. A process keeps the rules that it has read while the row of the balance, which every batch reads anyway, has
  * the same count of changes.
  */
-import type { Rail } from '@partner-payments/wire'
+import type { Rail, VerificationState } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
 import { type AccountSnapshots, areRead, controlsIn, type Ledger } from '../../ledger/index.ts'
@@ -117,6 +117,8 @@ type ValidPayout = {
   readonly call: ControlledCall
   readonly rail: Rail
   readonly customerId: string | null
+  /** Of the customer. Null: the payout has none. */
+  readonly verificationState: VerificationState | null
   readonly beneficiary: { readonly id: string } | null
   readonly beneficiarySince: Date | null
   readonly beneficiaryUnchangedSince: Date | null
@@ -233,8 +235,14 @@ function judgeSide(
   const key = rulesKey({ partnerId, currency: side.currency })
   const rules = all.get(key)
   if (rules === undefined) return withoutRules
-  const { customerId, beneficiary, beneficiarySince, beneficiaryUnchangedSince: unchangedSince } = payout
-  const payee = { partnerId, customerId, beneficiaryId: beneficiary?.id ?? null }
+  const {
+    customerId,
+    verificationState,
+    beneficiary,
+    beneficiarySince,
+    beneficiaryUnchangedSince: unchangedSince,
+  } = payout
+  const payee = { partnerId, customerId, verificationState, beneficiaryId: beneficiary?.id ?? null }
   const charged = { partnerId, rail: payout.rail, ...side }
   return {
     limits: limitsOf(manyLimits.get(key) ?? rules.limits, payee, side, starts),

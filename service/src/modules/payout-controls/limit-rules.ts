@@ -1,5 +1,6 @@
 /** Pure: the limits that apply to a payout, their periods, and the amounts that remain. */
 import { Refusal } from '../../api/index.ts'
+import type { VerificationState } from '@partner-payments/wire'
 import { amountText, type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
 import type { Side } from './sides.ts'
 
@@ -16,6 +17,8 @@ export type Limit = {
   readonly scope: LimitScope
   /** The customer or the beneficiary. The nil UUID: each one that has no limit of its own, or the partner. */
   readonly scopeId: string
+  /** Of customers in this state of their verification only. Null: of every state. */
+  readonly verificationState: VerificationState | null
   readonly currency: Currency
   readonly period: LimitPeriod
   readonly amount: Minor
@@ -64,14 +67,14 @@ const scopeIdOf = ({ customerId, beneficiaryId }: LimitedPayee, scope: LimitScop
   return scope === 'customer' ? customerId : beneficiaryId
 }
 
-/** The limits of a partner in a currency, by name and then by customer or beneficiary. */
+/** The limits of a partner in a currency, by name and then by customer, state of verification, or beneficiary. */
 export type LimitTable = ReadonlyMap<string, ReadonlyMap<string, Limit>>
 
 export const limitTable = (limits: readonly Limit[]): LimitTable =>
   new Map(
     [...Map.groupBy(limits, nameOf)].map(([name, named]) => [
       name,
-      new Map(named.map((limit) => [limit.scopeId, limit])),
+      new Map(named.map((limit) => [limit.verificationState ?? limit.scopeId, limit])),
     ]),
   )
 
@@ -79,10 +82,13 @@ export const limitTable = (limits: readonly Limit[]): LimitTable =>
 export const areCounted = (limits: LimitTable): boolean =>
   [...limits.keys()].some((name) => counterPeriods.some((period) => name.endsWith(`.${period}`)))
 
-/** The limits of a payout, by scope and then by period: its own limit comes before the limit of each one. */
+/**
+ * The limits of a payout, by scope and then by period: the customer's own limit comes before that of its state, and that before the limit of
+ * each one.
+ */
 export const limitsOf = (
   limits: LimitTable,
-  payee: LimitedPayee,
+  payee: LimitedPayee & { readonly verificationState: VerificationState | null },
   side: Side,
   starts: PeriodStarts,
 ): readonly HoldingLimit[] =>
@@ -91,7 +97,8 @@ export const limitsOf = (
       const scopeId = scopeIdOf(payee, scope)
       if (scopeId === null) return []
       const named = limits.get(nameOf({ scope, period }))
-      const limit = named?.get(scopeId) ?? named?.get(nilId)
+      const ofState = scope === 'customer' ? named?.get(payee.verificationState ?? '') : undefined
+      const limit = named?.get(scopeId) ?? ofState ?? named?.get(nilId)
       if (limit === undefined) return []
       const counter = period === 'payment' ? undefined : counterOf(limit, { scope, scopeId, period }, starts)
       return [{ limit, name: nameFor(side, { scope, period }), side, counter }]

@@ -91,6 +91,30 @@ test('a customer and a beneficiary have the limits that hold for them, their own
   assert.deepEqual(await limits({ scope: 'beneficiary' }), [['beneficiary.day', null, undefined, undefined]])
 })
 
+test('a customer is limited by the state of its verification, until that changes', async () => {
+  const { partnerId, customer } = partner
+  const incomplete = await service.customers.create(partnerId, { email: 'i@example.com' })
+  await setLimit({ scope: 'customer', period: 'day', amount: 50_00n })
+  await setLimit({ scope: 'customer', verificationState: 'Incomplete', period: 'day', amount: 20_00n })
+  await setLimit({ scope: 'customer', verificationState: 'Invalid', period: 'payment', amount: 1_00n })
+  await setLimit({ scope: 'customer', scopeRef: incomplete.id, period: 'day', amount: 30_00n })
+  const ofState = () => limits({ customerId: customer.id })
+  // Its own limit comes before that of the state, and that before the one of each customer.
+  assert.deepEqual(await limits({ customerId: incomplete.id }), [['customer.day', incomplete.id, 0n, 30_00n]])
+  assert.deepEqual(await ofState(), [['customer.day', customer.id, 0n, 20_00n]])
+  await pay(service, partner, '15.00')
+  await assert.rejects(pay(service, partner, '5.01'), { code: 'limit_exceeded' })
+  assert.deepEqual(await ofState(), [['customer.day', customer.id, 15_00n, 5_00n]])
+  await service.customers.update(partnerId, customer.id, {
+    kyc: { dateOfBirth: '1990-12-10', addressLine1: '12 St James Square', city: 'London' },
+  })
+  // The same counter: the day's payments count on.
+  assert.deepEqual(await ofState(), [['customer.day', customer.id, 15_00n, 35_00n]])
+  await pay(service, partner, '35.00')
+  await assert.rejects(pay(service, partner, '0.01'), { code: 'limit_exceeded' })
+  assert.equal((await limits()).length, 4)
+})
+
 test('404 for a customer or beneficiary of another partner, whose limits are not shown either', async () => {
   const other = await addPartner(service)
   await setLimit({ scope: 'partner', period: 'day', amount: 1n }, other)

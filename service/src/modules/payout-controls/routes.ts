@@ -16,10 +16,11 @@ export const payoutControlsRoutes = (controls: PayoutControls) =>
     },
   }) satisfies Partial<Handlers<'payouts'>>
 
-const toLimit = ({ id, scope, period, currency, amount, holder, now }: LimitNow) => ({
+const toLimit = ({ id, scope, verificationState, period, currency, amount, holder, now }: LimitNow) => ({
   id,
   scope,
   ...(holder === null || scope === 'partner' ? {} : { [`${scope}Id`]: holder }),
+  ...(verificationState === null ? {} : { verificationState }),
   period,
   currency,
   amount: writeAmount(amount, currency),

@@ -51,8 +51,14 @@ type RuleSet<Rule, NewRule> = {
   readonly remove: (tx: Tx, partnerId: string, id: string) => Promise<Rule>
 }
 
-/** `scopeRef`: the guid or service id of a customer, the id of a beneficiary. Absent: each one, or the partner. */
-export type NewLimit = Omit<Limit, 'id' | 'scopeId'> & { readonly scopeRef?: string | undefined }
+/**
+ * `scopeRef`: the guid or service id of a customer, the id of a beneficiary. Absent: each one, or the partner. A limit of customers in
+ * a state has no `scopeRef`.
+ */
+export type NewLimit = Omit<Limit, 'id' | 'scopeId' | 'verificationState'> & {
+  readonly scopeRef?: string | undefined
+  readonly verificationState?: Limit['verificationState']
+}
 /** `validFrom`: absent for a rule that holds from now on. */
 export type NewFeeRule = Omit<FeeRule, 'id' | 'validFrom'> & { readonly validFrom?: Date | undefined }
 
@@ -61,7 +67,7 @@ export type PayoutControlsDeps = {
   readonly clock: Clock
   readonly cursors: Cursors
   readonly ledger: Pick<Ledger, 'setControlled'>
-  readonly customers: Pick<Customers, 'find'>
+  readonly customers: Pick<Customers, 'find' | 'payersByIds'>
   readonly beneficiaries: Pick<Beneficiaries, 'payeesByIds'>
 }
 
@@ -70,9 +76,10 @@ export function createPayoutControls(deps: PayoutControlsDeps): PayoutControls {
   const change = createChange(deps)
   return {
     limits: {
-      set: async (tx, { scopeRef, ...limit }) => {
+      set: async (tx, { scopeRef, verificationState = null, ...limit }) => {
         const scopeId = await scopeIdOf(deps, tx, { ...limit, scopeRef })
-        return change(tx, limit, () => limitStore.setLimit(tx, { ...limit, id: newId(), scopeId }, clock.now()))
+        const row = { ...limit, id: newId(), scopeId, verificationState }
+        return change(tx, limit, () => limitStore.setLimit(tx, row, clock.now()))
       },
       list: limitStore.listLimits,
       remove: createRemove(change, 'limit', limitStore.limitById, limitStore.removeLimit),
@@ -166,10 +173,14 @@ function createReads({
       const { customerId: ref, beneficiaryId: id, scope = null, currency = null } = query
       const list = `payout-limits:${partnerId}`
       const request = cursors.read(list, query)
+      const customer = ref === undefined ? null : await customers.find(db, partnerId, ref, '/query/customerId')
+      const [payer] =
+        customer === null ? [] : (await customers.payersByIds(db, [{ partnerId, id: customer.id }])).values()
       const filter: limitStore.LimitFilter = {
         scope,
         currency,
-        customerId: ref === undefined ? null : (await customers.find(db, partnerId, ref, '/query/customerId')).id,
+        customerId: customer?.id ?? null,
+        verificationState: payer?.verificationState ?? null,
         beneficiaryId: id === undefined ? null : await beneficiaryOf(partnerId, id),
       }
       const page = cursors.page(list, request, await limitStore.readableLimits(db, partnerId, filter, request))

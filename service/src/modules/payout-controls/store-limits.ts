@@ -1,4 +1,5 @@
 /** The SQL of limits and their counters. */
+import type { VerificationState } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
 import { type Currency, type Minor, nilId } from '../../kernel/index.ts'
 import {
@@ -21,7 +22,7 @@ import {
   type PeriodStarts,
 } from './limit-rules.ts'
 
-const columns = sql`partner_id, id, scope, scope_id, currency, period, amount`
+const columns = sql`partner_id, id, scope, scope_id, nullif(verification_state, 'Any') as verification_state, currency, period, amount`
 
 /**
  * The limits of these partners, currencies, customers and beneficiaries, and perhaps others of the same partners: a combination
@@ -61,16 +62,18 @@ export type LimitFilter = {
   /** Filters limits: if one of the two is given, only those that apply to it, and those of the partner. */
   readonly customerId: string | null
   readonly beneficiaryId: string | null
+  /** Of the customer. Null: no customer is given. */
+  readonly verificationState: VerificationState | null
 }
 
 /**
- * Newest first, after a cursor. For a customer or a beneficiary its own limit hides the general one in the same
- * currency and period.
+ * Newest first, after a cursor. For a customer or a beneficiary its own limit hides that of the customer's state and the general one in the
+ * same currency and period, and that of the state the general one.
  */
 export function readableLimits(
   tx: Tx,
   partnerId: string,
-  { scope, currency, customerId, beneficiaryId }: LimitFilter,
+  { scope, currency, customerId, beneficiaryId, verificationState }: LimitFilter,
   { afterId, limit }: PageRequest,
 ): Promise<readonly Limit[]> {
   const holders = [customerId, beneficiaryId].filter((id) => id !== null)
@@ -80,10 +83,12 @@ export function readableLimits(
     ...(beneficiaryId === null ? [] : ['beneficiary']),
   ]
   const holding = sql`and held.scope = any(${scopes}::text[]) and held.scope_id = any(${[nilId, ...holders]}::uuid[])
+      and held.verification_state = any(${['Any', ...(verificationState === null ? [] : [verificationState])]}::text[])
       and not (held.scope <> 'partner' and held.scope_id = ${nilId} and exists (
         select 1 from payouts.limits as own
         where own.partner_id = ${partnerId} and own.currency = held.currency and own.scope = held.scope
-          and own.period = held.period and own.scope_id = any(${holders}::uuid[])))`
+          and own.period = held.period and (own.scope_id = any(${holders}::uuid[])
+            or (held.verification_state = 'Any' and own.verification_state = ${verificationState}))))`
   return tx.rows<Limit>(sql`/* payout-controls.readableLimits */
     select ${columns} from payouts.limits as held where held.partner_id = ${partnerId}
     ${scope === null ? noSql : sql`and held.scope = ${scope}`}
@@ -96,10 +101,10 @@ export function readableLimits(
 /** Sets the amount of the limit, if there is one, and keeps its id. */
 export async function setLimit(tx: Tx, limit: Limit, now: Date): Promise<Limit> {
   const [row] = await tx.rows<Limit>(sql`/* payout-controls.setLimit */
-    insert into payouts.limits (partner_id, id, scope, scope_id, currency, period, amount, created_at, updated_at)
-    values (${limit.partnerId}, ${limit.id}, ${limit.scope}, ${limit.scopeId}, ${limit.currency}, ${limit.period},
-      ${limit.amount}, ${now}, ${now})
-    on conflict (partner_id, currency, scope, scope_id, period)
+    insert into payouts.limits (partner_id, id, scope, scope_id, verification_state, currency, period, amount, created_at, updated_at)
+    values (${limit.partnerId}, ${limit.id}, ${limit.scope}, ${limit.scopeId}, ${limit.verificationState ?? 'Any'}, ${limit.currency},
+      ${limit.period}, ${limit.amount}, ${now}, ${now})
+    on conflict (partner_id, currency, scope, scope_id, period, verification_state)
       do update set amount = excluded.amount, updated_at = excluded.updated_at
     returning ${columns}`)
   return row ?? limit

@@ -1,6 +1,6 @@
 /** Pure: the rules for one payout, apart from its limits and its funds. Acceptance and preview judge by the same list. */
 import { Refusal } from '../../api/index.ts'
-import type { Rail } from '@partner-payments/wire'
+import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, isFiat, partnerKey, present } from '../../kernel/index.ts'
 import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutbound } from '../../ledger/index.ts'
 import { type ChooseConnector, internalConnectorId, isIban } from '../../rails/index.ts'
@@ -17,6 +17,8 @@ export type ValidPayout = {
   readonly connector: string
   readonly creditor: Creditor
   readonly customerId: string | null
+  /** Of the customer. Null: the payout has none. */
+  readonly verificationState: VerificationState | null
   /** When the beneficiary was created. Null: the payout has none. */
   readonly beneficiarySince: Date | null
   /** The time since which the beneficiary has its account and its name. Null: the payout has none. */
@@ -162,7 +164,13 @@ export function validate(judged: Judged): ValidPayout {
     if (judgement instanceof Refusal) throw judgement
   }
   const { call, beneficiary, route } = judged
-  const going = { call, rail: route.rail, connector: present(route.connector, 'the rules require a connector') }
+  const verificationState = judged.customer?.verificationState ?? null
+  const going = {
+    call,
+    verificationState,
+    rail: route.rail,
+    connector: present(route.connector, 'the rules require a connector'),
+  }
   if (!('beneficiaryId' in call.payee)) {
     const { creditor, customerId } = call.payee
     // The beneficiaries of an erased customer are gone.
