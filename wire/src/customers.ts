@@ -128,7 +128,7 @@ const requestFields = {
   email: described(clearable(Email), 'Email address of the customer. Null clears it.'),
   partnerCustomerIdentifier: described(
     clearable(text(140)),
-    'Your identifier of the customer, 1 to 140 characters. Need not be unique. Null clears it.',
+    'Your identifier of the customer, 1 to 140 characters. It names one customer: another one with it is 409. Null clears it.',
     { examples: ['customer-42'] },
   ),
   kyc: described(

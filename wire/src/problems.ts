@@ -125,6 +125,11 @@ export const problems = {
     title: 'Invitation is not pending',
     detail: 'The status of the invitation does not allow the operation. Create a new invitation if one is needed.',
   },
+  customer_exists: {
+    status: 409,
+    title: 'Customer with this identifier already exists',
+    detail: 'A customer has this `partnerCustomerIdentifier`. `detail` of the response names it.',
+  },
   customer_not_erasable: {
     status: 409,
     title: 'Customer not erasable',

@@ -270,7 +270,7 @@ export type CustomerChangePage = {
 export type CustomerCreate = {
   /** Email address of the customer. Null clears it. */
   readonly email?: string | null | undefined
-  /** Your identifier of the customer, 1 to 140 characters. Need not be unique. Null clears it. */
+  /** Your identifier of the customer, 1 to 140 characters. It names one customer: another one with it is 409. Null clears it. */
   readonly partnerCustomerIdentifier?: string | null | undefined
   /** Identity (KYC) data. Given fields are set. Null clears a field, or all of them. */
   readonly kyc?: KycInput | null | undefined
@@ -314,7 +314,7 @@ export type CustomerType = 'Individual' | 'Business' | 'SoleTrader'
 export type CustomerUpdate = {
   /** Email address of the customer. Null clears it. */
   readonly email?: string | null | undefined
-  /** Your identifier of the customer, 1 to 140 characters. Need not be unique. Null clears it. */
+  /** Your identifier of the customer, 1 to 140 characters. It names one customer: another one with it is 409. Null clears it. */
   readonly partnerCustomerIdentifier?: string | null | undefined
   /** Identity (KYC) data. Given fields are set. Null clears a field, or all of them. */
   readonly kyc?: KycInput | null | undefined
@@ -838,6 +838,8 @@ export type PayoutLimit = {
   readonly customerId?: string
   /** The beneficiary that `used` and `left` are about. Absent: the limit is that of each beneficiary. */
   readonly beneficiaryId?: string
+  /** The limit is that of each customer in this state of its verification. Absent: of every state. */
+  readonly verificationState?: 'Complete' | 'Incomplete' | 'Invalid'
   /** One payment, a day or a month, in UTC. */
   readonly period: 'payment' | 'day' | 'month'
   /** Payouts in this currency count. */
@@ -954,7 +956,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -4937,12 +4939,13 @@ export type Namespaces = {
      * Create a customer.
      *
      * Creates a customer with its KYC data. At least one of `email`, `partnerCustomerIdentifier` and `kyc` is
-     * required. Without `customerType`, the service derives the type from the KYC fields. Neither `email` nor
-     * `partnerCustomerIdentifier` has to be unique. Idempotent by `Idempotency-Key`; without a key a repeated
-     * request creates a second customer.
+     * required. Without `customerType`, the service derives the type from the KYC fields. `email` need not be
+     * unique. Another customer with the same `partnerCustomerIdentifier` is 409 `customer_exists`, which names the
+     * first one. Idempotent by `Idempotency-Key`; without a key a repeated request creates a second customer, or is
+     * 409 if it has an identifier.
      *
      * `POST /v1/customers`, permission `customers:write`.
-     * Problem codes: validation_failed, request_in_progress, idempotency_key_reused.
+     * Problem codes: validation_failed, customer_exists, request_in_progress, idempotency_key_reused.
      */
     readonly create: (body: CustomerCreate, options?: CallOptions) => Promise<Customer>
     /**
@@ -5084,7 +5087,7 @@ export type Namespaces = {
      * unchanged. At least one field is required. Idempotent: a repeated request has no further effect.
      *
      * `PUT /v1/customers/{id}`, permission `customers:write`.
-     * Problem codes: validation_failed, not_found.
+     * Problem codes: validation_failed, not_found, customer_exists.
      */
     readonly update: (id: string, body: CustomerUpdate, options?: CallOptions) => Promise<Customer>
   }

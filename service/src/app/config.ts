@@ -94,7 +94,7 @@ const processSettings = {
   CUSTOMER_RETENTION_YEARS: {
     default: '5',
     description:
-      'Years after the last payment for which the names, birth date, address, identifiers and payments of an erased customer are kept (AMLD, Art. 40)',
+      'Years after the request for erasure, or a later payment, for which the names, birth date, address, identifiers and payments of an erased customer are kept (AMLD, Art. 40)',
     read: integer(0, 30, 5),
   },
   STANDING_ORDERS_MAX: {

@@ -98,8 +98,8 @@ function composeCore({ config, db, clock, log }: ModulesDeps) {
   const ledger = createLedger({ clock })
   const eventOutbox = createEventOutbox()
   const screening = createScreening({ db, clock, sealer })
-  const gatesByDefault = config.KYC_GATES
-  const customers = createCustomers({ db, clock, sealer, cursors, log, screening, gatesByDefault })
+  const customerRules = { gatesByDefault: config.KYC_GATES, identifiers: config.CUSTOMER_IDENTIFIERS }
+  const customers = createCustomers({ db, clock, sealer, cursors, log, screening, ...customerRules })
   const audit = createAudit({ db, clock, cursors, sealer })
   return {
     sealer,

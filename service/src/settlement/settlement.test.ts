@@ -43,7 +43,16 @@ const eventOutbox = createEventOutbox()
 const bank = createSandboxBank({ db, clock, stepMs })
 const verification = createVerification({ log, scheme: null, ownNames: async () => undefined })
 const screening = createScreening({ db, clock, sealer })
-const customers = createCustomers({ db, clock, sealer, cursors, log, screening, gatesByDefault: 'open' })
+const customers = createCustomers({
+  db,
+  clock,
+  sealer,
+  cursors,
+  log,
+  screening,
+  gatesByDefault: 'open',
+  identifiers: 'unique',
+})
 const beneficiaries = createBeneficiaries({
   db,
   clock,

@@ -135,6 +135,10 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
     cause: 'The operator has blocked or closed the balance, or the account of the customer, in this direction.',
     cure: 'Read `GET /v1/accounts/state-changes`. Pay from another balance, or ask the operator.',
   },
+  customer_exists: {
+    cause: 'Another customer of yours has this `partnerCustomerIdentifier`. Perhaps an earlier request has made it.',
+    cure: 'The detail has its `guid`. Use that customer, or send another identifier. A repeated request needs the same `Idempotency-Key`.',
+  },
   customer_not_verified: {
     cause:
       'The operator decides what a customer may do in each state of its verification: open an account, receive, pay.',

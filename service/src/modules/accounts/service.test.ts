@@ -27,7 +27,15 @@ before(async () => {
   db = createDatabase({ url: database.url, connectionsMax: 12, log: createLog('silent') })
   const keys = { sealer: createSealer([randomBytes(32)]), cursors }
   const screening = createScreening({ db, clock, ...keys })
-  customers = createCustomers({ db, clock, ...keys, log: createLog('silent'), screening, gatesByDefault: 'open' })
+  customers = createCustomers({
+    db,
+    clock,
+    ...keys,
+    log: createLog('silent'),
+    screening,
+    gatesByDefault: 'open',
+    identifiers: 'unique',
+  })
   idempotency = createIdempotency({ db, clock, ...keys })
 })
 after(async () => {

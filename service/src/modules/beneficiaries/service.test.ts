@@ -32,6 +32,7 @@ before(async () => {
     log: createLog('silent'),
     screening,
     gatesByDefault: 'open',
+    identifiers: 'unique',
   })
   beneficiaries = createBeneficiaries({
     db,

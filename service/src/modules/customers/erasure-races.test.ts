@@ -161,7 +161,6 @@ test('an account and an erasure race: an erased customer has no IBAN that takes 
     assert.ok(['done', 'not_found'].includes(codeOf(made)), codeOf(made))
     const ibans = made.status === 'fulfilled' ? made.value.ibans.map(({ iban }) => iban) : []
     assert.equal((await first.accounts.ownersOf(first.db, ibans)).size, 0)
-    assert.deepEqual(await first.accounts.ibansOf(first.db, partner.partnerId, customer.id), [])
   }
 })
 
@@ -174,7 +173,7 @@ test('two processes that erase one customer answer the same, and two steps at on
   }
   await Promise.all([run(first), run(second)])
   await run(first)
-  assert.equal((await erase(first, customer.id)).row.phase, 'done')
+  assert.equal((await erase(first, customer.id)).row.phase, 'retained')
 })
 
 /** A partner of its own, so that its balances and cases are those of one credit. */

@@ -47,10 +47,16 @@ export const retainedKyc = (kyc: KycFields): KycFields =>
 export const retainedChanges = (changes: readonly FieldChange[]): readonly FieldChange[] =>
   changes.filter(({ field }) => field.startsWith('kyc.') && retained.has(field.slice('kyc.'.length) as keyof KycFields))
 
-/** Undefined: nothing has to be kept, or no longer. */
-export function retainedUntil(lastPaymentAt: Date | null, years: number, now: Date): Date | undefined {
-  if (lastPaymentAt === null) return undefined
-  const until = new Date(lastPaymentAt)
+/**
+ * The relationship ends with the request for erasure, or with the last payment if that comes later (AMLD, Art. 40(1)). Undefined: nothing has
+ * to be kept any longer.
+ */
+export function retainedUntil(
+  { requestedAt, lastPaymentAt }: { readonly requestedAt: Date; readonly lastPaymentAt: Date | null },
+  years: number,
+  now: Date,
+): Date | undefined {
+  const until = new Date(lastPaymentAt !== null && lastPaymentAt > requestedAt ? lastPaymentAt : requestedAt)
   until.setUTCFullYear(until.getUTCFullYear() + years)
   return until > now ? until : undefined
 }

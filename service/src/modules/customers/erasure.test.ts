@@ -43,7 +43,13 @@ const rowOf = (partnerId: string, id: string) =>
       (select count(*) from customers.changes where partner_id = ${partnerId} and customer_id = ${id}) as changes
     from customers.customers where partner_id = ${partnerId} and id = ${id}`)
 
-test('a customer without payments is erased at once, and nothing finds it', async () => {
+function inFiveYears(): Date {
+  const time = service.clock.now()
+  time.setUTCFullYear(time.getUTCFullYear() + 5)
+  return time
+}
+
+test('a customer is erased at once, and nothing finds it; without payments too, its identity is kept for the time', async () => {
   const { partnerId, caller } = await addPartner(service)
   const { customers, accounts, beneficiaries, checkout, wallets } = service
   const made = await customers.create(partnerId, { email: 'a@example.com', partnerCustomerIdentifier: 'p-1', kyc })
@@ -51,8 +57,9 @@ test('a customer without payments is erased at once, and nothing finds it', asyn
   const payee = { name: 'Grace Hopper', iban: 'DE89370400440532013000', currency: 'EUR', customerId: made.id }
   const { id: beneficiaryId } = await beneficiaries.create(partnerId, payee)
   const { row, serviceId, retainedFields } = await erase(partnerId, made.serviceId)
-  assert.deepEqual([row.customerId, serviceId, row.retainedUntil, retainedFields], [made.id, made.serviceId, null, []])
-  assert.deepEqual(await rowOf(partnerId, made.id), { email: null, identifier: null, tokens: 0n, changes: 0n })
+  assert.deepEqual([row.customerId, serviceId, row.retainedUntil], [made.id, made.serviceId, inFiveYears()])
+  assert.deepEqual(retainedFields, ['city', 'dateOfBirth', 'fullName', 'taxId'])
+  assert.deepEqual(await rowOf(partnerId, made.id), { email: null, identifier: null, tokens: 0n, changes: 1n })
   for (const ref of [made.id, made.serviceId]) {
     await assert.rejects(customers.get(partnerId, ref), refused('not_found'))
     await assert.rejects(customers.update(partnerId, ref, { email: 'b@example.com' }), refused('not_found'))
@@ -76,9 +83,22 @@ test('a customer without payments is erased at once, and nothing finds it', asyn
   )
   assert.equal(owners.size, 0)
   await runErasures()
+  assert.equal((await erase(partnerId, made.id)).row.phase, 'retained')
+  service.clock.advance(5 * 366 * dayMs)
+  await runErasures()
   const repeated = await erase(partnerId, made.id)
-  assert.equal(repeated.row.phase, 'done')
+  assert.deepEqual([repeated.row.phase, repeated.retainedFields], ['done', []])
   assert.deepEqual(repeated.row.completedAt, service.clock.now())
+  assert.equal((await rowOf(partnerId, made.id))?.changes, 0n)
+})
+
+test('of a customer without identity and without payments nothing is kept', async () => {
+  const { partnerId } = await addPartner(service)
+  const made = await service.customers.create(partnerId, { email: 'e@example.com', kyc: { website: 'example.com' } })
+  const { row, retainedFields } = await erase(partnerId, made.id)
+  assert.deepEqual([row.retainedUntil, retainedFields], [null, []])
+  await runErasures()
+  assert.equal((await erase(partnerId, made.id)).row.phase, 'done')
 })
 
 test('after payments names, dates, addresses and identifiers are kept until the time is over, and erased then', async () => {
@@ -90,7 +110,7 @@ test('after payments names, dates, addresses and identifiers are kept until the 
   await payouts.cancel(partnerId, payout.id)
   const { row, retainedFields } = await erase(partnerId, customer.id)
   assert.deepEqual(retainedFields, ['citizenshipCountryCode', 'city', 'dateOfBirth', 'fullName', 'taxId'])
-  assert.deepEqual(row.retainedUntil, new Date('2031-01-01T00:00:00.000Z'))
+  assert.deepEqual(row.retainedUntil, inFiveYears())
   await runErasures()
   assert.equal((await erase(partnerId, customer.id)).row.phase, 'retained')
   assert.equal((await payouts.get(partnerId, payout.id)).creditorName, 'Grace Hopper')
@@ -139,12 +159,19 @@ test('409 while a payment is pending and while its money is left; 404 for the cu
   assert.equal((await erase(partnerId, customer.id, true)).row.phase, 'details')
 })
 
-test('the time that data is kept begins with the last payment', () => {
+test('the time that data is kept begins with the end of the relationship: the request, or a later payment', () => {
   const now = new Date('2026-01-01T00:00:00Z')
-  assert.equal(retainedUntil(null, 5, now), undefined)
-  assert.deepEqual(retainedUntil(new Date('2024-02-29T10:00:00Z'), 5, now), new Date('2029-03-01T10:00:00Z'))
-  assert.equal(retainedUntil(new Date('2020-12-31T00:00:00Z'), 5, now), undefined)
-  assert.equal(retainedUntil(new Date('2025-12-31T00:00:00Z'), 0, now), undefined)
+  const kept = (requested: string, paid: string | null, years = 5) =>
+    retainedUntil(
+      { requestedAt: new Date(requested), lastPaymentAt: paid === null ? null : new Date(paid) },
+      years,
+      now,
+    )?.toISOString()
+  assert.equal(kept('2026-01-01', null), '2031-01-01T00:00:00.000Z')
+  assert.equal(kept('2024-02-29T10:00:00Z', '2020-01-01'), '2029-03-01T10:00:00.000Z')
+  assert.equal(kept('2024-01-01', '2024-02-29T10:00:00Z'), '2029-03-01T10:00:00.000Z')
+  assert.equal(kept('2020-12-31', '2020-12-01'), undefined)
+  assert.equal(kept('2026-01-01', '2025-12-31', 0), undefined)
 })
 
 test('erasures take turns by pages: that of a customer with many payments holds up no other partner', async () => {

@@ -163,8 +163,12 @@ function createErase({ clock, sealer, ledger, idempotency, held, retentionYears 
     await refuse(tx, partnerId, id, nothingOwed)
 
     const now = clock.now()
-    const until = retainedUntil(await held.lastPaymentAt(tx, partnerId, id), retentionYears, now)
-    const kyc = until === undefined ? {} : retainedKyc(kycSealer.open(partnerId, id, locked.kycSealed))
+    const lastPaymentAt = await held.lastPaymentAt(tx, partnerId, id)
+    const proof = retainedKyc(kycSealer.open(partnerId, id, locked.kycSealed))
+    // Neither identity nor payment: there is nothing that the duty covers.
+    const isKept = lastPaymentAt !== null || Object.keys(proof).length > 0
+    const until = isKept ? retainedUntil({ requestedAt: now, lastPaymentAt }, retentionYears, now) : undefined
+    const kyc = until === undefined ? {} : proof
     await store.eraseCustomer(tx, partnerId, { id, kycSealed: kycSealer.seal(partnerId, id, kyc), now })
     if (until === undefined) await store.deleteChanges(tx, partnerId, id)
     else await rewriteChanges(tx, sealer, partnerId, id)
@@ -213,7 +217,8 @@ function createWork({ sealer, held, retentionYears }: ErasuresDeps) {
     const done = { ...row, phase: 'done' as const, position: nilId, dueAt: null, completedAt: now }
     if (phase === 'retained') {
       // A payment that came back or came in since is kept as long as the others.
-      const until = retainedUntil(await held.lastPaymentAt(tx, partnerId, customerId), retentionYears, now)
+      const lastPaymentAt = await held.lastPaymentAt(tx, partnerId, customerId)
+      const until = retainedUntil({ requestedAt: row.requestedAt, lastPaymentAt }, retentionYears, now)
       if (until !== undefined) return { ...row, retainedUntil: until, dueAt: until }
       await store.replaceKept(tx, partnerId, customerId, kycSealer.seal(partnerId, customerId, {}))
       await store.deleteChanges(tx, partnerId, customerId)

@@ -24,6 +24,7 @@ before(async () => {
     log: createLog('silent'),
     screening: createScreening({ ...deps, db }),
     gatesByDefault: 'open',
+    identifiers: 'unique',
   })
 })
 after(async () => {

@@ -24,6 +24,7 @@ before(async () => {
     log: createLog('silent'),
     screening: createScreening({ ...deps, db }),
     gatesByDefault: 'open',
+    identifiers: 'unique',
   })
 })
 after(async () => {
@@ -143,6 +144,7 @@ test('the worker indexes customers that an earlier version created or changed, i
     log: createLog('silent'),
     screening: createScreening({ ...deps, db }),
     gatesByDefault: 'open',
+    identifiers: 'unique',
   })
   let indexed = 0
   for (let idle = 0; idle < 3;) {

@@ -15,20 +15,16 @@ const cursors = createCursors(randomBytes(32))
 let database: TestDatabase
 let db: Database
 let customers: Customers
+/** Several customers may have one identifier. */
+let sharing: Customers
 
 before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 8, log: createLog('silent') })
   const screening = createScreening({ db, clock, sealer })
-  customers = createCustomers({
-    db,
-    clock,
-    sealer,
-    cursors,
-    log: createLog('silent'),
-    screening,
-    gatesByDefault: 'open',
-  })
+  const deps = { db, clock, sealer, cursors, log: createLog('silent'), screening, gatesByDefault: 'open' } as const
+  customers = createCustomers({ ...deps, identifiers: 'unique' })
+  sharing = createCustomers({ ...deps, identifiers: 'shared' })
 })
 after(async () => {
   await db?.close()
@@ -139,7 +135,8 @@ test('a payer has no KYC except the current citizenship, and another partner doe
   const { id, serviceId, partnerCustomerIdentifier, email } = await customers.create(partnerId, given)
   const payerOf = async (owner: string) =>
     (await customers.payersByIds(db, [{ partnerId: owner, id }])).get(partnerKey(owner, id))
-  const marks = { isErased: false, accountState: 'Active' }
+  const gate = { opensAccounts: true, receives: true, pays: true }
+  const marks = { isErased: false, accountState: 'Active', verificationState: 'Incomplete', gate }
   const expected = { id, serviceId, partnerCustomerIdentifier, email, citizenshipCountryCode: 'GB', ...marks }
   for (const _ of [1, 2]) assert.deepEqual(await payerOf(partnerId), expected)
   assert.equal(await payerOf(stranger), undefined)
@@ -218,7 +215,7 @@ test('a list is paged newest first and filtered', async () => {
   const made = []
   for (let n = 0; n < 5; n += 1)
     made.push(
-      await customers.create(partnerId, {
+      await sharing.create(partnerId, {
         email: n < 2 ? 'Same@Example.com' : `c${n}@example.com`,
         partnerCustomerIdentifier: n % 2 === 0 ? 'even' : 'odd',
         customerType: n === 4 ? 'Business' : 'Individual',
@@ -263,4 +260,28 @@ test('KYC that cannot be decrypted fails its own customer, and no list', async (
   const { data } = await customers.list(partnerId, {})
   assert.deepEqual(data, [{ ...broken, kyc: {} }, intact])
   await assert.rejects(customers.get(partnerId, broken.id), AssertionFailure)
+})
+
+test('an identifier names one customer: another one with it is refused with the first, also of two at once', async () => {
+  const [partnerId, other] = [await newPartner(), await newPartner()]
+  const first = await customers.create(partnerId, { partnerCustomerIdentifier: 'crm-1' })
+  const second = await customers.create(partnerId, { partnerCustomerIdentifier: 'crm-2' })
+  const exists = (error: unknown) => {
+    assert.ok(error instanceof Refusal)
+    assert.deepEqual([error.code, error.errors[0]?.pointer], ['customer_exists', '/partnerCustomerIdentifier'])
+    assert.match(error.detail, new RegExp(first.id))
+    return true
+  }
+  await assert.rejects(customers.create(partnerId, { partnerCustomerIdentifier: 'crm-1' }), exists)
+  await assert.rejects(customers.update(partnerId, second.id, { partnerCustomerIdentifier: 'crm-1' }), exists)
+  await customers.update(partnerId, first.id, { partnerCustomerIdentifier: 'crm-1', email: 'a@example.com' })
+  await customers.create(other, { partnerCustomerIdentifier: 'crm-1' })
+  // A free identifier can be used again, in another case of letters it is another one.
+  await customers.update(partnerId, first.id, { partnerCustomerIdentifier: null })
+  await customers.create(partnerId, { partnerCustomerIdentifier: 'crm-1' })
+  await customers.create(partnerId, { partnerCustomerIdentifier: 'CRM-1' })
+  const raced = await Promise.allSettled(
+    Array.from({ length: 5 }, () => customers.create(partnerId, { partnerCustomerIdentifier: 'crm-9' })),
+  )
+  assert.equal(raced.filter(({ status }) => status === 'fulfilled').length, 1)
 })

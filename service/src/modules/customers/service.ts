@@ -15,6 +15,7 @@ import {
   type Gates,
   requireCapability,
 } from './gates.ts'
+import type { IdentifierUse } from './identifiers.ts'
 import { createKycSealer, type KycSealer, refKind } from './kyc.ts'
 import { createList, type CustomerList } from './list.ts'
 import { createNameIndex, createNameIndexing, type NameIndex } from './name-index.ts'
@@ -32,6 +33,7 @@ import {
   screenedNames,
 } from './rules.ts'
 import * as store from './store.ts'
+import { createCustomer, updateCustomer } from './writes.ts'
 import { createVerificationStep, judgeState } from './verification-states.ts'
 import { type Verification, verify } from './verification.ts'
 
@@ -69,7 +71,7 @@ export type CustomerCapabilities = {
 }
 
 export type Customers = {
-  /** Refuses: validation_failed (empty, invalid date, invalid country). */
+  /** Refuses: validation_failed (empty, invalid date, invalid country), customer_exists (partnerCustomerIdentifier). */
   readonly create: (partnerId: string, input: CustomerCreate, tx?: Tx, by?: Actor) => Promise<Customer>
   /**
    * Newest first; with `updatedSince` the latest change first. The filter `email` ignores case. Refuses: validation_failed
@@ -85,7 +87,7 @@ export type Customers = {
   /** Refuses what the state of the customer's verification does not allow: customer_not_verified, with `pointer` if it is given. */
   readonly require: (tx: Tx, partnerId: string, id: string, capability: Capability, pointer?: string) => Promise<void>
   readonly gates: Gates
-  /** Merges: a value is set, null clears, an absent field stays. Refuses: not_found, validation_failed (empty, date, country). */
+  /** Merges: a value is set, null clears, an absent field stays. Refuses: not_found, customer_exists, validation_failed (empty, date, country). */
   readonly update: (partnerId: string, ref: string, input: CustomerUpdate, by?: Actor) => Promise<Customer>
   /** Lists the changes of the customer, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly history: (partnerId: string, ref: string, query: QueryOf<'listCustomerChanges'>) => Promise<Page<Change>>
@@ -143,7 +145,7 @@ export type Customers = {
 /** About 20 MB. */
 const citizenshipsMax = 100_000
 
-type CustomersDeps = {
+export type CustomersDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
@@ -152,9 +154,14 @@ type CustomersDeps = {
   readonly screening: Pick<Screening, 'request'>
   /** What customers of partners without gates may do. */
   readonly gatesByDefault: GateDefault
+  readonly identifiers: IdentifierUse
 }
 
-function toCustomer(kycSealer: KycSealer, partnerId: string, { kycSealed, ...row }: store.CustomerRow): Customer {
+export function toCustomer(
+  kycSealer: KycSealer,
+  partnerId: string,
+  { kycSealed, ...row }: store.CustomerRow,
+): Customer {
   return { ...row, kyc: kycSealer.open(partnerId, row.id, kycSealed) }
 }
 
@@ -321,80 +328,5 @@ function createSteps(
   return {
     indexNamesStep: createNameIndexing({ db, index, kycOf: (partnerId, row) => kycOf(partnerId, row) ?? {} }),
     verifyStep: createVerificationStep({ db, clock, kycOf }),
-  }
-}
-
-/** Records that are written with a customer in the same database transaction. */
-type Records = { readonly names: NameIndex; readonly history: History }
-
-function createCustomer(
-  { db, clock, screening }: CustomersDeps,
-  kycSealer: KycSealer,
-  { names, history }: Records,
-): Customers['create'] {
-  return async (partnerId, input, outerTx, by) => {
-    const now = clock.now()
-    refuseEmptyCreate(input)
-    refuseBadKyc(input.kyc, now)
-    const kyc = mergeKyc({}, input.kyc)
-    const id = newId()
-    const row = {
-      id,
-      serviceId: `cus_${randomText(16)}`,
-      partnerCustomerIdentifier: input.partnerCustomerIdentifier ?? null,
-      email: input.email ?? null,
-      customerType: input.customerType ?? deriveType(kyc),
-      createdAt: now,
-      updatedAt: now,
-    }
-    await inTransaction(db, outerTx, async (tx) => {
-      const nameTokens = await names.tokensOf(tx, partnerId, kyc)
-      const kycSealed = kycSealer.seal(partnerId, id, kyc)
-      await store.insert(tx, partnerId, { ...row, ...judgeState(kyc, row.customerType, now), nameTokens, kycSealed })
-      await names.replace(tx, partnerId, id, { before: [], after: nameTokens })
-      const change = { customerId: id, before: undefined, after: { ...row, kyc }, changedAt: now, by }
-      await history.append(tx, partnerId, change)
-      await screening.request(tx, { partnerId, kind: 'customer', id })
-    })
-    return { ...row, kyc }
-  }
-}
-
-function updateCustomer(
-  { db, clock, screening }: CustomersDeps,
-  kycSealer: KycSealer,
-  { names, history }: Records,
-): Customers['update'] {
-  return async (partnerId, ref, input, by) => {
-    refuseEmptyUpdate(input)
-    const kind = refKind(ref)
-    return db.transaction(async (tx) => {
-      const locked = kind && (await store.lockByRef(tx, partnerId, kind))
-      if (locked === undefined) throw notFound('customer')
-      const { nameTokens: tokensBefore, ...row } = locked
-      // Read under the lock, so that concurrent updates have their times in the order of the lock.
-      const now = clock.now()
-      refuseBadKyc(input.kyc, now)
-      const { kyc: kycBefore, ...before } = toCustomer(kycSealer, partnerId, row)
-      const kyc = mergeKyc(kycBefore, input.kyc)
-      const { email = before.email, partnerCustomerIdentifier = before.partnerCustomerIdentifier } = input
-      const updatedAt = now > before.updatedAt ? now : before.updatedAt
-      const after = { ...before, email, partnerCustomerIdentifier, updatedAt }
-      const nameTokens = await names.tokensOf(tx, partnerId, kyc)
-      const kycSealed = kycSealer.seal(partnerId, row.id, kyc)
-      await store.update(tx, partnerId, { ...after, ...judgeState(kyc, row.customerType, now), nameTokens, kycSealed })
-      await names.replace(tx, partnerId, row.id, { before: tokensBefore ?? [], after: nameTokens })
-      await history.append(tx, partnerId, {
-        customerId: row.id,
-        before: { ...before, kyc: kycBefore },
-        after: { ...after, kyc },
-        changedAt: updatedAt,
-        by,
-      })
-      const namesBefore = screenedNames(kycBefore)
-      const isRenamed = JSON.stringify(screenedNames(kyc)) !== JSON.stringify(namesBefore)
-      if (isRenamed) await screening.request(tx, { partnerId, kind: 'customer', id: row.id }, namesBefore)
-      return { ...after, kyc }
-    })
   }
 }

@@ -22,6 +22,7 @@ const newCustomers = () =>
     log: createLog('silent'),
     screening: createScreening({ ...deps, db }),
     gatesByDefault: 'open',
+    identifiers: 'unique',
   })
 
 before(async () => {

@@ -1,0 +1,92 @@
+/** Creates and changes customers. Each write has its history, its names for the index, and its screening in one transaction. */
+import { notFound } from '../../api/index.ts'
+import { newId, randomText } from '../../kernel/index.ts'
+import { inTransaction } from '../../postgres/index.ts'
+import type { History } from './history.ts'
+import { createTakeIdentifier } from './identifiers.ts'
+import { type KycSealer, refKind } from './kyc.ts'
+import type { NameIndex } from './name-index.ts'
+import { deriveType, mergeKyc, refuseBadKyc, refuseEmptyCreate, refuseEmptyUpdate, screenedNames } from './rules.ts'
+import { type Customers, type CustomersDeps, toCustomer } from './service.ts'
+import * as store from './store.ts'
+import { judgeState } from './verification-states.ts'
+
+/** Records that are written with a customer in the same database transaction. */
+type Records = { readonly names: NameIndex; readonly history: History }
+
+export function createCustomer(
+  { db, clock, screening, identifiers }: CustomersDeps,
+  kycSealer: KycSealer,
+  { names, history }: Records,
+): Customers['create'] {
+  const takeIdentifier = createTakeIdentifier(identifiers)
+  return async (partnerId, input, outerTx, by) => {
+    const now = clock.now()
+    refuseEmptyCreate(input)
+    refuseBadKyc(input.kyc, now)
+    const kyc = mergeKyc({}, input.kyc)
+    const id = newId()
+    const row = {
+      id,
+      serviceId: `cus_${randomText(16)}`,
+      partnerCustomerIdentifier: input.partnerCustomerIdentifier ?? null,
+      email: input.email ?? null,
+      customerType: input.customerType ?? deriveType(kyc),
+      createdAt: now,
+      updatedAt: now,
+    }
+    await inTransaction(db, outerTx, async (tx) => {
+      await takeIdentifier(tx, partnerId, id, row.partnerCustomerIdentifier)
+      const nameTokens = await names.tokensOf(tx, partnerId, kyc)
+      const kycSealed = kycSealer.seal(partnerId, id, kyc)
+      await store.insert(tx, partnerId, { ...row, ...judgeState(kyc, row.customerType, now), nameTokens, kycSealed })
+      await names.replace(tx, partnerId, id, { before: [], after: nameTokens })
+      const change = { customerId: id, before: undefined, after: { ...row, kyc }, changedAt: now, by }
+      await history.append(tx, partnerId, change)
+      await screening.request(tx, { partnerId, kind: 'customer', id })
+    })
+    return { ...row, kyc }
+  }
+}
+
+export function updateCustomer(
+  { db, clock, screening, identifiers }: CustomersDeps,
+  kycSealer: KycSealer,
+  { names, history }: Records,
+): Customers['update'] {
+  const takeIdentifier = createTakeIdentifier(identifiers)
+  return async (partnerId, ref, input, by) => {
+    refuseEmptyUpdate(input)
+    const kind = refKind(ref)
+    return db.transaction(async (tx) => {
+      const locked = kind && (await store.lockByRef(tx, partnerId, kind))
+      if (locked === undefined) throw notFound('customer')
+      const { nameTokens: tokensBefore, ...row } = locked
+      // Read under the lock, so that concurrent updates have their times in the order of the lock.
+      const now = clock.now()
+      refuseBadKyc(input.kyc, now)
+      const { kyc: kycBefore, ...before } = toCustomer(kycSealer, partnerId, row)
+      const kyc = mergeKyc(kycBefore, input.kyc)
+      const { email = before.email, partnerCustomerIdentifier = before.partnerCustomerIdentifier } = input
+      if (partnerCustomerIdentifier !== before.partnerCustomerIdentifier)
+        await takeIdentifier(tx, partnerId, row.id, partnerCustomerIdentifier)
+      const updatedAt = now > before.updatedAt ? now : before.updatedAt
+      const after = { ...before, email, partnerCustomerIdentifier, updatedAt }
+      const nameTokens = await names.tokensOf(tx, partnerId, kyc)
+      const kycSealed = kycSealer.seal(partnerId, row.id, kyc)
+      await store.update(tx, partnerId, { ...after, ...judgeState(kyc, row.customerType, now), nameTokens, kycSealed })
+      await names.replace(tx, partnerId, row.id, { before: tokensBefore ?? [], after: nameTokens })
+      await history.append(tx, partnerId, {
+        customerId: row.id,
+        before: { ...before, kyc: kycBefore },
+        after: { ...after, kyc },
+        changedAt: updatedAt,
+        by,
+      })
+      const namesBefore = screenedNames(kycBefore)
+      const isRenamed = JSON.stringify(screenedNames(kyc)) !== JSON.stringify(namesBefore)
+      if (isRenamed) await screening.request(tx, { partnerId, kind: 'customer', id: row.id }, namesBefore)
+      return { ...after, kyc }
+    })
+  }
+}
