@@ -190,7 +190,17 @@ function customerPages(language: ConsoleLanguage, text: string): Named {
     { field: text, withheld: true },
     { field: text },
   ]
-  const customer = { ...row, verification: { state: 'Invalid' as const, checkedOn: at, fields }, may, raw: { text } }
+  const capabilities = [
+    { name: 'OpenAccount' as const, allowed: true, reasons: [] },
+    { name: 'Pay' as const, allowed: false, reasons: ['verification_invalid' as const, 'account_blocked' as const] },
+  ]
+  const customer = {
+    ...row,
+    capabilities,
+    verification: { state: 'Invalid' as const, checkedOn: at, fields },
+    may,
+    raw: { text },
+  }
   return [
     [
       'customers',

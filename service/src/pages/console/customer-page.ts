@@ -1,4 +1,5 @@
 /** The page of one customer: verification of each field, accounts, balances, changes, export and erasure. */
+import type { ResponseOf } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { badge, call, dialog, dialogButtons, errorSummary, message, openDialog, table, time } from './components.ts'
@@ -40,6 +41,7 @@ type Customer = CustomerRow & {
     readonly checkedOn: Date
     readonly fields: readonly FieldRow[]
   }
+  readonly capabilities: ResponseOf<'getCustomerCapabilities'>['capabilities']
   /** Absent: the person may not read accounts. Empty: no account is open. */
   readonly ibans?: readonly { readonly country: string; readonly iban: string }[] | undefined
   readonly balances?: readonly BalanceRow[] | undefined
@@ -92,7 +94,8 @@ export function customerPage(view: ConsoleView, customer: Customer): string {
         ...(own === undefined ? [] : [[c.identifier, html`<span class="free">${own}</span>`] as const]),
         [p.created, time(view, createdAt, 'date')],
       ])}
-      ${links(view, customer)} ${section('verification-title', c.verification, fieldTable(view, customer))}
+      ${links(view, customer)} ${section('capabilities-title', c.capabilities, capabilityTable(view, customer))}
+      ${section('verification-title', c.verification, fieldTable(view, customer))}
       ${customer.ibans !== undefined && section('account-title', c.account, accountPart(view, customer))}
       ${customer.balances !== undefined && section('balances-title', c.balances, balanceTable(view, customer.balances))}
       ${section('changes-title', c.changes, changeTable(view, customer))}
@@ -132,6 +135,19 @@ function fieldTable(view: ConsoleView, { verification: { fields, checkedOn } }: 
         ]),
       })
     }`
+}
+
+function capabilityTable({ language }: ConsoleView, { capabilities }: Customer): Html {
+  const c = customerTexts[language]
+  return table({
+    caption: c.capabilities,
+    columns: [{ label: c.capabilities, kind: 'head' }, { label: c.allowedNow }, { label: c.why }],
+    rows: capabilities.map(({ name, allowed, reasons }) => [
+      c.capability[name],
+      badge(allowed ? 'good' : 'warning', allowed ? c.allowed : c.notAllowed),
+      freeText(reasons.map((reason) => c.capabilityReasons[reason]).join(' ')),
+    ]),
+  })
 }
 
 function accountPart(view: ConsoleView, { id, ibans = [], may }: Customer): Html {

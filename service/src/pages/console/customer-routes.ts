@@ -67,8 +67,9 @@ async function showOne(
   const call = { ...callOf(person, request), params: { id: idOf(request) } }
   const { done, changes: cursor } = readQuery(request, ['done', 'changes'])
   const raw = await operate('getCustomer', call)
-  const [verification, history, opened, balances] = await Promise.all([
+  const [verification, { capabilities }, history, opened, balances] = await Promise.all([
     operate('getCustomerVerification', call),
+    operate('getCustomerCapabilities', call),
     operate('listCustomerChanges', { ...call, query: queryText({ limit: '10', cursor }) }),
     may('accounts:read') ? ifFound(operate('getCustomerAccount', call)) : undefined,
     may('accounts:read') ? operate('listCustomerBalances', call) : undefined,
@@ -76,6 +77,7 @@ async function showOne(
   const shown = {
     ...rowOf(raw),
     verification: verificationOf(raw, verification),
+    capabilities,
     ibans: may('accounts:read') ? (opened?.ibans ?? []) : undefined,
     balances: balances?.data.map(balanceOf),
     changes: history.data.map(({ changedAt, actor, changes }) => ({

@@ -36,6 +36,18 @@ export const customersDe: CustomerTexts = {
   changed: 'Die Änderungen sind gespeichert.',
 
   verification: 'Prüfung der Angaben',
+  capabilities: 'Was dieser Kunde darf',
+  capability: { OpenAccount: 'Konto eröffnen', Receive: 'Geld empfangen', Pay: 'Auszahlen lassen' },
+  allowed: 'Erlaubt',
+  notAllowed: 'Nicht erlaubt',
+  allowedNow: 'Jetzt',
+  why: 'Warum nicht',
+  capabilityReasons: {
+    verification_incomplete: 'Es fehlen Angaben des Kunden.',
+    verification_invalid: 'Angaben des Kunden sind ungültig.',
+    account_blocked: 'Das Konto des Kunden ist gesperrt.',
+    account_closed: 'Das Konto des Kunden ist geschlossen.',
+  },
   verificationText:
     'Regeln prüfen jeden Wert. Sie fragen kein Register ab: „vollständig“ heißt nicht, dass die Angaben wahr sind.',
   checkedOn: 'Geprüft am',

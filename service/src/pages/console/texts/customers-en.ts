@@ -36,6 +36,18 @@ export const customersEn = {
   changed: 'The changes are saved.',
 
   verification: 'Verification',
+  capabilities: 'What this customer may do',
+  capability: { OpenAccount: 'Open an account', Receive: 'Receive money', Pay: 'Make payouts' },
+  allowed: 'Allowed',
+  notAllowed: 'Not allowed',
+  allowedNow: 'Now',
+  why: 'Why not',
+  capabilityReasons: {
+    verification_incomplete: 'Data of the customer are missing.',
+    verification_invalid: 'Data of the customer are invalid.',
+    account_blocked: 'The account of the customer is blocked.',
+    account_closed: 'The account of the customer is closed.',
+  },
   verificationText:
     'Rules check each value. They ask no register, so “complete” does not say that the values are true.',
   checkedOn: 'Checked on',

@@ -332,7 +332,7 @@ export const paymentsDe: PaymentTexts = {
     insufficient_funds: 'In dieser Währung ist nicht genug Geld verfügbar.',
     limit_exceeded: 'Die Auszahlung liegt über einer Obergrenze, die der Betreiber festgelegt hat.',
     account_blocked: 'Ihr Konto ist für Auszahlungen gesperrt.',
-    customer_not_verified: 'Die Prüfung des Kunden erlaubt noch keine Auszahlungen für ihn.',
+    customer_not_verified: 'Die Prüfung des Kunden erlaubt dies noch nicht.',
     currency_not_supported: 'Die Währung wird nicht unterstützt.',
     beneficiary_currency_mismatch: 'Der Empfänger nimmt eine andere Währung.',
     beneficiary_not_payable: 'An diesen Empfänger kann nicht gezahlt werden.',

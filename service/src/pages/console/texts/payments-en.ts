@@ -317,7 +317,7 @@ export const paymentsEn = {
     insufficient_funds: 'There is not enough money available in this currency.',
     limit_exceeded: 'The payout is above a limit that the operator has set.',
     account_blocked: 'Your account is blocked for payouts.',
-    customer_not_verified: 'The verification of the customer does not allow payouts for it yet.',
+    customer_not_verified: 'The verification of the customer does not allow this yet.',
     currency_not_supported: 'The currency is not supported.',
     beneficiary_currency_mismatch: 'The payee takes another currency.',
     beneficiary_not_payable: 'The payee cannot be paid.',
