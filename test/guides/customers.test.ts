@@ -15,13 +15,14 @@ before(async () => {
 })
 after(() => service?.dispose())
 
-test('the code of the guide runs, finds, follows, verifies, corrects and explains a customer', async () => {
+test('the code of the guide runs, finds, follows, verifies, corrects, asks what it may do, and explains a customer', async () => {
   const { text, blocks } = programOf(guide, 'ts')
-  assert.equal(blocks, 10)
+  assert.equal(blocks, 11)
   const runs = await runTypeScript(service, text)
   assertLine(runs, /^muller ost: true$/)
   assertLine(runs, /^MASCHINEN: true$/)
   assertLine(runs, /^aschinen: false$/)
+  assertLine(runs, /^Complete OpenAccount: yes$/)
   assertLine(runs, /^changed: true$/)
   assertLine(runs, /^Business Invalid$/)
   assertLine(runs, /^ {2}lei Invalid lei_check_digits$/)

@@ -28,11 +28,11 @@ export type FieldState = (typeof fieldStates)[number]
 export const verificationStates = ['Complete', 'Incomplete', 'Invalid'] as const
 export type VerificationState = (typeof verificationStates)[number]
 
-/** What the verification of a customer allows or refuses. */
+/** Acts that the verification of a customer allows or refuses. */
 export const capabilities = ['OpenAccount', 'Receive', 'Pay'] as const
 export type Capability = (typeof capabilities)[number]
 
-/** Why a customer lacks a capability. A hit of screening is never a reason: a listed person must not be warned. */
+/** Reasons why a customer lacks a capability. A hit of screening is never a reason: a listed person must not be warned. */
 const capabilityReasons = [
   'verification_incomplete',
   'verification_invalid',

@@ -5005,10 +5005,10 @@ export type Namespaces = {
     /**
      * Retrieve what a customer may do.
      *
-     * Returns whether the customer may open an account, receive money and make payouts, with every reason why not,
-     * and the KYC fields that are wrong or missing. The operator decides what each state of verification allows.
-     * Money for a customer that may not receive stays with the operator until a person decides. `GET
-     * /v1/payouts/limits?customerId=` has the limits of a customer that may pay.
+     * Returns whether the customer may open an account, receive money and make payouts, with every reason why not.
+     * `fields` are the KYC fields to correct. The operator decides what each state of verification allows. Money for
+     * a customer that may not receive stays with the operator until a person decides. `GET
+     * /v1/payouts/limits?customerId=` has the limits of a customer.
      *
      * `GET /v1/customers/{id}/capabilities`, permission `customers:read`.
      * Problem codes: not_found.

@@ -24,12 +24,12 @@ import {
   type Settings,
   type SettingValues,
 } from '../kernel/index.ts'
+import { customerSettings } from './customer-settings.ts'
 import { mailSettings } from '../mail/index.ts'
 import { observabilitySettings } from '../observability/index.ts'
 import { databaseSettings } from '../postgres/index.ts'
 import { isChainConnectorId, isIsoConnectorId, railsSettings, simulatedChainConnectorId } from '../rails/index.ts'
 import { ratesSettings } from '../rates/index.ts'
-import { customerSettings } from '../modules/customers/index.ts'
 import { verificationSettings } from '../verification/index.ts'
 
 export class ConfigError extends Error {
@@ -91,12 +91,6 @@ const processSettings = {
     description: 'Days after which a report and its file are deleted, counted from when it is ready',
     read: integer(1, reportKeptDaysMax, 30),
   },
-  CUSTOMER_RETENTION_YEARS: {
-    default: '5',
-    description:
-      'Years after the request for erasure, or a later payment, for which the names, birth date, address, identifiers and payments of an erased customer are kept (AMLD, Art. 40)',
-    read: integer(0, 30, 5),
-  },
   STANDING_ORDERS_MAX: {
     default: '10000',
     description: 'Active standing orders of one partner. Further ones are refused; active orders are unaffected',
@@ -124,6 +118,7 @@ const processSettings = {
 export const settings = {
   ...processSettings,
   ...cellSettings,
+  ...customerSettings,
   ...gatewaySettings,
   ...databaseSettings,
   ...railsSettings,
@@ -131,7 +126,6 @@ export const settings = {
   ...evmSettings,
   ...isoSettings,
   ...ratesSettings,
-  ...customerSettings,
   ...verificationSettings,
   ...deliverySettings,
   ...mailSettings,

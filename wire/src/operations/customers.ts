@@ -105,9 +105,9 @@ export const customersOperations = {
     source: 'extension',
     summary: 'Retrieve what a customer may do',
     description:
-      'Returns whether the customer may open an account, receive money and make payouts, with every reason why not, and the KYC fields ' +
-      'that are wrong or missing. The operator decides what each state of verification allows. Money for a customer that may not ' +
-      'receive stays with the operator until a person decides. `GET /v1/payouts/limits?customerId=` has the limits of a customer that may pay.',
+      'Returns whether the customer may open an account, receive money and make payouts, with every reason why not. `fields` are the KYC ' +
+      'fields to correct. The operator decides what each state of verification allows. Money for a customer that may not ' +
+      'receive stays with the operator until a person decides. `GET /v1/payouts/limits?customerId=` has the limits of a customer.',
     refusals: ['not_found'],
     example: { params: { id: resource('customer') } },
   },

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { assign, makeRoom, type Pair } from './assign.ts'
 
-/** In the form `booking-entry verdict points`. */
+/** Reads pairs in the form `booking-entry verdict points`. */
 const pairsOf = (...texts: readonly string[]): readonly Pair<string, string>[] =>
   texts
     .map((text) => {
@@ -67,7 +67,7 @@ test('of drawn pairs as many bookings get an entry as can, each entry once', () 
   )
 })
 
-/** By trying everything. */
+/** The largest number of bookings that get an entry, found by trying everything. */
 function mostOf(pairs: readonly Pair<string, string>[], taken: ReadonlySet<string>): number {
   const [booking] = pairs.map((pair) => pair.booking)
   if (booking === undefined) return 0

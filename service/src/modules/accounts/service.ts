@@ -62,7 +62,7 @@ export type Accounts = Statements &
 type AccountsDeps = StatementsDeps &
   StatesDeps &
   ImportedPoolsDeps & {
-    readonly customers: Pick<Customers, 'find' | 'hold' | 'require'>
+    readonly customers: Pick<Customers, 'find' | 'hold' | 'requireCapability'>
   }
 
 /** Takes the next number of an issuer from a block of the partner, or from a new block of the pool. */
@@ -145,7 +145,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
         const customer = await customers.hold(tx, partnerId, customerRef)
         const issued = await store.ibansOf(tx, partnerId, customer.id)
         if (countries.length === 0 && issued.length === 0) throw new Refusal('iban_issuer_not_configured')
-        if (!hasAll(issued)) await customers.require(tx, partnerId, customer.id, 'OpenAccount')
+        if (!hasAll(issued)) await customers.requireCapability(tx, partnerId, customer.id, 'OpenAccount')
         const rows = hasAll(issued) ? issued : await issueMissing(tx, partnerId, customer.id)
         return present(toAccount(customer, rows), 'at least one IBAN is issued')
       }),

@@ -15,7 +15,7 @@ export type CheckoutDeps = {
   readonly cursors: Cursors
   readonly access: Pick<Access, 'partnerName'>
   readonly accounts: Pick<Accounts, 'create'>
-  readonly customers: Pick<Customers, 'accountNamesOf' | 'byEmail' | 'create' | 'hold' | 'idOf' | 'require'>
+  readonly customers: Pick<Customers, 'accountNamesOf' | 'byEmail' | 'create' | 'hold' | 'idOf' | 'requireCapability'>
   readonly deposits: Deposits
   /** The bank of the payer. Undefined: not in the sandbox. */
   readonly bank: Omit<BankSimulator, 'scheduleDeposit' | 'stepMs'> | undefined

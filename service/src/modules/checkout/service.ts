@@ -110,7 +110,7 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
   const { partnerId } = caller
   const { amount, currency, paymentMethod, expiresAfterMs, returnUrl } = request
   const customer = await customerOf(deps, tx, caller, body)
-  await customers.require(
+  await customers.requireCapability(
     tx,
     partnerId,
     customer.id,

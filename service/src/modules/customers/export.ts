@@ -4,7 +4,8 @@
  */
 import type { Clock } from '../../kernel/index.ts'
 import { createReaders, type Page } from '../../api/index.ts'
-import type { Customer, Customers } from './service.ts'
+import type { Customer } from './customer.ts'
+import type { Customers } from './service.ts'
 
 /** A line of an export: the type of `data`, and its fields. Amounts are exact JSON numbers. */
 export type ExportLine = { readonly type: string; readonly data: object }

@@ -5,13 +5,8 @@ import { type Capability, capabilities, type VerificationState } from '@partner-
 /** `opensAccounts`: gets IBANs and wallets. `receives`: its deposits are credited. `pays`: payouts are made for it. */
 export type Gate = { readonly opensAccounts: boolean; readonly receives: boolean; readonly pays: boolean }
 
-/** `opensAccounts`, `receives` and `pays` as one column of a row. */
-export type GateColumns = readonly [boolean, boolean, boolean]
-export const gateIn = ([opensAccounts, receives, pays]: GateColumns): Gate => ({ opensAccounts, receives, pays })
-
-export const gateDefaults = ['open', 'strict'] as const
 /** `open`: everybody may do everything. `strict`: only a complete customer. */
-export type GateDefault = (typeof gateDefaults)[number]
+export type GateDefault = 'open' | 'strict'
 
 const openGate: Gate = { opensAccounts: true, receives: true, pays: true }
 const closedGate: Gate = { opensAccounts: false, receives: false, pays: false }

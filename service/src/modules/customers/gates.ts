@@ -1,4 +1,4 @@
-/** What customers may do: the gates of a partner, set by its operator, and the capabilities of one customer. */
+/** Gates: what customers of a partner may do in each state, set by its operator; and the capabilities of one customer. */
 import {
   type Capability,
   type CapabilityReason,
@@ -14,14 +14,13 @@ import {
   allowedBy,
   defaultGate,
   type Gate,
-  type GateColumns,
   type GateDefault,
-  gateIn,
   gateOf,
   isAllowed,
   judgedState,
   notVerified,
 } from './gate-rules.ts'
+import type { PayerRow } from './store.ts'
 import * as store from './store-gates.ts'
 
 /** `isDefault`: the partner has no gate of its own for the state. */
@@ -99,15 +98,13 @@ export function capabilitiesOf({ gate, verificationState, accountState }: Standi
 /** Judges rows of customers by the gate of their state. */
 export const createStandings =
   (byDefault: GateDefault) =>
-  ({
-    verificationState: kept,
-    gate,
-  }: {
-    readonly verificationState: VerificationState | null
-    readonly gate: GateColumns | null
-  }) => {
+  ({ verificationState: kept, opensAccounts, receives, pays }: Pick<PayerRow, 'verificationState' | keyof Gate>) => {
     const verificationState = judgedState(kept)
-    return { verificationState, gate: gate === null ? defaultGate(byDefault, verificationState) : gateIn(gate) }
+    const hasGate = opensAccounts !== null && receives !== null && pays !== null
+    return {
+      verificationState,
+      gate: hasGate ? { opensAccounts, receives, pays } : defaultGate(byDefault, verificationState),
+    }
   }
 
 /** Refuses: customer_not_verified. */

@@ -3,8 +3,7 @@ import { Refusal } from '../../api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import * as store from './store-identifiers.ts'
 
-export const identifierUses = ['unique', 'shared'] as const
-export type IdentifierUse = (typeof identifierUses)[number]
+export type IdentifierUse = 'unique' | 'shared'
 
 /**
  * Takes an identifier for a customer until the transaction ends. Refuses: customer_exists, with the customer that has it. An erased one

@@ -20,11 +20,11 @@ export {
   pagesOfList,
 } from './export.ts'
 export { notVerified } from './gate-rules.ts'
-export { customerSettings } from './settings.ts'
 export { createErasures, type Erasures, type HeldByModules } from './erasure.ts'
 export { createKeptRecords, type KeptRecords } from './kept-records.ts'
 export { customerJobs } from './jobs.ts'
 export { customersRoutes, toChange, toCustomer } from './routes.ts'
 export type { CustomerCreate, CustomerType, CustomerUpdate, KycFields } from './rules.ts'
-export { createCustomers, type Customer, type Customers, type Payer } from './service.ts'
+export type { Customer } from './customer.ts'
+export { createCustomers, type Customers, type Payer } from './service.ts'
 export { sealedChanges, sealedKyc, sealedNameKeys } from './sealed.ts'

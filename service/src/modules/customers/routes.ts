@@ -6,7 +6,8 @@ import { stateOf } from './erasure-rules.ts'
 import type { Erasure, Erasures } from './erasure.ts'
 import type { CustomerExport, CustomerExports } from './export.ts'
 import type { Change } from './history.ts'
-import type { Customer, Customers } from './service.ts'
+import type { Customer } from './customer.ts'
+import type { Customers } from './service.ts'
 
 type ChangeOnWire = ResponseOf<'listCustomerChanges'>['data'][number]
 

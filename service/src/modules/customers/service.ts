@@ -6,6 +6,7 @@ import type { AccountState } from '../../ledger/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Screening, Subject } from '../../screening/index.ts'
 import { type Actor, type Change, createHistory, type History } from './history.ts'
+import { type Customer, toCustomer } from './customer.ts'
 import type { Gate, GateDefault } from './gate-rules.ts'
 import {
   type CapabilityVerdict,
@@ -33,35 +34,22 @@ import {
   screenedNames,
 } from './rules.ts'
 import * as store from './store.ts'
-import { createCustomer, updateCustomer } from './writes.ts'
+import { createCustomer, updateCustomer, type Writes, type WritesDeps } from './writes.ts'
 import { createVerificationStep, judgeState } from './verification-states.ts'
 import { type Verification, verify } from './verification.ts'
 
-export type Customer = {
-  /** The `guid` of the wire. */
-  readonly id: string
-  readonly serviceId: string
-  readonly partnerCustomerIdentifier: string | null
-  readonly email: string | null
-  readonly customerType: CustomerType
-  /** KYC fields with `personalIdentificationNumber`, which no response contains. */
-  readonly kyc: KycFields
-  readonly createdAt: Date
-  readonly updatedAt: Date
-}
-
-/** Customer in the events of a payment. Of KYC it contains only the citizenship. */
+/** Customer of a payment. Of KYC it contains only the citizenship. */
 export type Payer = Pick<Customer, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email'> & {
   readonly citizenshipCountryCode: string | null
   /** True for an erased customer. Its earlier payments may still return; it gets no new ones. */
   readonly isErased: boolean
   readonly accountState: AccountState
   readonly verificationState: VerificationState
-  /** What it may do in this state. */
+  /** Allows or refuses what it does in this state. */
   readonly gate: Gate
 }
 
-/** What a customer may do, with the verification that decides it. */
+/** Verdicts on what a customer may do, with the verification that decides them. */
 export type CustomerCapabilities = {
   readonly customerId: string
   readonly verificationState: VerificationState
@@ -70,9 +58,7 @@ export type CustomerCapabilities = {
   readonly fields: Verification['fields']
 }
 
-export type Customers = {
-  /** Refuses: validation_failed (empty, invalid date, invalid country), customer_exists (partnerCustomerIdentifier). */
-  readonly create: (partnerId: string, input: CustomerCreate, tx?: Tx, by?: Actor) => Promise<Customer>
+export type Customers = Writes & {
   /**
    * Newest first; with `updatedSince` the latest change first. The filter `email` ignores case. Refuses: validation_failed
    * (cursor, namePrefix).
@@ -85,10 +71,14 @@ export type Customers = {
   /** Judged by the stored state of the verification, as payments are. Refuses: not_found. */
   readonly capabilities: (partnerId: string, ref: string) => Promise<CustomerCapabilities>
   /** Refuses what the state of the customer's verification does not allow: customer_not_verified, with `pointer` if it is given. */
-  readonly require: (tx: Tx, partnerId: string, id: string, capability: Capability, pointer?: string) => Promise<void>
+  readonly requireCapability: (
+    tx: Tx,
+    partnerId: string,
+    id: string,
+    capability: Capability,
+    pointer?: string,
+  ) => Promise<void>
   readonly gates: Gates
-  /** Merges: a value is set, null clears, an absent field stays. Refuses: not_found, customer_exists, validation_failed (empty, date, country). */
-  readonly update: (partnerId: string, ref: string, input: CustomerUpdate, by?: Actor) => Promise<Customer>
   /** Lists the changes of the customer, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly history: (partnerId: string, ref: string, query: QueryOf<'listCustomerChanges'>) => Promise<Page<Change>>
   /**
@@ -145,24 +135,12 @@ export type Customers = {
 /** About 20 MB. */
 const citizenshipsMax = 100_000
 
-export type CustomersDeps = {
-  readonly db: Database
-  readonly clock: Clock
+type CustomersDeps = WritesDeps & {
   readonly sealer: Sealer
   readonly cursors: Cursors
   readonly log: Log
-  readonly screening: Pick<Screening, 'request'>
-  /** What customers of partners without gates may do. */
+  /** KYC_GATES: the gate of partners without one. */
   readonly gatesByDefault: GateDefault
-  readonly identifiers: IdentifierUse
-}
-
-export function toCustomer(
-  kycSealer: KycSealer,
-  partnerId: string,
-  { kycSealed, ...row }: store.CustomerRow,
-): Customer {
-  return { ...row, kyc: kycSealer.open(partnerId, row.id, kycSealed) }
 }
 
 /** Undefined if it cannot be decrypted, so that one row does not fail the others of a list or of a worker. `get` fails. */
@@ -184,8 +162,10 @@ function kycIfReadable(
 function createPayerReader(kycSealer: KycSealer, byDefault: GateDefault) {
   const standingOf = createStandings(byDefault)
   const citizenships = new Map<string, { readonly mark: string; readonly country: string | null }>()
-  return (name: string, { partnerId, kycSealed, erasedAt, accountState: state, ...rest }: store.PayerRow): Payer => {
-    const row = { ...rest, ...standingOf(rest), isErased: erasedAt !== null, accountState: state ?? 'Active' }
+  return (name: string, given: store.PayerRow): Payer => {
+    const { partnerId, kycSealed, erasedAt, accountState: state, opensAccounts, receives, pays, ...rest } = given
+    const standing = standingOf({ ...rest, opensAccounts, receives, pays })
+    const row = { ...rest, ...standing, isErased: erasedAt !== null, accountState: state ?? 'Active' }
     const mark = kycSealer.mark(kycSealed)
     const cached = citizenships.get(name)
     if (cached?.mark === mark) return { ...row, citizenshipCountryCode: cached.country }
@@ -222,19 +202,10 @@ const setAccountState: Customers['setAccountState'] = async (tx, partnerId, id, 
   return before
 }
 
-export function createCustomers(deps: CustomersDeps): Customers {
-  const { db, clock, log } = deps
-  const kycSealer = createKycSealer(deps.sealer)
-  const toPayer = createPayerReader(kycSealer, deps.gatesByDefault)
-  const names = createNameIndex(deps)
-  const history = createHistory(deps)
-  const records = { names, history }
-  const listRows = createList({ ...deps, names })
-
-  const findBy = createFindBy(kycSealer)
-  const find = findBy({})
-  const payersBy =
-    (options: { readonly held?: boolean }): Customers['payersByIds'] =>
+/** Reads the payers of a batch in one statement. */
+function createPayersBy(kycSealer: KycSealer, byDefault: GateDefault) {
+  const toPayer = createPayerReader(kycSealer, byDefault)
+  return (options: { readonly held?: boolean }): Customers['payersByIds'] =>
     async (tx, keys) => {
       if (keys.length === 0) return new Map()
       const rows = await store.payersByIds(tx, keys, options)
@@ -245,13 +216,42 @@ export function createCustomers(deps: CustomersDeps): Customers {
         }),
       )
     }
+}
 
-  const payersByIds = payersBy({})
+function createCapabilities(
+  { db, clock, gatesByDefault: byDefault }: CustomersDeps,
+  find: Customers['find'],
+  payersByIds: Customers['payersByIds'],
+): Pick<Customers, 'capabilities' | 'requireCapability' | 'gates'> {
   const payerOf = async (tx: Tx, partnerId: string, id: string): Promise<Payer> => {
     const payer = (await payersByIds(tx, [{ partnerId, id }])).get(partnerKey(partnerId, id))
     if (payer === undefined) throw notFound('customer')
     return payer
   }
+  return {
+    capabilities: async (partnerId, ref) => {
+      const { id, kyc, customerType } = await find(db, partnerId, ref)
+      const payer = await payerOf(db, partnerId, id)
+      const fields = verify(kyc, customerType, clock.now()).fields.filter(({ code }) => code !== undefined)
+      return { customerId: id, verificationState: payer.verificationState, capabilities: capabilitiesOf(payer), fields }
+    },
+    requireCapability: async (tx, partnerId, id, capability, pointer) =>
+      requireCapability(await payerOf(tx, partnerId, id), capability, pointer),
+    gates: createGates({ clock, byDefault }),
+  }
+}
+
+export function createCustomers(deps: CustomersDeps): Customers {
+  const { db, clock, log } = deps
+  const kycSealer = createKycSealer(deps.sealer)
+  const names = createNameIndex(deps)
+  const history = createHistory(deps)
+  const records = { names, history }
+  const listRows = createList({ ...deps, names })
+
+  const findBy = createFindBy(kycSealer)
+  const find = findBy({})
+  const payersBy = createPayersBy(kycSealer, deps.gatesByDefault)
 
   return {
     create: createCustomer(deps, kycSealer, records),
@@ -268,15 +268,7 @@ export function createCustomers(deps: CustomersDeps): Customers {
       const customer = await find(db, partnerId, ref)
       return { customer, ...verify(customer.kyc, customer.customerType, clock.now()) }
     },
-    capabilities: async (partnerId, ref) => {
-      const { id, kyc, customerType } = await find(db, partnerId, ref)
-      const payer = await payerOf(db, partnerId, id)
-      const fields = verify(kyc, customerType, clock.now()).fields.filter(({ code }) => code !== undefined)
-      return { customerId: id, verificationState: payer.verificationState, capabilities: capabilitiesOf(payer), fields }
-    },
-    require: async (tx, partnerId, id, capability, pointer) =>
-      requireCapability(await payerOf(tx, partnerId, id), capability, pointer),
-    gates: createGates({ clock, byDefault: deps.gatesByDefault }),
+    ...createCapabilities(deps, find, payersBy({})),
     history: async (partnerId, ref, query) => {
       const id = await idBy({})(db, partnerId, ref)
       if (id === undefined) throw notFound('customer')
@@ -289,7 +281,7 @@ export function createCustomers(deps: CustomersDeps): Customers {
       const row = await store.oldestByEmail(tx, partnerId, email)
       return row && toCustomer(kycSealer, partnerId, row)
     },
-    payersByIds,
+    payersByIds: payersBy({}),
     accountNamesOf: createAccountNames(deps, kycSealer),
     heldPayersByIds: payersBy({ held: true }),
     setAccountState,

@@ -2,7 +2,7 @@
 import type { VerificationState } from '@partner-payments/wire'
 import type { AccountState } from '../../ledger/index.ts'
 import { noSql, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
-import type { GateColumns } from './gate-rules.ts'
+import type { Gate } from './gate-rules.ts'
 import type { CustomerType } from './rules.ts'
 import type { KeptVerification } from './store-verifications.ts'
 
@@ -16,16 +16,17 @@ export type CustomerRow = {
   readonly createdAt: Date
   readonly updatedAt: Date
 }
-export type PayerRow = Pick<CustomerRow, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email' | 'kycSealed'> & {
-  readonly partnerId: string
-  readonly erasedAt: Date | null
-  /** Null: Active. */
-  readonly accountState: AccountState | null
-  /** Null: not judged yet. */
-  readonly verificationState: VerificationState | null
-  /** Null: the partner has no gate for the state. */
-  readonly gate: GateColumns | null
-}
+export type PayerRow = GateColumns &
+  Pick<CustomerRow, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email' | 'kycSealed'> & {
+    readonly partnerId: string
+    readonly erasedAt: Date | null
+    /** Null: Active. */
+    readonly accountState: AccountState | null
+    /** Null: not judged yet. */
+    readonly verificationState: VerificationState | null
+  }
+/** Null: the partner has no gate for the state. */
+export type GateColumns = { readonly [K in keyof Gate]: Gate[K] | null }
 export type CustomerFilter = {
   readonly email?: string | undefined
   readonly partnerCustomerIdentifier?: string | undefined
@@ -90,13 +91,16 @@ export function payersByIds(
   { held = false }: { readonly held?: boolean } = {},
 ): Promise<readonly PayerRow[]> {
   return tx.rows(sql`/* customers.payersByIds */
-    select partner_id, id, service_id, partner_customer_identifier, email, kyc_sealed, erased_at, account_state, verification_state,
-      (select array[opens_accounts, receives, pays] from customers.gates
-        where gates.partner_id = customers.partner_id
-          and gates.verification_state = coalesce(customers.verification_state, 'Incomplete')) as gate
-    from customers.customers
-    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
-      ${held ? sql`order by partner_id, id for key share` : noSql}`)
+    select c.partner_id, id, service_id, partner_customer_identifier, email, kyc_sealed, erased_at, account_state, c.verification_state,
+      gate.opens_accounts, gate.receives, gate.pays
+    from customers.customers c
+      left join customers.gates gate on gate.partner_id = c.partner_id
+        and gate.verification_state = coalesce(c.verification_state, 'Incomplete')
+    where ${ofPartners(
+      keys.map((key) => key.partnerId),
+      sql`c.partner_id`,
+    )} and id = any(${keys.map((key) => key.id)}::uuid[])
+      ${held ? sql`order by c.partner_id, id for key share of c` : noSql}`)
 }
 
 /** Locks the row. `no key` lets payments insert rows that refer to it meanwhile. */

@@ -1,24 +1,51 @@
 /** Creates and changes customers. Each write has its history, its names for the index, and its screening in one transaction. */
 import { notFound } from '../../api/index.ts'
-import { newId, randomText } from '../../kernel/index.ts'
-import { inTransaction } from '../../postgres/index.ts'
-import type { History } from './history.ts'
-import { createTakeIdentifier } from './identifiers.ts'
+import { type Clock, newId, randomText } from '../../kernel/index.ts'
+import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import type { Screening } from '../../screening/index.ts'
+import { type Customer, toCustomer } from './customer.ts'
+import type { Actor, History } from './history.ts'
+import { createTakeIdentifier, type IdentifierUse } from './identifiers.ts'
 import { type KycSealer, refKind } from './kyc.ts'
 import type { NameIndex } from './name-index.ts'
-import { deriveType, mergeKyc, refuseBadKyc, refuseEmptyCreate, refuseEmptyUpdate, screenedNames } from './rules.ts'
-import { type Customers, type CustomersDeps, toCustomer } from './service.ts'
+import {
+  type CustomerCreate,
+  type CustomerUpdate,
+  deriveType,
+  mergeKyc,
+  refuseBadKyc,
+  refuseEmptyCreate,
+  refuseEmptyUpdate,
+  screenedNames,
+} from './rules.ts'
 import * as store from './store.ts'
 import { judgeState } from './verification-states.ts'
+
+export type WritesDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly screening: Pick<Screening, 'request'>
+  readonly identifiers: IdentifierUse
+}
+
+/** The verbs that change customers. */
+export type Writes = {
+  /** Refuses: validation_failed (empty, invalid date, invalid country), customer_exists (partnerCustomerIdentifier). */
+  readonly create: (partnerId: string, input: CustomerCreate, tx?: Tx, by?: Actor) => Promise<Customer>
+  /**
+   * Merges: a value is set, null clears, an absent field stays. Refuses: not_found, customer_exists, validation_failed (empty, date, country).
+   */
+  readonly update: (partnerId: string, ref: string, input: CustomerUpdate, by?: Actor) => Promise<Customer>
+}
 
 /** Records that are written with a customer in the same database transaction. */
 type Records = { readonly names: NameIndex; readonly history: History }
 
 export function createCustomer(
-  { db, clock, screening, identifiers }: CustomersDeps,
+  { db, clock, screening, identifiers }: WritesDeps,
   kycSealer: KycSealer,
   { names, history }: Records,
-): Customers['create'] {
+): Writes['create'] {
   const takeIdentifier = createTakeIdentifier(identifiers)
   return async (partnerId, input, outerTx, by) => {
     const now = clock.now()
@@ -50,10 +77,10 @@ export function createCustomer(
 }
 
 export function updateCustomer(
-  { db, clock, screening, identifiers }: CustomersDeps,
+  { db, clock, screening, identifiers }: WritesDeps,
   kycSealer: KycSealer,
   { names, history }: Records,
-): Customers['update'] {
+): Writes['update'] {
   const takeIdentifier = createTakeIdentifier(identifiers)
   return async (partnerId, ref, input, by) => {
     refuseEmptyUpdate(input)

@@ -15,7 +15,7 @@ export type Inbound = {
   readonly accounts: AccountSnapshots
   /** The customers of all deposits. */
   readonly owners: ReadonlyMap<string, Payer>
-  /** Why the accounts of the deposit do not take its money. Undefined: they do. */
+  /** The reason for which the accounts of the deposit do not take its money. Undefined: they take it. */
   readonly blockOf: (deposit: Deposit) => Block | undefined
 }
 

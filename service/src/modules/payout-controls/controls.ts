@@ -117,7 +117,7 @@ type ValidPayout = {
   readonly call: ControlledCall
   readonly rail: Rail
   readonly customerId: string | null
-  /** Of the customer. Null: the payout has none. */
+  /** The state of the customer's verification. Null: the payout has no customer. */
   readonly verificationState: VerificationState | null
   readonly beneficiary: { readonly id: string } | null
   readonly beneficiarySince: Date | null

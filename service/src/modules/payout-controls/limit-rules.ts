@@ -17,7 +17,7 @@ export type Limit = {
   readonly scope: LimitScope
   /** The customer or the beneficiary. The nil UUID: each one that has no limit of its own, or the partner. */
   readonly scopeId: string
-  /** Of customers in this state of their verification only. Null: of every state. */
+  /** Limits customers in this state of their verification only. Null: in every state. */
   readonly verificationState: VerificationState | null
   readonly currency: Currency
   readonly period: LimitPeriod

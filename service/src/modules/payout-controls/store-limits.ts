@@ -62,7 +62,7 @@ export type LimitFilter = {
   /** Filters limits: if one of the two is given, only those that apply to it, and those of the partner. */
   readonly customerId: string | null
   readonly beneficiaryId: string | null
-  /** Of the customer. Null: no customer is given. */
+  /** The state of the customer's verification. Null: no customer is given. */
   readonly verificationState: VerificationState | null
 }
 

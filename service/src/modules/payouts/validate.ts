@@ -17,7 +17,7 @@ export type ValidPayout = {
   readonly connector: string
   readonly creditor: Creditor
   readonly customerId: string | null
-  /** Of the customer. Null: the payout has none. */
+  /** The state of the customer's verification. Null: the payout has no customer. */
   readonly verificationState: VerificationState | null
   /** When the beneficiary was created. Null: the payout has none. */
   readonly beneficiarySince: Date | null

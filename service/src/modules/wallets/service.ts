@@ -47,7 +47,7 @@ type WalletsDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cursors: Cursors
-  readonly customers: Pick<Customers, 'hold' | 'idOf' | 'require'>
+  readonly customers: Pick<Customers, 'hold' | 'idOf' | 'requireCapability'>
   readonly networks: readonly ChainNetwork[]
   readonly chooseConnector: ChooseConnector
   /** The extended public key of the addresses. Undefined: the operator has made none. */
@@ -73,7 +73,8 @@ export function createWallets(deps: WalletsDeps): Wallets {
         const ownerId = customerId ?? partnerId
         const existing = await store.byOwner(tx, partnerId, ownerId, currency)
         if (existing !== undefined) return existing
-        if (customerId !== null) await customers.require(tx, partnerId, customerId, 'OpenAccount', '/customerId')
+        if (customerId !== null)
+          await customers.requireCapability(tx, partnerId, customerId, 'OpenAccount', '/customerId')
         return make(tx, partnerId, { ownerId, customerId, currency, network })
       })
       const [made] = await withReceived(deps, partnerId, [wallet])

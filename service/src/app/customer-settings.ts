@@ -1,0 +1,23 @@
+/** The settings of customers: what they may do, and how long their data are kept. */
+import { integer, oneOf, type Settings } from '../kernel/index.ts'
+
+export const customerSettings = {
+  CUSTOMER_RETENTION_YEARS: {
+    default: '5',
+    description:
+      'Years after the request for erasure, or a later payment, for which the names, birth date, address, identifiers and payments of an erased customer are kept (AMLD, Art. 40)',
+    read: integer(0, 30, 5),
+  },
+  KYC_GATES: {
+    default: 'open in a sandbox; strict in production',
+    description:
+      'What customers may do whose partner has no gate (`operator gate set`). `open`: everything. `strict`: only one whose verification is `Complete` opens accounts, receives and pays',
+    read: (value: string | undefined, mode) => oneOf(['open', 'strict'], mode === 'sandbox' ? 'open' : 'strict')(value),
+  },
+  CUSTOMER_IDENTIFIERS: {
+    default: 'unique',
+    description:
+      'Whether a `partnerCustomerIdentifier` names one customer (`unique`: another one with it is 409) or several (`shared`)',
+    read: (value: string | undefined) => oneOf(['unique', 'shared'], 'unique')(value),
+  },
+} as const satisfies Settings
