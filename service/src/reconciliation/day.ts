@@ -18,15 +18,15 @@ export type DayLook = BooksAccount & {
   /** Parts of `ledger - bank`, with the sign of that difference. */
   readonly items: readonly Item[]
   readonly unexplained: Minor
-  /** Statements up to the day, and later ones. */
-  readonly statementIds: readonly string[]
+  /** Complete statements up to the day. */
+  readonly statements: readonly Pick<BankStatement, 'id' | 'createdAt'>[]
   readonly laterIds: readonly string[]
 }
 
 export type DayReader = {
   /** Looks at the accounts in the caller's snapshot. */
   readonly lookUpTo: (tx: Tx, accounts: readonly BooksAccount[], day: string) => Promise<readonly DayLook[]>
-  /** The last complete statement up to a day. */
+  /** The last complete statement up to a day, among those that name their day. */
   readonly lastStatement: (tx: Tx, account: BooksAccount, day: string) => Promise<BankStatement | undefined>
   readonly sumInScope: (tx: Tx, account: BooksAccount, scope: EntryScope) => Promise<Sums>
   /** Oldest first. */
@@ -50,7 +50,9 @@ export function createDayReader(deps: LookDeps): DayReader {
       return looks
     },
     lastStatement: async (tx, account, day) =>
-      (await books.statements(tx, account)).findLast((one) => one.taken && !isLater(one, day)),
+      (await books.statements(tx, account)).findLast(
+        ({ taken, closingOn }) => taken && closingOn !== null && closingOn <= day,
+      ),
     sumInScope: books.sumInScope,
     entriesInScope: books.entriesInScope,
     entriesNew: (tx, account, rowsMax) => books.entriesNew(tx, account, undefined, rowsMax),
@@ -94,7 +96,7 @@ async function lookAtDay(
     ledger: looked.ledger,
     items: looked.items.filter(({ side }) => side === 'difference'),
     unexplained: looked.unexplained,
-    statementIds: known.filter(({ taken }) => taken).map(({ id }) => id),
+    statements: known.filter(({ taken }) => taken),
     laterIds,
   }
 }
