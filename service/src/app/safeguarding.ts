@@ -8,7 +8,10 @@ type Deps = Omit<
   'addOperator' | 'clockDifferenceMsMax' | 'dueOn' | 'internalConnector' | 'partnerIds' | 'waitMs'
 > & {
   readonly config: Config
-  readonly access: { readonly partnerIds: SafeguardingDeps['partnerIds']; readonly addOperator: SafeguardingDeps['addOperator'] }
+  readonly access: {
+    readonly partnerIds: SafeguardingDeps['partnerIds']
+    readonly addOperator: SafeguardingDeps['addOperator']
+  }
 }
 
 export function composeSafeguarding(deps: Deps): Safeguarding {

@@ -1,7 +1,15 @@
 /** The SQL by which reconciliation reads a file bank: statements, entries, instructions and pending reports. */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { acrossPartners, noSql, sql, type Tx } from '../../postgres/index.ts'
-import type { BankEntry, BankInstruction, BankStatement, BooksAccount, EntryScope, EntrySums, Sums } from '../../rails/index.ts'
+import type {
+  BankEntry,
+  BankInstruction,
+  BankStatement,
+  BooksAccount,
+  EntryScope,
+  EntrySums,
+  Sums,
+} from '../../rails/index.ts'
 
 /** The statements (camt.053) of an account, in their order as far as dates and numbers say it. */
 export function statementsOf(

@@ -99,7 +99,18 @@ export function amountsOf(total: Minor, resource: Minor | null, parts: readonly 
 export function findingOf(content: Content): string {
   const { status, isOver, requirement, resource, own, timing, discrepancy, accounts, parts, changedRows } = content
   const lasting = parts.filter(({ group }) => group !== 'timing')
-  return JSON.stringify([status, isOver, requirement, resource, own, timing, discrepancy, accounts, lasting, changedRows])
+  return JSON.stringify([
+    status,
+    isOver,
+    requirement,
+    resource,
+    own,
+    timing,
+    discrepancy,
+    accounts,
+    lasting,
+    changedRows,
+  ])
 }
 
 const amountForm = /^(-?)(\d+)\.(\d+)$/

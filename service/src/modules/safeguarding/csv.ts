@@ -2,7 +2,20 @@
 import { csvCell } from '../reports/index.ts'
 import type { Content, Signed } from './content.ts'
 
-const columns = ['line', 'day', 'currency', 'version', 'kind', 'connector', 'account', 'id', 'on', 'amount', 'count', 'text'] as const
+const columns = [
+  'line',
+  'day',
+  'currency',
+  'version',
+  'kind',
+  'connector',
+  'account',
+  'id',
+  'on',
+  'amount',
+  'count',
+  'text',
+] as const
 type Line = Partial<Record<(typeof columns)[number], string>> & { readonly line: string }
 
 /** The text that is signed is written in base64, so that no spreadsheet changes it. */
@@ -34,7 +47,12 @@ function linesOf({ content: text, signature, publicKey }: Signed): readonly Line
       ...{ line: `part_${group}`, kind, connector, account, amount, count: String(count), text: why },
     })),
     ...entries.map(({ kind, account, id, bookedOn: on, amount }) => ({ line: 'entry', kind, account, id, on, amount })),
-    ...changedRows.map(({ partnerId: id, account, difference: amount }) => ({ line: 'changed_row', account, id, amount })),
+    ...changedRows.map(({ partnerId: id, account, difference: amount }) => ({
+      line: 'changed_row',
+      account,
+      id,
+      amount,
+    })),
     { line: signedLines.content, text: Buffer.from(text).toString('base64') },
     { line: signedLines.signature, text: signature },
     { line: signedLines.publicKey, text: publicKey },

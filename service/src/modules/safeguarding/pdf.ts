@@ -57,17 +57,33 @@ function sectionOf(content: Content): DocumentSection {
 }
 
 function rowsOf({ day, accounts, parts, entries, changedRows }: Content): readonly DocumentRow[] {
-  const row = (text: string, detail: string, amount: string, date = day): DocumentRow => ({ date, text, detail, amount })
+  const row = (text: string, detail: string, amount: string, date = day): DocumentRow => ({
+    date,
+    text,
+    detail,
+    amount,
+  })
   return [
     ...accounts.map(({ account, connector, statement, dueOn }) =>
       statement === null
         ? row(`Statement missing: ${account}`, `${connector} · due for ${dueOn}`, '')
-        : row(`Closing balance: ${account}`, `${connector} · statement ${statement.name}`, money(statement.closing), statement.on),
+        : row(
+            `Closing balance: ${account}`,
+            `${connector} · statement ${statement.name}`,
+            money(statement.closing),
+            statement.on,
+          ),
     ),
     ...parts.map(({ group, kind, account, why, amount, count }) =>
-      row(`${groupNames[group]}: ${kind}`, [why, account, count > 0 ? `${count} entries` : ''].filter(Boolean).join(' · '), money(amount)),
+      row(
+        `${groupNames[group]}: ${kind}`,
+        [why, account, count > 0 ? `${count} entries` : ''].filter(Boolean).join(' · '),
+        money(amount),
+      ),
     ),
-    ...entries.map(({ kind, account, id, amount, bookedOn }) => row(`Entry: ${kind}`, `${account} · ${id}`, money(amount), bookedOn)),
+    ...entries.map(({ kind, account, id, amount, bookedOn }) =>
+      row(`Entry: ${kind}`, `${account} · ${id}`, money(amount), bookedOn),
+    ),
     ...changedRows.map(({ partnerId, account, difference }) =>
       row(`Changed account row: ${account}`, `partner ${partnerId}`, money(difference)),
     ),

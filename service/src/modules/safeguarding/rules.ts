@@ -170,7 +170,10 @@ function elsewhere(sums: LedgerSums, accounts: readonly AccountFacts[], internal
     .map((name) => {
       const connector = name.slice('settlement.'.length)
       const isInside = connector === internal
-      return { ...part(isInside ? 'timing' : 'own', isInside ? 'inside' : 'not_designated', posted(sums, name)), connector }
+      return {
+        ...part(isInside ? 'timing' : 'own', isInside ? 'inside' : 'not_designated', posted(sums, name)),
+        connector,
+      }
     })
 }
 
@@ -179,4 +182,3 @@ const dayForm = /^\d{4}-\d\d-\d\d$/
 export const isDay = (text: string): boolean =>
   dayForm.test(text) && !Number.isNaN(Date.parse(text)) && dayOfMoment(new Date(text)) === text
 export const dayOfMoment = (moment: Date): string => moment.toISOString().slice(0, 10)
-

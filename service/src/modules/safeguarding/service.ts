@@ -82,7 +82,8 @@ export function createSafeguarding(deps: SafeguardingDeps): Safeguarding {
     step: async () => {
       for (const { day, cutAt, accounts } of await openDays(deps, list))
         if (await isReady(deps, cutAt))
-          for (const facts of await factsOf(deps, { day, cutAt, isPast: true, isOver: true, accounts })) await keep(deps, facts)
+          for (const facts of await factsOf(deps, { day, cutAt, isPast: true, isOver: true, accounts }))
+            await keep(deps, facts)
       return 0
     },
   }
