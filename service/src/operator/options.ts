@@ -57,6 +57,7 @@ const names = [
   'day',
   'email',
   'role',
+  'key',
 ] as const
 const flags = ['remove', 'copy', 'skip-bad', 'passkey'] as const
 type Name = (typeof names)[number]
