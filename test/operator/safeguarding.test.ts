@@ -1,6 +1,6 @@
 /** Safeguarding by the operator's commands: accounts, a day, its files, and their verification without a database. */
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -9,6 +9,7 @@ import { runOperator } from '../support/operator.ts'
 import { createSafeguarded } from '../support/safeguarding.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'partner-payments-safeguarding-'))
+for (const name of ['to', 'from']) await mkdir(join(folder, name))
 const service = await createSafeguarded()
 const { today } = service
 after(async () => {
@@ -28,7 +29,7 @@ const bank = {
   archive: join(folder, 'archive'),
   reach: { Instant: 'all' },
   preferredScheme: 'Instant',
-  transport: { kind: 'folder', toBank: folder, fromBank: folder },
+  transport: { kind: 'folder', toBank: join(folder, 'to'), fromBank: join(folder, 'from') },
 }
 const masterKey = Buffer.alloc(32, '686f757365', 'hex').toString('base64')
 const env = {

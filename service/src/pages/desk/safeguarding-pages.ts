@@ -8,10 +8,10 @@ import { type ConsoleView, shell } from '../console/view.ts'
 import { type SafeguardingTexts, safeguardingTexts } from './safeguarding-texts.ts'
 
 const tones = {
-  balanced: 'success',
+  balanced: 'good',
   excess: 'neutral',
-  shortfall: 'error',
-  unexplained: 'error',
+  shortfall: 'bad',
+  unexplained: 'bad',
   incomplete: 'warning',
 } as const
 
