@@ -44,14 +44,15 @@ export async function rehearseSafeguarding(
     readonly records: readonly unknown[]
   }
   print('safeguarding', `${verified.records.length} records exported and verified`)
+  const plain = (minor: bigint) => amountText(minor).replaceAll(',', '')
   const amountOf = ({ parts }: Computed, kind: string) => parts.find((part) => part.kind === kind)?.amount ?? '0.00'
   const differences = accounts.flatMap(({ currency, balance, opening }) => {
     const found = computed.find((each) => each.currency === currency)
     if (found === undefined) return [`${currency}: no record`]
     const expected = {
-      resource: amountText(balance),
-      opening: amountText(opening),
-      undecided_debits: currency === fee.currency ? amountText(-fee.amount) : '0.00',
+      resource: plain(balance),
+      opening: plain(opening),
+      undecided_debits: currency === fee.currency ? plain(-fee.amount) : '0.00',
       timing: '0.00',
       discrepancy: '0.00',
     }
