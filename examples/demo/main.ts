@@ -111,7 +111,7 @@ async function runWithDay({ full, kill, service, receiver, bank, print }: Settin
   return { checks: all, table: tableOf(day, transactions, receiver) }
 }
 
-/** Compares the books, then rehearses safeguarding over the statements of the day. */
+/** Compares bank and ledger, then rehearses safeguarding over the statements of the day. */
 async function checkBank(
   bank: DemoBank,
   { service, print, until }: Pick<Setting, 'service' | 'print'> & { readonly until: Until },

@@ -83,7 +83,7 @@ export type Service = {
   readonly standingOrders: StandingOrders
   readonly rates: Rates
   readonly reconciliation: Reconciliation
-  /** For the operator's commands. */
+  /** Used by the operator's commands. */
   readonly safeguarding: Safeguarding
   /** The worker of screening, for the operator's command that waits for it. */
   readonly screener: Screener

@@ -13,7 +13,7 @@ export type DayLook = BooksAccount & {
   readonly statement: Pick<BankStatement, 'id' | 'statementId' | 'sequence' | 'closing' | 'closingOn'> | undefined
   /** Balance before the first statement: money that this service never booked. */
   readonly opening: Minor
-  /** What the ledger has on the settlement account of the connector, of all partners. */
+  /** Money that the ledger has on the settlement account of the connector, of all partners. */
   readonly ledger: Minor
   /** Parts of `ledger - bank`, with the sign of that difference. */
   readonly items: readonly Item[]

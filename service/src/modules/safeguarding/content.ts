@@ -1,4 +1,4 @@
-/** Pure: the signed text of a day, and its verification by somebody who has nothing but the text. */
+/** Pure: the signed text of a day, and its verification by an auditor who has nothing but the text. */
 import { hash } from 'node:crypto'
 import { amountText, type Currency, currencies, isCurrency, type Minor } from '../../kernel/index.ts'
 import { type Group, kindsOf, type Part, type Status, sumOf } from './rules.ts'
@@ -95,7 +95,7 @@ export function amountsOf(total: Minor, resource: Minor | null, parts: readonly 
   }
 }
 
-/** What a correction would change: everything except the times, the version, and how the timing is made up. */
+/** The part of a record that a correction would change: everything except the times, the version, and how the timing is made up. */
 export function findingOf(content: Content): string {
   const { status, isOver, requirement, resource, own, timing, discrepancy, accounts, parts, changedRows } = content
   const lasting = parts.filter(({ group }) => group !== 'timing')

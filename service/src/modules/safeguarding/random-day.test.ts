@@ -1,5 +1,5 @@
 /**
- * Random days over real files: credits, payouts, returns, fees of the house and charges of the bank, on files that come before or after the
+ * Random days over real files: credits, payouts, returns, fees of the operator and charges of the bank, on files that come before or after the
  * end of the day. The oracle keeps its own sums: what the clients have at the end of the day by the balances that the ledger answers
  * then, and what the bank has by what the test wrote into its statement. Every cent between the two is named.
  */
@@ -21,7 +21,7 @@ const moves = [
   'paid payout',
   'return',
   'charge',
-  'house fee',
+  'own fee',
 ] as const
 type Move = (typeof moves)[number]
 const day = fc.record({
@@ -29,7 +29,7 @@ const day = fc.record({
     minLength: 4,
     maxLength: 10,
   }),
-  /** After which share of the moves the day ends, by the ledger and by the bank's statement. */
+  /** The share of the moves after which the day ends, by the ledger and by the bank's statement. */
   cut: fc.double({ min: 0, max: 1, noNaN: true }),
   listed: fc.double({ min: 0, max: 1, noNaN: true }),
   opening: fc.constantFrom(0n, 5_00n),
@@ -91,8 +91,8 @@ function createPlayer(service: Safeguarded, partner: TestPartner) {
       )
     },
     charge: (cents) => announce(book(entryOf(-cents, { ...at, codes: charges }))),
-    // Two persons book a credit as income of the house.
-    'house fee': async (cents) => {
+    // Two persons book a credit as income of the operator.
+    'own fee': async (cents) => {
       await announce(book(entryOf(cents, at)))
       const open = (await cases.list(undefined, 100)).findLast(({ booked: money }) => (money ?? 0n) > 0n)
       if (open === undefined) return
@@ -104,7 +104,7 @@ function createPlayer(service: Safeguarded, partner: TestPartner) {
   return { booked, play }
 }
 
-/** What the clients have now, in cents: balances, and suspense without the debits of open cases. */
+/** Sums what the clients have now, in cents: balances, and suspense without the debits of open cases. */
 async function clientsNow({ db, cases, moment }: Safeguarded): Promise<bigint> {
   await moment()
   const rows = await db.rows<{ name: string; posted: bigint }>(

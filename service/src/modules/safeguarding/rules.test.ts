@@ -77,7 +77,7 @@ test('the parts add up to resource less requirement, for any numbers of a ledger
 
 const ten = { balance: 10n, 'settlement.iso20022': -10n }
 
-test('a day balances, has an excess or a shortfall by the money of the house', () => {
+test('a day balances, has an excess or a shortfall by the money of the operator', () => {
   assert.equal(judged(ten, lookOf({ bank: 10n })).status, 'balanced')
   assert.equal(judged({ balance: 9n, fees: 1n, 'settlement.iso20022': -10n }, lookOf({ bank: 10n })).status, 'excess')
   assert.equal(judged(ten, lookOf({ bank: 10n, opening: 5n })).status, 'excess')

@@ -6,16 +6,16 @@
 import type { Minor } from '../../kernel/index.ts'
 import type { DayLook } from '../../reconciliation/index.ts'
 
-/** Money of the house in the accounts; below zero: money of the clients that is missing there. */
+/** Money of the operator in the accounts; below zero: money of the clients that is missing there. */
 const ownKinds = {
-  fees: 'Fees that the house has earned and not taken out of the accounts.',
-  fx: 'The open position of the house from exchanges.',
+  fees: 'Fees that the operator has earned and not taken out of the accounts.',
+  fx: 'The open position of the operator from exchanges.',
   opening: 'Money that was on the account before its first statement here. The ledger never booked it.',
   undecided_debits: 'Money left the accounts, and no case has decided yet who bears it.',
   not_designated: 'The ledger has this money at a connector that has no designated account.',
 } as const
 
-/** Differences between the day of the bank and the end of the day in the ledger. They end without anybody's decision. */
+/** Differences between the day of the bank and the end of the day in the ledger. They end without a decision. */
 const timingKinds = {
   in_transit: 'The ledger had these entries at the end of the day, and no statement up to the day has them.',
   booked_late: 'A statement of the day has these entries, and they were reported and booked after the end of the day.',
@@ -54,7 +54,7 @@ export type Part = {
 const statuses = ['balanced', 'excess', 'shortfall', 'unexplained', 'incomplete'] as const
 export type Status = (typeof statuses)[number]
 
-/** The statuses that need a person. An excess is the house's own money, which is taken out in the course of business. */
+/** The statuses that need a person. An excess is the operator's own money, which is taken out in the course of business. */
 export const opensCase = (status: Status): boolean => status !== 'balanced' && status !== 'excess'
 
 /** Sums of the ledger in one currency at the end of the day, over all partners, by the name of the account. */
@@ -62,9 +62,9 @@ export type LedgerSums = ReadonlyMap<string, { readonly posted: Minor; readonly 
 
 /** Sums of entries around the end of the day. */
 export type Around = {
-  /** On no statement up to the day, and reported after its end. */
+  /** Entries on no statement up to the day, and reported after its end. */
   readonly offAfter: { readonly amount: Minor; readonly count: bigint }
-  /** On a statement up to the day, and reported after its end. */
+  /** Entries on a statement up to the day, and reported after its end. */
   readonly onAfter: { readonly amount: Minor; readonly count: bigint }
 }
 
@@ -75,7 +75,7 @@ export type Requirement = {
   readonly balances: Minor
   /** The part of the balances that is reserved for payouts under way. */
   readonly reserved: Minor
-  /** Money that arrived and belongs to nobody yet. */
+  /** Money that arrived and is not assigned yet. */
   readonly suspense: Minor
 }
 
@@ -120,7 +120,7 @@ export function judge({ sums, debits, accounts, changedRows, internalConnector }
 
 const posted = (sums: LedgerSums, name: string): Minor => sums.get(name)?.posted ?? 0n
 
-/** A debit of one case is no claim of the house on the money of another: only what arrived counts. */
+/** A debit of one case is no claim of the operator on the money of another: only what arrived counts. */
 function requirementOf(sums: LedgerSums, debits: Minor): Requirement {
   const balances = posted(sums, 'balance')
   const suspense = posted(sums, 'suspense') - debits

@@ -7,7 +7,7 @@ import { type DeskFrame, withStaff } from './request.ts'
 import { dayPage, daysPage } from './safeguarding-pages.ts'
 
 const rowsShown = 60
-/** Before and after all days. */
+/** Days before and after all records. */
 const [firstDay, lastDay] = ['0001-01-01', '9999-12-31']
 
 export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {

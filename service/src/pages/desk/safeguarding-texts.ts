@@ -22,7 +22,7 @@ const en = {
   unexplained: 'Unexplained',
   incomplete: 'Statement missing',
   balancedText: 'What is on the accounts is what belongs to the clients.',
-  excessText: 'The accounts also hold money of the house. Take it out.',
+  excessText: 'The accounts also hold money of the operator. Take it out.',
   shortfallText: 'Money of the clients is missing on the accounts. Pay it in today. A case is open.',
   unexplainedText: 'Something contradicts itself. A case is open; docs/runbooks/safeguarding.md says how to find it.',
   incompleteText: 'A bank has not sent a statement, so that nothing is known about its account. A case is open.',
