@@ -20,6 +20,7 @@ import type { Chapter } from './chapters/stage.ts'
 import { type DemoBank, startDemoBank, withBank } from './iso/bank.ts'
 import { checkBooks } from './iso/checks.ts'
 import { runIsoDay } from './iso/day.ts'
+import { rehearseSafeguarding } from './iso/safeguarding.ts'
 import { createKill } from './kills.ts'
 import { amountText, minorOf } from './money.ts'
 import { type Print, createPrint, write } from './print.ts'
@@ -27,7 +28,7 @@ import { type Receiver, startReceiver } from './receiver.ts'
 import { type Check, type Reconciliation, reconcile } from './reconcile.ts'
 import { createService, type Service, type StopMode } from './service.ts'
 import { renderTable } from './table.ts'
-import { createUntil } from './until.ts'
+import { createUntil, type Until } from './until.ts'
 
 type Options = {
   readonly full: boolean
@@ -104,10 +105,21 @@ async function runWithDay({ full, kill, service, receiver, bank, print }: Settin
   print('checks', 'reconciling')
   const { checks, transactions } = await reconcile(context, day, kill)
   const audited = bank
-    ? [...checks, ...(await auditLedger(dataDir)), ...(await checkBooks(dataDir, await bank.book(), until))]
+    ? [...checks, ...(await auditLedger(dataDir)), ...(await checkBank(bank, { service, print, until }))]
     : [...checks, ...(await auditLedger(dataDir, day.payments))]
   const all = full ? [...audited, ...(await runFull({ ...context, operator: service.operator }))] : audited
   return { checks: all, table: tableOf(day, transactions, receiver) }
+}
+
+/** Compares bank and ledger, then rehearses safeguarding over the statements of the day. */
+async function checkBank(
+  bank: DemoBank,
+  { service, print, until }: Pick<Setting, 'service' | 'print'> & { readonly until: Until },
+): Promise<readonly Check[]> {
+  const book = await bank.book()
+  const compared = await checkBooks(service.dataDir, book, until)
+  const day = new Date().toISOString().slice(0, 10)
+  return [...compared, ...(await rehearseSafeguarding(service, book, day, print))]
 }
 
 function tableOf(day: Day, transactions: Reconciliation['transactions'], receiver: Receiver): string {

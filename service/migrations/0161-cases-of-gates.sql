@@ -7,4 +7,4 @@ alter table cases.cases add constraint cases_kind_check check (kind in
   ('unknown_payment', 'contradiction', 'amount_differs', 'credit_reversed', 'bank_fee', 'doubled',
     'unknown_debit', 'file_unreadable', 'file_refused', 'message_differs', 'statement_gap', 'statement_overlap',
     'sum_differs', 'payment_missing', 'foreign_currency', 'entry_unclear', 'unexplained',
-    'account_blocked', 'sanctions_hold', 'announced_missing', 'customer_not_verified'));
+    'account_blocked', 'sanctions_hold', 'announced_missing', 'payee_mismatch', 'safeguarding', 'customer_not_verified'));

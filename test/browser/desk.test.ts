@@ -7,6 +7,7 @@ import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { textAt } from '../support/client.ts'
 import { createTestService } from '../support/composition.ts'
 import { addAuthenticator, check, inviteTo, openPage } from '../support/console.ts'
+import { isoAccount } from '../support/iso-books.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { joinByPassword } from '../support/team.ts'
 import { until } from '../support/until.ts'
@@ -17,7 +18,9 @@ let browser: Browser
 let site: string
 before(async () => {
   if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
+  // The key of the composed services, which sign by a key of this database.
+  const MASTER_KEY = Buffer.alloc(32, '686f757365', 'hex').toString('base64')
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', MASTER_KEY } })
   site = service.opsUrl.replace('127.0.0.1', 'localhost')
   browser = await launchBrowser()
 })
@@ -41,7 +44,12 @@ async function joinStaff(name: string, role: string, expected: readonly string[]
 }
 
 test('two persons join with passkeys and decide a case, and the first cannot approve it', { skip }, async () => {
-  const inside = await createTestService({ url: service.databaseUrl, now: new Date() })
+  const inside = await createTestService({ url: service.databaseUrl, now: new Date(), bankAccounts: [isoAccount] })
+  const today = inside.clock.now().toISOString().slice(0, 10)
+  const { safeguarding, db } = inside
+  await db.transaction((tx) =>
+    safeguarding.designate(tx, { ...isoAccount, from: today, until: null, staff: 'Ada Lovelace' }),
+  )
   const opened = await inside.cases.open({
     partnerId: service.credentials.partnerId,
     kind: 'unknown_payment',
@@ -49,8 +57,18 @@ test('two persons join with passkeys and decide a case, and the first cannot app
     booked: { currency: 'EUR', amount: 1234n },
   })
   assert.equal(opened, true)
-  await inside.close()
   const one = await joinStaff('Ada', 'finance', ['400'])
+  await one.page.getByRole('link', { name: 'Safeguarding' }).click()
+  await check(one.page)
+  await safeguarding.compute(today)
+  await inside.close()
+  await one.page.reload()
+  await check(one.page)
+  await one.page.getByRole('link', { name: today }).first().click()
+  await one.page.getByRole('heading', { name: `Safeguarding on ${today} in EUR` }).waitFor()
+  await one.page.getByText(`Missing, due for`).waitFor()
+  await check(one.page)
+  await one.page.goto(`${site}/desk/queue`)
   const two = await joinStaff('Grace', 'admin')
   await check(one.page)
   await one.page.getByRole('link', { name: 'unknown_payment' }).click()

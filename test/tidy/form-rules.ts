@@ -85,6 +85,7 @@ export const modulesWithoutGroup: Readonly<Record<string, string>> = {
   deposits: 'no operation creates a deposit: banks and simulations cause them (docs/decisions/0007)',
   'payout-controls': 'its operations are in the group `payouts`',
   recalls: 'its operations are in the group `payouts`',
+  safeguarding: 'it is for the operator and its auditor: commands and pages of the desk (docs/decisions/0089)',
   staff: 'its people work for the operator: the API is for partners (docs/decisions/0084)',
   'standing-orders': 'its operations are in the group `payouts`',
 }

@@ -41,6 +41,7 @@ import { type PayoutControls, payoutControlsRoutes } from '../modules/payout-con
 import { type PayoutLife, type Payouts, payoutsRoutes } from '../modules/payouts/index.ts'
 import { type Recalls, recallsRoutes } from '../modules/recalls/index.ts'
 import { reportsRoutes } from '../modules/reports/index.ts'
+import type { Safeguarding } from '../modules/safeguarding/index.ts'
 import { type StandingOrders, standingOrdersRoutes } from '../modules/standing-orders/index.ts'
 import { simulationsRoutes } from '../modules/simulations/index.ts'
 import type { Staff } from '../modules/staff/index.ts'
@@ -82,6 +83,8 @@ export type Service = {
   readonly standingOrders: StandingOrders
   readonly rates: Rates
   readonly reconciliation: Reconciliation
+  /** Used by the operator's commands. */
+  readonly safeguarding: Safeguarding
   /** The worker of screening, for the operator's command that waits for it. */
   readonly screener: Screener
   readonly screening: Screening

@@ -96,6 +96,12 @@ const processSettings = {
     description: 'Active standing orders of one partner. Further ones are refused; active orders are unaffected',
     read: integer(1, standingOrdersMax, 10_000),
   },
+  SAFEGUARDING_WAIT_MS: {
+    default: '43200000',
+    description:
+      'How long after the end of a day (UTC) its safeguarding record waits for the statements of the banks. Then it is made, and names the missing ones',
+    read: integer(0, 7 * dayMs, dayMs / 2),
+  },
   REPORT_WRITERS: {
     default: '2',
     description: 'Reports that one process writes at the same time',

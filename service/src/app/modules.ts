@@ -55,6 +55,7 @@ import { createFactors, createFirstAdmin, createMembers, createUsers } from '../
 import { createSignIn } from '../sign-in/index.ts'
 import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type Sample } from '../delivery/index.ts'
 import { composePersonalData } from './personal-data.ts'
+import { composeSafeguarding } from './safeguarding.ts'
 import { composeTokens, ownersOfAccounts } from './wallets.ts'
 
 export type ModulesDeps = {
@@ -210,7 +211,8 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const simulations = createSimulations({ ...opening, ...simulated, ...signing(config) })
   const bankAccounts = deps.bankAccounts ?? accountsOfBanks(config)
   const decided = composeDecisions({ ...shared, log, payoutLife, deposits, ownersOf, bankAccounts })
-  const movements = { renewals, ...outgoing, deposits, fx, rates, checkout, ...decided }
+  const safeguarding = composeSafeguarding({ ...shared, config, bankAccounts, reconciliation: decided.reconciliation })
+  const movements = { safeguarding, renewals, ...outgoing, deposits, fx, rates, checkout, ...decided }
   const retentionYears = config.CUSTOMER_RETENTION_YEARS
   const holders = { accounts, beneficiaries, checkout, deposits, fx, ...outgoing, reports, wallets }
   const personalData = composePersonalData({ ...shared, ...holders, retentionYears })

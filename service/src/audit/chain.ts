@@ -169,12 +169,29 @@ async function closePeriod(
   store.saveChain(tx, partnerId, { ...chain, headSequence: lastSequence })
 }
 
+/** Signs a text by the key of a partner's heads. Locks the chain, which it creates if there is none. */
+export async function signAsPartner(
+  deps: Pick<ChainDeps, 'clock' | 'sealer'>,
+  tx: Tx,
+  partnerId: string,
+  text: string,
+) {
+  await store.createChain(tx, partnerId, chainStart)
+  await store.lockChain(tx, partnerId)
+  return signText(deps, tx, partnerId, text)
+}
+
 /** The caller holds the lock of the chain, so that a partner gets one first key. */
-async function signText({ clock, sealer }: ChainDeps, tx: Tx, partnerId: string, text: string) {
+async function signText(
+  { clock, sealer }: Pick<ChainDeps, 'clock' | 'sealer'>,
+  tx: Tx,
+  partnerId: string,
+  text: string,
+) {
   const known = await store.signingKey(tx, partnerId)
   const key = known ?? newKey(sealer, partnerId)
   if (known === undefined) await store.insertKey(tx, partnerId, key, clock.now())
-  return { keyId: key.id, signature: signBy(sealer, partnerId, key, text) }
+  return { keyId: key.id, publicKey: key.publicKey, signature: signBy(sealer, partnerId, key, text) }
 }
 
 export function signBy(sealer: Sealer, partnerId: string, key: store.KeyRow, text: string): Buffer {

@@ -3,7 +3,7 @@ import { type AuditProof, type AuditStatementContent, pathOf } from '@partner-pa
 import { type Cursors, type Page, readTime } from '../api/index.ts'
 import { type Clock, firstIdOf, newId, nilId, type Sealer } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { signBy, subtreeRecords } from './chain.ts'
+import { signAsPartner, signBy, subtreeRecords } from './chain.ts'
 import * as store from './store.ts'
 
 export type AuditActor = {
@@ -53,6 +53,15 @@ export type Audit = {
   readonly list: (partnerId: string, query: PageQuery & Range) => Promise<Page<AuditRecord>>
   /** Newest first. Refuses: validation_failed (cursor). */
   readonly heads: (partnerId: string, query: PageQuery) => Promise<Page<HeadView>>
+  /**
+   * Signs a text by the key of the partner's heads, in the caller's transaction. Ends with the transaction: the loop that
+   * chains waits for it.
+   */
+  readonly sign: (
+    tx: Tx,
+    partnerId: string,
+    text: string,
+  ) => Promise<{ readonly publicKey: string; readonly signature: Buffer }>
   /**
    * The records with these ids, with a signed statement that they are complete. `pending`: how many have no signed head
    * yet.
@@ -112,6 +121,7 @@ export function createAudit(deps: AuditDeps): Audit {
         rows.map((row) => ({ id: String(row.lastSequence), ...toHead(row) })),
       )
     },
+    sign: (tx, partnerId, text) => signAsPartner(deps, tx, partnerId, text),
     proof: (partnerId, reference, recordIds) => prove(deps, partnerId, reference, recordIds),
   }
 }

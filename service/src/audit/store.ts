@@ -170,6 +170,11 @@ export function claimChain(tx: Tx, partnerId: string): Promise<ChainRow | undefi
     for update skip locked`)
 }
 
+/** Waits for the loop that holds the chain. */
+export async function lockChain(tx: Tx, partnerId: string): Promise<void> {
+  await tx.run(sql`/* audit.lockChain */ select from audit.chains where partner_id = ${partnerId} for update`)
+}
+
 export async function createChain(tx: Tx, partnerId: string, hash: Uint8Array): Promise<void> {
   await tx.run(sql`/* audit.createChain */
     insert into audit.chains (partner_id, sequence, record_id, hash, head_sequence)

@@ -16,6 +16,7 @@ import {
   hasExpired,
   misfitOf,
   type Named,
+  needsTwoForNote,
   proposalMsMax,
   resolutions,
   reversingTransfer,
@@ -179,8 +180,7 @@ async function propose(deps: DecisionsDeps, tx: Tx, proposing: Proposing): Promi
   const misfit = misfitOf(action, row.booked, reportOf(row).debtor?.account, proposing)
   if (misfit !== undefined) throw refuse(misfit)
   const now = deps.clock.now()
-  // Closing the case of a held payout frees its money.
-  if (action === 'note' && row.kind !== 'sanctions_hold') {
+  if (action === 'note' && !needsTwoForNote.has(row.kind)) {
     const end = { resolution: resolutions.note, resolvedBy: staff, note, resolvedAt: now }
     return decide(deps, tx, row, { ...row, ...end }, { kind: 'noted', actor: staff, note })
   }

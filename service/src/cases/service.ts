@@ -47,6 +47,8 @@ export type Cases = {
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
   /** The cases of a partner that were open at a moment, by currency and kind. */
   readonly openAt: (tx: Tx, partnerId: string, moment: Date) => Promise<readonly store.CaseSums[]>
+  /** Money that had left and that no case had decided about at a moment, of all partners. */
+  readonly debitsOpenAt: typeof store.debitsOpenAt
   /** When the oldest open case was opened; null: none is open. Frozen money is not counted: it may stay for years. */
   readonly oldestOpen: () => Promise<Date | null>
   /** Open suspense items and movements outside this service, of all partners. For reconciliation. */
@@ -94,6 +96,7 @@ export function createCases(deps: CasesDeps): Cases {
     list: (after, casesMax, tx = db) => store.openCases(tx, after, casesMax),
     byId: store.caseById,
     openAt: store.casesOpenAt,
+    debitsOpenAt: store.debitsOpenAt,
     oldestOpen: () => store.oldestOpen(db),
     openSums: store.openSums,
     reversedSums: store.reversedSums,

@@ -98,6 +98,21 @@ export function openCases(
   )
 }
 
+export type DebitSum = { readonly currency: Currency; readonly count: bigint; readonly booked: Minor }
+
+/** Money that had left and that no case had decided about at a moment, of all partners: below zero. */
+export function debitsOpenAt(tx: Tx, moment: Date): Promise<readonly DebitSum[]> {
+  return tx.rows<DebitSum>(
+    acrossPartners(
+      'adds up undecided debits of all partners for safeguarding, by an index',
+      sql`/* cases.debitsOpenAt */
+        select currency, count(*) as count, sum(booked)::bigint as booked from cases.cases
+        where booked < 0 and opened_at < ${moment} and (resolved_at is null or resolved_at >= ${moment})
+        group by currency order by currency`,
+    ),
+  )
+}
+
 export type OpenSums = {
   readonly connector: string
   readonly currency: Currency | null

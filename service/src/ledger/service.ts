@@ -5,6 +5,7 @@ import { createEntries, type Entries } from './entries.ts'
 import { type History, history } from './history.ts'
 import { type Movements, movements } from './movements.ts'
 import { type PeriodReader, periodReader } from './period.ts'
+import { type Positions, positions } from './positions.ts'
 import { createStates, type States } from './states.ts'
 import * as store from './store.ts'
 
@@ -20,6 +21,7 @@ export type Ledger = Entries &
   History &
   Movements &
   PeriodReader &
+  Positions &
   States & {
     readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
     /**
@@ -39,6 +41,7 @@ export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
     ...history,
     ...movements,
     ...periodReader,
+    ...positions,
     ...createStates(clock),
     setControlled: async (tx, partnerId, currency, controlled) => {
       const account = { partnerId, name: 'balance', currency } as const

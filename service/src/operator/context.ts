@@ -25,6 +25,7 @@ export type Context = {
     | 'payouts'
     | 'rates'
     | 'reconciliation'
+    | 'safeguarding'
     | 'screener'
     | 'screening'
     | 'sealer'

@@ -25,6 +25,7 @@ import { moveCommands } from './moves.ts'
 import { partnerCommands } from './partners.ts'
 import { paymentCommands } from './payments.ts'
 import { reconcileCommands } from './reconcile.ts'
+import { safeguardingCommands, verifySafeguarding } from './safeguarding.ts'
 import { screeningCommands } from './screening.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
 import { staffCommands } from './staff.ts'
@@ -61,6 +62,12 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator screening show --partner ID --id ID
   operator screening decide --partner ID --id ID --outcome clear|confirm --staff NAME --note TEXT
   operator reconcile [--connector ID] [--account IBAN] [--at DATE] [--format json|csv]
+  operator safeguarding accounts set --account IBAN --currency EUR --staff NAME [--from DAY] [--until DAY]
+  operator safeguarding accounts list
+  operator safeguarding run --day DAY [--at TIME]
+  operator safeguarding show --day DAY [--currency EUR]
+  operator safeguarding export --day DAY --to FILE [--format json|csv|pdf] [--currency EUR]
+  operator safeguarding verify --from FILE [--key PUBLIC_KEY]
   operator bank files [--connector ID]
   operator bank payment --partner ID --payout ID
   operator bank recall --partner ID --payout ID --reason DUPL|TECH|FRAD|CUST|AC03|AM09 --staff NAME
@@ -141,6 +148,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...screeningCommands,
     ...paymentCommands,
     ...reconcileCommands,
+    ...safeguardingCommands,
     ...bankCommands,
     ...bicCommands,
     ...ibanCommands,
@@ -152,7 +160,10 @@ const commands: ReadonlyMap<string, Command> = new Map(
 
 type OfflineCommand = (config: Config, options: Options) => Promise<object>
 const offlineCommands: ReadonlyMap<string, OfflineCommand> = new Map(
-  Object.entries<OfflineCommand>(commandsWithoutDatabase),
+  Object.entries<OfflineCommand>({
+    ...commandsWithoutDatabase,
+    'safeguarding verify': (_config, options) => verifySafeguarding(options),
+  }),
 )
 
 /** The nearest command, or all of them. */

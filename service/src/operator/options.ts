@@ -59,6 +59,7 @@ const names = [
   'role',
   'state',
   'allow',
+  'key',
 ] as const
 const flags = ['remove', 'copy', 'skip-bad', 'passkey'] as const
 type Name = (typeof names)[number]

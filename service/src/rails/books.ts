@@ -98,6 +98,14 @@ type ReadInstructions = (
   rowsMax: number,
 ) => Promise<readonly BankInstruction[]>
 
+/** Entries that the ledger has, on one of these statements or, with `orNone`, on none. The times are of their first report. */
+export type EntryScope = {
+  readonly statementIds: readonly string[]
+  readonly orNone: boolean
+  readonly from?: Date
+  readonly before?: Date
+}
+
 /** Reads in the caller's snapshot. */
 export type BankBooks = {
   /** The statements (camt.053) of an account, in their order as far as dates and numbers say it. */
@@ -124,6 +132,14 @@ export type BankBooks = {
   readonly entriesNotOnStatement: ReadEntries
   /** Entries that the ledger does not have yet, oldest first. */
   readonly entriesNew: ReadEntries
+  readonly sumInScope: (tx: Tx, account: BooksAccount, scope: EntryScope) => Promise<Sums>
+  /** Oldest first. */
+  readonly entriesInScope: (
+    tx: Tx,
+    account: BooksAccount,
+    scope: EntryScope,
+    rowsMax: number,
+  ) => Promise<readonly BankEntry[]>
   /** Payments that the bank has paid or sent back, and has not booked. */
   readonly instructionsNotBooked: ReadInstructions
   /** Payments that are overdue for a report of the bank. */

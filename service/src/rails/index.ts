@@ -16,6 +16,7 @@ export type {
   BankInstruction,
   BankStatement,
   BooksAccount,
+  EntryScope,
   EntrySums,
   PendingReport,
   Sums,

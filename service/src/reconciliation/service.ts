@@ -8,6 +8,7 @@ import type { Ledger } from '../ledger/index.ts'
 import { type Database, readAtOneMoment, type Tx } from '../postgres/index.ts'
 import type { BooksAccount, BankBooks } from '../rails/index.ts'
 import type { CandidateSources } from './candidates.ts'
+import { createDayReader, type DayReader } from './day.ts'
 import { createGone } from './gone.ts'
 import { type Look, lookAt, type LookDeps, readShared, suspenseLook } from './look.ts'
 import { type Reader, createReader } from './read.ts'
@@ -48,6 +49,8 @@ type ReconciliationDeps = {
 }
 
 export type Reconciliation = Reader & {
+  /** Looks up to the statements of a day, for safeguarding. */
+  readonly day: DayReader
   /**
    * Looks at every account, stores the findings, and returns 0 so that its loop pauses. Of two processes only one
    * looks.
@@ -70,6 +73,7 @@ export function createReconciliation(deps: ReconciliationDeps): Reconciliation {
   const gone = createGone({ db, books, cases, decisions })
   return {
     ...createReader({ ...deps, parts }),
+    day: createDayReader(parts),
     step: async (observe) => {
       const known = await knownAccounts(deps)
       const now = clock.now()

@@ -33,6 +33,8 @@ export function createIsoBooks({ operatorId, clock }: Pick<BankDeps, 'operatorId
     entriesNotOnStatement: (tx, account, after, rowsMax) =>
       store.entriesNotOnStatement(tx, operatorId, account, { after, rowsMax }),
     entriesNew: (tx, account, after, rowsMax) => store.entriesNew(tx, operatorId, account, { after, rowsMax }),
+    sumInScope: (tx, account, scope) => store.sumInScope(tx, operatorId, account, scope),
+    entriesInScope: (tx, account, scope, rowsMax) => store.entriesInScope(tx, operatorId, account, scope, rowsMax),
     instructionsNotBooked: store.instructionsNotBooked,
     instructionsMissing: store.instructionsMissing,
     instructions: async (tx, ids) => (ids.length === 0 ? [] : store.instructionsByIds(tx, ids)),

@@ -1,7 +1,15 @@
 /** The SQL by which reconciliation reads a file bank: statements, entries, instructions and pending reports. */
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { acrossPartners, sql, type Tx } from '../../postgres/index.ts'
-import type { BankEntry, BankInstruction, BankStatement, BooksAccount, EntrySums, Sums } from '../../rails/index.ts'
+import { acrossPartners, noSql, sql, type Tx } from '../../postgres/index.ts'
+import type {
+  BankEntry,
+  BankInstruction,
+  BankStatement,
+  BooksAccount,
+  EntryScope,
+  EntrySums,
+  Sums,
+} from '../../rails/index.ts'
 
 /** The statements (camt.053) of an account, in their order as far as dates and numbers say it. */
 export function statementsOf(
@@ -150,6 +158,35 @@ export function entriesNew(
     select ${entryColumns} from rails.iso_entries
     where partner_id = ${operatorId} and connector = ${connector} and account = ${account} and currency = ${currency}
       and status = 'New' and (created_at, id) > (${after.createdAt}, ${after.id}::uuid)
+    order by created_at, id limit ${rowsMax}`)
+}
+
+const inScope = (
+  operatorId: string,
+  { connector, account, currency }: BooksAccount,
+  { statementIds, orNone, from, before }: EntryScope,
+) => sql`partner_id = ${operatorId} and connector = ${connector} and account = ${account} and currency = ${currency}
+  and status = 'Applied'
+  and (statement_id = any(${statementIds}::uuid[])${orNone ? sql` or statement_id is null` : noSql})
+  ${from === undefined ? noSql : sql`and created_at >= ${from}`} ${before === undefined ? noSql : sql`and created_at < ${before}`}`
+
+/** Sum of entries that the ledger has, by their statements and the time of their first report. */
+export async function sumInScope(tx: Tx, operatorId: string, account: BooksAccount, scope: EntryScope): Promise<Sums> {
+  const row = await tx.row<Sums>(sql`/* rails.sumInScope */
+    select count(*) as count, coalesce(sum(amount), 0)::bigint as amount, min(created_at) as oldest
+    from rails.iso_entries where ${inScope(operatorId, account, scope)}`)
+  return row ?? nothing
+}
+
+export function entriesInScope(
+  tx: Tx,
+  operatorId: string,
+  account: BooksAccount,
+  scope: EntryScope,
+  rowsMax: number,
+): Promise<readonly BankEntry[]> {
+  return tx.rows<BankEntry>(sql`/* rails.entriesInScope */
+    select ${entryColumns} from rails.iso_entries where ${inScope(operatorId, account, scope)}
     order by created_at, id limit ${rowsMax}`)
 }
 

@@ -82,7 +82,7 @@ export function casePage(view: ConsoleView, shown: Shown): string {
     [d.partner, partnerId],
     [d.opened, time(view, openedAt)],
     [d.money, money ?? '–'],
-    [d.runbook, 'docs/runbooks/bank-difference.md'],
+    [d.runbook, `docs/runbooks/${kind === 'safeguarding' ? 'safeguarding' : 'bank-difference'}.md`],
   ]
   return shell(view, {
     title: fill(d.case, { kind }),

@@ -8,14 +8,47 @@ import {
   evil,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
+import type { Content } from '../../modules/safeguarding/index.ts'
+import { kindsOf } from '../../modules/safeguarding/rules.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../console/language.ts'
 import { html } from '../html.ts'
 import { casePage, queuePage } from './case-pages.ts'
 import { hitPage, hitsPage } from './hit-pages.ts'
 import { hitTexts } from './hit-texts.ts'
+import { dayPage, daysPage } from './safeguarding-pages.ts'
+import { safeguardingTexts } from './safeguarding-texts.ts'
 import { deskTexts } from './texts.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
+
+/** A record with every part, and `text` wherever a bank or a partner wrote it. */
+function dayOf(text: string, status: Content['status']): Content {
+  const account = { connector: text, account: text, dueOn: '2026-11-24' }
+  const sums = { resource: '7.00', difference: '-3.00', own: '-3.00', timing: '0.00', discrepancy: '0.00' }
+  const unknown = { resource: null, difference: null, own: null, timing: null, discrepancy: null }
+  return {
+    ...{ form: 1, day: '2026-11-24', currency: 'EUR', version: 2, previous: text, status, isOver: true },
+    ...{ cutAt: at.toISOString(), computedAt: at.toISOString() },
+    requirement: { total: '10.00', balances: '9.00', reserved: '1.00', suspense: '1.00' },
+    ...(status === 'incomplete' ? unknown : sums),
+    accounts: [
+      { ...account, statement: { id: text, name: text, on: '2026-11-24', closing: '7.00' } },
+      { ...account, statement: null },
+    ],
+    parts: Object.entries(kindsOf).flatMap(([group, kinds]) =>
+      Object.keys(kinds).map((kind) => ({
+        ...{ group: group as 'own', kind, connector: text, account: text, amount: '-1.00', count: 2, why: text },
+      })),
+    ),
+    entries: [{ kind: 'in_transit', account: text, id: text, bookedOn: '2026-11-24', amount: '1.00' }],
+    changedRows: [{ partnerId: text, account: text, difference: '-0.01' }],
+  }
+}
+
+test('every part of a record has a text at the desk', () => {
+  for (const kind of Object.values(kindsOf).flatMap(Object.keys))
+    assert.ok(kind === 'unexplained' || kind in safeguardingTexts.en, kind)
+})
 
 function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): readonly (readonly [string, string])[] {
   const person = { fullName: text, email: text, roleName: html`${text}`, partnerName: text }
@@ -37,6 +70,12 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
       }),
     ],
     ['hits', hitsPage(view, { hits: [aHit], next: text })],
+    ['days', daysPage(view, { days: [dayOf(text, 'excess'), dayOf(text, 'incomplete')], next: text, first: text })],
+    ['no days', daysPage(view, { days: [] })],
+    ...(['balanced', 'excess', 'shortfall', 'unexplained', 'incomplete'] as const).map((status) => {
+      const versions = [{ version: 1, computedAt: at, status }]
+      return [`day ${status}`, dayPage(view, { content: dayOf(text, status), digest: text, versions })] as const
+    }),
     ['no hits', hitsPage(view, { hits: [], next: null })],
     [
       'hit',
@@ -62,7 +101,7 @@ test('pages of the desk escape hostile texts, label fields and have their struct
 })
 
 test('German has every text of the desk', () => {
-  for (const { en, de } of [deskTexts, hitTexts])
+  for (const { en, de } of [deskTexts, hitTexts, safeguardingTexts])
     for (const [key, text] of Object.entries(de)) {
       assert.notEqual(text.trim(), '', key)
       const placeholders = (of: string) => (of.match(/\{\w+\}/g) ?? []).toSorted()

@@ -1,6 +1,7 @@
 /** Parts that the routes of the desk share: the view of a request, and the person of staff who is signed in. */
 import { notFound, type PublicAnswer, type PublicRequest, readCookie, staffCookie } from '../../api/index.ts'
 import type { Cases, Decisions } from '../../cases/index.ts'
+import type { Safeguarding } from '../../modules/safeguarding/index.ts'
 import type { SignedStaff, Staff } from '../../modules/staff/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import { html } from '../html.ts'
@@ -9,6 +10,7 @@ import { seeOther, uuid } from '../console/request.ts'
 import type { ConsoleView } from '../console/view.ts'
 import type { Screening } from '../../screening/index.ts'
 import { hitTexts } from './hit-texts.ts'
+import { safeguardingTexts } from './safeguarding-texts.ts'
 import { deskTexts } from './texts.ts'
 
 export type DeskDeps = {
@@ -17,6 +19,7 @@ export type DeskDeps = {
   readonly cases: Pick<Cases, 'list' | 'byId'>
   readonly decisions: Pick<Decisions, 'history'>
   readonly screening: Pick<Screening, 'openHits' | 'hit' | 'decisionsOf'>
+  readonly safeguarding: Pick<Safeguarding, 'list' | 'versions'>
   readonly sandbox: boolean
 }
 
@@ -35,7 +38,7 @@ type Person = { readonly signed: SignedStaff; readonly view: ConsoleView }
 export async function withStaff(
   frame: DeskFrame,
   request: PublicRequest,
-  current: 'queue' | 'hits',
+  current: 'queue' | 'hits' | 'safeguarding',
   answer: (person: Person) => PublicAnswer | Promise<PublicAnswer>,
 ): Promise<PublicAnswer> {
   const token = readCookie(request.headers['cookie'], staffCookie)
@@ -51,6 +54,11 @@ export async function withStaff(
       name: 'hits',
       text: hitTexts[view.language].hits,
       icon: 'M9 15a6 6 0 1 0 0-12 6 6 0 0 0 0 12zM13.5 13.5 17.5 17.5M6.5 9l2 2 3-3.5',
+    },
+    {
+      name: 'safeguarding',
+      text: safeguardingTexts[view.language].days,
+      icon: 'M10 2.5 16.5 5v5c0 4-3 6.5-6.5 7.5C6.5 16.5 3.5 14 3.5 10V5zM7 10l2.2 2.2L13 8.5',
     },
   ]
   return answer({ signed, view: { ...view, person, places, current } })

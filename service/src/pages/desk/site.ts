@@ -20,6 +20,7 @@ import { signInPage } from '../console/sign-in-page.ts'
 import { caseRoutes } from './case-routes.ts'
 import { hitRoutes } from './hit-routes.ts'
 import { type DeskDeps, type DeskFrame, noStaffCookie, staffCookieOf, viewOf } from './request.ts'
+import { safeguardingRoutes } from './safeguarding-routes.ts'
 import { deskTexts } from './texts.ts'
 
 export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
@@ -43,6 +44,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...signInRoutes(frame),
       ...caseRoutes(frame),
       ...hitRoutes(frame),
+      ...safeguardingRoutes(frame),
     ],
     refused: (request, { status }) => {
       const view = viewOf(frame, request)

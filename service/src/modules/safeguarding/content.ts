@@ -1,0 +1,150 @@
+/** Pure: the signed text of a day, and its verification by an auditor who has nothing but the text. */
+import { hash } from 'node:crypto'
+import { amountText, type Currency, currencies, isCurrency, type Minor } from '../../kernel/index.ts'
+import { type Group, kindsOf, type Part, type Status, sumOf } from './rules.ts'
+
+/** Amounts are decimal numbers of the currency. */
+export type Content = {
+  readonly form: 1
+  readonly day: string
+  readonly currency: Currency
+  readonly version: number
+  /** Digest of the version that this one corrects. */
+  readonly previous: string | null
+  readonly status: Status
+  /** False: the day was not over. */
+  readonly isOver: boolean
+  /** The end of the day: the ledger is that of this time. */
+  readonly cutAt: string
+  readonly computedAt: string
+  readonly requirement: {
+    readonly total: string
+    readonly balances: string
+    readonly reserved: string
+    readonly suspense: string
+  }
+  /** Null, as the next four: a statement is missing. */
+  readonly resource: string | null
+  readonly difference: string | null
+  readonly own: string | null
+  readonly timing: string | null
+  readonly discrepancy: string | null
+  readonly accounts: readonly {
+    readonly connector: string
+    readonly account: string
+    /** The statement of this day or a later one up to the day is required. */
+    readonly dueOn: string
+    readonly statement: {
+      readonly id: string
+      readonly name: string
+      readonly on: string
+      readonly closing: string
+    } | null
+  }[]
+  readonly parts: readonly {
+    readonly group: Group
+    readonly kind: string
+    readonly connector: string
+    readonly account: string
+    readonly amount: string
+    readonly count: number
+    readonly why: string
+  }[]
+  /** Single entries of parts, the oldest of each. */
+  readonly entries: readonly {
+    readonly kind: string
+    readonly account: string
+    readonly id: string
+    readonly bookedOn: string
+    readonly amount: string
+  }[]
+  /** Account rows that differ from their transfers. `difference`: row minus transfers. */
+  readonly changedRows: readonly {
+    readonly partnerId: string
+    readonly account: string
+    readonly difference: string
+  }[]
+}
+
+export type Signed = { readonly content: string; readonly signature: string; readonly publicKey: string }
+
+export const digestOf = (content: string): string => hash('sha256', content, 'hex')
+
+const whyOf = (group: Group, kind: string): string => (kindsOf[group] as Readonly<Record<string, string>>)[kind] ?? ''
+
+export const partsText = (parts: readonly Part[], currency: Currency): Content['parts'] =>
+  parts.map(({ group, kind, connector, account, amount, count }) => ({
+    group,
+    kind,
+    connector,
+    account,
+    amount: amountText(amount, currency),
+    count: Number(count),
+    why: whyOf(group, kind),
+  }))
+
+/** Amounts of a finding whose statements are all there. */
+export function amountsOf(total: Minor, resource: Minor | null, parts: readonly Part[], currency: Currency) {
+  const text = (amount: Minor) => (resource === null ? null : amountText(amount, currency))
+  return {
+    resource: text(resource ?? 0n),
+    difference: text((resource ?? 0n) - total),
+    own: text(sumOf(parts, 'own')),
+    timing: text(sumOf(parts, 'timing')),
+    discrepancy: text(sumOf(parts, 'discrepancy')),
+  }
+}
+
+/** The part of a record that a correction would change: everything except the times, the version, and how the timing is made up. */
+export function findingOf(content: Content): string {
+  const { status, isOver, requirement, resource, own, timing, discrepancy, accounts, parts, changedRows } = content
+  const lasting = parts.filter(({ group }) => group !== 'timing')
+  return JSON.stringify([
+    status,
+    isOver,
+    requirement,
+    resource,
+    own,
+    timing,
+    discrepancy,
+    accounts,
+    lasting,
+    changedRows,
+  ])
+}
+
+const amountForm = /^(-?)(\d+)\.(\d+)$/
+function minorOf(text: string | null, currency: Currency): Minor {
+  const [, sign = '', whole = '', fraction = ''] = amountForm.exec(text ?? '') ?? []
+  if (whole === '' || fraction.length !== currencies[currency].digits) throw new TypeError(`not an amount: ${text}`)
+  const minor = BigInt(whole + fraction)
+  return sign === '' ? minor : -minor
+}
+
+/** Lists what contradicts itself in a record, in sentences; empty: nothing. */
+export function faultsOfContent(content: Content): readonly string[] {
+  const { currency, requirement, resource, difference, parts, accounts, status } = content
+  if (!isCurrency(currency)) return ['The currency is not known.']
+  const faults: string[] = []
+  const minor = (text: string | null) => minorOf(text, currency)
+  const equal = (what: string, one: Minor, other: Minor) => {
+    if (one !== other) faults.push(`${what}: ${amountText(one, currency)} is not ${amountText(other, currency)}.`)
+  }
+  const total = (texts: readonly string[]) => texts.reduce((sum, text) => sum + minor(text), 0n)
+  const { balances, suspense } = requirement
+  equal('The requirement is the sum of its parts', minor(requirement.total), total([balances, suspense]))
+  const isIncomplete = accounts.some(({ statement }) => statement === null)
+  if (isIncomplete !== (status === 'incomplete')) faults.push('The status does not fit the statements.')
+  if (resource === null) return faults
+  const closings = accounts.flatMap(({ statement }) => (statement === null ? [] : [statement.closing]))
+  equal('The resource is the sum of the closing balances', minor(resource), total(closings))
+  equal('The difference is resource less requirement', minor(difference), minor(resource) - minor(requirement.total))
+  equal('The parts are the difference', total(parts.map(({ amount }) => amount)), minor(difference))
+  for (const group of ['own', 'timing', 'discrepancy'] as const)
+    equal(
+      `The parts of ${group} are their sum`,
+      total(parts.filter((part) => part.group === group).map(({ amount }) => amount)),
+      minor(content[group]),
+    )
+  return faults
+}

@@ -1,0 +1,92 @@
+/** Pure: records as CSV, for the auditor. The last lines of each hold the signed text, from which the other lines are made. */
+import { csvCell } from '../reports/index.ts'
+import type { Content, Signed } from './content.ts'
+
+const columns = [
+  'line',
+  'day',
+  'currency',
+  'version',
+  'kind',
+  'connector',
+  'account',
+  'id',
+  'on',
+  'amount',
+  'count',
+  'text',
+] as const
+type Line = Partial<Record<(typeof columns)[number], string>> & { readonly line: string }
+
+/** The text that is signed is written in base64, so that no spreadsheet changes it. */
+const signedLines = { content: 'signed_content', signature: 'signature', publicKey: 'public_key' } as const
+
+function linesOf({ content: text, signature, publicKey }: Signed): readonly Line[] {
+  const content = JSON.parse(text) as Content
+  const { requirement, accounts, parts, entries, changedRows } = content
+  const sums = [
+    ['requirement', requirement.total],
+    ['requirement_balances', requirement.balances],
+    ['requirement_reserved', requirement.reserved],
+    ['requirement_suspense', requirement.suspense],
+    ['resource', content.resource],
+    ['difference', content.difference],
+    ['own', content.own],
+    ['timing', content.timing],
+    ['discrepancy', content.discrepancy],
+  ] as const
+  return [
+    { line: 'status', kind: content.status, on: content.cutAt, text: content.computedAt },
+    ...(content.previous === null ? [] : [{ line: 'corrects', text: content.previous }]),
+    ...sums.map(([kind, amount]) => ({ line: 'sum', kind, amount: amount ?? '' })),
+    ...accounts.map(({ connector, account, dueOn, statement }) => ({
+      ...{ line: 'account', connector, account, id: statement?.name ?? '', on: statement?.on ?? dueOn },
+      ...{ kind: statement === null ? 'missing' : 'statement', amount: statement?.closing ?? '' },
+    })),
+    ...parts.map(({ group, kind, connector, account, amount, count, why }) => ({
+      ...{ line: `part_${group}`, kind, connector, account, amount, count: String(count), text: why },
+    })),
+    ...entries.map(({ kind, account, id, bookedOn: on, amount }) => ({ line: 'entry', kind, account, id, on, amount })),
+    ...changedRows.map(({ partnerId: id, account, difference: amount }) => ({
+      line: 'changed_row',
+      account,
+      id,
+      amount,
+    })),
+    { line: signedLines.content, text: Buffer.from(text).toString('base64') },
+    { line: signedLines.signature, text: signature },
+    { line: signedLines.publicKey, text: publicKey },
+  ].map((line) => ({ ...line, day: content.day, currency: content.currency, version: String(content.version) }))
+}
+
+/** Amounts are numbers and stay as they are. */
+const cell = (name: (typeof columns)[number], value: string): string => (name === 'amount' ? value : csvCell(value))
+
+export const safeguardingCsv = (records: readonly Signed[]): string =>
+  [
+    columns.join(','),
+    ...records.flatMap(linesOf).map((line: Line) => columns.map((name) => cell(name, line[name] ?? '')).join(',')),
+  ]
+    .map((line) => `${line}\r\n`)
+    .join('')
+
+/** The signed texts in a CSV. Undefined: it has none, or not all of its lines are made from them. */
+export function signedOfCsv(text: string): readonly Signed[] | undefined {
+  const valuesOf = (name: string) =>
+    text.split('\r\n').flatMap((line) => (line.startsWith(`${name},`) ? [line.slice(line.lastIndexOf(',') + 1)] : []))
+  const [contents, signatures, publicKeys] = [
+    valuesOf(signedLines.content),
+    valuesOf(signedLines.signature),
+    valuesOf(signedLines.publicKey),
+  ]
+  const signed = contents.map((content, index) => ({
+    content: Buffer.from(content, 'base64').toString(),
+    signature: signatures[index] ?? '',
+    publicKey: publicKeys[index] ?? '',
+  }))
+  try {
+    return signed.length > 0 && safeguardingCsv(signed) === text ? signed : undefined
+  } catch {
+    return undefined
+  }
+}

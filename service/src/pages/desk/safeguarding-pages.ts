@@ -1,0 +1,196 @@
+/** The days of safeguarding with their results, and the page of one day in one currency with the parts of its difference. */
+import type { Content } from '../../modules/safeguarding/index.ts'
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { badge, call, empty, message, table, time } from '../console/components.ts'
+import { account, facts, freeText, identifier, money, pager, strip } from '../console/lists.ts'
+import { type ConsoleView, shell } from '../console/view.ts'
+import { type SafeguardingTexts, safeguardingTexts } from './safeguarding-texts.ts'
+
+const tones = {
+  balanced: 'good',
+  excess: 'neutral',
+  shortfall: 'bad',
+  unexplained: 'bad',
+  incomplete: 'warning',
+} as const
+
+export function daysPage(
+  view: ConsoleView,
+  { days, next, first }: { readonly days: readonly Content[]; readonly next?: string; readonly first?: string },
+): string {
+  const d = safeguardingTexts[view.language]
+  const example = 'npm run -s operator -- safeguarding accounts set --account IBAN --currency EUR --staff NAME'
+  return shell(view, {
+    title: d.days,
+    wide: true,
+    main: html`<h1>${d.days}</h1>
+      <p class="lead">${d.daysText}</p>
+      ${
+        days.length === 0
+          ? empty({ title: d.none, text: d.noneText, more: call(view, example, d.noneCall) })
+          : table({
+              caption: d.days,
+              columns: [
+                { label: d.day, kind: 'head' },
+                { label: d.currency },
+                { label: d.result },
+                { label: d.requirement, kind: 'number' },
+                { label: d.resource, kind: 'number' },
+                { label: d.own, kind: 'number' },
+              ],
+              rows: days.map((content) => [
+                html`<a href="${view.root}safeguarding/${content.day}/${content.currency}">${content.day}</a>`,
+                content.currency,
+                badge(tones[content.status], d[content.status]),
+                money(view, content.requirement.total, content.currency),
+                orNotKnown(view, content, content.resource),
+                orNotKnown(view, content, content.own),
+              ]),
+            })
+      }
+      ${pager(view, { next, first })}`,
+  })
+}
+
+const orNotKnown = (view: ConsoleView, { currency }: Content, amount: string | null): Html | string =>
+  amount === null ? safeguardingTexts[view.language].notKnown : money(view, amount, currency)
+
+type Shown = {
+  readonly content: Content
+  readonly digest: string
+  readonly versions: readonly {
+    readonly version: number
+    readonly computedAt: Date
+    readonly status: Content['status']
+  }[]
+}
+
+export function dayPage(view: ConsoleView, { content, digest, versions }: Shown): string {
+  const d = safeguardingTexts[view.language]
+  const { day, currency, status, requirement, version } = content
+  const title = fill(d.title, { day, currency })
+  const amount = (text: string | null) => orNotKnown(view, content, text)
+  return shell(view, {
+    title,
+    wide: true,
+    main: html`<h1>${title}</h1>
+      ${strip([
+        [d.result, badge(tones[status], d[status])],
+        [d.requirement, amount(requirement.total)],
+        [d.resource, amount(content.resource)],
+        [d.difference, amount(content.difference)],
+        [d.own, amount(content.own)],
+      ])}
+      ${message(tones[status], d[`${status}Text`])}
+      ${facts([
+        [d.ofClients, amount(requirement.balances)],
+        [d.reserved, amount(requirement.reserved)],
+        [d.suspense, amount(requirement.suspense)],
+        [d.endOfDay, time(view, new Date(content.cutAt))],
+        [fill(d.version, { version: String(version) }), time(view, new Date(content.computedAt))],
+        [d.digest, identifier(view, digest, d.digest)],
+      ])}
+      ${accountsTable(view, content)} ${partsTable(view, content)} ${entriesTable(view, content)}
+      ${rowsTable(view, content)}
+      <h2>${d.versions}</h2>
+      ${table({
+        caption: d.versions,
+        columns: [{ label: d.versions, kind: 'head' }, { label: d.endOfDay }, { label: d.result }],
+        rows: versions.map((each) => [
+          String(each.version),
+          time(view, each.computedAt),
+          badge(tones[each.status], d[each.status]),
+        ]),
+      })}
+      <h2>${d.file}</h2>
+      ${call(view, `npm run -s operator -- safeguarding export --day ${day} --format pdf --to FILE`, d.file)}`,
+  })
+}
+
+function accountsTable(view: ConsoleView, content: Content): Html {
+  const d = safeguardingTexts[view.language]
+  return html`<h2>${d.accounts}</h2>
+    ${table({
+      caption: d.accounts,
+      columns: [{ label: d.account, kind: 'head' }, { label: d.statement }, { label: d.closing, kind: 'number' }],
+      rows: content.accounts.map(({ account: iban, statement, dueOn }) => [
+        account(view, iban),
+        statement === null ? fill(d.missing, { day: dueOn }) : freeText(`${statement.name}, ${statement.on}`),
+        orNotKnown(view, content, statement?.closing ?? null),
+      ]),
+    })}`
+}
+
+const kindText = (d: SafeguardingTexts, kind: string): string =>
+  kind === 'unexplained' ? d.unexplainedPart : ((d as Readonly<Record<string, string>>)[kind] ?? kind)
+
+function partsTable(view: ConsoleView, { parts, currency }: Content): Html {
+  const d = safeguardingTexts[view.language]
+  return html`<h2>${d.parts}</h2>
+    ${
+      parts.length === 0
+        ? html`<p>${d.noParts}</p>`
+        : table({
+            caption: d.parts,
+            columns: [
+              { label: d.part, kind: 'head' },
+              { label: d.account },
+              { label: d.count, kind: 'number' },
+              { label: d.amount, kind: 'number' },
+            ],
+            rows: parts.map(({ kind, account: iban, connector, count, amount }) => [
+              kindText(d, kind),
+              freeText(iban || connector),
+              count === 0 ? '' : String(count),
+              money(view, amount, currency),
+            ]),
+          })
+    }`
+}
+
+function entriesTable(view: ConsoleView, { entries, currency }: Content): Html | false {
+  const d = safeguardingTexts[view.language]
+  return (
+    entries.length > 0 &&
+    html`<details>
+      <summary>${d.entries}</summary>
+      ${table({
+        caption: d.entries,
+        columns: [
+          { label: d.entry, kind: 'head' },
+          { label: d.part },
+          { label: d.bookedOn },
+          { label: d.amount, kind: 'number' },
+        ],
+        rows: entries
+          .slice(0, entriesShown)
+          .map(({ id, kind, bookedOn, amount }) => [
+            identifier(view, id, d.entry),
+            kindText(d, kind),
+            bookedOn,
+            money(view, amount, currency),
+          ]),
+      })}
+    </details>`
+  )
+}
+/** The exports have all of them. */
+const entriesShown = 100
+
+function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html | false {
+  const d = safeguardingTexts[view.language]
+  return (
+    changedRows.length > 0 &&
+    html`<h2>${d.rows}</h2>
+      ${table({
+        caption: d.rows,
+        columns: [{ label: d.partner, kind: 'head' }, { label: d.account }, { label: d.difference, kind: 'number' }],
+        rows: changedRows.map(({ partnerId, account: name, difference }) => [
+          identifier(view, partnerId, d.partner),
+          name,
+          money(view, difference, currency),
+        ]),
+      })}`
+  )
+}

@@ -1,0 +1,125 @@
+/** Safeguarding by the operator's commands: accounts, a day, its files, and their verification without a database. */
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { entryOf, ownIban, reportXml } from '../support/iso-incoming.ts'
+import { runOperator } from '../support/operator.ts'
+import { createSafeguarded } from '../support/safeguarding.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'partner-payments-safeguarding-'))
+for (const name of ['to', 'from']) await mkdir(join(folder, name))
+const service = await createSafeguarded()
+const { today } = service
+after(async () => {
+  await service.close()
+  await rm(folder, { recursive: true, force: true })
+})
+const bank = {
+  initiator: { name: 'Example' },
+  accounts: [
+    {
+      iban: ownIban,
+      bic: 'BYLADEM1001',
+      ownerName: 'Example',
+      ownerAddress: { town: 'Berlin', country: 'DE' },
+    },
+  ],
+  archive: join(folder, 'archive'),
+  reach: { Instant: 'all' },
+  preferredScheme: 'Instant',
+  transport: { kind: 'folder', toBank: join(folder, 'to'), fromBank: join(folder, 'from') },
+}
+const masterKey = Buffer.alloc(32, '686f757365', 'hex').toString('base64')
+const env = {
+  DATA_DIR: folder,
+  DATABASE_URL: service.url,
+  MASTER_KEY: masterKey,
+  ISO20022_BANKS: JSON.stringify([bank]),
+  RAIL: 'iso20022',
+  RAIL_RULES: 'GBP=sandbox,USD=sandbox',
+  REPORT_CLOCK_DIFFERENCE_MS: '0',
+}
+const operator = (...words: readonly string[]) => runOperator(['safeguarding', ...words], env)
+async function printed<T>(...words: readonly string[]): Promise<T> {
+  const { code, stdout, stderr } = await operator(...words)
+  assert.deepEqual([code, stderr], [0, ''])
+  return JSON.parse(stdout) as T
+}
+async function refused(words: readonly string[], line: RegExp, more: Readonly<Record<string, string>> = {}) {
+  const { code, stderr } = await runOperator(['safeguarding', ...words], { ...env, ...more })
+  assert.notEqual(code, 0)
+  assert.match(stderr, line)
+}
+
+type Shown = { readonly isNew?: boolean; readonly status: string; readonly version: number; readonly resource: string }
+const setAccount = [
+  'accounts',
+  'set',
+  '--account',
+  ownIban,
+  '--currency',
+  'EUR',
+  '--from',
+  today,
+  '--staff',
+  'Sam Staff',
+]
+
+test('wrong input is named', async () => {
+  await refused(['run', '--day', '2026-02-30'], /--day must be a day/)
+  await refused(['run', '--day', today], /No account is designated/)
+  await refused(
+    ['accounts', 'set', '--account', 'DE00', '--currency', 'EUR', '--staff', 'Sam'],
+    /no account of a configured bank/,
+  )
+  await refused(['accounts', 'set', '--account', ownIban, '--currency', 'EUR'], /--staff is required/)
+  await refused(['show', '--day', today], /No safeguarding record/)
+  await refused(['verify', '--from', join(folder, 'none')], /ENOENT/)
+})
+
+test('a day is computed once, exported, and its files prove themselves without a database', async () => {
+  await printed(...setAccount)
+  const accounts = await printed<readonly { readonly account: string; readonly setBy: string }[]>('accounts', 'list')
+  assert.deepEqual(
+    accounts.map(({ account, setBy }) => [account, setBy]),
+    [[ownIban, 'Sam Staff']],
+  )
+  const entry = entryOf(12_34n, { bookingDate: today })
+  await service.take(reportXml([entry], { kind: 'camt.053', sequence: 1, opening: 0n, closing: 12_34n, on: today }))
+  const run = () => printed<readonly Shown[]>('run', '--day', today)
+  assert.deepEqual(
+    [...(await run()), ...(await run())].map(({ isNew, status, version }) => [isNew, status, version]),
+    [
+      [true, 'balanced', 1],
+      [false, 'balanced', 1],
+    ],
+  )
+  const [shown] = await printed<readonly Shown[]>('show', '--day', today, '--currency', 'EUR')
+  assert.equal(shown?.resource, '12.34')
+  const file = (format: string) => join(folder, `day.${format}`)
+  for (const format of ['json', 'csv', 'pdf'])
+    await printed('export', '--day', today, '--format', format, '--to', file(format))
+  assert.equal((await readFile(file('pdf'))).subarray(0, 5).toString(), '%PDF-')
+  const offline = { DATABASE_URL: 'postgres://none@127.0.0.1:1/none' }
+  const keys: string[] = []
+  for (const format of ['json', 'csv']) {
+    const { code, stdout, stderr } = await runOperator(['safeguarding', 'verify', '--from', file(format)], {
+      ...env,
+      ...offline,
+    })
+    assert.deepEqual([code, stderr], [0, ''])
+    const { records } = JSON.parse(stdout) as { readonly records: readonly { readonly publicKey: string }[] }
+    keys.push(...records.map(({ publicKey }) => publicKey))
+  }
+  await printed('verify', '--from', file('json'), '--key', keys[0] ?? '')
+  await refused(['verify', '--from', file('json'), '--key', 'another'], /signed by another key/, offline)
+  for (const [format, from, to, line] of [
+    ['json', '12.34', '12.33', /the signature is wrong/],
+    ['csv', '12.34', '12.33', /no unchanged JSON or CSV export/],
+  ] as const) {
+    await writeFile(file('changed'), (await readFile(file(format), 'utf8')).replaceAll(from, to))
+    await refused(['verify', '--from', file('changed')], line, offline)
+  }
+})
