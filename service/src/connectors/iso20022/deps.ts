@@ -47,7 +47,7 @@ export type BankRules = Calendar & {
   /** ExternalCategoryPurpose1Code of every batch, and ExternalPurpose1Code of every payment. */
   readonly categoryPurpose?: string
   readonly purpose?: string
-  /** Who bears the charges of a payment outside SEPA. */
+  /** The bearer of the charges of a payment outside SEPA. */
   readonly chargeBearer: (typeof chargeBearers)[number]
   /** Whether the files ask for a check of the payees, or against one; absent: they do not say. */
   readonly payeeCheck?: 'in' | 'out'

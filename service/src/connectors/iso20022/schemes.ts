@@ -15,7 +15,7 @@ export type SchemeChoice = {
 export type SchemeRefusal = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
 
 type Place = Pick<Instruction, 'currency' | 'creditorAccount' | 'creditorBic'>
-/** `remittance` is absent as long as nobody knows it: in a preview. */
+/** `remittance` is absent in a preview. */
 type Payment = Place & Pick<Instruction, 'amount'> & Partial<Pick<Instruction, 'remittance'>>
 type Rules = Pick<BankRules, 'accounts' | 'preferred' | 'instantMax' | 'reach' | 'unknownBankReachable' | 'profile'>
 

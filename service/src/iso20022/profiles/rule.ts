@@ -11,12 +11,12 @@ export type RuleSource = {
   readonly title: string
   readonly edition: string
   readonly publisher: string
-  /** Where it was read. */
+  /** The copy that was read. */
   readonly found: string
   readonly read: 'whole' | 'quoted'
 }
 
-/** What holds for the element in each of its contexts. */
+/** A demand on the element in each of its contexts. */
 export type Demand =
   | { readonly is: 'present' }
   | { readonly is: 'absent' }
