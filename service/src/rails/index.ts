@@ -35,8 +35,8 @@ export { ibanCountries, ibanProblem, isIban } from './ibans.ts'
 export {
   type Acknowledgement,
   type BankNotification,
-  callTimeoutMsMax,
   type CallOptions,
+  callTimeoutMsMax,
   type Connector,
   type ConnectorLimits,
   type Credit,
@@ -50,6 +50,7 @@ export {
   type InstructionOutcome,
   type Money,
   type Oddity,
+  type PayeeResult,
   type PayerOrigin,
   type RecallOutcome,
   type RecallRequest,

@@ -28,9 +28,21 @@ const party = (within: string): readonly Rule[] => [
 ]
 /** Rules about the form of a message that hold in both versions. */
 const commonRules: readonly Rule[] = [
-  { within: 'GrpHdr', element: 'MsgId', demand: { is: 'form', pattern: referenceForm }, source: from, place: 'section 1.4' },
+  {
+    within: 'GrpHdr',
+    element: 'MsgId',
+    demand: { is: 'form', pattern: referenceForm },
+    source: from,
+    place: 'section 1.4',
+  },
   { within: 'GrpHdr', element: 'InitgPty/Nm', demand: { is: 'form', pattern: nameForm }, source: from, place: '1.7' },
-  { within: 'PmtInf', element: 'PmtInfId', demand: { is: 'form', pattern: referenceForm }, source: from, place: 'section 1.4' },
+  {
+    within: 'PmtInf',
+    element: 'PmtInfId',
+    demand: { is: 'form', pattern: referenceForm },
+    source: from,
+    place: 'section 1.4',
+  },
   { within: 'PmtInf', element: 'PmtMtd', demand: { is: 'oneOf', values: ['TRF'] }, source: from, place: '2.2' },
   { within: 'PmtInf', element: 'Dbtr/Nm', demand: { is: 'form', pattern: nameForm }, source: from, place: '2.22' },
   { within: 'PmtInf', element: 'DbtrAcct/Id/IBAN', demand: { is: 'present' }, source: from, place: 'AT-D001' },
