@@ -1,0 +1,131 @@
+/**
+ * Unpacks the files of a bank that contain others: gzip, and ZIP with one or several documents. The limits hold before the bytes are
+ * on our disk: entries, bytes in all, and how much a file may grow.
+ */
+import { createReadStream } from 'node:fs'
+import { open, rm } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { Readable, type Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { crc32, createGunzip, createInflateRaw } from 'node:zlib'
+import type { Spooled } from './spool.ts'
+import { type ZipEntry, zipEntries } from './zip.ts'
+
+/** `name`: of the document within the container. */
+export type Unpacked = { readonly name: string; readonly spooled: Spooled }
+export type Unpacking =
+  | { readonly documents: readonly Unpacked[] }
+  | { readonly problem: string; readonly isCut: boolean }
+
+const entriesMax = 1000
+/** Account reports grow about 30 times, and deflate at most 1,032 times. */
+const growthMax = 200
+/** A short file may grow more. */
+const freeBytes = 1 << 20
+const nameCharsMax = 100
+
+class TooLarge extends Error {}
+
+type Streams = readonly [Readable] | readonly [Readable, Transform]
+type Limits = { readonly bytesMax: number; readonly keep: () => Promise<void> }
+
+/** Undefined: the file is no container. */
+export async function unpack(spooled: Spooled, limits: Limits): Promise<Unpacking | undefined> {
+  const handle = await open(spooled.path, 'r')
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0).finally(() => handle.close())
+  const head = buffer.subarray(0, bytesRead).toString('latin1')
+  if (head.startsWith('\x1f\x8b')) return unpackGzip(spooled, limits)
+  return head.startsWith('PK\x03\x04') || head.startsWith('PK\x05\x06') ? unpackZip(spooled, limits) : undefined
+}
+
+const documentPath = ({ path }: Spooled, number: number): string => `${path}.${number}`
+
+async function unpackGzip(spooled: Spooled, limits: Limits): Promise<Unpacking> {
+  const packed = createReadStream(spooled.path)
+  const path = documentPath(spooled, 0)
+  try {
+    const written = await write([packed, createGunzip()], path, { ...limits, packedBytes: spooled.bytes })
+    return { documents: [{ name: '', spooled: written.spooled }] }
+  } catch (error) {
+    await rm(path, { force: true })
+    return problemOf(error, 'the gzip file')
+  }
+}
+
+async function unpackZip(spooled: Spooled, limits: Limits): Promise<Unpacking> {
+  const entries = await zipEntries(spooled.path, entriesMax)
+  if ('problem' in entries) return { problem: entries.problem, isCut: entries.isCut === true }
+  const documents: Unpacked[] = []
+  let left = limits.bytesMax
+  for (const [number, entry] of entries.entries()) {
+    const path = documentPath(spooled, number)
+    const outcome = await unpackEntry(spooled, entry, path, { ...limits, bytesMax: left })
+    if ('problem' in outcome) {
+      for (const made of [path, ...documents.map((one) => one.spooled.path)]) await rm(made, { force: true })
+      return outcome
+    }
+    documents.push(outcome)
+    left -= outcome.spooled.bytes
+  }
+  return { documents }
+}
+
+async function unpackEntry(
+  { path: zipPath }: Spooled,
+  entry: ZipEntry,
+  path: string,
+  { bytesMax, keep }: Limits,
+): Promise<Unpacked | { readonly problem: string; readonly isCut: boolean }> {
+  const { name, at, packedBytes, isDeflated } = entry
+  const what = `the entry ${name.slice(0, nameCharsMax)}`
+  const packed =
+    packedBytes === 0 ? Readable.from([]) : createReadStream(zipPath, { start: at, end: at + packedBytes - 1 })
+  try {
+    const streams: Streams = isDeflated ? [packed, createInflateRaw()] : [packed]
+    const { spooled, checksum } = await write(streams, path, { bytesMax, packedBytes, keep })
+    if (spooled.bytes !== entry.bytes || checksum !== entry.crc32)
+      return { problem: `${what} does not fit its checksum`, isCut: false }
+    return { name, spooled }
+  } catch (error) {
+    return { ...problemOf(error, what), isCut: false }
+  }
+}
+
+/** Writes the bytes, as long as they are within the limits. */
+async function write(
+  streams: Streams,
+  path: string,
+  { bytesMax, packedBytes, keep }: Limits & { readonly packedBytes: number },
+) {
+  const handle = await open(path, 'w')
+  const digest = createHash('sha256')
+  let [bytes, checksum] = [0, 0]
+  try {
+    await pipeline([
+      ...streams,
+      async (source: AsyncIterable<Buffer>) => {
+        for await (const chunk of source) {
+          bytes += chunk.length
+          if (bytes > bytesMax) throw new TooLarge(`has more than ${bytesMax} bytes unpacked`)
+          if (bytes > freeBytes && bytes > packedBytes * growthMax)
+            throw new TooLarge(`grows more than ${growthMax} times`)
+          digest.update(chunk)
+          checksum = crc32(chunk, checksum)
+          await handle.appendFile(chunk)
+          await keep()
+        }
+      },
+    ])
+  } finally {
+    await handle.close()
+  }
+  return { spooled: { path, bytes, sha256: digest.digest('hex') }, checksum }
+}
+
+/** Errors of zlib and of the limits; others, as a full disk, are errors of this machine. */
+function problemOf(error: unknown, what: string): { readonly problem: string; readonly isCut: boolean } {
+  if (error instanceof TooLarge) return { problem: `${what} ${error.message}`, isCut: false }
+  const { code = '', message } = error as NodeJS.ErrnoException
+  if (!code.startsWith('Z_')) throw error
+  return { problem: `${what} cannot be unpacked: ${message}`, isCut: code === 'Z_BUF_ERROR' }
+}
