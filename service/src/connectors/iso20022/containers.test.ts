@@ -130,6 +130,41 @@ function hasZip(): boolean {
   }
 }
 
+test('an XML file with several messages is several messages, whatever the prefixes', async () => {
+  const { xml, posted } = await owner()
+  const bank = createIncomingBank(service, folders)
+  const plain = (minor: bigint, id: string) =>
+    xml(minor, id)
+      .toString()
+      .replace(/^<\?xml[^>]*>\s*/, '')
+  const prefixed = (text: string) =>
+    text.replace(/<(\/?)([A-Z])/g, '<$1m:$2').replace('<m:Document xmlns=', '<m:Document xmlns:m=')
+  const [first, second, third] = [
+    plain(1_00n, 'E1 & <2>'.replace(/[&<>]/g, '-')),
+    plain(2_00n, 'E2'),
+    plain(4_00n, 'E3'),
+  ]
+  const envelope = (...documents: readonly string[]) =>
+    `<?xml version="1.0" encoding="UTF-8"?>\n<c:conxml xmlns:c="urn:conxml:xsd:container.nnn.003.02"><c:ContainerId>1</c:ContainerId>${documents
+      .map((document) => `<c:MsgCamt054><c:HashValue>00</c:HashValue>${document}</c:MsgCamt054>`)
+      .join('\n')}</c:conxml>`
+  const whole = envelope(first, prefixed(second), third)
+  await folders.put('a.xml', whole)
+  await bank.work()
+  assert.deepEqual([await posted(), await folders.left(), await kinds()], [7_00n, [], []])
+  assert.deepEqual((await messages()).map(({ state, fileName }) => `${state} ${fileName}`).toSorted(), [
+    'Taken a.xml/1',
+    'Taken a.xml/2',
+    'Taken a.xml/3',
+  ])
+  // One message in an envelope is read where it is, and a cut envelope waits.
+  await folders.put('b.xml', envelope(plain(8_00n, 'E4')))
+  await folders.put('c.xml', envelope(plain(16_00n, 'E5'), plain(32_00n, 'E6')).slice(0, -30))
+  await bank.work()
+  assert.deepEqual([await posted(), await folders.left()], [15_00n, ['c.xml']])
+  assert.ok((await messages()).some(({ fileName }) => fileName === 'b.xml'))
+})
+
 test('a document that is no message is put aside alone, and the others are taken', async () => {
   const { xml, posted } = await owner()
   const whole = xml(1_00n, 'E1')

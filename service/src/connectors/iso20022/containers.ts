@@ -1,14 +1,15 @@
 /**
- * Unpacks the files of a bank that contain others: gzip, and ZIP with one or several documents. The limits hold before the bytes are
+ * Unpacks the files of a bank that contain others: gzip, ZIP with one or several documents, and XML with several. The limits hold before the bytes are
  * on our disk: entries, bytes in all, and how much a file may grow.
  */
 import { createReadStream } from 'node:fs'
-import { open, rm } from 'node:fs/promises'
-import { createHash } from 'node:crypto'
+import { appendFile, open, rm, writeFile } from 'node:fs/promises'
+import { createHash, type Hash } from 'node:crypto'
 import { Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32, createGunzip, createInflateRaw } from 'node:zlib'
-import type { Spooled } from './spool.ts'
+import { MessageProblem, splitDocuments } from '../../iso20022/index.ts'
+import { type Spooled, sourceOf } from './spool.ts'
 import { type ZipEntry, zipEntries } from './zip.ts'
 
 /** `name`: of the document within the container. */
@@ -35,8 +36,50 @@ export async function unpack(spooled: Spooled, limits: Limits): Promise<Unpackin
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0).finally(() => handle.close())
   const head = buffer.subarray(0, bytesRead).toString('latin1')
   if (head.startsWith('\x1f\x8b')) return unpackGzip(spooled, limits)
-  return head.startsWith('PK\x03\x04') || head.startsWith('PK\x05\x06') ? unpackZip(spooled, limits) : undefined
+  if (head.startsWith('PK\x03\x04') || head.startsWith('PK\x05\x06')) return unpackZip(spooled, limits)
+  return unpackEnvelope(spooled, limits)
 }
+
+/** An envelope with one message, or a file that cannot be read, is no container: its reader says what it is. */
+async function unpackEnvelope(spooled: Spooled, { bytesMax, keep }: Limits): Promise<Unpacking | undefined> {
+  const open: Writing[] = []
+  let bytes = 0
+  try {
+    for await (const { number, text } of splitDocuments(sourceOf(spooled.path), { bytesMax })) {
+      if (number >= entriesMax) return { problem: `the file has more than ${entriesMax} messages`, isCut: false }
+      const part = Buffer.from(text)
+      bytes += part.length
+      if (bytes > bytesMax)
+        return { problem: `the messages of the file have more than ${bytesMax} bytes`, isCut: false }
+      open[number] ??= await begin(documentPath(spooled, number))
+      await append(open[number], part)
+      await keep()
+    }
+    if (open.length < 2) return undefined
+    const documents = open.map((writing, number) => ({ name: String(number + 1), spooled: spooledOf(writing) }))
+    open.length = 0
+    return { documents }
+  } catch (error) {
+    if (!(error instanceof MessageProblem)) throw error
+    const isCut = error.code === 'not_whole' && open.length > 1
+    return isCut ? { problem: `the file ends before its last message: ${error.message}`, isCut } : undefined
+  } finally {
+    for (const { path } of open) await rm(path, { force: true })
+  }
+}
+
+type Writing = { readonly path: string; readonly digest: Hash; bytes: number }
+
+async function begin(path: string): Promise<Writing> {
+  await writeFile(path, '')
+  return { path, digest: createHash('sha256'), bytes: 0 }
+}
+async function append(writing: Writing, part: Buffer): Promise<void> {
+  await appendFile(writing.path, part)
+  writing.digest.update(part)
+  writing.bytes += part.length
+}
+const spooledOf = ({ path, digest, bytes }: Writing): Spooled => ({ path, bytes, sha256: digest.digest('hex') })
 
 const documentPath = ({ path }: Spooled, number: number): string => `${path}.${number}`
 
