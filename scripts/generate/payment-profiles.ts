@@ -1,5 +1,11 @@
 /** The page of the profiles of pain.001: what each writes, and the rules of its market with their sources. */
-import { type Pain001Profile, profileIds, profileOf, type Rule } from '../../service/src/iso20022/index.ts'
+import {
+  type KindForm,
+  type Pain001Profile,
+  profileIds,
+  profileOf,
+  type Rule,
+} from '../../service/src/iso20022/index.ts'
 
 const header = `# Profiles of payment files
 
@@ -28,8 +34,8 @@ function demandText({ demand }: Rule): string {
 const ruleRow = (rule: Rule): string =>
   `| \`${rule.within}/${rule.element}\` | ${demandText(rule)} | ${rule.kinds?.join(', ') ?? 'all'} | ${rule.source}, ${rule.place} |`
 
-const kindRow = ([kind, form]: [string, { readonly [key: string]: unknown }]): string =>
-  `| ${kind} | ${form['serviceLevel'] ?? '-'} | ${form['localInstrument'] ?? '-'} | ${form['chargeBearer'] ?? '-'} |`
+const kindRow = ([kind, { serviceLevel, localInstrument, chargeBearer }]: [string, KindForm]): string =>
+  `| ${kind} | ${serviceLevel ?? '-'} | ${localInstrument ?? '-'} | ${chargeBearer ?? '-'} |`
 
 const section = (profile: Pain001Profile): string => `
 ## ${profile.id}

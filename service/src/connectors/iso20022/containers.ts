@@ -24,6 +24,7 @@ const growthMax = 200
 /** A short file may grow more. */
 const freeBytes = 1 << 20
 const nameCharsMax = 100
+const headBytes = 4
 
 class TooLarge extends Error {}
 
@@ -32,12 +33,20 @@ type Limits = { readonly bytesMax: number; readonly keep: () => Promise<void> }
 
 /** Undefined: the file is no container. */
 export async function unpack(spooled: Spooled, limits: Limits): Promise<Unpacking | undefined> {
-  const handle = await open(spooled.path, 'r')
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0).finally(() => handle.close())
-  const head = buffer.subarray(0, bytesRead).toString('latin1')
+  const head = await headOf(spooled.path)
   if (head.startsWith('\x1f\x8b')) return unpackGzip(spooled, limits)
   if (head.startsWith('PK\x03\x04') || head.startsWith('PK\x05\x06')) return unpackZip(spooled, limits)
   return unpackEnvelope(spooled, limits)
+}
+
+async function headOf(path: string): Promise<string> {
+  const handle = await open(path, 'r')
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0)
+    return buffer.toString('latin1', 0, bytesRead)
+  } finally {
+    await handle.close()
+  }
 }
 
 /** An envelope with one message, or a file that cannot be read, is no container: its reader says what it is. */

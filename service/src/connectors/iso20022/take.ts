@@ -45,7 +45,7 @@ type Context = {
 }
 
 export function createTake(deps: BankDeps, spool: Spool, watch: Watch) {
-  const { db, rules, transport } = deps
+  const { rules, transport } = deps
   const context = { deps, spool, watch, answers: createAnswers(deps) }
   return async (lease: Lease, file: RemoteFile, later: Later): Promise<FileTaken> => {
     if (watch.isLeft(file, rules.unfinishedAfterMs)) return 'left'
