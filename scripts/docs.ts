@@ -11,6 +11,7 @@ import { bankReasonsPage } from './generate/bank-reasons.ts'
 import { configurationPage } from './generate/configuration.ts'
 import { lifecyclesPage } from './generate/lifecycles.ts'
 import { liveSchema } from './generate/live-schema.ts'
+import { paymentProfilesPage } from './generate/payment-profiles.ts'
 
 const folder = fileURLToPath(new URL('../docs/generated/', import.meta.url))
 
@@ -18,6 +19,7 @@ const pages: Readonly<Record<string, () => string | Promise<string>>> = {
   'bank-reasons.md': bankReasonsPage,
   'configuration.md': configurationPage,
   'lifecycles.md': lifecyclesPage,
+  'payment-profiles.md': paymentProfilesPage,
   'permissions.md': permissionsPage,
   'problems.md': problemsPage,
   'schema.md': liveSchema,

@@ -1,5 +1,5 @@
 /** The page of reason codes of banks: what each code of a bank means for a partner, from the table of the service. */
-import { reasonOf, reasons } from '../../service/src/iso20022/index.ts'
+import { reasonOf, reasons, type StatusMeaning, statuses } from '../../service/src/iso20022/index.ts'
 
 const duplicates = Object.keys(reasons).filter((code) => reasonOf(code).isDuplicate)
 
@@ -13,7 +13,7 @@ Transfer. A code that is not listed, or a bank's own, is a \`BankRejection\`.
 ${duplicates.map((code) => `\`${code}\``).join(', ')} say that the bank has the payment already. They fail no payment, because the bank may execute
 what it has: the payment waits for the booking, with a case if the bank has not accepted it.
 
-This page is generated from \`service/src/iso20022/reason-codes.ts\` and \`reason-messages.ts\`.
+This page is generated from \`service/src/iso20022/reason-codes.ts\`, \`reason-messages.ts\` and \`statuses.ts\`.
 
 | code | \`errorKey\` | sentence | again as a credit transfer |
 |---|---|---|---|
@@ -26,5 +26,28 @@ export function bankReasonsPage(): string {
       const { errorKey, details, retryAsCreditTransfer } = reasonOf(code)
       return `| \`${code}\` | \`${errorKey}\` | ${details} | ${retryAsCreditTransfer ? 'yes' : ''} |`
     })
-  return `${header}${rows.join('\n')}\n`
+  return `${header}${rows.join('\n')}\n${statusesSection()}`
 }
+
+const effects = {
+  accepted: 'the bank has the payment',
+  settled: 'the payout is `Completed`',
+  rejected: 'the payout is `Failed`',
+  blocked: 'nothing moves; a case',
+  part: 'nothing, for payments that are not named',
+  checked: 'a step in the timeline; a case if the name does not match',
+} as const satisfies Record<StatusMeaning, string>
+
+const statusesSection = (): string => `
+## Statuses
+
+Statuses of \`pain.002\`, versions 03 to 14. A status that is not listed changes nothing and opens a case.
+
+| status | meaning | final | effect |
+|---|---|---|---|
+${Object.entries(statuses)
+  .map(
+    ([code, { text, isFinal, meaning }]) => `| \`${code}\` | ${text} | ${isFinal ? 'yes' : ''} | ${effects[meaning]} |`,
+  )
+  .join('\n')}
+`

@@ -30,6 +30,7 @@ import {
   reportXml,
   statusXml,
 } from '../support/iso-incoming.ts'
+import { zipOf } from '../support/zip.ts'
 
 /** Fewer points mean that the child took no files, or that its operations are not counted. */
 const pointsMin = 40
@@ -37,7 +38,7 @@ const pointsMin = 40
 const creditsCount = scaled(20, 1010)
 const floatMinor = 1_000_00n
 /**
- * The seven files pass the same kinds of commits, about a dozen points each: a kill in most files is enough. Odd, so that the kills
+ * The files pass the same kinds of commits, about a dozen points each: a kill in most files is enough. Odd, so that the kills
  * alternate between before and after a commit.
  */
 const shares = 15
@@ -63,11 +64,14 @@ async function putFiles(service: Service, folders: BankFolders, partner: TestPar
     'c.xml',
     reportXml([...credits, debit, sum], { kind: 'camt.053', opening: 10_00n, closing, sequence: 1 }),
   )
-  await folders.put('d.xml', reportXml([{ ...sum, details: named }]))
   await folders.put('e.xml', reportXml(credits.slice(0, 1), { messageId: 'ANNOUNCED' }))
   await folders.put('f.xml', 'garbage')
   const transfers = [{ instructionId: refused.endToEndId, status: 'RJCT', reasons: [{ code: 'AC04', texts: [] }] }]
-  await folders.put('g.xml', statusXml(messageId, { batches: [{ batchId, reasons: [], transfers }] }))
+  const documents = [
+    reportXml([{ ...sum, details: named }]),
+    statusXml(messageId, { batches: [{ batchId, reasons: [], transfers }] }),
+  ]
+  await folders.put('d.zip', zipOf(documents.map((text, at) => ({ name: `${at}.xml`, bytes: Buffer.from(text) }))))
   return { paid, refused, lost }
 }
 
@@ -96,8 +100,8 @@ async function check(service: Service, folders: BankFolders, partner: TestPartne
   assert.deepEqual(await folders.left(), [])
   const archived = async (state: string) =>
     (await readdir(join(folders.archive, state), { recursive: true })).length - 1
-  // The repeated file has the bytes of the first one.
-  assert.deepEqual([await archived('taken'), await archived('aside')], [4, 2])
+  // The repeated file has the bytes of the first one. The container is kept beside its two documents.
+  assert.deepEqual([await archived('taken'), await archived('aside')], [5, 2])
   const messages = await db.rows(sql`
     select state, count(*)::integer as count from rails.iso_messages where state <> 'Repeated' group by state order by state`)
   assert.deepEqual(messages, [

@@ -7,6 +7,7 @@ import { type Clock, createLog, type Minor, newId } from '../../service/src/kern
 import { type Database, sql, type Tx } from '../../service/src/postgres/index.ts'
 import type { Connector } from '../../service/src/rails/index.ts'
 import { createIsoBank } from '../../service/src/connectors/iso20022/connector.ts'
+import { usualProfile } from '../../service/src/iso20022/index.ts'
 import type { BankRules, Transport } from '../../service/src/connectors/iso20022/deps.ts'
 
 export const isoConnector = 'iso20022'
@@ -43,6 +44,8 @@ const rules: BankRules = {
   fileWindowMs: 0,
   instantWindowMs: 0,
   batchBooking: false,
+  profile: usualProfile,
+  chargeBearer: 'SHAR',
   messageBytesMax: 1_000_000,
   unfinishedAfterMs: 1000,
   missingAfterMs: 1000,

@@ -11,6 +11,7 @@ import {
   type ReportPart,
   statusReportXml,
   type StatusReport,
+  usualProfile,
 } from '../../service/src/iso20022/index.ts'
 import { dayMs, hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
@@ -74,6 +75,8 @@ export const rulesOf = (archive: string, more: Partial<BankRules> = {}): BankRul
   paymentsPerFileMax: 1000,
   fileWindowMs: 0,
   batchBooking: false,
+  profile: usualProfile,
+  chargeBearer: 'SHAR',
   messageBytesMax: 1 << 30,
   unfinishedAfterMs: 10 * minuteMs,
   missingAfterMs: dayMs,

@@ -235,6 +235,7 @@ const batch = record<PaymentBatch>(
     debtorAccount: account,
     debtorCurrency: fc.constantFrom('EUR', 'USD'),
     debtorAgent: agent(sepa),
+    debtorAgentInstruction: fc.constantFrom('VoPOptIn', 'VoPOptOut'),
     ultimateDebtor: party(sepa),
     chargeBearer: fc.constantFrom('SLEV', 'SHAR'),
     transfers: fc.array(transfer, { minLength: 1, maxLength: 3 }),

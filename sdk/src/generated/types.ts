@@ -1388,7 +1388,7 @@ export type TimelineEntry = {
   /** Status of the transaction after the step. */
   readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
   /** Kind of the step. */
-  readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired' | 'RecallRequested' | 'RecallSent' | 'RecallAccepted' | 'RecallRefused' | 'RecallExpired'
+  readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'PayeeMatched' | 'PayeeMatchedClosely' | 'PayeeNotMatched' | 'PayeeNotChecked' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired' | 'RecallRequested' | 'RecallSent' | 'RecallAccepted' | 'RecallRefused' | 'RecallExpired'
 }
 
 export type TokenPayout = {
@@ -1503,7 +1503,7 @@ export type TransactionTimeline = {
     /** Place of the step, from 1 without gaps. It never changes. */
     readonly sequence: number
     /** Kind of the step. */
-    readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired' | 'RecallRequested' | 'RecallSent' | 'RecallAccepted' | 'RecallRefused' | 'RecallExpired'
+    readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'PayeeMatched' | 'PayeeMatchedClosely' | 'PayeeNotMatched' | 'PayeeNotChecked' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired' | 'RecallRequested' | 'RecallSent' | 'RecallAccepted' | 'RecallRefused' | 'RecallExpired'
     /** Status of the transaction after the step. */
     readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
     /** Time of the step. */

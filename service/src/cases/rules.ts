@@ -28,6 +28,7 @@ export type CaseKind =
   | 'foreign_currency'
   | 'entry_unclear'
   | 'announced_missing'
+  | 'payee_mismatch'
   | 'unexplained'
   | 'sanctions_hold'
   | 'account_blocked'

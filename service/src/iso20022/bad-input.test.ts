@@ -132,6 +132,9 @@ suite('encodings', () => {
     'UTF-8 with a byte order mark': Buffer.from(`\ufeff${declared('UTF-8')}`),
     'UTF-16, little end first': Buffer.from(`\ufeff${declared('UTF-16')}`, 'utf16le'),
     'UTF-16, big end first': swapped(Buffer.from(`\ufeff${declared('UTF-16')}`, 'utf16le')),
+    'UTF-16 without a byte order mark, little end first': Buffer.from(declared('UTF-16'), 'utf16le'),
+    'UTF-16 without a byte order mark, big end first': swapped(Buffer.from(text, 'utf16le')),
+    'windows-1250': single('windows-1250', 0x80),
     'ISO-8859-15': single('ISO-8859-15', 0xa4),
     'windows-1252': single('windows-1252', 0x80),
     'ISO-8859-1 as banks write it': single('iso-8859-1', 0x80),
@@ -146,7 +149,6 @@ suite('encodings', () => {
   const wrong: Readonly<Record<string, Uint8Array>> = {
     'an encoding that is not taken': Buffer.from(declared('KOI8-R')),
     'bytes of ISO-8859-1 that are declared as UTF-8': Buffer.from(declared('UTF-8'), 'latin1'),
-    'UTF-16 without a byte order mark': Buffer.from(declared('UTF-16'), 'utf16le'),
     'UTF-16 that is declared and is not there': Buffer.from(declared('UTF-16')),
     'UTF-32': Buffer.from([0xff, 0xfe, 0, 0, 0x3c, 0, 0, 0]),
     'a surrogate without its half': Buffer.from(`\ufeff${text.replace('ü', '\ud800')}`, 'utf16le'),

@@ -131,13 +131,15 @@ export type PaymentBatch = {
   readonly debtorAccount: AccountId
   readonly debtorCurrency?: string
   readonly debtorAgent: Agent
+  /** InstrForDbtrAgt: an instruction that the bank and its customer have agreed. Only in version 09. */
+  readonly debtorAgentInstruction?: string
   readonly ultimateDebtor?: Party
   /** `SLEV` in SEPA. */
   readonly chargeBearer?: string
   readonly transfers: readonly CreditTransfer[]
 }
 
-/** pain.001.001.09, Customer Credit Transfer Initiation. Its numbers and control sums are computed when it is written. */
+/** pain.001.001.03 or .09, Customer Credit Transfer Initiation. Its numbers and control sums are computed when it is written. */
 export type CreditTransferInitiation = {
   /** Max35Text. */
   readonly messageId: string

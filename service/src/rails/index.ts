@@ -36,8 +36,8 @@ export { ibanCountries, ibanProblem, isIban } from './ibans.ts'
 export {
   type Acknowledgement,
   type BankNotification,
-  callTimeoutMsMax,
   type CallOptions,
+  callTimeoutMsMax,
   type Connector,
   type ConnectorLimits,
   type Credit,
@@ -51,6 +51,7 @@ export {
   type InstructionOutcome,
   type Money,
   type Oddity,
+  type PayeeResult,
   type PayerOrigin,
   type RecallOutcome,
   type RecallRequest,

@@ -74,6 +74,9 @@ export type IncomingDebtor = {
 /** The origin of a payment: the payer's address, and the country of the chosen bank. */
 export type PayerOrigin = { readonly ipAddress: string; readonly countryCode: string | null }
 
+/** The result of a bank's verification of the payee. `unchecked`: the bank of the payee gave no result. */
+export type PayeeResult = 'match' | 'close_match' | 'no_match' | 'unchecked'
+
 /** The money that the bank booked. Absent: the bank does not say, and the instructed money is assumed. */
 type Reported = { readonly money?: Money }
 export type Money = { readonly currency: Currency; readonly amount: Minor }
@@ -111,6 +114,8 @@ export type BankNotification = { readonly partnerId: string; readonly id: string
       readonly details: string
       readonly reasonCode: string | null
     } & Reported)
+  /** The bank has compared the payee's name with its account. The payment goes on, or another report ends it. */
+  | { readonly kind: 'payout.payee_checked'; readonly payee: PayeeResult }
   | { readonly kind: 'deposit.initiated'; readonly payer?: PayerOrigin }
   | { readonly kind: 'deposit.submitted' }
   | ({ readonly kind: 'deposit.settled' } & Reported)
@@ -167,7 +172,7 @@ export type DebitReason = 'bank_fee' | 'doubled' | 'unknown_debit'
  * balances of statements do not join. `sum_differs`: control sums, counts or balances of a message do not fit its
  * entries. `payment_missing`: the bank reports nothing about an instruction for too long. `foreign_currency`: an entry
  * in a currency that is not carried. `entry_unclear`: an entry that cannot be split. `announced_missing`: the statement
- * of the day lacks an announced entry.
+ * of the day lacks an announced entry. `payee_mismatch`: the bank has checked payees, and names do not match.
  */
 export type Oddity =
   | 'file_unreadable'
@@ -180,6 +185,7 @@ export type Oddity =
   | 'foreign_currency'
   | 'entry_unclear'
   | 'announced_missing'
+  | 'payee_mismatch'
 
 /** The limits of a connector's bank. The settlement worker observes them. */
 export type ConnectorLimits = {

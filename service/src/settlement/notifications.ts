@@ -160,6 +160,7 @@ async function apply(
   const { kind, partnerId } = notification
   if (kind === 'credit.booked') return deps.deposits.processCredit(connector, notification)
   if (kind === 'credit.reversed') return deps.deposits.processReversal(connector, notification)
+  if (kind === 'payout.payee_checked') return { applied: await applyPayeeCheck(deps, notification), partnerId }
   if (kind === 'recall.answered') return { applied: await applyToRecall(deps, notification), partnerId }
   // Always open a case.
   if (kind === 'debit.booked' || kind === 'oddity') return { applied: 'unknown', partnerId }
@@ -174,6 +175,17 @@ async function applyToRecall({ recalls }: SettlementDeps, notification: RecallAn
   const { partnerId, subjectId: recallId, instructionId, accepted, reasonCode } = notification
   if (![partnerId, recallId, instructionId].every(isUuid)) return false
   return recalls.answered({ partnerId, recallId, instructionId, accepted, reasonCode })
+}
+
+type PayeeCheck = Extract<BankNotification, { readonly kind: 'payout.payee_checked' }>
+
+/** A result for a payee moves no money. One about a return of a case, or about an ended payout, is no news. */
+async function applyPayeeCheck(
+  { payouts }: SettlementDeps,
+  { partnerId, subjectId: instructionId, payee }: PayeeCheck,
+): Promise<boolean> {
+  if (![partnerId, instructionId].every(isUuid)) return false
+  return payouts.payeeChecked({ partnerId, instructionId }, payee)
 }
 
 /** Applies a report to a payout; if there is none, to a return of a case. */
@@ -192,7 +204,7 @@ async function applyToReturn(
 
 type OfSubject = Exclude<
   BankNotification,
-  { readonly kind: `credit.${string}` | 'debit.booked' | 'oddity' | 'recall.answered' }
+  { readonly kind: `credit.${string}` | 'debit.booked' | 'oddity' | 'recall.answered' | 'payout.payee_checked' }
 >
 
 async function applyToSubject(

@@ -43,6 +43,7 @@ function cashOf(notification: BankNotification): Money | null {
     case 'deposit.settled':
     case 'credit.booked':
       return notification.money ?? null
+    case 'payout.payee_checked':
     case 'deposit.initiated':
     case 'deposit.submitted':
     case 'deposit.accepted':

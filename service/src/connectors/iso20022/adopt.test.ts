@@ -10,6 +10,7 @@ import { operatorPartnerId } from '../../cases/index.ts'
 import { sql } from '../../postgres/index.ts'
 import type { Instruction } from '../../rails/index.ts'
 import { createIsoBank } from './connector.ts'
+import { usualProfile } from '../../iso20022/index.ts'
 import type { BankRules } from './deps.ts'
 import { bankInstructionId } from './ids.ts'
 import { createFolderTransport } from './transport/folder.ts'
@@ -55,6 +56,8 @@ const rules = (): BankRules => ({
   fileWindowMs: 0,
   instantWindowMs: 0,
   batchBooking: false,
+  profile: usualProfile,
+  chargeBearer: 'SHAR',
   messageBytesMax: 1_000_000,
   unfinishedAfterMs: 1000,
   missingAfterMs: 1_000_000,

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { readPain001 } from '../../iso20022/index.ts'
+import { readPain001, recognise } from '../../iso20022/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import { publishedFiles, type PublishedFile } from './archive.ts'
 import type { BankDeps } from './deps.ts'
@@ -61,6 +61,7 @@ async function compare(deps: BankDeps, file: Named, known: OutgoingFile | undefi
 
 async function adoptFile({ db, clock, rules }: BankDeps, { id, name, path }: Named): Promise<number> {
   const initiation = await readPain001(createReadStream(path))
+  const { version = '' } = (await recognise(createReadStream(path))) ?? {}
   const bytes = await readFile(path)
   const rows = initiation.batches.flatMap(({ id: batchId, transfers: ofBatch }) =>
     ofBatch.flatMap(({ instructionId }) => {
@@ -74,6 +75,7 @@ async function adoptFile({ db, clock, rules }: BankDeps, { id, name, path }: Nam
     id,
     kind: 'pain.001',
     messageId: initiation.messageId,
+    messageName: `pain.001.001.${version}`,
     name,
     sha256: createHash('sha256').update(bytes).digest('hex'),
     bytes: BigInt(bytes.length),

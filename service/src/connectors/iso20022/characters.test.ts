@@ -52,7 +52,12 @@ function filesWith(text: string) {
   } as Recalled
   return {
     'pain.001.001.09': paymentsMessage(ids, [payment], rules).bytes.toString(),
-    'camt.055.001.08': recallMessage({ ...ids, messageId: 'R1' }, ids, [recall], rules).bytes.toString(),
+    'camt.055.001.08': recallMessage(
+      { ...ids, messageId: 'R1' },
+      { ...ids, messageName: 'pain.001.001.09' },
+      [recall],
+      rules,
+    ).bytes.toString(),
   }
 }
 const textsIn = (xml: string) =>

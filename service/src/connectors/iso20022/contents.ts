@@ -28,7 +28,8 @@ export function createContents(deps: BankDeps, recent: RecentBytes) {
     if (sha256 !== file.sha256) {
       const facts = { connector: rules.id, file: file.name, sha256, earlier: file.sha256 }
       log.warn(facts, 'file remade before its delivery: its day is over, or the configuration has changed')
-      if ((await files.remake(db, file, madeAt, message.contents)) === 0) return undefined
+      const messageName = file.kind === 'pain.001' ? rules.profile.message : file.messageName
+      if ((await files.remake(db, { ...file, messageName }, madeAt, message.contents)) === 0) return undefined
     }
     return { bytes: message.bytes, madeAt }
   }

@@ -1,11 +1,13 @@
 /** The shared dependencies of a bank's file connector: the configuration of the bank, and the transport of files. */
-import type { PostalAddress } from '../../iso20022/index.ts'
+import type { Pain001Profile, PostalAddress } from '../../iso20022/index.ts'
 import type { Clock, Currency, Log, Minor } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import type { Calendar } from '../../rails/index.ts'
 
 export const schemes = ['Instant', 'CreditTransfer'] as const
 export type Scheme = (typeof schemes)[number]
+
+export const chargeBearers = ['SHAR', 'DEBT', 'CRED'] as const
 
 /** BICs of eight characters. */
 export type Reach = 'all' | 'none' | ReadonlySet<string>
@@ -40,6 +42,15 @@ export type BankRules = Calendar & {
   /** The same for instant payments, which have files of their own. */
   readonly instantWindowMs: number
   readonly batchBooking: boolean
+  /** The form of the files of payments. */
+  readonly profile: Pain001Profile
+  /** ExternalCategoryPurpose1Code of every batch, and ExternalPurpose1Code of every payment. */
+  readonly categoryPurpose?: string
+  readonly purpose?: string
+  /** The bearer of the charges of a payment outside SEPA. */
+  readonly chargeBearer: (typeof chargeBearers)[number]
+  /** Whether the files ask for a check of the payees, or against one; absent: they do not say. */
+  readonly payeeCheck?: 'in' | 'out'
   /** A larger message is not read. */
   readonly messageBytesMax: number
   /** An incomplete file that has not grown for this long is quarantined. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ForecastPayment } from '../../rails/index.ts'
+import { usualProfile } from '../../iso20022/index.ts'
 import type { BankRules } from './deps.ts'
 import { forecastOf } from './forecast.ts'
 
@@ -28,6 +29,8 @@ const rules: BankRules = {
   fileWindowMs: 60_000,
   instantWindowMs: 1000,
   batchBooking: true,
+  profile: usualProfile,
+  chargeBearer: 'SHAR',
   messageBytesMax: 1_000_000,
   unfinishedAfterMs: 60_000,
   missingAfterMs: 60_000,

@@ -27,7 +27,8 @@ export function createMakeRecalls({ db, clock, rules }: BankDeps, onMade: (recal
       if (locked.length === 0) return 0
       const ids = new Set(locked.map((key) => key.id))
       const messageId = recallMessageId(id)
-      const file = { id, kind: 'camt.055' as const, messageId, name: fileNameOf('camt.055', messageId), madeAt: now }
+      const name = fileNameOf('camt.055', messageId)
+      const file = { id, kind: 'camt.055' as const, messageId, messageName: 'camt.055.001.08', name, madeAt: now }
       const { contents } = recallMessage(
         file,
         original,

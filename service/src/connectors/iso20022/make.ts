@@ -3,9 +3,10 @@ import { newId } from '../../kernel/index.ts'
 import { nextWindow } from '../../rails/index.ts'
 import { type BankDeps, type Scheme, schemes } from './deps.ts'
 import { fileNameOf, messageIdOf } from './ids.ts'
-import { paymentsMessage, withBatches } from './message.ts'
+import { groupedByFile, inBatch, paymentsMessage } from './message.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { RecentBytes } from './recent-bytes.ts'
+import { kindOf } from './schemes.ts'
 import { byShard } from './shards.ts'
 import { adoptedOf } from './store-adopted.ts'
 import { insertFile } from './store-files.ts'
@@ -31,22 +32,34 @@ async function makeFile(deps: BankDeps, recent: RecentBytes, scheme: Scheme): Pr
   const isDue =
     queued.length >= rules.paymentsPerFileMax || (oldest && oldest.dueAt.getTime() + windowMs <= now.getTime())
   if (!isDue) return 0
-  const id = newId()
-  const { payments, bytes } = await db.transaction(async (tx) => {
+  const files = await db.transaction(async (tx) => {
     const groups = byShard(tx, queued)
     const locked = await Promise.all(groups.map((group) => store.lockQueued(tx, rules.id, scheme, group)))
     const found = await withoutAdopted(deps, tx, locked.flat(), now)
-    if (found.length === 0) return { payments: 0, bytes: undefined }
-    const filed = withBatches(id, found)
-    const messageId = messageIdOf('pain.001', id)
-    const file = { id, kind: 'pain.001' as const, messageId, name: fileNameOf('pain.001', messageId), madeAt: now }
-    const message = paymentsMessage(file, filed, rules)
-    insertFile(tx, rules.id, { ...file, ...message.contents, state: 'Made', stagedName: null, leaseId: null })
-    for (const group of byShard(tx, filed)) store.fileInstructions(tx, group, id, now)
-    return { payments: found.length, bytes: message.bytes }
+    return groupedByFile(found, rules).flatMap((payments) => makeOne(deps, tx, payments, now) ?? [])
   })
-  if (bytes) recent.keep(id, bytes)
-  return payments
+  for (const { id, bytes } of files) recent.keep(id, bytes)
+  return files.reduce((sum, { payments }) => sum + payments, 0)
+}
+
+/** Undefined: the bank's profile has changed and carries no such payments. They stay in the queue. */
+function makeOne({ log, rules }: BankDeps, tx: Tx, payments: readonly store.Payment[], madeAt: Date) {
+  const [first] = payments
+  const kind = first && kindOf(first, rules)
+  if (kind === undefined || rules.profile.kinds[kind] === undefined) {
+    const facts = { connector: rules.id, profile: rules.profile.id, kind, payments: payments.length }
+    log.error(facts, "payments wait that the bank's profile does not carry")
+    return undefined
+  }
+  const id = newId()
+  const messageId = messageIdOf('pain.001', id)
+  const name = fileNameOf('pain.001', messageId)
+  const file = { id, kind: 'pain.001' as const, messageId, messageName: rules.profile.message, name, madeAt }
+  const filed = inBatch(id, payments)
+  const { contents, bytes } = paymentsMessage(file, filed, rules)
+  insertFile(tx, rules.id, { ...file, ...contents, state: 'Made', stagedName: null, leaseId: null })
+  for (const group of byShard(tx, filed)) store.fileInstructions(tx, group, id, madeAt)
+  return { id, bytes, payments: payments.length }
 }
 
 /** The payments that the bank does not have. The others belong to a file that the database did not know: adopt.ts. */

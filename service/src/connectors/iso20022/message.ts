@@ -12,7 +12,8 @@ import { amountText, assert, present } from '../../kernel/index.ts'
 import { dayOf, nextWindow } from '../../rails/index.ts'
 import type { BankRules, Scheme } from './deps.ts'
 import { bankInstructionId, batchIdOf } from './ids.ts'
-import { isSepa } from './schemes.ts'
+import { qrReferenceOf } from './qr-bill.ts'
+import { kindOf } from './schemes.ts'
 import type { Contents, OutgoingFile } from './store-files.ts'
 import type { Payment } from './store-queue.ts'
 
@@ -22,12 +23,18 @@ export type Message = { readonly contents: Contents; readonly bytes: Buffer }
 /** A payment in a file: its batch names the debited account. */
 export type FiledPayment = Payment & { readonly batchId: string }
 
-/** Each account has a batch, and another one for euro outside SEPA: they are numbered in this order. */
-export function withBatches(fileId: string, payments: readonly Payment[]): readonly FiledPayment[] {
-  const kindOf = (payment: Payment) => `${payment.currency} ${isSepa(payment) ? 'SEPA' : 'SWIFT'}`
-  const used = [...new Set(payments.map(kindOf))].toSorted()
-  return payments.map((payment) => ({ ...payment, batchId: batchIdOf(fileId, used.indexOf(kindOf(payment)) + 1) }))
-}
+/** A file has payments of one kind and one currency, so that a bank that refuses one kind refuses no other. */
+export const groupedByFile = (
+  payments: readonly Payment[],
+  rules: Pick<BankRules, 'profile'>,
+): readonly (readonly Payment[])[] =>
+  [...Map.groupBy(payments, (payment) => `${payment.currency} ${kindOf(payment, rules)}`)]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, group]) => group)
+
+/** The payments of a file are one batch. Files of earlier versions have several. */
+export const inBatch = (fileId: string, payments: readonly Payment[]): readonly FiledPayment[] =>
+  payments.map((payment) => ({ ...payment, batchId: batchIdOf(fileId, 1) }))
 
 /** The message for payments of one scheme. */
 export function paymentsMessage(file: File, payments: readonly FiledPayment[], rules: BankRules): Message {
@@ -42,7 +49,7 @@ export function paymentsMessage(file: File, payments: readonly FiledPayment[], r
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([batchId, ofBatch]) => batchOf(batchId, executionDate, ofBatch, rules)),
   }
-  return messageOf(pain001Xml, initiation, payments)
+  return messageOf((message) => pain001Xml(message, rules.profile), initiation, payments)
 }
 
 /**
@@ -75,10 +82,14 @@ export function messageOf<Value>(
 export const executionDateOf = (scheme: Scheme, madeAt: Date, rules: BankRules): string =>
   scheme === 'Instant' ? dayOf(madeAt, rules) : nextWindow(madeAt, rules).date
 
-export const initiatorOf = ({ initiator: { name, id } }: BankRules): CreditTransferInitiation['initiator'] => ({
-  name,
-  ...(id === undefined ? {} : { id: { kind: 'organisation', others: [{ id }] } }),
-})
+export function initiatorOf({
+  initiator: { name, id },
+  profile: { initiatorIdScheme: code },
+}: BankRules): CreditTransferInitiation['initiator'] {
+  if (id === undefined) return { name }
+  const other = code === undefined ? { id } : { id, scheme: { code } }
+  return { name, id: { kind: 'organisation', others: [other] } }
+}
 
 function batchOf(id: string, executionDate: string, payments: readonly Payment[], rules: BankRules): PaymentBatch {
   const [first] = payments
@@ -87,32 +98,49 @@ function batchOf(id: string, executionDate: string, payments: readonly Payment[]
     rules.accounts.find(({ currency }) => currency === first.currency),
     'a payment has an account',
   )
-  const goesBySepa = payments.some(isSepa)
+  const { profile } = rules
+  const form = present(profile.kinds[kindOf(first, rules)], `the profile ${profile.id} carries the payments of a batch`)
+  const chargeBearer = form.chargeBearer === 'configured' ? rules.chargeBearer : form.chargeBearer
+  const payeeCheck = rules.payeeCheck && profile.payeeCheck?.[rules.payeeCheck]
   return {
     id,
     batchBooking: rules.batchBooking,
-    serviceLevel: goesBySepa ? 'SEPA' : 'NURG',
-    ...(first.schemeApplied === 'Instant' ? { localInstrument: 'INST' } : {}),
+    ...ifGiven('serviceLevel', form.serviceLevel),
+    ...ifGiven('localInstrument', form.localInstrument),
+    ...ifGiven('categoryPurpose', rules.categoryPurpose),
     executionDate,
-    debtor: { name: account.ownerName, address: account.ownerAddress },
+    debtor: { name: account.ownerName, ...(profile.debtorAddress === 'none' ? {} : { address: account.ownerAddress }) },
     debtorAccount: { iban: account.iban },
     debtorCurrency: account.currency,
     debtorAgent: { bic: account.bic },
-    chargeBearer: goesBySepa ? 'SLEV' : 'SHAR',
+    ...ifGiven('debtorAgentInstruction', payeeCheck),
+    ...ifGiven('chargeBearer', chargeBearer),
     // Sorted by id, because the database answers in any order.
-    transfers: payments.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(transferOf),
+    transfers: payments.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((payment) => transferOf(payment, rules)),
   }
 }
 
-const transferOf = (payment: Payment): CreditTransfer => ({
+const ifGiven = <Key extends string, Value>(key: Key, value: Value | undefined) =>
+  (value === undefined ? {} : { [key]: value }) as Partial<Record<Key, Value>>
+
+const transferOf = (payment: Payment, rules: BankRules): CreditTransfer => ({
   instructionId: bankInstructionId(payment),
   endToEndId: payment.endToEndId,
   money: { currency: payment.currency, minor: payment.amount },
   ...(payment.creditorBic === null ? {} : { creditorAgent: { bic: payment.creditorBic } }),
   creditor: { name: payment.creditorName },
   creditorAccount: { iban: payment.creditorAccount },
-  ...remittanceOf(payment.remittance),
+  ...ifGiven('purpose', rules.purpose),
+  ...((kindOf(payment, rules) === 'QrBill' ? billOf(payment.remittance) : undefined) ??
+    remittanceOf(payment.remittance)),
 })
+
+/** A bill carries its QR reference and no text. Undefined: the payment was accepted before the bank's profile had bills. */
+function billOf(text: string | null): { readonly remittance: Remittance } | undefined {
+  const creditorReference = qrReferenceOf(text)
+  if (creditorReference === undefined) return undefined
+  return { remittance: { structured: [{ creditorReference, referenceType: { proprietary: 'QRR' } }] } }
+}
 
 /** SEPA carries a text or a reference, not both. A text that consists of an ISO 11649 reference is sent as one. */
 function remittanceOf(text: string | null): { readonly remittance?: Remittance } {

@@ -15,6 +15,7 @@ import {
   timesAtBank,
 } from '../../../../test/support/iso-outgoing.ts'
 import { schemaErrors } from '../../../../test/support/iso-schemas.ts'
+import { profileOf, usualProfile } from '../../iso20022/index.ts'
 import { dayMs, hourMs, newId, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { batchIdsOf, bankInstructionId, readInstructionId } from './ids.ts'
@@ -121,21 +122,46 @@ suite('files', () => {
     )
   })
 
-  test('SEPA and SWIFT share a file as two batches', async () => {
-    const { connector, work } = open({ preferred: 'CreditTransfer' })
+  test('a file has payments of one scheme and one currency', async () => {
+    const [euros] = open().deps.rules.accounts
+    assert.ok(euros)
+    const accounts = [
+      euros,
+      { ...euros, iban: 'GB29NWBK60161331926819', currency: 'GBP' as const },
+      { ...euros, iban: 'DE75512108001245126199', currency: 'USD' as const },
+    ]
+    const { connector, work } = open({ preferred: 'CreditTransfer', accounts, batchBooking: true })
     const outside = { creditorAccount: 'SA0380000000608010167519', creditorBic: 'RJHISARI' }
-    await connector.instruct([...many(1, outside), ...many(2)])
+    await connector.instruct([
+      ...many(1, outside),
+      ...many(2),
+      ...many(1, { currency: 'GBP' }),
+      ...many(2, { currency: 'USD' }),
+    ])
     service.clock.advance(hourMs)
     await work()
-    const [initiation, ...more] = await initiationsOf(await atBank(folders))
-    assert.equal(more.length, 0)
+    const files = await initiationsOf(await atBank(folders))
     assert.deepEqual(
-      initiation?.batches.map(({ serviceLevel, transfers }) => [serviceLevel, transfers.length]),
+      files
+        .map(({ batches }) =>
+          batches.map(({ serviceLevel, chargeBearer, batchBooking, debtorAccount, transfers }) => [
+            serviceLevel,
+            chargeBearer,
+            batchBooking,
+            'iban' in debtorAccount && debtorAccount.iban,
+            transfers.map(({ money: { currency } }) => currency).join(' '),
+          ]),
+        )
+        .toSorted(),
       [
-        ['SEPA', 2],
-        ['NURG', 1],
+        [['NURG', 'SHAR', true, euros.iban, 'EUR']],
+        [['NURG', 'SHAR', true, 'DE75512108001245126199', 'USD USD']],
+        [['NURG', 'SHAR', true, 'GB29NWBK60161331926819', 'GBP']],
+        [['SEPA', 'SLEV', true, euros.iban, 'EUR EUR']],
       ],
     )
+    const sums = (await newestFiles(service.db, 'iso20022', 10)).map(({ controlSum }) => controlSum)
+    assert.deepEqual(sums.toSorted(), ['10.00', '10.00', '20.00', '20.00'])
   })
 
   test('a file is made when enough payments wait, or the oldest has waited long enough', async () => {
@@ -186,30 +212,10 @@ suite('files', () => {
     assert.equal(await oldestUndelivered(service.db, 'iso20022'), null)
   })
 
-  test('a currency has its account, and each account a batch', async () => {
-    const [euros] = open().deps.rules.accounts
-    assert.ok(euros)
-    const pounds = { ...euros, iban: 'GB29NWBK60161331926819', currency: 'GBP' as const }
-    const { connector, work } = open({ accounts: [pounds, euros], batchBooking: true })
-    await connector.instruct([...many(2), ...many(1, { currency: 'GBP' })])
-    const [refused] = await connector.instruct(many(1, { currency: 'USD' }))
+  test('a payment in a currency without an account of ours is refused', async () => {
+    const [refused] = await open().connector.instruct(many(1, { currency: 'USD' }))
     assert.ok(
       refused !== undefined && refused !== 'unknown' && !refused.accepted && refused.errorKey === 'CurrencyNotAccepted',
-    )
-    await work()
-    const [initiation] = await initiationsOf(await atBank(folders))
-    assert.deepEqual(
-      initiation?.batches.map(({ debtorAccount, serviceLevel, chargeBearer, batchBooking, transfers }) => [
-        debtorAccount,
-        serviceLevel,
-        chargeBearer,
-        batchBooking,
-        transfers.length,
-      ]),
-      [
-        [{ iban: euros.iban }, 'SEPA', 'SLEV', true, 2],
-        [{ iban: pounds.iban }, 'NURG', 'SHAR', true, 1],
-      ],
     )
   })
 
@@ -318,6 +324,36 @@ suite('again, and back', () => {
     await unreached.work()
     const none = createRequeue(unreached.deps)
     assert.deepEqual(await service.db.transaction((tx) => none(tx, [{ ...refused, id: other.id }])), [])
+  })
+
+  test('a bank by version 03 gets such files, and its recalls name that message', async () => {
+    const { connector, work } = open({ profile: profileOf('epc-03') ?? usualProfile })
+    const payment = instructionOf(partnerId)
+    await connector.instruct([payment])
+    await work()
+    const [file] = await atBank(folders)
+    assert.match(file?.text ?? '', /xsd:pain\.001\.001\.03"/)
+    await createRequestRecall(service)({ partnerId, id: payment.id, reason: 'DUPL', staff: 'Sam Staff' })
+    // The bank takes version 09 by now: the recall names the message that the payment was in.
+    await open().work()
+    const recall = (await atBank(folders)).find(({ name }) => name.startsWith('camt.055'))
+    assert.match(recall?.text ?? '', /<OrgnlMsgNmId>pain\.001\.001\.03<\/OrgnlMsgNmId>/)
+  })
+
+  test('payments that a changed profile does not carry stay in the queue, and the others go', async () => {
+    const [euros] = open().deps.rules.accounts
+    assert.ok(euros)
+    const pounds = { ...euros, iban: 'GB29NWBK60161331926819', currency: 'GBP' as const }
+    const hours = { fileWindowMs: hourMs }
+    const { connector } = open({ ...hours, accounts: [euros, pounds] })
+    const [euro, pound] = [instructionOf(partnerId), instructionOf(partnerId, { currency: 'GBP' })]
+    await connector.instruct([euro, pound])
+    service.clock.advance(hourMs)
+    await open({ ...hours, profile: profileOf('dk-09') ?? usualProfile }).work()
+    assert.deepEqual([...(await timesAtBank(folders)).keys()], [bankInstructionId({ ...euro, attempt: 1 })])
+    assert.equal((await rowOf(pound.id))?.['status'], 'Queued')
+    await open({ ...hours, accounts: [euros, pounds] }).work()
+    assert.equal((await timesAtBank(folders)).size, 2)
   })
 
   test('a recall is one camt.055 that names the payment as the bank knows it', async () => {

@@ -14,7 +14,7 @@ const cancellationIdOf = (recallId: string): string => recallId.replaceAll('-', 
 
 export function recallMessage(
   file: File,
-  original: File,
+  original: File & Pick<OutgoingFile, 'messageName'>,
   recalls: readonly RecalledPayment[],
   rules: BankRules,
 ): Message {
@@ -32,7 +32,7 @@ export function recallMessage(
     assignee: { bic: account.bic },
     caseId: file.messageId,
     originalMessageId: original.messageId,
-    originalMessageName: 'pain.001.001.09',
+    originalMessageName: original.messageName,
     originalBatchId: batchId,
     transfers: recalls
       .toSorted((a, b) => (a.recallId < b.recallId ? -1 : 1))

@@ -1,5 +1,6 @@
 /** Reports to settlement, as rows. The id of a report is derived from its content, so that a repetition adds none. */
 import type { ErrorKey } from '@partner-payments/wire'
+import type { PayeeResult } from '../../iso20022/index.ts'
 import { derivedTimeId, nilId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Credit, Debit, InstructionKey, Money, Oddity } from '../../rails/index.ts'
@@ -15,6 +16,7 @@ export type Report = {
   readonly entryId?: string
 } & (
   | { readonly kind: 'payout.settled'; readonly facts: { readonly money?: Money } }
+  | { readonly kind: 'payout.payee_checked'; readonly facts: { readonly payee: PayeeResult } }
   | { readonly kind: 'payout.rejected' | 'payout.returned'; readonly facts: Failure & { readonly money?: Money } }
   | { readonly kind: 'credit.booked'; readonly facts: Credit }
   | { readonly kind: 'credit.reversed'; readonly facts: { readonly money: Money; readonly details: string } }
@@ -45,6 +47,14 @@ export const settledId = (connector: string, { partnerId, id }: InstructionKey):
 
 export const rejectedId = (connector: string, { partnerId, id }: InstructionKey, attempt: number): string =>
   derivedTimeId(nilId, 'rejected', connector, partnerId, id, String(attempt))
+
+/** A bank may check a payee again, with another result. */
+export const payeeCheckedId = (
+  connector: string,
+  { partnerId, id }: InstructionKey,
+  attempt: number,
+  payee: PayeeResult,
+): string => derivedTimeId(nilId, 'payee', connector, partnerId, id, String(attempt), payee)
 
 /** A bank may change its answer: each one is reported once. */
 export function recallAnswer(

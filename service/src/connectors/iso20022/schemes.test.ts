@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { usualProfile } from '../../iso20022/index.ts'
 import type { BankRules } from './deps.ts'
 import { chooseScheme, isRefused } from './schemes.ts'
 
@@ -17,6 +18,7 @@ const rules: Rules = {
   instantMax: 100_000_00n,
   reach: { Instant: new Set(['COBADEFF']), CreditTransfer: new Set(['COBADEFF', 'DEUTDEFF']) },
   unknownBankReachable: true,
+  profile: usualProfile,
 }
 const payment = {
   amount: 10_00n,

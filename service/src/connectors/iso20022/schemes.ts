@@ -1,8 +1,10 @@
 /** Pure: the scheme of a payment, and whether it can be sent at all. */
 import type { ErrorKey } from '@partner-payments/wire'
 import { isValidBIC } from 'ibantools'
+import type { PaymentKind } from '../../iso20022/index.ts'
 import { type Instruction, isIban, railOf } from '../../rails/index.ts'
 import type { BankRules, Reach, Scheme } from './deps.ts'
+import { isQrIban, qrReferenceOf } from './qr-bill.ts'
 
 export type SchemeChoice = {
   readonly requested: Scheme
@@ -12,19 +14,49 @@ export type SchemeChoice = {
 }
 export type SchemeRefusal = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
 
-type Payment = Pick<Instruction, 'amount' | 'currency' | 'creditorAccount' | 'creditorBic'>
-type Rules = Pick<BankRules, 'accounts' | 'preferred' | 'instantMax' | 'reach' | 'unknownBankReachable'>
+type Place = Pick<Instruction, 'currency' | 'creditorAccount' | 'creditorBic'>
+/** `remittance` is absent in a preview. */
+type Payment = Place & Pick<Instruction, 'amount'> & Partial<Pick<Instruction, 'remittance'>>
+type Rules = Pick<BankRules, 'accounts' | 'preferred' | 'instantMax' | 'reach' | 'unknownBankReachable' | 'profile'>
 
 export const isRefused = (choice: SchemeChoice | SchemeRefusal): choice is SchemeRefusal => 'errorKey' in choice
 
 /** Whether a payment goes by SEPA. Every other one goes by SWIFT. */
-export const isSepa = ({ currency, creditorAccount: account, creditorBic: bic }: Omit<Payment, 'amount'>): boolean =>
+export const isSepa = ({ currency, creditorAccount: account, creditorBic: bic }: Place): boolean =>
   railOf(currency, { account, bic }) === 'Sepa'
+
+/** The kind of a payment in a profile. A bill to a QR-IBAN is one only where the profile has bills. */
+export function kindOf(
+  payment: Place & { readonly schemeApplied: Scheme },
+  { profile }: Pick<Rules, 'profile'>,
+): PaymentKind {
+  if (isBill(payment, profile)) return 'QrBill'
+  if (!isSepa(payment)) return 'Other'
+  return payment.schemeApplied === 'Instant' ? 'Instant' : 'Sepa'
+}
+
+const isBill = ({ currency, creditorAccount }: Place, { kinds }: Rules['profile']): boolean =>
+  kinds.QrBill !== undefined && currency === 'EUR' && isQrIban(creditorAccount)
 
 export function chooseScheme(payment: Payment, rules: Rules): SchemeChoice | SchemeRefusal {
   const refusal = refusalOf(payment, rules)
   if (refusal !== undefined) return refusal
   const requested = rules.preferred
+  const { profile } = rules
+  if (isBill(payment, profile))
+    return payment.remittance !== undefined && qrReferenceOf(payment.remittance) === undefined
+      ? referenceMissing
+      : {
+          requested,
+          applied: 'CreditTransfer',
+          reason: requested === 'Instant' ? 'a QR-bill is a domestic payment' : null,
+        }
+  if (!isSepa(payment)) {
+    if (profile.kinds.Other === undefined) return unreached
+    const { bicUnlessIn } = profile.kinds.Other
+    const needsBic = bicUnlessIn !== undefined && !bicUnlessIn.includes(payment.creditorAccount.slice(0, 2))
+    if (needsBic && payment.creditorBic === null) return bankUnknown
+  }
   // The lists of reach are those of the schemes of SEPA. Other currencies have been configured by them as well.
   if (payment.currency === 'EUR' && !isSepa(payment))
     return payment.creditorBic === null
@@ -36,13 +68,19 @@ export function chooseScheme(payment: Payment, rules: Rules): SchemeChoice | Sch
   if (notTransfer === null)
     return { requested, applied: 'CreditTransfer', reason: requested === 'Instant' ? notInstant : null }
   if (notInstant === null) return { requested, applied: 'Instant', reason: notTransfer }
-  return payment.creditorBic === null
-    ? bankUnknown
-    : {
-        errorKey: 'BankRejection',
-        details: 'No payment scheme reaches the bank of the recipient.',
-        reasonCode: 'CNOR',
-      }
+  return payment.creditorBic === null ? bankUnknown : unreached
+}
+
+const unreached: SchemeRefusal = {
+  errorKey: 'BankRejection',
+  details: 'No payment scheme reaches the bank of the recipient.',
+  reasonCode: 'CNOR',
+}
+/** CH21 of the Swiss banks: a required element is missing. */
+const referenceMissing: SchemeRefusal = {
+  errorKey: 'InvalidAccountDetails',
+  details: 'The account is a QR-IBAN: give the QR reference of the bill, 27 digits, as the reference of the payment.',
+  reasonCode: 'CH21',
 }
 
 const bankUnknown: SchemeRefusal = {
@@ -74,6 +112,7 @@ function refusalOf(
 
 function whyNotInstant(payment: Payment, rules: Rules): string | null {
   if (payment.currency !== 'EUR') return 'instant payments are in EUR'
+  if (rules.profile.kinds.Instant === undefined) return "the bank's files carry no instant payments"
   if (payment.amount > rules.instantMax) return 'the amount is above the limit of instant payments'
   return whyNotReached('Instant', payment, rules)
 }

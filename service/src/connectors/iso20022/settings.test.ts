@@ -201,3 +201,34 @@ test('folders that cannot be used are refused at the start of a process that exc
   assert.match(problem({ archive: at('key') }) ?? '', /archive cannot be used: .* is no folder/)
   assert.match(problem({ archive: at('none/archive') }) ?? '', /archive cannot be used: ENOENT/)
 })
+
+suite('the profile of the files', () => {
+  test('is that of SEPA by default, and another one is chosen by its id', () => {
+    const { profile, chargeBearer, payeeCheck } = readOne({})
+    assert.deepEqual([profile.id, chargeBearer, payeeCheck], ['epc-09', 'SHAR', undefined])
+    const chosen = readOne({ profile: 'psa-09', payeeCheck: 'out', categoryPurpose: 'SUPP', chargeBearer: 'DEBT' })
+    assert.deepEqual(
+      [chosen.profile.id, chosen.payeeCheck, chosen.categoryPurpose, chosen.purpose, chosen.chargeBearer],
+      ['psa-09', 'out', 'SUPP', undefined, 'DEBT'],
+    )
+  })
+
+  const pounds = { ...account, iban: 'GB29 NWBK 6016 1331 9268 19', currency: 'GBP' }
+  const refusals: Readonly<Record<string, readonly [object, RegExp]>> = {
+    'an unknown profile': [{ profile: 'dk-10' }, /\[0\]\.profile: one of epc-09, epc-03, sps-09/],
+    'pounds by a profile of SEPA': [
+      { profile: 'dk-09', accounts: [account, pounds] },
+      /accounts in EUR only: .* dk-09/,
+    ],
+    'instant payments by a profile without them': [
+      { profile: 'sps-09', reach: { Instant: 'all' } },
+      /\[0\]\.profile: a profile with instant payments, .* sps-09/,
+    ],
+    'lines of an address where it is structured': [{ profile: 'cfonb-09' }, /addresses without lines: .* cfonb-09/],
+    'a check of payees that the file cannot say': [{ payeeCheck: 'out' }, /\[0\]\.payeeCheck: no value: .* epc-09/],
+    'a check of payees that is none': [{ profile: 'psa-09', payeeCheck: 'maybe' }, /\[0\]\.payeeCheck: one of in, out/],
+    'a purpose that is no code': [{ purpose: 'food' }, /\[0\]\.purpose: a code of four capital letters/],
+  }
+  for (const [title, [change, message]] of Object.entries(refusals))
+    test(`refused: ${title}`, () => assert.throws(() => readOne(change), message))
+})

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isValidBIC } from 'ibantools'
-import type { PostalAddress } from '../../iso20022/index.ts'
+import { type PostalAddress, profileIds, profileOf, usualProfile } from '../../iso20022/index.ts'
 import {
   type Currency,
   currencies,
@@ -17,7 +17,7 @@ import {
   type Settings,
 } from '../../kernel/index.ts'
 import { isIban, isoConnectorId } from '../../rails/index.ts'
-import { type BankAccount, type BankRules, type Reach, schemes } from './deps.ts'
+import { type BankAccount, type BankRules, chargeBearers, type Reach, schemes } from './deps.ts'
 import {
   booleanOf,
   choiceOf,
@@ -52,6 +52,11 @@ const bankFields = [
   'fileWindowMs',
   'instantWindowMs',
   'batchBooking',
+  'profile',
+  'categoryPurpose',
+  'purpose',
+  'chargeBearer',
+  'payeeCheck',
   'messageBytesMax',
   'unfinishedAfterMs',
   'missingAfterMs',
@@ -205,13 +210,48 @@ const limitsOf = (fields: Fields) => ({
   pollMs: integerOf(fields, 'pollMs', [10, hourMs], 2 * secondMs),
 })
 
+/** ISO 20022 external code of a purpose. */
+function purposeOf(fields: Fields, key: 'categoryPurpose' | 'purpose'): { readonly [Key in typeof key]?: string } {
+  const code = optionalText(fields, key, 4)
+  if (code === undefined) return {}
+  return /^[A-Z]{4}$/.test(code)
+    ? { [key]: code }
+    : refuseField(fields, key, 'a code of four capital letters, such as SUPP')
+}
+
+function profileSettings(fields: Fields) {
+  const profile = profileOf(choiceOf(fields, 'profile', profileIds, usualProfile.id)) ?? usualProfile
+  if (fields.given['payeeCheck'] !== undefined && profile.payeeCheck === undefined)
+    return refuseField(fields, 'payeeCheck', `no value: the files of the profile ${profile.id} cannot say it`)
+  const payeeCheck = optionalText(fields, 'payeeCheck')
+  return {
+    profile,
+    chargeBearer: choiceOf(fields, 'chargeBearer', chargeBearers, 'SHAR'),
+    ...purposeOf(fields, 'categoryPurpose'),
+    ...purposeOf(fields, 'purpose'),
+    ...(payeeCheck === undefined ? {} : { payeeCheck: choiceOf(fields, 'payeeCheck', ['in', 'out']) }),
+  }
+}
+
+/** Refuses a bank that its profile does not carry: what the files cannot say would be found out by the first payment. */
+function checkProfile(fields: Fields, bank: BankConfig): BankConfig {
+  const { id, kinds, debtorAddress } = bank.profile
+  if (kinds.Other === undefined && bank.accounts.some(({ currency }) => currency !== 'EUR'))
+    return refuseField(fields, 'accounts', `accounts in EUR only: the profile ${id} carries no other currency`)
+  if (kinds.Instant === undefined && (bank.preferred === 'Instant' || bank.reach.Instant !== 'none'))
+    return refuseField(fields, 'profile', `a profile with instant payments, or no reach for Instant: ${id} has none`)
+  if (debtorAddress === 'structured' && bank.accounts.some(({ ownerAddress }) => ownerAddress.lines !== undefined))
+    return refuseField(fields, 'accounts', `addresses without lines: the profile ${id} has structured addresses`)
+  return bank
+}
+
 function bankOf(value: unknown, path: string): BankConfig {
   const fields = fieldsOf(value, path, bankFields)
   const name = optionalText(fields, 'name')
   if (name !== undefined && !nameForm.test(name))
     return refuseField(fields, 'name', 'lower-case letters, digits and hyphens, at most 40')
   const reach = nested({ ...fields, given: { reach: fields.given['reach'] ?? {} } }, 'reach', schemes)
-  return {
+  return checkProfile(fields, {
     id: isoConnectorId(name),
     initiator: initiatorOf(fields),
     accounts: accountsOf(fields),
@@ -222,9 +262,10 @@ function bankOf(value: unknown, path: string): BankConfig {
     ...calendarOf(fields),
     ...limitsOf(fields),
     batchBooking: booleanOf(fields, 'batchBooking', false),
+    ...profileSettings(fields),
     archive: resolve(textOf(fields, 'archive', 1000)),
     transport: readTransport(fields),
-  }
+  })
 }
 
 function readBanks(value: string | undefined): readonly BankConfig[] {

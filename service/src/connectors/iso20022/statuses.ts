@@ -2,45 +2,33 @@
  * Processes a bank's statuses of our payments and files (pain.002). A status counts if the row still waits for it, so
  * that it may be repeated.
  */
-import { type Reason, reasonOf, type StatusReport, type TransferStatus } from '../../iso20022/index.ts'
+import {
+  type PayeeResult,
+  type Reason,
+  reasonOf,
+  statusOf,
+  type StatusReport,
+  type TransferStatus,
+} from '../../iso20022/index.ts'
 import { nilId, partnerKey, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankDeps } from './deps.ts'
 import { paymentName, readInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
-import { oddity, rejectedId, type Report, settledId, writeReports } from './reports.ts'
+import { oddity, payeeCheckedId, rejectedId, type Report, settledId, writeReports } from './reports.ts'
 import { writeAnswers } from './recall-answers.ts'
 import { createRequeue } from './requeue.ts'
 import { byShard } from './shards.ts'
+import { type Meaning, meaningOf, reasonText } from './status-meanings.ts'
+import { type Mismatch, oddities } from './status-oddities.ts'
 import * as store from './store-words.ts'
 
 const wordsPerPageMax = 1000
-const toldMax = 5
-
-/** `duplicate`: the bank refuses a payment that it has already, and does not say what becomes of the first one. */
-type Meaning = 'accepted' | 'settled' | 'rejected' | 'duplicate'
-const meanings: Readonly<Record<string, Exclude<Meaning, 'duplicate'>>> = {
-  RCVD: 'accepted',
-  ACTC: 'accepted',
-  ACCP: 'accepted',
-  ACSP: 'accepted',
-  ACWC: 'accepted',
-  ACWP: 'accepted',
-  PDNG: 'accepted',
-  ACSC: 'settled',
-  ACCC: 'settled',
-  RJCT: 'rejected',
-  CANC: 'rejected',
-}
-
-function meaningOf(status: string | undefined, reasons: readonly Reason[]): Meaning | undefined {
-  const meaning = meanings[status ?? '']
-  const isRepetition = reasons.some(({ code, proprietary }) => reasonOf(code ?? proprietary ?? '').isDuplicate)
-  return meaning === 'rejected' && isRepetition ? 'duplicate' : meaning
-}
 
 type Word = {
   readonly meaning: Meaning
+  /** The status of the payment, or of what it is in. */
+  readonly status: string
   readonly reasons: readonly Reason[]
   /** Null: the message names no attempt. */
   readonly attempt: number | null
@@ -71,10 +59,15 @@ export function createStatuses(deps: BankDeps) {
     const [file] = await store.filesByMessageIds(db, of.connector, [report.originalMessageId])
     const heard = new Set<string>()
     const unknown: string[] = []
+    const mismatches: Mismatch[] = []
     for (const page of pagesOf(transfersOf(report))) {
       const { said, lost } = await locate(db, of.connector, page, file)
       unknown.push(...lost)
-      for (const { sent } of said) heard.add(sent.id)
+      for (const { sent, word } of said) {
+        heard.add(sent.id)
+        const payee = payeeOf(word)
+        if (payee === 'no_match' || payee === 'close_match') mismatches.push({ name: paymentName(sent), payee })
+      }
       if (said.length > 0) await applyPage(lease, said, file)
     }
     let isUnclear = false
@@ -93,7 +86,7 @@ export function createStatuses(deps: BankDeps) {
         })
     await lease.transaction(async (tx) => {
       if (file !== undefined) await noteFile(tx, deps, file, report)
-      const reports = oddities(of, messageId, report, { file, unknown, isUnclear })
+      const reports = oddities(of, messageId, report, { file, unknown, isUnclear, mismatches })
       if (reports.length > 0) writeReports(tx, of.connector, reports, deps.clock.now())
     })
   }
@@ -106,11 +99,12 @@ function* transfersOf({ groupStatus, reasons, batches }: StatusReport): Generato
   for (const batch of batches)
     for (const transfer of batch.transfers) {
       const why = [transfer.reasons, batch.reasons, reasons].find((list) => list.length > 0) ?? []
-      const meaning = meaningOf(transfer.status ?? batch.status ?? groupStatus, why)
+      const status = transfer.status ?? batch.status ?? groupStatus ?? ''
+      const meaning = meaningOf(status, why)
       // What the bank has as a whole is looked at as a whole.
       if (meaning === undefined || (meaning === 'duplicate' && transfer.status === undefined)) continue
       const attempt = readInstructionId(transfer.instructionId ?? '')?.attempt ?? null
-      yield { transfer, word: { meaning, reasons: why, attempt } }
+      yield { transfer, word: { meaning, status, reasons: why, attempt } }
     }
 }
 
@@ -122,10 +116,13 @@ function wholesOf({ groupStatus, reasons, batches }: StatusReport) {
   const wholes = batches.flatMap(({ batchId, status, reasons: own }) => {
     const why = own.length > 0 ? own : reasons
     const meaning = meaningOf(status, why)
-    return meaning === undefined ? [] : [{ batchId, word: { meaning, reasons: why, attempt: null } }]
+    return meaning === undefined
+      ? []
+      : [{ batchId, word: { meaning, status: status ?? '', reasons: why, attempt: null } }]
   })
   const meaning = meaningOf(groupStatus, reasons)
-  return meaning === undefined ? wholes : [...wholes, { batchId: null, word: { meaning, reasons, attempt: null } }]
+  if (meaning === undefined) return wholes
+  return [...wholes, { batchId: null, word: { meaning, status: groupStatus ?? '', reasons, attempt: null } }]
 }
 
 function* pagesOf(transfers: Iterable<Transfer>): Generator<readonly Transfer[]> {
@@ -208,6 +205,8 @@ function isAbout(sent: store.Sent, { attempt, meaning }: Word, file: store.OurFi
   return file === undefined || sent.fileId === file.id
 }
 
+const payeeOf = ({ status }: Word): PayeeResult | undefined => statusOf(status)?.payee
+
 const codeOf = ({ reasons }: Word): string | null =>
   reasons.flatMap(({ code, proprietary }) => code ?? proprietary ?? [])[0] ?? null
 
@@ -234,12 +233,10 @@ async function withoutRequeued(
 async function write(tx: Tx, deps: BankDeps, said: readonly Said[]): Promise<void> {
   const { clock, rules } = deps
   const now = clock.now()
-  await tellDuplicates(
-    tx,
-    deps,
-    said.filter(({ word }) => word.meaning === 'duplicate'),
-  )
+  await tellUnclear(tx, deps, said)
   const written = said.flatMap(({ sent, word }) => applied(sent, word, rules.id, now) ?? [])
+  const payees = written.flatMap(({ payee }) => payee ?? [])
+  for (const group of byShard(tx, payees)) store.notePayees(tx, group, now)
   const changes = written.flatMap(({ change }) => change ?? [])
   for (const group of byShard(tx, changes)) store.updateSent(tx, group, now)
   const reports = written.flatMap(({ report }) => report ?? [])
@@ -247,13 +244,15 @@ async function write(tx: Tx, deps: BankDeps, said: readonly Said[]): Promise<voi
 }
 
 /**
- * Payments that the bank refuses as duplicates wait for its booking, with a case. `DU..` about an accepted payment
- * reports the second arrival of that payment, and changes nothing.
+ * Payments that the bank blocks, or refuses as duplicates, wait for its booking, with a case. `DU..` about an accepted
+ * payment reports the second arrival of that payment, and changes nothing.
  */
-async function tellDuplicates(tx: Tx, { clock, rules, operatorId }: BankDeps, said: readonly Said[]): Promise<void> {
-  const unclear = said.filter(
-    ({ sent, word }) => sent.status === 'Filed' || (sent.status === 'Accepted' && !codeOf(word)?.startsWith('DU')),
-  )
+async function tellUnclear(tx: Tx, { clock, rules, operatorId }: BankDeps, said: readonly Said[]): Promise<void> {
+  const unclear = said.filter(({ sent: { status }, word }) => {
+    if (word.meaning !== 'duplicate' && word.meaning !== 'blocked') return false
+    const isRepeated = word.meaning === 'duplicate' && codeOf(word)?.startsWith('DU') === true
+    return status === 'Filed' || (status === 'Accepted' && !isRepeated)
+  })
   const now = clock.now()
   const named = new Map(unclear.map((one) => [one.sent.id, one]))
   for (const group of byShard(
@@ -262,14 +261,18 @@ async function tellDuplicates(tx: Tx, { clock, rules, operatorId }: BankDeps, sa
   ))
     for (const { partnerId, id } of await store.markMissing(tx, rules.id, group, now, now)) {
       const { sent, word } = present(named.get(id), 'a payment that is marked was reported')
-      const text = `The bank refuses the payment ${paymentName(sent)} as a duplicate (${reasonText(word.reasons)}) and does not say whether it executes it.`
+      const why = reasonText(word.reasons)
+      const text =
+        word.meaning === 'blocked'
+          ? `The bank has blocked the payment ${paymentName(sent)} (${word.status}, ${why}): it neither credits it nor gives it back.`
+          : `The bank refuses the payment ${paymentName(sent)} as a duplicate (${why}) and does not say whether it executes it.`
       const of = { operatorId, connector: rules.id }
-      const names = [id, String(sent.attempt)]
+      const names = [id, String(sent.attempt), ...(word.meaning === 'blocked' ? [word.status] : [])]
       writeReports(tx, rules.id, [{ ...oddity(of, 'payment_missing', text, names, id), partnerId }], now)
     }
 }
 
-type Applied = { readonly change?: store.SentChange; readonly report?: Report }
+type Applied = { readonly change?: store.SentChange; readonly payee?: store.PayeeChecked; readonly report?: Report }
 
 /** Applies a status. If the payment has another end it is only reported: settlement opens a case if it contradicts. */
 function applied(sent: store.Sent, word: Word, connector: string, now: Date): Applied | undefined {
@@ -277,7 +280,8 @@ function applied(sent: store.Sent, word: Word, connector: string, now: Date): Ap
   const isOpen = status === 'Queued' || status === 'Filed' || status === 'Accepted'
   const same = { partnerId, id, entryId, settledAt, errorKey: null, errorDetails: null, reasonCode: null }
   const subject = { partnerId, subjectId: id }
-  if (word.meaning === 'duplicate') return undefined
+  if (word.meaning === 'duplicate' || word.meaning === 'blocked') return undefined
+  if (word.meaning === 'checked') return isOpen ? payeeChecked(sent, word, connector) : undefined
   if (word.meaning === 'accepted')
     return status === 'Filed' || sent.missingSince !== null
       ? { change: { ...same, status: isOpen ? 'Accepted' : status } }
@@ -288,7 +292,7 @@ function applied(sent: store.Sent, word: Word, connector: string, now: Date): Ap
     return isOpen ? { change: { ...same, status: 'Settled', settledAt: now }, report } : { report }
   }
   if (status === 'Rejected' || status === 'Returned' || status === 'Refused') return undefined
-  const failure = failureOf(word)
+  const failure = failureOf(word, sent.payeeCheck)
   const report: Report = {
     ...subject,
     id: rejectedId(connector, sent, sent.attempt),
@@ -299,19 +303,38 @@ function applied(sent: store.Sent, word: Word, connector: string, now: Date): Ap
   return isOpen ? { change: { ...same, status: 'Rejected', errorKey, errorDetails, reasonCode }, report } : { report }
 }
 
-function failureOf(word: Word) {
-  const reasonCode = codeOf(word)
-  if (reasonCode === null)
-    return { errorKey: 'BankRejection', details: 'The bank rejected the payment.', reasonCode } as const
-  const { errorKey, details } = reasonOf(reasonCode)
-  return { errorKey, details, reasonCode }
+/** The result for a payee ends nothing: the bank pays after its release, or says another status. */
+function payeeChecked(sent: store.Sent, word: Word, connector: string): Applied | undefined {
+  const { partnerId, id, attempt } = sent
+  const payee = payeeOf(word)
+  if (payee === undefined || payee === sent.payeeCheck) return undefined
+  const report: Report = {
+    partnerId,
+    subjectId: id,
+    id: payeeCheckedId(connector, sent, attempt, payee),
+    kind: 'payout.payee_checked',
+    facts: { payee },
+  }
+  return { payee: { partnerId, id, payee }, report }
 }
 
-const reasonText = (reasons: readonly Reason[]): string =>
-  reasons
-    .map(({ code, proprietary, texts }) => [code ?? proprietary ?? '', ...texts].join(' ').trim())
-    .filter((text) => text !== '')
-    .join('; ') || 'without a reason'
+/** The reason of a payment whose payee did not match, if the bank gives no other one. */
+const payeeFailures = {
+  no_match: ['RVNM', 'The name of the recipient does not match the account.'],
+  close_match: ['RVMC', 'The name of the recipient is not exactly that of the account.'],
+} as const
+
+function failureOf(word: Word, payee: PayeeResult | null) {
+  const [payeeCode, mismatch] =
+    (payee === 'no_match' || payee === 'close_match' ? payeeFailures[payee] : undefined) ?? []
+  const reasonCode = codeOf(word)
+  if (reasonCode === null)
+    return mismatch === undefined
+      ? ({ errorKey: 'BankRejection', details: 'The bank rejected the payment.', reasonCode } as const)
+      : ({ errorKey: 'InvalidAccountDetails', details: mismatch, reasonCode: payeeCode } as const)
+  const { errorKey, details } = reasonOf(reasonCode)
+  return { errorKey, details: mismatch === undefined ? details : `${details} ${mismatch}`, reasonCode }
+}
 
 /** A recall has no payments of its own: if its file is refused, none of its payments is recalled. */
 async function noteFile(
@@ -322,45 +345,10 @@ async function noteFile(
 ): Promise<void> {
   if (groupStatus === undefined || meaningOf(groupStatus, reasons) === 'duplicate') return
   store.setBankStatus(tx, file.id, groupStatus)
-  if (file.kind !== 'camt.055' || meanings[groupStatus] !== 'rejected') return
+  if (file.kind !== 'camt.055' || statusOf(groupStatus)?.meaning !== 'rejected') return
   const code = reasons.flatMap((reason) => reason.code ?? reason.proprietary ?? [])[0] ?? null
   const refused = await store.recallsByIds(tx, rules.id, { ids: [], instructionIds: [], fileIds: [file.id] })
   const answer = { status: 'Refused', answerCode: code, answerDetails: reasonText(reasons) } as const
   const answered = refused.map(({ partnerId, id }) => ({ partnerId, id, ...answer }))
   await writeAnswers(tx, rules.id, answered, clock.now())
-}
-
-type Told = {
-  readonly file: store.OurFile | undefined
-  readonly unknown: readonly string[]
-  /** The bank has refused a repetition, without saying what becomes of the payments that it has. */
-  readonly isUnclear: boolean
-}
-
-function oddities(
-  of: { readonly operatorId: string; readonly connector: string },
-  messageId: string,
-  { originalMessageId, groupStatus, reasons, batches }: StatusReport,
-  { file, unknown, isUnclear }: Told,
-): readonly Report[] {
-  const found: Report[] = []
-  const meaning = meaningOf(groupStatus, reasons)
-  const isRecallUnclear =
-    file?.kind === 'camt.055' && meaning === 'duplicate' && meanings[file.bankStatus ?? ''] === undefined
-  if (file === undefined) {
-    const text = `The bank answers the message ${originalMessageId}, which is none of ours that is known.`
-    found.push(oddity(of, 'entry_unclear', text, ['answer', originalMessageId]))
-  } else if (meaning === 'rejected') {
-    const text = `The bank has refused the file ${originalMessageId}: ${reasonText(reasons)}.`
-    found.push(oddity(of, 'file_refused', text, [originalMessageId], file.id))
-  } else if (isUnclear || isRecallUnclear) {
-    const why = reasonText([...reasons, ...batches.flatMap((batch) => batch.reasons)])
-    const text = `The bank refuses ${originalMessageId} because it has it already: ${why}. It has not said whether it executes it. Nothing has failed: the payments wait for its booking.`
-    found.push(oddity(of, 'file_refused', text, [originalMessageId, 'duplicate'], file.id))
-  }
-  if (unknown.length > 0 && file !== undefined) {
-    const text = `The bank names ${unknown.length} payments that are not known: ${unknown.slice(0, toldMax).join(', ')}.`
-    found.push(oddity(of, 'entry_unclear', text, ['payments', messageId]))
-  }
-  return found
 }

@@ -10,9 +10,9 @@ export type Adopted = Key & { readonly fileId: string; readonly batchId: string 
 
 export function insertAdoptedFile(tx: Tx, connector: string, file: OutgoingFile, now: Date): Promise<number> {
   return tx.run(sql`/* rails.insertAdoptedFile */
-    insert into rails.iso_files (id, connector, kind, message_id, name, sha256, bytes, payments, control_sum, state,
+    insert into rails.iso_files (id, connector, kind, message_id, message_name, name, sha256, bytes, payments, control_sum, state,
       staged_name, made_at, delivered_at)
-    values (${file.id}, ${connector}, ${file.kind}, ${file.messageId}, ${file.name}, ${file.sha256}, ${file.bytes},
+    values (${file.id}, ${connector}, ${file.kind}, ${file.messageId}, ${file.messageName}, ${file.name}, ${file.sha256}, ${file.bytes},
       ${file.payments}, ${file.controlSum}, ${file.state}, ${file.stagedName}, ${file.madeAt}, ${now})
     on conflict do nothing`)
 }

@@ -15,6 +15,8 @@ export type OutgoingFile = Contents & {
   readonly id: string
   readonly kind: FileKind
   readonly messageId: string
+  /** `pain.001.001.09`: recalls of its payments name the message. */
+  readonly messageName: string
   readonly name: string
   readonly state: FileState
   readonly stagedName: string | null
@@ -23,12 +25,12 @@ export type OutgoingFile = Contents & {
   readonly madeAt: Date
 }
 
-const facts = sql`id, kind, message_id, name, sha256, bytes, payments, control_sum, state, staged_name, lease_id, made_at`
+const facts = sql`id, kind, message_id, message_name, name, sha256, bytes, payments, control_sum, state, staged_name, lease_id, made_at`
 
 export function insertFile(tx: Tx, connector: string, file: OutgoingFile): void {
   tx.later(sql`/* rails.insertFile */
-    insert into rails.iso_files (id, connector, kind, message_id, name, sha256, bytes, payments, control_sum, state, made_at)
-    values (${file.id}, ${connector}, ${file.kind}, ${file.messageId}, ${file.name}, ${file.sha256}, ${file.bytes},
+    insert into rails.iso_files (id, connector, kind, message_id, message_name, name, sha256, bytes, payments, control_sum, state, made_at)
+    values (${file.id}, ${connector}, ${file.kind}, ${file.messageId}, ${file.messageName}, ${file.name}, ${file.sha256}, ${file.bytes},
       ${file.payments}, ${file.controlSum}, ${file.state}, ${file.madeAt})`)
 }
 
@@ -68,9 +70,14 @@ type Held = { readonly id: string; readonly leaseId: string }
  * Remakes a file of which nothing is at the bank, so that it may follow a changed configuration. Returns 1, or 0
  * without the lease.
  */
-export function remake(tx: Tx, { id, leaseId }: Held, madeAt: Date, contents: Contents): Promise<number> {
+export function remake(
+  tx: Tx,
+  { id, leaseId, messageName }: Held & Pick<OutgoingFile, 'messageName'>,
+  madeAt: Date,
+  contents: Contents,
+): Promise<number> {
   return tx.run(sql`/* rails.remake */
-    update rails.iso_files set made_at = ${madeAt}, sha256 = ${contents.sha256}, bytes = ${contents.bytes},
+    update rails.iso_files set made_at = ${madeAt}, message_name = ${messageName}, sha256 = ${contents.sha256}, bytes = ${contents.bytes},
       payments = ${contents.payments}, control_sum = ${contents.controlSum}
     where id = ${id} and lease_id = ${leaseId} and state = 'Made'`)
 }

@@ -110,12 +110,15 @@ export type PaymentView = {
   readonly updatedAt: Date
   readonly settledAt: Date | null
   readonly missingSince: Date | null
+  /** The bank's result for the payee. */
+  readonly payeeCheck: string | null
 }
 
 export function paymentById(tx: Tx, { partnerId, id }: InstructionKey): Promise<PaymentView | undefined> {
   return tx.row<PaymentView>(sql`/* rails.paymentById */
     select connector, end_to_end_id, currency, amount, scheme_requested, scheme_applied, scheme_reason, status, attempt, due_at,
-      file_id, batch_id, error_key, error_details, reason_code, created_at, updated_at, settled_at, missing_since
+      file_id, batch_id, error_key, error_details, reason_code, created_at, updated_at, settled_at, missing_since,
+      payee_check
     from rails.iso_instructions where partner_id = ${partnerId} and id = ${id}`)
 }
 

@@ -1,4 +1,5 @@
 /** All SQL of a bank's reports about our instructions, files and recalls. */
+import type { PayeeResult } from '../../iso20022/index.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { acrossPartners, columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { InstructionKey } from '../../rails/index.ts'
@@ -19,10 +20,12 @@ export type Sent = InstructionKey & {
   readonly createdAt: Date
   readonly settledAt: Date | null
   readonly missingSince: Date | null
+  /** The bank's result for the payee. Null: it has told none. */
+  readonly payeeCheck: PayeeResult | null
 }
 
 const columns = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, scheme_applied, status,
-  attempt, batch_id, file_id, entry_id, created_at, settled_at, missing_since`
+  attempt, batch_id, file_id, entry_id, created_at, settled_at, missing_since, payee_check`
 
 /** The names that a message gives a payment. `id`: of the instruction, if the InstrId has the form of ours. */
 export type Named = { readonly id: string | undefined; readonly endToEndId: string | null | undefined }
@@ -127,6 +130,20 @@ export function updateSent(tx: Tx, rows: readonly SentChange[], now: Date): void
         ${column('settledAt')}::timestamptz[], ${column('errorKey')}::text[], ${column('errorDetails')}::text[],
         ${column('reasonCode')}::text[])
       as given (id, status, entry_id, settled_at, error_key, error_details, reason_code)
+    where ${ofPartners(column('partnerId'), sql`instruction.partner_id`)} and instruction.id = given.id`),
+    rows.length,
+  )
+}
+
+export type PayeeChecked = InstructionKey & { readonly payee: PayeeResult }
+
+/** Records the results for payees. They are reports of the bank: the payments are not missing. */
+export function notePayees(tx: Tx, rows: readonly PayeeChecked[], now: Date): void {
+  const column = columnOf(rows)
+  tx.later(
+    unprepared(sql`/* rails.notePayees */
+    update rails.iso_instructions instruction set payee_check = given.payee, missing_since = null, updated_at = ${now}
+    from unnest(${column('id')}::uuid[], ${column('payee')}::text[]) as given (id, payee)
     where ${ofPartners(column('partnerId'), sql`instruction.partner_id`)} and instruction.id = given.id`),
     rows.length,
   )

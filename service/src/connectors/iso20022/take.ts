@@ -5,6 +5,7 @@
  */
 import { derivedTimeId, newId, nilId } from '../../kernel/index.ts'
 import type { BankDeps, RemoteFile } from './deps.ts'
+import { type Unpacked, unpack } from './containers.ts'
 import { inspect, type Inspected, type Refused } from './inspect.ts'
 import type { Lease } from './lease.ts'
 import { createRecallAnswers } from './recall-answers.ts'
@@ -26,7 +27,10 @@ export type Later = (file: RemoteFile, work: () => Promise<void>) => Promise<voi
 
 type Taking = {
   readonly lease: Lease
+  /** The file at the bank. A document of a container has a name within it. */
   readonly file: RemoteFile
+  /** True for a document of a container: the container leaves the bank's folder after all its documents. */
+  readonly isWithin: boolean
   readonly spooled: Spooled
   readonly later: Later
 }
@@ -41,7 +45,7 @@ type Context = {
 }
 
 export function createTake(deps: BankDeps, spool: Spool, watch: Watch) {
-  const { db, rules, transport } = deps
+  const { rules, transport } = deps
   const context = { deps, spool, watch, answers: createAnswers(deps) }
   return async (lease: Lease, file: RemoteFile, later: Later): Promise<FileTaken> => {
     if (watch.isLeft(file, rules.unfinishedAfterMs)) return 'left'
@@ -49,14 +53,69 @@ export function createTake(deps: BankDeps, spool: Spool, watch: Watch) {
     const spooled = await spool.copy(transport, file, signal(), lease.keep)
     if (spooled === undefined) return 'left'
     await lease.keep()
-    const taking = { lease, file, spooled, later }
-    const known = await store.messagesByHash(db, rules.id, spooled.sha256)
-    const counted = known.find(({ state }) => state === 'Taking' || state === 'Taken')
-    const own = known.find(({ fileName, finishedAt }) => fileName === file.name && finishedAt === null)
-    if (counted !== undefined && (counted === own || counted.state === 'Taking')) return goOn(context, taking, counted)
-    if (counted !== undefined) return repeat(context, taking, counted)
-    return own === undefined ? takeNew(context, taking) : goOn(context, taking, own)
+    const taking = { lease, file, spooled, later, isWithin: false }
+    const unpacked = await unpack(spooled, { bytesMax: rules.messageBytesMax, keep: lease.keep })
+    if (unpacked === undefined) return takeOne(context, taking)
+    if ('problem' in unpacked) return notUnpacked(context, taking, unpacked)
+    return takeContainer(context, taking, unpacked.documents)
   }
+}
+
+async function takeOne(context: Context, taking: Taking): Promise<FileTaken> {
+  const { db, rules } = context.deps
+  const { file, spooled } = taking
+  const known = await store.messagesByHash(db, rules.id, spooled.sha256)
+  const counted = known.find(({ state }) => state === 'Taking' || state === 'Taken')
+  const own = known.find(({ fileName, finishedAt }) => fileName === file.name && finishedAt === null)
+  if (counted !== undefined && (counted === own || counted.state === 'Taking')) return goOn(context, taking, counted)
+  if (counted !== undefined) return repeat(context, taking, counted)
+  return own === undefined ? takeNew(context, taking) : goOn(context, taking, own)
+}
+
+/** A container that is cut may be one that the bank still writes. Otherwise it is quarantined, as it is. */
+async function notUnpacked(
+  context: Context,
+  taking: Taking,
+  { problem, isCut }: { readonly problem: string; readonly isCut: boolean },
+): Promise<FileTaken> {
+  const { deps, spool, watch } = context
+  if (isCut && !watch.isStale(taking.file, deps.rules.unfinishedAfterMs)) {
+    watch.leave(taking.file)
+    await spool.drop(taking.spooled)
+    return 'left'
+  }
+  const { db, rules } = deps
+  const known = await store.messagesByHash(db, rules.id, taking.spooled.sha256)
+  const own = known.find(({ fileName, finishedAt }) => fileName === taking.file.name && finishedAt === null)
+  if (own !== undefined) return goOn(context, taking, own)
+  return putAside(context, taking, { what: 'file_unreadable', problem: `${problem}.`, kind: null, messageId: null })
+}
+
+/**
+ * Takes each document of a container as a message of its own. The container leaves the bank's folder when all of them are taken or
+ * put aside; after a kill before that, those that are taken are found by their hashes.
+ */
+async function takeContainer(context: Context, taking: Taking, documents: readonly Unpacked[]): Promise<FileTaken> {
+  const { deps, spool, watch } = context
+  const { lease, file, spooled, later } = taking
+  const now: Later = (_file, work) => work()
+  let isWhole = true
+  for (const { name, spooled: document } of documents) {
+    const within = { ...file, name: name === '' ? file.name : `${file.name}/${name}`, bytes: document.bytes }
+    const taken = await takeOne(context, { lease, file: within, spooled: document, later: now, isWithin: true })
+    if (taken === 'left') {
+      isWhole = false
+      await spool.drop(document)
+    }
+    await lease.keep()
+  }
+  if (!isWhole) return 'left'
+  await later(file, async () => {
+    await spool.keep(spooled, 'taken', deps.clock.now(), file.name)
+    await deps.transport.finish(file.name, signal())
+    watch.forget(file.name)
+  })
+  return 'taken'
 }
 
 const signal = () => AbortSignal.timeout(transferMsMax)
@@ -64,13 +123,13 @@ const signal = () => AbortSignal.timeout(transferMsMax)
 /** Removes the file from the bank's folder once it is in our archive, while the next one is processed. */
 async function finish(
   { deps: { db, clock, transport }, spool, watch }: Context,
-  { file, spooled, later }: Taking,
+  { file, spooled, later, isWithin }: Taking,
   message: Pick<store.KnownMessage, 'id' | 'receivedAt'>,
   to: 'taken' | 'aside',
 ): Promise<FileTaken> {
   await later(file, async () => {
     await spool.keep(spooled, to, message.receivedAt, file.name)
-    await transport.finish(file.name, signal())
+    if (!isWithin) await transport.finish(file.name, signal())
     await store.finishMessage(db, message.id, clock.now())
     watch.forget(file.name)
   })
@@ -94,12 +153,12 @@ async function repeat(
   { kind, messageId }: store.KnownMessage,
 ): Promise<FileTaken> {
   const { db, rules, clock, transport } = deps
-  const { file, spooled } = taking
+  const { file, spooled, isWithin } = taking
   const id = derivedTimeId(nilId, 'repeated', rules.id, file.name, spooled.sha256, file.modifiedAt.toISOString())
   const row = rowOf(deps, taking, { kind, messageId, problem: null, state: 'Repeated' })
   await store.insertMessage(db, { ...row, id })
   await spool.drop(spooled)
-  await transport.finish(file.name, signal())
+  if (!isWithin) await transport.finish(file.name, signal())
   await store.finishMessage(db, id, clock.now())
   watch.forget(file.name)
   return 'repeated'
@@ -109,7 +168,8 @@ async function takeNew(context: Context, taking: Taking): Promise<FileTaken> {
   const { deps, spool, watch, answers } = context
   const { rules } = deps
   const verdict = await inspect(taking.spooled, rules, taking.lease.keep)
-  if ('unfinished' in verdict && !watch.isStale(taking.file, rules.unfinishedAfterMs)) {
+  // A document that is cut within a whole container does not grow.
+  if ('unfinished' in verdict && !taking.isWithin && !watch.isStale(taking.file, rules.unfinishedAfterMs)) {
     watch.leave(taking.file)
     await spool.drop(taking.spooled)
     return 'left'

@@ -88,6 +88,7 @@ function batchOf(node: Node, transfers: readonly CreditTransfer[]): PaymentBatch
     debtorAccount: accountOf(account) ?? refuseAt(account, 'DbtrAcct has no Id'),
     debtorCurrency: token(account, 'Ccy'),
     debtorAgent: agentOf(needed(node, 'DbtrAgt')) ?? {},
+    debtorAgentInstruction: token(node, 'InstrForDbtrAgt'),
     ultimateDebtor: partyOf(one(node, 'UltmtDbtr')),
     chargeBearer: token(node, 'ChrgBr'),
     transfers,

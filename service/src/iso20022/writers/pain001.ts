@@ -1,13 +1,32 @@
-/** pain.001.001.09, Customer Credit Transfer Initiation. */
+/** pain.001.001.03 and .09, Customer Credit Transfer Initiation. */
 import { amountText, type Currency } from '../../kernel/index.ts'
 import { messageElements, namespaceOf } from '../messages.ts'
 import type { CreditTransfer, CreditTransferInitiation, PaymentBatch } from '../model.ts'
 import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'
-import { accountXml, agentXml, amountXml, dateXml, flagXml, partyContent, partyXml, remittanceXml } from './values.ts'
+import {
+  accountXml,
+  agentXml,
+  amountXml,
+  dateXml,
+  type Edition,
+  flagXml,
+  partyContent,
+  partyXml,
+  remittanceXml,
+} from './values.ts'
+
+/** How a market writes the message. */
+export type Pain001Form = {
+  readonly message: 'pain.001.001.03' | 'pain.001.001.09'
+  /** Whether CreDtTm has milliseconds. */
+  readonly hasMilliseconds: boolean
+}
+const usualForm: Pain001Form = { message: 'pain.001.001.09', hasMilliseconds: true }
 
 /** Size of the parts: a transport gets few of them. */
 const partChars = 65_536
 const sumDigits = 2
+const dayChars = 'YYYY-MM-DD'.length
 
 /**
  * The control sum: the exact sum of the amounts regardless of their currencies, as the standard has it. Currencies that
@@ -25,26 +44,27 @@ function controlSum(transfers: Iterable<CreditTransfer>): { readonly count: numb
 
 const digitsOf = (currency: Currency): number => amountText(0n, currency).length - '0.'.length
 
-const transferXml = (transfer: CreditTransfer): string =>
+const transferXml = (transfer: CreditTransfer, edition: Edition): string =>
   element(
     'CdtTrfTxInf',
     element(
       'PmtId',
       optional('InstrId', transfer.instructionId) +
         element('EndToEndId', xmlText(transfer.endToEndId)) +
-        optional('UETR', transfer.uetr),
+        (edition === '2009' ? '' : optional('UETR', transfer.uetr)),
     ) +
       element('Amt', amountXml('InstdAmt', transfer.money)) +
-      partyXml('UltmtDbtr', transfer.ultimateDebtor) +
-      agentXml('CdtrAgt', transfer.creditorAgent) +
-      element('Cdtr', partyContent(transfer.creditor)) +
+      partyXml('UltmtDbtr', transfer.ultimateDebtor, edition) +
+      agentXml('CdtrAgt', transfer.creditorAgent, edition) +
+      element('Cdtr', partyContent(transfer.creditor, edition)) +
       accountXml('CdtrAcct', transfer.creditorAccount) +
-      partyXml('UltmtCdtr', transfer.ultimateCreditor) +
+      partyXml('UltmtCdtr', transfer.ultimateCreditor, edition) +
       wrapped('Purp', optional('Cd', transfer.purpose)) +
       remittanceXml(transfer.remittance),
   )
 
-function batchHead(batch: PaymentBatch): string {
+function batchHead(batch: PaymentBatch, edition: Edition): string {
+  const isOld = edition === '2009'
   const { count, sum } = controlSum(batch.transfers)
   return (
     element('PmtInfId', xmlText(batch.id)) +
@@ -58,34 +78,44 @@ function batchHead(batch: PaymentBatch): string {
         wrapped('LclInstrm', optional('Cd', batch.localInstrument)) +
         wrapped('CtgyPurp', optional('Cd', batch.categoryPurpose)),
     ) +
-    dateXml('ReqdExctnDt', batch.executionDate) +
-    element('Dbtr', partyContent(batch.debtor)) +
+    (isOld
+      ? element('ReqdExctnDt', batch.executionDate.slice(0, dayChars))
+      : dateXml('ReqdExctnDt', batch.executionDate)) +
+    element('Dbtr', partyContent(batch.debtor, edition)) +
     accountXml('DbtrAcct', batch.debtorAccount, batch.debtorCurrency) +
-    agentXml('DbtrAgt', batch.debtorAgent) +
-    partyXml('UltmtDbtr', batch.ultimateDebtor) +
+    agentXml('DbtrAgt', batch.debtorAgent, edition) +
+    (isOld ? '' : optional('InstrForDbtrAgt', batch.debtorAgentInstruction)) +
+    partyXml('UltmtDbtr', batch.ultimateDebtor, edition) +
     optional('ChrgBr', batch.chargeBearer)
   )
 }
 
-/** The document in parts. The same value has the same bytes. */
-export function* pain001Xml(initiation: CreditTransferInitiation): Generator<string> {
+/** `2026-11-25T09:00:00Z`. */
+const withoutMilliseconds = (at: Date): string => at.toISOString().replace(/\.\d{3}Z$/, 'Z')
+
+/**
+ * The document in parts. The same value and form have the same bytes. Version 03 has no UETR, no instruction to the bank of
+ * the debtor and no LEI of a bank: they are left out.
+ */
+export function* pain001Xml(initiation: CreditTransferInitiation, form: Pain001Form = usualForm): Generator<string> {
+  const edition = form.message === 'pain.001.001.03' ? '2009' : '2019'
   const { messageId, createdAt, initiator, batches } = initiation
   const { count, sum } = controlSum(batches.flatMap(({ transfers }) => transfers))
   const message = messageElements['pain.001']
   let part =
-    `${declaration}<Document xmlns="${namespaceOf('pain.001.001.09')}"><${message}>` +
+    `${declaration}<Document xmlns="${namespaceOf(form.message)}"><${message}>` +
     element(
       'GrpHdr',
       element('MsgId', xmlText(messageId)) +
-        element('CreDtTm', createdAt.toISOString()) +
+        element('CreDtTm', form.hasMilliseconds ? createdAt.toISOString() : withoutMilliseconds(createdAt)) +
         element('NbOfTxs', String(count)) +
         element('CtrlSum', sum) +
-        element('InitgPty', partyContent(initiator)),
+        element('InitgPty', partyContent(initiator, edition)),
     )
   for (const batch of batches) {
-    part += `\n<PmtInf>${batchHead(batch)}`
+    part += `\n<PmtInf>${batchHead(batch, edition)}`
     for (const transfer of batch.transfers) {
-      part += `\n${transferXml(transfer)}`
+      part += `\n${transferXml(transfer, edition)}`
       if (part.length < partChars) continue
       yield part
       part = ''

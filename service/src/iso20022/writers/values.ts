@@ -1,4 +1,7 @@
-/** Parties, banks, accounts, amounts, remittance and reasons as XML, in the order of the schemas of 2019. */
+/**
+ * Parties, banks, accounts, amounts, remittance and reasons as XML, in the order of the schemas of 2019. pain.001.001.03 is of
+ * 2009 and has other names.
+ */
 import { amountText } from '../../kernel/index.ts'
 import type {
   AccountId,
@@ -12,7 +15,10 @@ import type {
   Remittance,
   StructuredRemittance,
 } from '../model.ts'
-import { element, optional, wrapped, xmlText } from '../xml/text.ts'
+import { element, optional, shortened, wrapped, xmlText } from '../xml/text.ts'
+
+/** `2009`: pain.001.001.03. It has no LEI, and in SEPA addresses of a country and two lines. */
+export type Edition = '2009' | '2019'
 
 export const amountXml = (name: string, amount: Amount | undefined): string => {
   if (amount === undefined) return ''
@@ -40,8 +46,24 @@ export const numberXml = (name: string, number: number | undefined): string =>
 const textsXml = (name: string, texts: readonly string[] = []): string =>
   texts.map((text) => element(name, xmlText(text))).join('')
 
-function addressXml(address: PostalAddress | undefined): string {
+const addressCharsMax = 70
+
+/** EPC132-08 for pain.001.001.03: a country and at most two lines. */
+function linesXml(address: PostalAddress): string {
+  const { street, buildingNumber, buildingName, floor, roomNumber, postBox, department, subDepartment } = address
+  const { postCode, town, townLocation, district, countrySubdivision, country, lines = [] } = address
+  const joined = (parts: readonly (string | undefined)[]) =>
+    shortened(parts.filter((part) => part !== undefined).join(' '), addressCharsMax).trim()
+  const where = [department, subDepartment, buildingName, floor, roomNumber, street, buildingNumber, postBox]
+  const place = joined([postCode, town, townLocation, district, countrySubdivision])
+  const written = place === '' ? [joined(where), ...lines] : [joined([...where, ...lines]), place]
+  const found = written.filter((line) => line !== '').slice(0, 2)
+  return wrapped('PstlAdr', optional('Ctry', country) + textsXml('AdrLine', found))
+}
+
+function addressXml(address: PostalAddress | undefined, edition: Edition): string {
   if (address === undefined) return ''
+  if (edition === '2009') return linesXml(address)
   return wrapped(
     'PstlAdr',
     optional('Dept', address.department) +
@@ -65,9 +87,11 @@ function addressXml(address: PostalAddress | undefined): string {
 const otherIdContent = ({ id, scheme, issuer }: OtherId): string =>
   element('Id', xmlText(id)) + codeXml('SchmeNm', scheme) + optional('Issr', issuer)
 
-function partyIdXml(id: Party['id']): string {
+function partyIdXml(id: Party['id'], edition: Edition): string {
   if (id === undefined) return ''
-  const { kind, birth, others = [] } = id
+  const { kind, birth, others: given = [] } = id
+  const isOld = edition === '2009'
+  const others = isOld && id.lei !== undefined ? [...given, { id: id.lei, scheme: { code: 'LEI' } }] : given
   const born =
     birth &&
     optional('BirthDt', birth.date) +
@@ -76,35 +100,38 @@ function partyIdXml(id: Party['id']): string {
       optional('CtryOfBirth', birth.country)
   const identified =
     kind === 'organisation'
-      ? optional('AnyBIC', id.bic) + optional('LEI', id.lei)
+      ? optional(isOld ? 'BICOrBEI' : 'AnyBIC', id.bic) + (isOld ? '' : optional('LEI', id.lei))
       : wrapped('DtAndPlcOfBirth', born ?? '')
   const content = identified + others.map((other) => element('Othr', otherIdContent(other))).join('')
   return wrapped('Id', wrapped(kind === 'organisation' ? 'OrgId' : 'PrvtId', content))
 }
 
-export const partyContent = (party: Party): string =>
-  optional('Nm', party.name) + addressXml(party.address) + partyIdXml(party.id) + optional('CtryOfRes', party.residence)
+export const partyContent = (party: Party, edition: Edition = '2019'): string =>
+  optional('Nm', party.name) +
+  addressXml(party.address, edition) +
+  partyIdXml(party.id, edition) +
+  optional('CtryOfRes', party.residence)
 
-export const partyXml = (name: string, party: Party | undefined): string =>
-  party === undefined ? '' : element(name, partyContent(party))
+export const partyXml = (name: string, party: Party | undefined, edition: Edition = '2019'): string =>
+  party === undefined ? '' : element(name, partyContent(party, edition))
 
 /** Party40Choice. */
 export const chosenPartyXml = (name: string, party: Party | undefined): string =>
   party === undefined ? '' : element(name, element('Pty', partyContent(party)))
 
-export const agentContent = (agent: Agent): string =>
+export const agentContent = (agent: Agent, edition: Edition = '2019'): string =>
   element(
     'FinInstnId',
-    optional('BICFI', agent.bic) +
+    optional(edition === '2009' ? 'BIC' : 'BICFI', agent.bic) +
       wrapped('ClrSysMmbId', codeXml('ClrSysId', agent.clearingSystem) + optional('MmbId', agent.clearingId)) +
-      optional('LEI', agent.lei) +
+      (edition === '2009' ? '' : optional('LEI', agent.lei)) +
       optional('Nm', agent.name) +
-      addressXml(agent.address) +
+      addressXml(agent.address, edition) +
       (agent.otherId ? element('Othr', otherIdContent(agent.otherId)) : ''),
   ) + wrapped('BrnchId', optional('Id', agent.branchId))
 
-export const agentXml = (name: string, agent: Agent | undefined): string =>
-  agent === undefined ? '' : element(name, agentContent(agent))
+export const agentXml = (name: string, agent: Agent | undefined, edition: Edition = '2019'): string =>
+  agent === undefined ? '' : element(name, agentContent(agent, edition))
 
 export const accountContent = (account: AccountId): string =>
   element(

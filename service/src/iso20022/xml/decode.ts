@@ -10,6 +10,8 @@ const headBytes = 512
 /** Small chunks are joined: a scan of the rest of a tag costs its length, and would be repeated for each chunk. */
 const charsMin = 16_384
 const carriageReturn = 13
+/** Bytes 80 to 9F of ISO-8859-2. A bank that writes them means another encoding, in which other letters differ too. */
+const controls = /[\u0080-\u009f]/
 
 /**
  * Accepted names, and decoders of the WHATWG standard. Its ISO-8859-1 is windows-1252, which differs in characters that
@@ -31,7 +33,17 @@ const encodings: Readonly<Record<string, string>> = {
   'iso_8859-15': 'iso-8859-15',
   'iso8859-15': 'iso-8859-15',
   'latin-9': 'iso-8859-15',
+  'windows-1250': 'windows-1250',
+  cp1250: 'windows-1250',
+  'iso-8859-2': 'iso-8859-2',
+  'iso_8859-2': 'iso-8859-2',
+  'iso8859-2': 'iso-8859-2',
+  latin2: 'iso-8859-2',
+  'latin-2': 'iso-8859-2',
 }
+
+/** XML 1.0, appendix F: without a byte order mark, UTF-16 is known by the first character of a document. */
+const less = 0x3c
 
 const startsWith = (bytes: Uint8Array, ...expected: readonly number[]): boolean =>
   expected.every((byte, index) => bytes[index] === byte)
@@ -43,7 +55,8 @@ function encodingOf(head: Uint8Array): { readonly name: string } | { readonly pr
     return { problem: 'UTF-32 is not supported' }
   if (startsWith(head, 0xff, 0xfe)) return { name: 'utf-16le' }
   if (startsWith(head, 0xfe, 0xff)) return { name: 'utf-16be' }
-  if (head[0] === 0 || (head[1] === 0 && head[0] === 0x3c)) return { problem: 'UTF-16 has no byte order mark' }
+  if (startsWith(head, less, 0)) return { name: 'utf-16le' }
+  if (startsWith(head, 0, less)) return { name: 'utf-16be' }
   const [, double, single] = declaration.exec(Buffer.from(head.subarray(0, headBytes)).toString('latin1')) ?? []
   const declared = double ?? single
   if (declared === undefined) return { name: 'utf-8' }
@@ -83,6 +96,8 @@ export async function* decoded(source: Source, limits: Limits, where: () => Wher
     } catch {
       throw new MessageProblem('encoding', `a byte behind this line is not ${decoder.encoding}`, where())
     }
+    if (decoder.encoding === 'iso-8859-2' && controls.test(pending))
+      throw new MessageProblem('encoding', `a byte behind this line is not iso-8859-2, perhaps windows-1250`, where())
     if (pending.length < charsMin) continue
     const isHeld = pending.charCodeAt(pending.length - 1) === carriageReturn
     yield endsOfLines(isHeld ? pending.slice(0, -1) : pending)

@@ -11,12 +11,13 @@
  * Each step is a trigger. The table of transitions (lifecycle.ts) says in which statuses it applies, and advance.ts writes it together
  * with the steps of other payouts that come at the same time. A step that does not apply changes nothing.
  */
+import type { TimelineStep } from '@partner-payments/wire'
 import type { NewCase } from '../../cases/index.ts'
 import { after, type Currency, newId, nilId, present, secondMs } from '../../kernel/index.ts'
 import { balanceStateIn } from '../../ledger/index.ts'
 import { type Applied, applyInBatches } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Acknowledgement } from '../../rails/index.ts'
+import type { Acknowledgement, PayeeResult } from '../../rails/index.ts'
 import { accountKey, type Hold, type HoldKey, worst } from '../../screening/index.ts'
 import { createAdvance } from './advance.ts'
 import type { PayoutLifeDeps } from './life-deps.ts'
@@ -79,6 +80,8 @@ export type PayoutLife = {
   readonly rejected: (reporting: Reporting, failure: Failure) => Promise<Applied>
   /** Acts as `rejected` before settlement. After it, a new, linked transaction brings the money back. */
   readonly returned: (reporting: Reporting, failure: Failure) => Promise<Applied>
+  /** Adds the bank's result for the payee to the timeline. False: it is there, or the payout has ended or is unknown. */
+  readonly payeeChecked: (key: Omit<Reporting, 'report'>, payee: PayeeResult) => Promise<boolean>
   /**
    * An operator has found that money paid this payout, or came back from it. Works as a report of the bank, in the caller's
    * transaction. `payoutId`: of the payout, or of its instruction.
@@ -272,13 +275,29 @@ const createSending = (
   },
 })
 
+const payeeSteps = {
+  match: 'PayeeMatched',
+  close_match: 'PayeeMatchedClosely',
+  no_match: 'PayeeNotMatched',
+  unchecked: 'PayeeNotChecked',
+} as const satisfies Record<PayeeResult, TimelineStep>
+
 const createReporting = (
   deps: PayoutLifeDeps,
   advance: Advance,
-): Pick<PayoutLife, 'settled' | 'rejected' | 'returned'> => ({
+): Pick<PayoutLife, 'settled' | 'rejected' | 'returned' | 'payeeChecked'> => ({
   settled: ({ transactionHash, ...reporting }) =>
     advance({ ...reporting, kind: 'settled', ...hashIn({ transactionHash }) }),
   rejected: (reporting, failure) => advance({ ...reporting, kind: 'rejected', failure }),
+  payeeChecked: ({ partnerId, instructionId }, payee) =>
+    deps.db.transaction(async (tx) => {
+      const endToEndId = instructionId.replaceAll('-', '')
+      const noted = await store.notePayeeCheck(tx, { partnerId, endToEndId }, payee)
+      if (noted === undefined) return false
+      const move = { partnerId, id: noted.transactionId, steps: [payeeSteps[payee]], actor: 'bank' as const }
+      await deps.transactions.moveMany(tx, [move])
+      return true
+    }),
   returned: async (reporting, failure) => {
     const { partnerId, report } = reporting
     // A closed balance accepts no money: a return goes to suspense, with a case.

@@ -340,6 +340,19 @@ export async function postpone(
   return changed.filter(({ begins }) => begins === true)
 }
 
+/** Notes the bank's result for the payee of a payout that it has. Undefined: the payout has it, has ended, or is unknown. */
+export function notePayeeCheck(
+  tx: Tx,
+  { partnerId, endToEndId }: { readonly partnerId: string; readonly endToEndId: string },
+  payee: string,
+): Promise<{ readonly transactionId: string } | undefined> {
+  return tx.row(sql`/* payouts.notePayeeCheck */
+    update payouts.payouts set payee_check = ${payee}
+    where partner_id = ${partnerId} and end_to_end_id = ${endToEndId} and status in ('Processing', 'Sent')
+      and payee_check is distinct from ${payee}
+    returning transaction_id`)
+}
+
 export type PayoutFilter = {
   readonly status: string | null
   readonly beneficiaryId: string | null

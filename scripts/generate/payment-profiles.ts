@@ -1,0 +1,66 @@
+/** The page of the profiles of pain.001: what each writes, and the rules of its market with their sources. */
+import {
+  type KindForm,
+  type Pain001Profile,
+  profileIds,
+  profileOf,
+  type Rule,
+} from '../../service/src/iso20022/index.ts'
+
+const header = `# Profiles of payment files
+
+The field \`profile\` of a bank chooses how its \`pain.001\` are written ([connect a bank](../guides/connect-a-bank.md)). Tests hold files of
+each profile against the rules below, and against the schemas if they are there. A source that is only quoted was read in another
+document, which is named: ask the bank for the original.
+
+This page is generated from \`service/src/iso20022/profiles/\`.
+`
+
+function demandText({ demand }: Rule): string {
+  switch (demand.is) {
+    case 'oneOf':
+      return `is ${demand.values.map((value) => `\`${value}\``).join(' or ')}`
+    case 'noneOf':
+      return `is not ${demand.values.map((value) => `\`${value}\``).join(' or ')}`
+    case 'form':
+      return `has the form \`${demand.pattern.replaceAll('|', '\\|')}\``
+    case 'count':
+      return `at most ${demand.max}`
+    default:
+      return demand.is
+  }
+}
+
+const ruleRow = (rule: Rule): string =>
+  `| \`${rule.within}/${rule.element}\` | ${demandText(rule)} | ${rule.kinds?.join(', ') ?? 'all'} | ${rule.source}, ${rule.place} |`
+
+const kindRow = ([kind, { serviceLevel, localInstrument, chargeBearer }]: [string, KindForm]): string =>
+  `| ${kind} | ${serviceLevel ?? '-'} | ${localInstrument ?? '-'} | ${chargeBearer ?? '-'} |`
+
+const section = (profile: Pain001Profile): string => `
+## ${profile.id}
+
+${profile.title}
+
+| payments | \`SvcLvl\` | \`LclInstrm\` | \`ChrgBr\` |
+|---|---|---|---|
+${Object.entries(profile.kinds).map(kindRow).join('\n')}
+
+| element | rule | payments | source |
+|---|---|---|---|
+${profile.rules.map(ruleRow).join('\n')}
+
+${Object.entries(profile.sources)
+  .map(
+    ([key, { title, edition, publisher, found, read }]) =>
+      `- **${key}**: ${title}, ${edition} (${publisher}). ${read === 'whole' ? 'Read' : 'Quoted'}: ${found}.`,
+  )
+  .join('\n')}
+`
+
+export const paymentProfilesPage = (): string =>
+  header +
+  profileIds
+    .flatMap((id) => profileOf(id) ?? [])
+    .map(section)
+    .join('')

@@ -1,0 +1,241 @@
+/** The files of each profile: by the rules of its market with their sources, by the schemas, and read back. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import { rulesOf } from '../../../../test/support/iso-incoming.ts'
+import { messagesIn, ownSchemas, schemaErrors } from '../../../../test/support/iso-schemas.ts'
+import { judged } from '../../../../test/support/profile-rules.ts'
+import { samplesFolder } from '../../../../test/support/samples.ts'
+import { chunks } from '../../../../scripts/iso-documents.ts'
+import {
+  type Pain001Profile,
+  type PaymentKind,
+  profileIds,
+  profileOf,
+  readPain001,
+  recognise,
+  usualProfile,
+} from '../../iso20022/index.ts'
+import { newId } from '../../kernel/index.ts'
+import type { BankRules } from './deps.ts'
+import { groupedByFile, inBatch, paymentsMessage } from './message.ts'
+import { isQrIban, qrReferenceOf } from './qr-bill.ts'
+import { chooseScheme, isRefused, kindOf } from './schemes.ts'
+import type { Payment } from './store-queue.ts'
+
+const profiles = profileIds.map((id) => profileOf(id) ?? usualProfile)
+const monday = new Date('2026-11-23T09:00:00.000Z')
+/** The reference of the samples of SIX. */
+const qrReference = '210000000003139471430009017'
+const account = {
+  iban: 'DE89370400440532013000',
+  bic: 'COBADEFFXXX',
+  currency: 'EUR' as const,
+  ownerName: 'Example Payments Ltd, a company with a name of more than seventy characters in all',
+  ownerAddress: { street: 'Königstraße', buildingNumber: '1', postCode: '10115', town: 'Berlin', country: 'DE' },
+}
+const rulesFor = (profile: Pain001Profile, more: Partial<BankRules> = {}): BankRules =>
+  rulesOf('', {
+    accounts: [account, { ...account, iban: 'GB29NWBK60161331926819', currency: 'GBP' }],
+    initiator: { name: 'Example', id: 'EXAMPLE01' },
+    profile,
+    ...more,
+  })
+const paymentOf = (change: Partial<Payment> = {}): Payment => ({
+  partnerId: newId(),
+  id: newId(),
+  endToEndId: 'Rent//2026',
+  currency: 'EUR',
+  amount: 12_34n,
+  creditorName: 'Jürgen Größe & Söhne',
+  creditorAccount: 'NL91ABNA0417164300',
+  creditorBic: 'ABNANL2A',
+  remittance: 'Rechnung № 7',
+  schemeApplied: 'CreditTransfer',
+  attempt: 1,
+  ...change,
+})
+const billOf = {
+  creditorAccount: 'CH4431999123000889012',
+  creditorBic: null,
+  remittance: '21 00000 00003 13947 14300 09017',
+}
+const examples: Readonly<Record<PaymentKind, readonly Payment[]>> = {
+  Sepa: [
+    paymentOf(),
+    paymentOf({ creditorBic: null, remittance: 'RF18 5390 0754 7034' }),
+    paymentOf({ remittance: null }),
+  ],
+  Instant: [paymentOf({ schemeApplied: 'Instant' })],
+  Other: [paymentOf({ currency: 'GBP', creditorAccount: 'GB29NWBK60161331926819', creditorBic: 'NWBKGB2L' })],
+  QrBill: [paymentOf(billOf)],
+}
+const file = { id: newId(), messageId: `P${newId().replaceAll('-', '')}`, madeAt: monday }
+const written = (profile: Pain001Profile, payments: readonly Payment[], more: Partial<BankRules> = {}): string =>
+  paymentsMessage(file, inBatch(file.id, payments), rulesFor(profile, more)).bytes.toString()
+
+const official = samplesFolder === undefined ? undefined : join(samplesFolder, 'iso20022', 'schemas')
+const known = official === undefined ? [] : messagesIn(official)
+
+for (const profile of profiles)
+  suite(profile.title, () => {
+    const kinds = (Object.keys(examples) as PaymentKind[]).filter((kind) => profile.kinds[kind] !== undefined)
+
+    test('its files keep each rule of its market, and are read as they were written', async () => {
+      assert.ok(profile.rules.every(({ source }) => source in profile.sources))
+      for (const kind of kinds) {
+        assert.ok(examples[kind].every((payment) => kindOf(payment, { profile }) === kind))
+        const xml = written(profile, examples[kind])
+        const { broken, places } = judged(xml, profile.rules, kind)
+        assert.deepEqual(broken, [])
+        assert.ok(places >= 8)
+        const found = await readPain001(chunks(Buffer.from(xml)))
+        assert.deepEqual(
+          found.batches.flatMap(({ transfers }) => transfers.map(({ money }) => money.minor)),
+          examples[kind].map(({ amount }) => amount),
+        )
+        const name = await recognise(chunks(Buffer.from(xml)))
+        assert.equal(`${name?.kind}.001.${name?.version}`, profile.message)
+      }
+    })
+
+    test(
+      'its files are valid by our schema',
+      { skip: profile.message === 'pain.001.001.09' ? false : 'of 09 only' },
+      async () => {
+        const documents = kinds.map((kind) => written(profile, examples[kind]))
+        assert.deepEqual(await schemaErrors(profile.message, documents, ownSchemas), [])
+      },
+    )
+
+    for (const schema of profile.schemas) {
+      // The collection has the Swiss restriction under the name of the message.
+      const name = schema.name === 'pain.001.001.09.ch.03' ? 'pain.001.001.09' : schema.name
+      const missing =
+        official === undefined
+          ? 'SAMPLES_DIR is not set: it has the official schemas'
+          : `SAMPLES_DIR has no ${schema.name}.xsd: the restriction of the market was not checked`
+      test(`its files are valid by ${schema.name}`, { skip: known.includes(name) ? false : missing }, async () => {
+        const judgedKinds = kinds.filter((kind) => schema.kinds?.includes(kind) ?? true)
+        const documents = judgedKinds.map((kind) => written(profile, examples[kind]))
+        const by = schema.name === profile.message ? 'ISO' : 'schema'
+        assert.deepEqual(await schemaErrors(name, documents, official, by), [])
+        const [first = ''] = documents
+        assert.notDeepEqual(await schemaErrors(name, [first.replace('<PmtMtd>TRF', '<PmtMtd>XXX')], official, by), [])
+      })
+    }
+  })
+
+test('a message that breaks a rule is told with its source', () => {
+  const [dk] = profiles.filter(({ id }) => id === 'dk-09')
+  assert.ok(dk)
+  const xml = written(dk, examples.Sepa)
+  for (const [from, to, path] of [
+    ['<ChrgBr>SLEV', '<ChrgBr>SHAR', 'PmtInf/ChrgBr'],
+    ['Ccy="EUR">', 'Ccy="GBP">', 'PmtInf/CdtTrfTxInf/Amt/InstdAmt/@Ccy'],
+    ['<TwnNm>Berlin</TwnNm>', '', 'PmtInf/Dbtr/PstlAdr/TwnNm'],
+    ['<Cdtr><Nm>', '<Cdtr><X>', 'PmtInf/CdtTrfTxInf/Cdtr/Nm'],
+  ] as const) {
+    const changed = xml.replace(from, to).replace('<X>Juergen Groesse + Soehne</Nm>', '<X>y</X>')
+    const { broken } = judged(changed, dk.rules, 'Sepa')
+    assert.ok(broken.length > 0 && broken.every((each) => each.startsWith(path)), `${path}: ${broken.join('; ')}`)
+  }
+})
+
+test('the default profile writes the bytes that were written before there were profiles', () => {
+  const xml = written(usualProfile, examples.Sepa.slice(0, 1))
+  const { id } = examples.Sepa[0] ?? { id: '' }
+  assert.equal(
+    xml.replace(file.messageId, 'M').replaceAll(file.id.replaceAll('-', ''), 'F').replace(id.replaceAll('-', ''), 'I'),
+    '<?xml version="1.0" encoding="UTF-8"?>\n<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"><CstmrCdtTrfInitn>' +
+      '<GrpHdr><MsgId>M</MsgId><CreDtTm>2026-11-23T09:00:00.000Z</CreDtTm><NbOfTxs>1</NbOfTxs><CtrlSum>12.34</CtrlSum>' +
+      '<InitgPty><Nm>Example</Nm><Id><OrgId><Othr><Id>EXAMPLE01</Id></Othr></OrgId></Id></InitgPty></GrpHdr>\n' +
+      '<PmtInf><PmtInfId>F-1</PmtInfId><PmtMtd>TRF</PmtMtd><BtchBookg>false</BtchBookg><NbOfTxs>1</NbOfTxs><CtrlSum>12.34</CtrlSum>' +
+      '<PmtTpInf><SvcLvl><Cd>SEPA</Cd></SvcLvl></PmtTpInf><ReqdExctnDt><Dt>2026-11-23</Dt></ReqdExctnDt>' +
+      '<Dbtr><Nm>Example Payments Ltd, a company with a name of more than seventy chara</Nm><PstlAdr><StrtNm>Koenigstrasse</StrtNm>' +
+      '<BldgNb>1</BldgNb><PstCd>10115</PstCd><TwnNm>Berlin</TwnNm><Ctry>DE</Ctry></PstlAdr></Dbtr>' +
+      '<DbtrAcct><Id><IBAN>DE89370400440532013000</IBAN></Id><Ccy>EUR</Ccy></DbtrAcct>' +
+      '<DbtrAgt><FinInstnId><BICFI>COBADEFFXXX</BICFI></FinInstnId></DbtrAgt><ChrgBr>SLEV</ChrgBr>\n' +
+      '<CdtTrfTxInf><PmtId><InstrId>I</InstrId><EndToEndId>Rent/2026</EndToEndId></PmtId><Amt><InstdAmt Ccy="EUR">12.34</InstdAmt></Amt>' +
+      '<CdtrAgt><FinInstnId><BICFI>ABNANL2A</BICFI></FinInstnId></CdtrAgt><Cdtr><Nm>Juergen Groesse + Soehne</Nm></Cdtr>' +
+      '<CdtrAcct><Id><IBAN>NL91ABNA0417164300</IBAN></Id></CdtrAcct><RmtInf><Ustrd>Rechnung No 7</Ustrd></RmtInf></CdtTrfTxInf>' +
+      '</PmtInf>\n</CstmrCdtTrfInitn></Document>\n',
+  )
+})
+
+test('purposes, the bearer of charges and the check of payees are written as configured', () => {
+  const psa = profileOf('psa-09') ?? usualProfile
+  const more = { categoryPurpose: 'SUPP', purpose: 'GDDS', chargeBearer: 'DEBT', payeeCheck: 'out' } as const
+  const xml = written(psa, examples.Sepa, more)
+  assert.match(xml, /<CtgyPurp><Cd>SUPP<\/Cd><\/CtgyPurp>/)
+  assert.match(xml, /<Purp><Cd>GDDS<\/Cd><\/Purp>/)
+  assert.match(xml, /<\/DbtrAgt><InstrForDbtrAgt>VoPOptOut<\/InstrForDbtrAgt><ChrgBr>SLEV/)
+  assert.deepEqual(judged(xml, psa.rules, 'Sepa').broken, [])
+  assert.match(written(usualProfile, examples.Other, more), /<ChrgBr>DEBT<\/ChrgBr>/)
+  assert.doesNotMatch(written(usualProfile, examples.Other, more), /InstrForDbtrAgt/)
+})
+
+test('payments of each kind and currency are grouped into files of their own', () => {
+  const sps = profileOf('sps-09') ?? usualProfile
+  const groups = groupedByFile(Object.values(examples).flat(), { profile: sps })
+  assert.deepEqual(
+    groups.map((group) => [
+      ...new Set(group.map((payment) => `${payment.currency} ${kindOf(payment, { profile: sps })}`)),
+    ]),
+    [['EUR Instant'], ['EUR QrBill'], ['EUR Sepa'], ['GBP Other']],
+  )
+})
+
+test('a file of an earlier version keeps its two batches when it is made again', async () => {
+  const batches = [...examples.Sepa.slice(0, 1), ...examples.Other].map((payment, index) => ({
+    ...payment,
+    batchId: `F-${index + 1}`,
+  }))
+  const xml = paymentsMessage(file, batches, rulesFor(usualProfile)).bytes.toString()
+  const found = await readPain001(chunks(Buffer.from(xml)))
+  assert.deepEqual(
+    found.batches.map(({ id, serviceLevel, chargeBearer }) => [id, serviceLevel, chargeBearer]),
+    [
+      ['F-1', 'SEPA', 'SLEV'],
+      ['F-2', 'NURG', 'SHAR'],
+    ],
+  )
+})
+
+test('a QR-IBAN needs a QR reference where the profile has bills, and goes as every IBAN elsewhere', () => {
+  assert.equal(qrReferenceOf(billOf.remittance), qrReference)
+  assert.equal(qrReferenceOf(qrReference.replace(/7$/, '8')), undefined)
+  assert.deepEqual(
+    [qrReferenceOf(null), qrReferenceOf('Rent'), isQrIban('CH9300762011623852957')],
+    [undefined, undefined, false],
+  )
+  const rules = rulesFor(profileOf('sps-09') ?? usualProfile)
+  const bill = paymentOf(billOf)
+  assert.equal(isRefused(chooseScheme(bill, rules)), false)
+  const refused = chooseScheme({ ...bill, remittance: 'Rent' }, rules)
+  assert.ok(isRefused(refused) && refused.reasonCode === 'CH21')
+  assert.equal(isRefused(chooseScheme({ ...bill, remittance: 'Rent' }, rulesFor(usualProfile))), false)
+  const { remittance: _unknown, ...preview } = bill
+  assert.equal(isRefused(chooseScheme(preview, rules)), false)
+})
+
+test('a payment that the profile does not carry is refused, and one abroad needs the BIC that the profile demands', () => {
+  const codeOf = (id: string, payment: Payment) => {
+    const choice = chooseScheme(payment, rulesFor(profileOf(id) ?? usualProfile, { preferred: 'Instant' }))
+    return isRefused(choice) ? choice.reasonCode : choice.applied
+  }
+  const outside = paymentOf({ creditorAccount: 'SA0380000000608010167519', creditorBic: 'RJHISARI' })
+  const [pounds] = examples.Other
+  assert.ok(pounds)
+  const unnamed = { ...pounds, creditorBic: null }
+  assert.deepEqual(
+    ['dk-09', 'psa-09', 'cfonb-09', 'epc-09'].map((id) => codeOf(id, outside)),
+    ['CNOR', 'CNOR', 'CNOR', 'CreditTransfer'],
+  )
+  assert.deepEqual(
+    ['sps-09', 'cgi-09', 'epc-09'].map((id) => codeOf(id, unnamed)),
+    ['RC07', 'RC07', 'CreditTransfer'],
+  )
+  assert.equal(codeOf('sps-09', { ...unnamed, creditorAccount: 'CH9300762011623852957' }), 'CreditTransfer')
+  assert.deepEqual([codeOf('sps-09', paymentOf()), codeOf('dk-09', paymentOf())], ['CreditTransfer', 'Instant'])
+})
