@@ -57,7 +57,7 @@ export type CaseEffects = {
 export type Decisions = {
   /**
    * Proposes the resolution of a case; replaces an existing proposal. A case without money is resolved at once
-   * (`note`). Refuses: not_found, validation_failed.
+   * (`note`), except the kinds of `needsTwoForNote`. Refuses: not_found, validation_failed.
    */
   readonly propose: (tx: Tx, proposing: Proposing) => Promise<store.CaseRow>
   /**
