@@ -35,6 +35,7 @@ const passed = {
   beneficiaryCurrency: 'passed',
   beneficiaryAccount: 'passed',
   beneficiaryBank: 'notApplicable',
+  customer: 'passed',
   account: 'passed',
   coolingOff: 'notApplicable',
   limits: 'notApplicable',

@@ -324,6 +324,7 @@ export const paymentsDe: PaymentTexts = {
     beneficiaryCurrency: 'Währung des Empfängers',
     beneficiaryAccount: 'Konto des Empfängers',
     beneficiaryBank: 'Bank des Empfängers',
+    customer: 'Prüfung des Kunden',
     account: 'Ihr Konto darf zahlen',
     coolingOff: 'Wartezeit eines neuen Empfängers',
     limits: 'Obergrenzen',

@@ -309,6 +309,7 @@ export const paymentsEn = {
     beneficiaryCurrency: 'Currency of the payee',
     beneficiaryAccount: 'Account of the payee',
     beneficiaryBank: 'Bank of the payee',
+    customer: 'Verification of the customer',
     account: 'Your account may pay',
     coolingOff: 'Waiting time of a new payee',
     limits: 'Limits',
