@@ -10,6 +10,7 @@ import {
   viewOf,
 } from '../../../../test/support/console-pages.ts'
 import { type ConsoleLanguage, consoleLanguages, consoleTexts } from './language.ts'
+import { auditHeadsPage, auditPage, auditRecordPage, type RecordProof } from './audit-page.ts'
 import { placesOf } from './places.ts'
 import { newWebhookPage, secretPage } from './new-webhook-page.ts'
 import { webhookPage, webhooksPage } from './webhooks-page.ts'
@@ -62,9 +63,41 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
   ]
 }
 
+function auditPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
+  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions), current: 'audit' })
+  const row = {
+    ...{ id: 'a1', at, actor: { kind: text, name: text, staff: text }, action: text, summary: text, steps: [text] },
+    subjects: [{ text, href: '../x' }, { text }],
+  }
+  const steps = { ...row, id: 'a2', actor: { kind: 'bank' }, action: undefined, subjects: [] }
+  const head = { from: at, to: at, firstSequence: 1, lastSequence: 9, root: text, publicKey: text }
+  const proofs: readonly RecordProof[] = [
+    { state: 'none' },
+    { state: 'unread', href: '../x' },
+    { state: 'pending' },
+    { state: 'proved', reference: text, sequence: 5, head, fileHref: '../x' },
+  ]
+  const values = { createdFrom: text, createdTo: text }
+  return [
+    ['audit', auditPage(view, { rows: [row, steps], values, problems: values, pages })],
+    ['no audit', auditPage(view, { rows: [], values: {}, problems: {}, pages: {} })],
+    ...proofs.map((proof) => {
+      const shown = { ...row, ip: text, reason: text, requestId: text, proof, raw: { text } }
+      return [`audit record ${proof.state}`, auditRecordPage(view, shown)] as const
+    }),
+    ['heads', auditHeadsPage(view, { rows: [{ ...head, json: text }], pages })],
+    ['no heads', auditHeadsPage(view, { rows: [], pages: {} })],
+  ]
+}
+
+const allPages = (language: ConsoleLanguage, text: string) => [
+  ...pagesOf(language, text),
+  ...auditPages(language, text),
+]
+
 suite('every page for developers', () => {
   test('escapes hostile texts, labels fields, has relative links and stays small', () => {
-    for (const [name, page] of consoleLanguages.flatMap((language) => pagesOf(language, evil))) {
+    for (const [name, page] of consoleLanguages.flatMap((language) => allPages(language, evil))) {
       checkEscaped(name, page)
       checkLabels(name, page)
       checkStructure(name, page)

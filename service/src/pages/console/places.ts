@@ -54,6 +54,13 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
     icon: 'M7.5 9.5a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2 16.5c0-3 2.2-5 5.5-5s5.5 2 5.5 5M13 3.8a3 3 0 0 1 0 5.4M15 11.9c2 .7 3 2.3 3 4.6',
   },
   {
+    name: 'audit',
+    text: (t) => t.audit,
+    group: (t) => t.groupAccess,
+    permission: 'users:read',
+    icon: 'M5 2.5h7l3.5 3.5v11.5H5zM12 2.5V6h3.5M7.5 9.5h5.5M7.5 12h5.5M7.5 14.5h3.5',
+  },
+  {
     name: 'account',
     text: (t) => t.account,
     group: (t) => t.groupAccess,

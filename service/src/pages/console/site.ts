@@ -3,6 +3,7 @@ import { encodingFor, type PublicAnswer, type PublicRoute, type PublicSite } fro
 import { type Assets, readAssets } from '../assets.ts'
 import { accountRoutes } from './account-routes.ts'
 import { approvalRoutes } from './approval-routes.ts'
+import { auditRoutes } from './audit-routes.ts'
 import { customerRoutes } from './customer-routes.ts'
 import { designPage } from './design.ts'
 import { findRoutes } from './find-routes.ts'
@@ -39,6 +40,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
       ...customerRoutes(frame, ...people),
       ...webhookRoutes(frame, ...people),
       ...teamRoutes(frame, ...people),
+      ...auditRoutes(frame, ...people),
       ...accountRoutes(frame, ...people),
       ...approvalRoutes(frame, ...people),
       ...findRoutes(frame, ...people),

@@ -30,6 +30,7 @@ export const de: Texts = {
   payees: 'Empfänger',
   customers: 'Kunden',
   groupDevelopers: 'Entwicklung',
+  audit: 'Prüfprotokoll',
   webhooks: 'Webhooks',
   team: 'Team',
   account: 'Anmeldung',

@@ -29,6 +29,7 @@ export const en = {
   payees: 'Payees',
   customers: 'Customers',
   groupDevelopers: 'Developers',
+  audit: 'Audit log',
   webhooks: 'Webhooks',
   team: 'Team',
   account: 'Sign-in',
