@@ -1,6 +1,7 @@
 /** The audit log, made of the operations that read it: records, one record with its proof, and the signed heads. */
 import { type AuditHeadContent, operations, type Permission, type ResponseOf } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../api/index.ts'
+import { momentOfId } from '../../kernel/index.ts'
 import {
   auditFilters,
   auditHeadsPage,
@@ -83,15 +84,13 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
   return page(request, status, auditPage({ ...view, current: 'audit' }, shown))
 }
 
-/** The milliseconds of a UUID version 7 (RFC 9562). */
-const millisecondsOf = (id: string): number => Number.parseInt(id.slice(0, 13).replace('-', ''), 16)
 /** The last time that PostgreSQL and the API store. A later one belongs to no record. */
 const lastMs = Date.UTC(9999, 11, 31)
 
 /** The record with an id: one of those of its millisecond, because records are listed by the time in their id. */
 async function recordOf({ operate }: Frame, request: PublicRequest, person: Person): Promise<AuditRecord> {
   const id = idOf(request)
-  const at = millisecondsOf(id)
+  const at = momentOfId(id).getTime()
   if (at > lastMs) throw notFound('audit record')
   const [createdFrom, createdTo] = [new Date(at).toISOString(), new Date(at + 1).toISOString()]
   let cursor: string | undefined

@@ -11,6 +11,7 @@ import {
 } from '../../../../test/support/console-pages.ts'
 import { type ConsoleLanguage, consoleLanguages, consoleTexts } from './language.ts'
 import { auditHeadsPage, auditPage, auditRecordPage, type RecordProof } from './audit-page.ts'
+import { eventPage, eventsPage } from './event-page.ts'
 import { placesOf } from './places.ts'
 import { newWebhookPage, secretPage } from './new-webhook-page.ts'
 import { webhookPage, webhooksPage } from './webhooks-page.ts'
@@ -90,9 +91,29 @@ function auditPages(language: ConsoleLanguage, text: string): readonly (readonly
   ]
 }
 
+function eventPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
+  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions), current: 'events' })
+  const row = { id: 'e1', type: text, reference: text, occurredAt: at }
+  const values = { types: text, reference: text }
+  const types = [text]
+  const delivery = {
+    ...{ subscriptionId: 'w1', eventId: 'd1', url: text, status: 'Pending' as const, idempotencyKey: text },
+    ...{ attempts: [{ startedAt: at, error: text }], nextAttemptAt: at },
+  }
+  const one = { ...row, data: { text }, transactionHref: '../x', problems: { form: text } }
+  return [
+    ['events', eventsPage(view, { rows: [{ ...row, sequence: 1 }], types, values, problems: values, pages })],
+    ['no events', eventsPage(view, { rows: [], types, values: {}, problems: {}, pages: {} })],
+    ['event', eventPage(view, { ...one, deliveries: [delivery], mayWrite: true, done: 'redelivered' })],
+    ['event read only', eventPage(view, { ...one, deliveries: [delivery], mayWrite: false })],
+    ['event without deliveries', eventPage(view, { ...one, deliveries: [], mayWrite: true })],
+  ]
+}
+
 const allPages = (language: ConsoleLanguage, text: string) => [
   ...pagesOf(language, text),
   ...auditPages(language, text),
+  ...eventPages(language, text),
 ]
 
 suite('every page for developers', () => {
@@ -108,6 +129,9 @@ suite('every page for developers', () => {
   test('offers forms only to who may write', () => {
     const page = new Map(pagesOf('en', 'x'))
     assert.match(page.get('webhook') ?? '', /action="..\/webhooks\/w1\/redeliver"/)
+    const events = new Map(eventPages('en', 'x'))
+    assert.match(events.get('event') ?? '', /action="..\/events\/e1\/redeliver"/)
+    assert.doesNotMatch(events.get('event read only') ?? '', /redeliver"/)
     assert.doesNotMatch(page.get('webhook read only') ?? '', /method="post" action="..\/webhooks/)
   })
 })

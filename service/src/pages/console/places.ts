@@ -40,6 +40,13 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
     icon: 'M10 10a3.2 3.2 0 1 0 0-6.4 3.2 3.2 0 0 0 0 6.4zM3.5 16.8c.4-3.2 3-4.8 6.5-4.8s6.1 1.6 6.5 4.8',
   },
   {
+    name: 'events',
+    text: (t) => t.events,
+    group: (t) => t.groupDevelopers,
+    permission: 'webhooks:read',
+    icon: 'M11 2.5 4.5 11.5H10l-1 6 6.5-9H10z',
+  },
+  {
     name: 'webhooks',
     text: (t) => t.webhooks,
     group: (t) => t.groupDevelopers,

@@ -6,6 +6,7 @@ import { approvalRoutes } from './approval-routes.ts'
 import { auditRoutes } from './audit-routes.ts'
 import { customerRoutes } from './customer-routes.ts'
 import { designPage } from './design.ts'
+import { eventRoutes } from './event-routes.ts'
 import { findRoutes } from './find-routes.ts'
 import { firstAdminRoutes } from './first-admin-routes.ts'
 import { joinRoutes } from './join-routes.ts'
@@ -38,6 +39,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
       ...newPayoutRoutes(frame, ...people),
       ...payeeRoutes(frame, ...people),
       ...customerRoutes(frame, ...people),
+      ...eventRoutes(frame, ...people),
       ...webhookRoutes(frame, ...people),
       ...teamRoutes(frame, ...people),
       ...auditRoutes(frame, ...people),

@@ -75,6 +75,9 @@ export const transactionRoutes: Routes = ({ operate }, _withPerson, withMoney) =
       ...detailsOf(raw),
       steps: stepsOf(view, timeline),
       related: related.data.map((each) => ({ ...each, ...rowOf(view, each) })),
+      eventsHref: caller.permissions.includes('webhooks:read')
+        ? linkOf(`${view.root}events`, { reference })
+        : undefined,
       payoutHref: payout && `${view.root}payouts/${payout.id}`,
       proof: {
         path: `/v1/transactions/${encodeURIComponent(reference)}/proof`,

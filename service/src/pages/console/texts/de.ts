@@ -31,6 +31,7 @@ export const de: Texts = {
   customers: 'Kunden',
   groupDevelopers: 'Entwicklung',
   audit: 'Prüfprotokoll',
+  events: 'Ereignisse',
   webhooks: 'Webhooks',
   team: 'Team',
   account: 'Anmeldung',

@@ -30,6 +30,7 @@ export const en = {
   customers: 'Customers',
   groupDevelopers: 'Developers',
   audit: 'Audit log',
+  events: 'Events',
   webhooks: 'Webhooks',
   team: 'Team',
   account: 'Sign-in',
