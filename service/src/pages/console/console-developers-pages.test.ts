@@ -14,13 +14,15 @@ import { auditHeadsPage, auditPage, auditRecordPage, type RecordProof } from './
 import { eventPage, eventsPage } from './event-page.ts'
 import { placesOf } from './places.ts'
 import { newWebhookPage, secretPage } from './new-webhook-page.ts'
+import { simulationPage, simulationsPage } from './simulation-page.ts'
+import { simulated, simulationNames } from './simulations.ts'
 import { webhookPage, webhooksPage } from './webhooks-page.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
 const pages = { next: '../x', first: '../x' }
 
 function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
-  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions), current: 'webhooks' })
+  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'webhooks' })
   const row = { id: 'w1', url: text, events: [text], status: 'Disabled' as const, createdAt: at }
   const attempt = { startedAt: at, status: 500, error: text, responseBody: text }
   const delivery = {
@@ -65,7 +67,7 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
 }
 
 function auditPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
-  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions), current: 'audit' })
+  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'audit' })
   const row = {
     ...{ id: 'a1', at, actor: { kind: text, name: text, staff: text }, action: text, summary: text, steps: [text] },
     subjects: [{ text, href: '../x' }, { text }],
@@ -92,7 +94,7 @@ function auditPages(language: ConsoleLanguage, text: string): readonly (readonly
 }
 
 function eventPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
-  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions), current: 'events' })
+  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'events' })
   const row = { id: 'e1', type: text, reference: text, occurredAt: at }
   const values = { types: text, reference: text }
   const types = [text]
@@ -110,10 +112,31 @@ function eventPages(language: ConsoleLanguage, text: string): readonly (readonly
   ]
 }
 
+function simulationPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
+  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'simulations' })
+  const may = { transactions: true, events: true }
+  return [
+    ['simulations', simulationsPage(view)],
+    ...simulationNames.map((name) => {
+      const names = [...simulated[name].fields.map((field) => field.name), 'form']
+      const values = Object.fromEntries(names.map((each) => [each, text]))
+      const form = { name, values, problems: values, idempotencyKey: text, result: text, may }
+      return [`simulation ${name}`, simulationPage(view, form)] as const
+    }),
+  ]
+}
+
+test('production has no simulations', () => {
+  const named = (sandbox: boolean) => placesOf(consoleTexts.en, permissions, sandbox).map(({ name }) => name)
+  assert.ok(named(true).includes('simulations'))
+  assert.ok(!named(false).includes('simulations'))
+})
+
 const allPages = (language: ConsoleLanguage, text: string) => [
   ...pagesOf(language, text),
   ...auditPages(language, text),
   ...eventPages(language, text),
+  ...simulationPages(language, text),
 ]
 
 suite('every page for developers', () => {

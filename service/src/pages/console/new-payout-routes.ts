@@ -21,7 +21,15 @@ type Typed = Pick<PayoutDraft, 'beneficiaryId' | 'amount' | 'reference' | 'idemp
 
 const fields = ['amount', 'reference'] as const
 
-async function choose({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+type Target = { readonly place: 'payouts' | 'standing-orders'; readonly title: string }
+
+/** Lists payees, to begin the form of a place with one. */
+export async function choose(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  { place, title }: Target,
+): Promise<PublicAnswer> {
   const { cursor } = readQuery(request, ['cursor'])
   const { data, nextCursor } = await operate('listBeneficiaries', {
     ...callOf(person, request),
@@ -34,7 +42,10 @@ async function choose({ operate }: Frame, request: PublicRequest, person: Person
   return page(
     request,
     200,
-    choosePayeePage({ ...person.view, current: 'payouts' }, { rows: data.map(payeeRowOf), pages }),
+    choosePayeePage(
+      { ...person.view, current: place },
+      { rows: data.map(payeeRowOf), pages, title, path: `${place}/new` },
+    ),
   )
 }
 async function draftOf({ operate }: Frame, request: PublicRequest, person: Person, typed: Typed, problems: Problems) {
@@ -52,7 +63,8 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   }
   const begin = (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { beneficiaryId, amount = '', reference = '' } = readQuery(request, ['beneficiaryId', 'amount', 'reference'])
-    if (beneficiaryId === undefined) return choose(frame, request, person)
+    if (beneficiaryId === undefined)
+      return choose(frame, request, person, { place: 'payouts', title: paymentTexts[person.view.language].newPayout })
     return form(request, person, { beneficiaryId, amount, reference, idempotencyKey: newId() })
   }
   /** Reads the form, and calls with the body of a payout. A refusal shows the form again, with everything that was typed. */

@@ -9,6 +9,8 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
   readonly group?: (t: Texts) => string
   /** Absent: everybody who is signed in has the place. */
   readonly permission?: Permission
+  /** Whether the place is in the sandbox only. */
+  readonly isSandbox?: boolean
 })[] = [
   { name: 'home', text: (t) => t.home, icon: 'M3 9.5 10 3.5l7 6M5 8v8.5h10V8M8.5 16.5v-4h3v4' },
   {
@@ -24,6 +26,13 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
     group: (t) => t.groupPayments,
     permission: 'payouts:read',
     icon: 'M17.5 2.5 9 11M17.5 2.5 12 17.5l-3-6.5-6.5-3z',
+  },
+  {
+    name: 'standing-orders',
+    text: (t) => t.standingOrders,
+    group: (t) => t.groupPayments,
+    permission: 'payouts:read',
+    icon: 'M4 5.5h12v11H4zM4 9h12M7 3.5v4M13 3.5v4M8 13l1.5 1.5L12.5 11.5',
   },
   {
     name: 'payees',
@@ -54,6 +63,14 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
     icon: 'M10 3v4M10 7a3 3 0 1 1 0 6 3 3 0 0 1 0-6zM10 13v4M3 10h4M13 10h4',
   },
   {
+    name: 'simulations',
+    text: (t) => t.simulations,
+    group: (t) => t.groupDevelopers,
+    permission: 'simulations:write',
+    isSandbox: true,
+    icon: 'M8 2.5h4M9 2.5v5L4.5 15A1.7 1.7 0 0 0 6 17.5h8a1.7 1.7 0 0 0 1.5-2.5L11 7.5v-5M6.5 12.5h7',
+  },
+  {
     name: 'team',
     text: (t) => t.team,
     group: (t) => t.groupAccess,
@@ -82,7 +99,8 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
 ]
 
 /** The places that a person with these permissions may open. */
-export const placesOf = (t: Texts, granted: readonly Permission[]): readonly Place[] =>
+export const placesOf = (t: Texts, granted: readonly Permission[], sandbox: boolean): readonly Place[] =>
   places
+    .filter(({ isSandbox = false }) => sandbox || !isSandbox)
     .filter(({ permission }) => permission === undefined || granted.includes(permission))
     .map(({ name, icon, text, group }) => ({ name, icon, text: text(t), ...(group && { group: group(t) }) }))

@@ -66,7 +66,7 @@ export function createPerson(frame: Frame, shows: 'money' | 'settings'): WithPer
     const view = viewOf(frame, request)
     return answer({
       ...signed,
-      view: { ...view, person, hasSearch: true, places: placesOf(view.t, signed.caller.permissions) },
+      view: { ...view, person, hasSearch: true, places: placesOf(view.t, signed.caller.permissions, frame.sandbox) },
     })
   }
 }

@@ -11,12 +11,14 @@ import { findRoutes } from './find-routes.ts'
 import { firstAdminRoutes } from './first-admin-routes.ts'
 import { joinRoutes } from './join-routes.ts'
 import { newPayoutRoutes } from './new-payout-routes.ts'
+import { orderRoutes } from './order-routes.ts'
 import { payeeRoutes } from './payee-routes.ts'
 import { payoutRoutes } from './payout-routes.ts'
 import { transactionRoutes } from './transaction-routes.ts'
 import { consoleMessage } from './message-page.ts'
 import { type ConsoleDeps, createPerson, type Frame, page, seeOther, viewOf } from './request.ts'
 import { sessionRoutes } from './session-routes.ts'
+import { simulationRoutes } from './simulation-routes.ts'
 import { signInRoutes } from './sign-in-routes.ts'
 import { teamRoutes } from './team-routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
@@ -37,6 +39,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
       ...transactionRoutes(frame, ...people),
       ...payoutRoutes(frame, ...people),
       ...newPayoutRoutes(frame, ...people),
+      ...orderRoutes(frame, ...people),
       ...payeeRoutes(frame, ...people),
       ...customerRoutes(frame, ...people),
       ...eventRoutes(frame, ...people),
@@ -47,7 +50,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
       ...approvalRoutes(frame, ...people),
       ...findRoutes(frame, ...people),
       ...sessionRoutes(frame, ...people),
-      ...(deps.sandbox ? [designRoute(frame)] : []),
+      ...(deps.sandbox ? [designRoute(frame), ...simulationRoutes(frame, ...people)] : []),
     ],
     refused: (request, { status }) => {
       const view = viewOf(frame, request)
