@@ -7,6 +7,7 @@ import { listAt, success, textAt } from '../support/client.ts'
 import { addAuthenticator, check, cookieOf, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
 import { otherPartner, startTestService, type TestService } from '../support/service.ts'
 import { sendForm } from '../support/team.ts'
+import { until } from '../support/until.ts'
 import { createBeneficiary } from '../support/world.ts'
 
 let service: TestService
@@ -23,7 +24,7 @@ after(async () => {
   await service?.dispose()
 })
 
-async function person(role: 'Developer' | 'Operator', name: string) {
+async function person(role: 'Admin' | 'Developer' | 'Operator', name: string) {
   const opened = await openPage(browser, site, {}, ['400', '403', '404', '409'])
   await addAuthenticator(opened.context, opened.page)
   await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
@@ -109,5 +110,64 @@ test('a form that is sent twice makes one order; another role and another partne
   const cancel = new URL(`${site}/console/standing-orders/${path}/cancel`)
   assert.equal((await sendForm(cancel, {}, { cookie: dans })).status, 403)
   assert.equal((await sendForm(cancel, {}, { cookie, 'sec-fetch-site': 'cross-site' })).status, 403)
+  await dev.close()
+})
+
+test('a person opens a checkout session, plays its payer, and ends another one', { skip }, async () => {
+  const { page, close } = await person('Admin', 'Cleo Admin')
+  await page.getByRole('link', { name: 'Checkout' }).click()
+  assert.match(await main(page), /No checkout session yet[^]*POST \/v1\/checkout\/sessions/)
+  await check(page)
+  await page.getByRole('link', { name: 'New checkout session' }).click()
+  await page.fill('#amount', '49.90')
+  await page.fill('#currency', 'EUR')
+  await press(page, 'Open session')
+  assert.match(await page.locator('#email-error').innerText(), /email of the payer/)
+  await page.fill('#email', 'ada')
+  await page.fill('#returnUrl', 'ftp://shop.example.com')
+  await press(page, 'Open session')
+  await page.locator('#email-error').waitFor()
+  assert.equal(await page.locator('#amount').inputValue(), '49.90')
+  await check(page)
+  await page.fill('#email', 'payer@example.com')
+  await press(page, 'Open session')
+  await page.locator('#returnUrl-error').waitFor()
+  await page.fill('#fullName', 'Ada <Payer>')
+  await page.fill('#returnUrl', '')
+  await press(page, 'Open session')
+  assert.match(await main(page), /The session is open[^]*49\.90 EUR[^]*Awaits the payer[^]*\/checkout\//)
+  await check(page)
+  const session = page.url().split('?')[0] ?? ''
+  await page.getByRole('link', { name: 'Simulate the payer' }).click()
+  await page.selectOption('#outcome', 'completed')
+  await press(page, 'Simulate')
+  await page.getByText('The simulation has begun.').waitFor()
+  await until('the session is paid', async () => {
+    await page.goto(session)
+    return (await main(page)).includes('Paid')
+  })
+  assert.equal(await page.getByRole('button', { name: /End session/ }).count(), 0)
+  await check(page)
+  await page.getByRole('link', { name: 'Open the customer' }).click()
+  assert.match(await main(page), /Ada <Payer>/)
+  const customer = page.url().split('/').at(-1) ?? ''
+  await open(page, `checkout/new?amount=5&currency=EUR&customerId=${customer}`)
+  await press(page, 'Open session')
+  await press(page, /^End session/)
+  await page.getByRole('dialog').getByRole('button', { name: 'End session' }).click()
+  assert.match(await main(page), /The session has expired/)
+  await open(page, `checkout?customerId=${customer}`)
+  assert.equal(await page.locator('tbody tr').count(), 2)
+  await page.setViewportSize({ width: 360, height: 800 })
+  await check(page)
+  assert.equal((await open(page, 'checkout?createdFrom=never'))?.status(), 400)
+  await page.locator('#createdFrom-error').waitFor()
+  await close()
+  const dev = await person('Developer', 'Dot Developer')
+  assert.equal((await dev.page.goto(session))?.status(), 200)
+  assert.equal((await open(dev.page, 'checkout/new'))?.status(), 403)
+  const ended = new URL(`${session}/expire`)
+  assert.equal((await sendForm(ended, {}, { cookie: await cookieOf(dev.context) })).status, 403)
+  assert.equal((await open(dev.page, 'checkout/nonsense'))?.status(), 404)
   await dev.close()
 })

@@ -2,6 +2,7 @@
  * Routes of the audience `public`: pages that a browser opens without a signature. Their credential is a token in the path, or a cookie.
  * The gateway mounts them, and knows nothing of what they show.
  */
+import type { Readable } from 'node:stream'
 import type { ProblemCode } from '@partner-payments/wire'
 
 export type PublicRequest = {
@@ -42,10 +43,11 @@ export function encodingFor(acceptEncoding: string | undefined): Encoding {
   return takes('br') ? 'br' : takes('gzip') ? 'gzip' : 'identity'
 }
 
-export type PublicAnswer = {
+/** An answer whose body is a stream is a file, as an operation answers it. */
+export type PublicAnswer<Body = string | Buffer | Readable> = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Buffer
+  readonly body: Body
 }
 
 export type PublicRoute = {

@@ -25,11 +25,13 @@ import { payoutFilters, payoutsPage, payoutTabs } from './payouts-page.ts'
 import { placesOf } from './places.ts'
 import { nextOf } from './request.ts'
 import { auditTexts } from './texts/audit.ts'
+import { checkoutTexts } from './texts/checkout.ts'
 import { customerTexts } from './texts/customers.ts'
 import { developerTexts } from './texts/developers.ts'
 import { eventTexts } from './texts/events.ts'
 import { orderTexts } from './texts/orders.ts'
 import { paymentTexts } from './texts/payments.ts'
+import { reportTexts } from './texts/reports.ts'
 import { simulationTexts } from './texts/simulations.ts'
 import { transactionPage } from './transaction-page.ts'
 import { transactionFilters, transactionsPage } from './transactions-page.ts'
@@ -283,6 +285,9 @@ test('both languages have every text, with the same placeholders', () => {
     auditTexts,
     eventTexts,
     simulationTexts,
+    orderTexts,
+    checkoutTexts,
+    reportTexts,
   ] as readonly Readonly<Record<ConsoleLanguage, Words>>[]) {
     const [english, german] = [textsIn(texts.en), textsIn(texts.de)]
     assert.equal(english.length, german.length)

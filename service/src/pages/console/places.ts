@@ -49,6 +49,20 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
     icon: 'M10 10a3.2 3.2 0 1 0 0-6.4 3.2 3.2 0 0 0 0 6.4zM3.5 16.8c.4-3.2 3-4.8 6.5-4.8s6.1 1.6 6.5 4.8',
   },
   {
+    name: 'checkout',
+    text: (t) => t.checkout,
+    group: (t) => t.groupPayments,
+    permission: 'checkout:read',
+    icon: 'M3 5h14v10H3zM3 8.5h14M6 12h4',
+  },
+  {
+    name: 'reports',
+    text: (t) => t.reports,
+    group: (t) => t.groupPayments,
+    permission: 'reports:read',
+    icon: 'M4 2.5h8.5L16 6v11.5H4zM12 2.5V6.5h4M7.5 14v-3M10 14V9M12.5 14v-2',
+  },
+  {
     name: 'events',
     text: (t) => t.events,
     group: (t) => t.groupDevelopers,

@@ -4,6 +4,7 @@ import { type Assets, readAssets } from '../assets.ts'
 import { accountRoutes } from './account-routes.ts'
 import { approvalRoutes } from './approval-routes.ts'
 import { auditRoutes } from './audit-routes.ts'
+import { checkoutRoutes } from './checkout-routes.ts'
 import { customerRoutes } from './customer-routes.ts'
 import { designPage } from './design.ts'
 import { eventRoutes } from './event-routes.ts'
@@ -18,6 +19,7 @@ import { transactionRoutes } from './transaction-routes.ts'
 import { consoleMessage } from './message-page.ts'
 import { type ConsoleDeps, createPerson, type Frame, page, seeOther, viewOf } from './request.ts'
 import { sessionRoutes } from './session-routes.ts'
+import { reportRoutes } from './report-routes.ts'
 import { simulationRoutes } from './simulation-routes.ts'
 import { signInRoutes } from './sign-in-routes.ts'
 import { teamRoutes } from './team-routes.ts'
@@ -42,6 +44,8 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
       ...orderRoutes(frame, ...people),
       ...payeeRoutes(frame, ...people),
       ...customerRoutes(frame, ...people),
+      ...checkoutRoutes(frame, ...people),
+      ...reportRoutes(frame, ...people),
       ...eventRoutes(frame, ...people),
       ...webhookRoutes(frame, ...people),
       ...teamRoutes(frame, ...people),

@@ -28,6 +28,8 @@ export const de: Texts = {
   transactions: 'Transaktionen',
   payouts: 'Auszahlungen',
   standingOrders: 'Daueraufträge',
+  checkout: 'Checkout-Sitzungen',
+  reports: 'Berichte',
   payees: 'Empfänger',
   customers: 'Kunden',
   groupDevelopers: 'Entwicklung',

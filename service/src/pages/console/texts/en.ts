@@ -27,6 +27,8 @@ export const en = {
   transactions: 'Transactions',
   payouts: 'Payouts',
   standingOrders: 'Standing orders',
+  checkout: 'Checkout',
+  reports: 'Reports',
   payees: 'Payees',
   customers: 'Customers',
   groupDevelopers: 'Developers',
