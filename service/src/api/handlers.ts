@@ -1,5 +1,4 @@
 /** The type of each operation's handler, derived from the operations table: a missing or misspelt one does not compile. */
-import type { Readable } from 'node:stream'
 import type {
   BodyOf,
   OperationGroup,
@@ -88,5 +87,5 @@ export type Download = (
 ) => Promise<{
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Buffer | Readable
+  readonly body: string | Buffer | AsyncIterable<Uint8Array>
 }>

@@ -2,7 +2,6 @@
  * Routes of the audience `public`: pages that a browser opens without a signature. Their credential is a token in the path, or a cookie.
  * The gateway mounts them, and knows nothing of what they show.
  */
-import type { Readable } from 'node:stream'
 import type { ProblemCode } from '@partner-payments/wire'
 
 export type PublicRequest = {
@@ -44,7 +43,7 @@ export function encodingFor(acceptEncoding: string | undefined): Encoding {
 }
 
 /** An answer whose body is a stream is a file, as an operation answers it. */
-export type PublicAnswer<Body = string | Buffer | Readable> = {
+export type PublicAnswer<Body = string | Buffer | AsyncIterable<Uint8Array>> = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Body
@@ -54,6 +53,8 @@ export type PublicRoute = {
   readonly method: 'GET' | 'POST'
   /** Parameters are written `{name}`. */
   readonly path: string
+  /** Largest body, for a form with a file. Absent: that of a form with a few fields. */
+  readonly bodyBytesMax?: number
   readonly handle: (request: PublicRequest) => PublicAnswer | Promise<PublicAnswer>
 }
 

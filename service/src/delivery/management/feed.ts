@@ -50,6 +50,13 @@ type FeedQuery = Static<typeof wire.FeedQuery>
 const namesOf = ({ id, type, reference, occurredAt }: StoredEvent) => ({ id, eventType: type, reference, occurredAt })
 const dataOf = ({ data }: StoredEvent) => parseJsonExactly(data) as Record<string, unknown>
 
+/** The event ids in the deliveries of the subscription, including future deliveries. */
+const eventIdsOf = async (tx: Tx, partnerId: string, subscriptionId: string, ids: readonly string[]) => {
+  const rows = await history.wireIdsOf(tx, { partnerId, subscriptionId }, ids)
+  const known = new Map(rows.map((row) => [row.eventId, row.wireEventId]))
+  return (id: string) => known.get(id) ?? derivedTimeId(id, subscriptionId)
+}
+
 export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
   /** The sequence beside which the page starts. Refuses: validation_failed (/query/after), cursor_expired. */
   const readPosition = async (list: string, partnerId: string, query: FeedQuery): Promise<bigint> => {
@@ -68,13 +75,6 @@ export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
           'Omit `after` to start at the oldest available event.',
       )
     return position
-  }
-
-  /** The event ids in the deliveries of the subscription, including future deliveries. */
-  const eventIdsOf = async (tx: Tx, partnerId: string, subscriptionId: string, ids: readonly string[]) => {
-    const rows = await history.wireIdsOf(tx, { partnerId, subscriptionId }, ids)
-    const known = new Map(rows.map((row) => [row.eventId, row.wireEventId]))
-    return (id: string) => known.get(id) ?? derivedTimeId(id, subscriptionId)
   }
 
   return {
@@ -115,17 +115,23 @@ export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
       const last = (isCut ? shown.at(-1)?.sequence : examined.at(-1)?.sequence) ?? position
       return { data, nextCursor: cursors.write(list, String(last)), hasMore: isCut || rows.length > examinedMax }
     },
-    /** An event with its deliveries. Refuses: not_found. */
-    event: async (partnerId: string, id: string): Promise<EventView> => {
-      const [event] = await eventOutbox.byIds(db, [{ partnerId, eventId: id }])
-      if (event === undefined) throw notFound('event')
-      const deliveries = await history.deliveriesOfEvent(db, partnerId, id)
-      return {
-        ...namesOf(event),
-        deliveries: deliveries.map(({ subscriptionId, wireEventId }) => ({ subscriptionId, eventId: wireEventId })),
-        data: dataOf(event),
-      }
-    },
+    event: (partnerId: string, id: string) => readEvent({ db, eventOutbox }, partnerId, id),
+  }
+}
+
+/** An event with its deliveries. Refuses: not_found. */
+async function readEvent(
+  { db, eventOutbox }: Pick<FeedDeps, 'db' | 'eventOutbox'>,
+  partnerId: string,
+  id: string,
+): Promise<EventView> {
+  const [event] = await eventOutbox.byIds(db, [{ partnerId, eventId: id }])
+  if (event === undefined) throw notFound('event')
+  const deliveries = await history.deliveriesOfEvent(db, partnerId, id)
+  return {
+    ...namesOf(event),
+    deliveries: deliveries.map(({ subscriptionId, wireEventId }) => ({ subscriptionId, eventId: wireEventId })),
+    data: dataOf(event),
   }
 }
 

@@ -9,6 +9,7 @@ import {
   evil,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
+import { bulkPage, bulkPreviewPage, bulksPage, newBulkPage } from './bulk-page.ts'
 import {
   newSessionPage,
   sessionFields,
@@ -83,9 +84,38 @@ function reportPages(language: ConsoleLanguage, text: string): Named {
   ]
 }
 
+function bulkPages(language: ConsoleLanguage, text: string): Named {
+  const view = insideOf(language, 'bulk-payouts')
+  const row = {
+    ...{ id: 'b1', mode: 'BestEffort' as const, status: 'Processing' as const, payouts: 1000, accepted: 998 },
+    ...{ refused: 2, createdAt: at },
+  }
+  const shown = [
+    { line: 2, column: 'amount' as const, code: 'amount' as const },
+    { line: 3, code: 'cells' as const },
+  ]
+  const line = { payee: text, amount: '12.50', currency: 'EUR', reference: text }
+  const items = [
+    { position: 0, amount: '5.00', currency: 'EUR', status: 'Accepted' as const, reference: text, payoutHref: '../x' },
+    { position: 1, amount: '5.00', currency: 'EUR', status: 'Refused' as const, problem: text },
+  ]
+  const preview = { mode: row.mode, csv: text, idempotencyKey: text, payouts: 2, sums: [line] }
+  return [
+    ['bulks', bulksPage(view, { rows: [row], pages, mayWrite: true })],
+    ['no bulks', bulksPage(view, { rows: [], pages: {}, mayWrite: false })],
+    ['new bulk', newBulkPage(view, { mode: undefined, problems: {} })],
+    ['refused bulk', newBulkPage(view, { mode: text, problems: { file: text, mode: text, form: text } })],
+    ['wrong file', newBulkPage(view, { mode: text, problems: { file: text }, inFile: { shown, count: 20_000 } })],
+    ['bulk preview', bulkPreviewPage(view, { ...preview, first: [line, { ...line, payee: undefined }] })],
+    ['bulk', bulkPage(view, { ...row, items, values: { status: text }, problems: { status: text }, done: 'created' })],
+    ['ended bulk', bulkPage(view, { ...row, status: 'Completed', endedAt: at, items: [], values: {}, problems: {} })],
+  ]
+}
+
 const pagesOf = (language: ConsoleLanguage, text: string): Named => [
   ...checkoutPages(language, text),
   ...reportPages(language, text),
+  ...bulkPages(language, text),
 ]
 
 suite('every page of collections and files', () => {

@@ -25,6 +25,7 @@ import { payoutFilters, payoutsPage, payoutTabs } from './payouts-page.ts'
 import { placesOf } from './places.ts'
 import { nextOf } from './request.ts'
 import { auditTexts } from './texts/audit.ts'
+import { bulkTexts } from './texts/bulk.ts'
 import { checkoutTexts } from './texts/checkout.ts'
 import { customerTexts } from './texts/customers.ts'
 import { developerTexts } from './texts/developers.ts'
@@ -288,6 +289,7 @@ test('both languages have every text, with the same placeholders', () => {
     orderTexts,
     checkoutTexts,
     reportTexts,
+    bulkTexts,
   ] as readonly Readonly<Record<ConsoleLanguage, Words>>[]) {
     const [english, german] = [textsIn(texts.en), textsIn(texts.de)]
     assert.equal(english.length, german.length)

@@ -148,8 +148,7 @@ async function begin(frame: Frame, request: PublicRequest, person: Person): Prom
   const { beneficiaryId, ...values } = readQuery(request, ['beneficiaryId', ...orderFields])
   if (beneficiaryId !== undefined)
     return showForm(frame, request, person, { beneficiaryId, values, idempotencyKey: newId() })
-  const title = orderTexts[person.view.language].newOrder
-  return choose(frame, request, person, { place: 'standing-orders', title })
+  return choose(frame, request, person, 'standing-orders')
 }
 
 const wholeForm = /^\d{1,5}$/

@@ -28,6 +28,13 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
     icon: 'M17.5 2.5 9 11M17.5 2.5 12 17.5l-3-6.5-6.5-3z',
   },
   {
+    name: 'bulk-payouts',
+    text: (t) => t.bulkPayouts,
+    group: (t) => t.groupPayments,
+    permission: 'payouts:read',
+    icon: 'M3 4.5h14M3 8.5h14M3 12.5h8M3 16.5h8M15 12v5.5M12.5 15l2.5 2.5 2.5-2.5',
+  },
+  {
     name: 'standing-orders',
     text: (t) => t.standingOrders,
     group: (t) => t.groupPayments,

@@ -32,7 +32,7 @@ type Form = {
   readonly values: Values
   readonly problems: Problems
   readonly idempotencyKey: string
-  /** What a simulation that was just run has made. */
+  /** Names the thing that was just simulated. */
   readonly result?: string | undefined
   readonly may: { readonly transactions: boolean; readonly events: boolean }
 }

@@ -17,7 +17,7 @@ function nameOf({ params }: PublicRequest): SimulationName {
 
 const fieldNames = (name: SimulationName): readonly string[] => simulated[name].fields.map((field) => field.name)
 
-/** What an answer names: a reference, an id, a hash, a number or a time. */
+/** An answer names a reference, an id, a hash, a number or a time. */
 const resultForm = /^[\w.:-]{1,140}$/
 
 function showForm(

@@ -4,6 +4,7 @@ import { type Assets, readAssets } from '../assets.ts'
 import { accountRoutes } from './account-routes.ts'
 import { approvalRoutes } from './approval-routes.ts'
 import { auditRoutes } from './audit-routes.ts'
+import { bulkRoutes } from './bulk-routes.ts'
 import { checkoutRoutes } from './checkout-routes.ts'
 import { customerRoutes } from './customer-routes.ts'
 import { designPage } from './design.ts'
@@ -41,6 +42,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
       ...transactionRoutes(frame, ...people),
       ...payoutRoutes(frame, ...people),
       ...newPayoutRoutes(frame, ...people),
+      ...bulkRoutes(frame, ...people),
       ...orderRoutes(frame, ...people),
       ...payeeRoutes(frame, ...people),
       ...customerRoutes(frame, ...people),

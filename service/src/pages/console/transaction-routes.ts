@@ -28,6 +28,9 @@ export const stepsOf = ({ language }: ConsoleView, { data }: Timeline): readonly
   }))
 }
 
+const eventsHrefOf = ({ view, caller }: Person, reference: string): string | undefined =>
+  caller.permissions.includes('webhooks:read') ? linkOf(`${view.root}events`, { reference }) : undefined
+
 export const transactionRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
   const showList = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { view } = person
@@ -53,8 +56,11 @@ export const transactionRoutes: Routes = ({ operate }, _withPerson, withMoney) =
       ...{ values, problems },
       pages: { next, first: cursor && linkOf('transactions', values) },
     }
-    const status = Object.keys(problems).length > 0 ? 400 : 200
-    return page(request, status, transactionsPage({ ...view, current: 'transactions' }, shown))
+    return page(
+      request,
+      Object.keys(problems).length > 0 ? 400 : 200,
+      transactionsPage({ ...view, current: 'transactions' }, shown),
+    )
   }
   const showOne = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { view, caller } = person
@@ -75,9 +81,7 @@ export const transactionRoutes: Routes = ({ operate }, _withPerson, withMoney) =
       ...detailsOf(raw),
       steps: stepsOf(view, timeline),
       related: related.data.map((each) => ({ ...each, ...rowOf(view, each) })),
-      eventsHref: caller.permissions.includes('webhooks:read')
-        ? linkOf(`${view.root}events`, { reference })
-        : undefined,
+      eventsHref: eventsHrefOf(person, reference),
       payoutHref: payout && `${view.root}payouts/${payout.id}`,
       proof: {
         path: `/v1/transactions/${encodeURIComponent(reference)}/proof`,

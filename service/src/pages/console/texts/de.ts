@@ -30,6 +30,7 @@ export const de: Texts = {
   standingOrders: 'Daueraufträge',
   checkout: 'Checkout-Sitzungen',
   reports: 'Berichte',
+  bulkPayouts: 'Sammelzahlungen',
   payees: 'Empfänger',
   customers: 'Kunden',
   groupDevelopers: 'Entwicklung',

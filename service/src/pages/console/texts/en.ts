@@ -29,6 +29,7 @@ export const en = {
   standingOrders: 'Standing orders',
   checkout: 'Checkout',
   reports: 'Reports',
+  bulkPayouts: 'Bulk payouts',
   payees: 'Payees',
   customers: 'Customers',
   groupDevelopers: 'Developers',

@@ -20,7 +20,7 @@ const en = {
   effects: {
     deposit: 'Money arrives for a customer, or fails to arrive.',
     withdrawal: 'A customer withdraws money, and the bank settles or refuses it.',
-    credit: 'Somebody transfers money that nothing announced to the IBAN of a customer.',
+    credit: 'A payer transfers money that nothing announced to the IBAN of a customer.',
     reversal: 'The bank takes a simulated transfer back.',
     checkout: 'A payer and a bank act on a checkout session: as a whole, or one step.',
     event: 'Your endpoints get a sample of an event, signed like a real one.',
