@@ -4,7 +4,7 @@ import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
 import { fill } from '../language.ts'
 import type { Step } from './lists.ts'
 import { wordOf } from './payment-words.ts'
-import { callOf, dayStart, linkOf, listed, permitted, queryText, readQuery } from './payments-request.ts'
+import { callOf, dayStart, linkOf, listed, permitted, queryText, readQuery, type Values } from './payments-request.ts'
 import { page, type Person, type Routes } from './request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { transactionPage } from './transaction-page.ts'
@@ -28,6 +28,18 @@ export const stepsOf = ({ language }: ConsoleView, { data }: Timeline): readonly
   }))
 }
 
+/** The days of the filters become times. */
+const listQuery = (values: Values, cursor: string | undefined): string => {
+  const { createdFrom, createdTo, updatedSince } = values
+  return queryText({
+    ...values,
+    createdFrom: createdFrom && dayStart(createdFrom),
+    createdTo: createdTo && dayStart(createdTo, 1),
+    updatedSince: updatedSince && dayStart(updatedSince),
+    cursor,
+  })
+}
+
 const eventsHrefOf = ({ view, caller }: Person, reference: string): string | undefined =>
   caller.permissions.includes('webhooks:read') ? linkOf(`${view.root}events`, { reference }) : undefined
 
@@ -37,16 +49,8 @@ export const transactionRoutes: Routes = ({ operate }, _withPerson, withMoney) =
     const p = paymentTexts[view.language]
     const values = readQuery(request, transactionFilters)
     const { cursor } = readQuery(request, ['cursor'])
-    const { createdFrom, createdTo, updatedSince } = values
-    const query = queryText({
-      ...values,
-      createdFrom: createdFrom && dayStart(createdFrom),
-      createdTo: createdTo && dayStart(createdTo, 1),
-      updatedSince: updatedSince && dayStart(updatedSince),
-      cursor,
-    })
     const { data, nextCursor, problems } = await listed(p, transactionFilters, () =>
-      operate('listTransactions', { ...callOf(person, request), query }),
+      operate('listTransactions', { ...callOf(person, request), query: listQuery(values, cursor) }),
     )
     // With `updatedSince` the last page has a cursor too, for changes to come.
     const next =
@@ -56,11 +60,8 @@ export const transactionRoutes: Routes = ({ operate }, _withPerson, withMoney) =
       ...{ values, problems },
       pages: { next, first: cursor && linkOf('transactions', values) },
     }
-    return page(
-      request,
-      Object.keys(problems).length > 0 ? 400 : 200,
-      transactionsPage({ ...view, current: 'transactions' }, shown),
-    )
+    const status = Object.keys(problems).length > 0 ? 400 : 200
+    return page(request, status, transactionsPage({ ...view, current: 'transactions' }, shown))
   }
   const showOne = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { view, caller } = person
