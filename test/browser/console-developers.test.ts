@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
-import { type JsonObject, success, textAt } from '../support/client.ts'
+import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
 import { openDelivery } from '../support/deliveries.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
@@ -83,6 +83,73 @@ test('a developer finds a failed delivery and sends it again', { skip }, async (
   await close()
 })
 
+test(
+  'a developer finds an event of a payment, reads its data and sends it to an endpoint again',
+  { skip },
+  async () => {
+    isUp = true
+    const { page, close } = await person('Developer', 'Eva Developer')
+    await open(page, 'events?reference=nothing')
+    assert.match(await main(page), /Nothing matches these filters/)
+    await check(page)
+    await createHook({ events: ['transaction.status.changed'] })
+    const payee = textAt(await createBeneficiary(service.client), 'id')
+    const reference = 'Fees & taxes 100%'
+    success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '6.50', { reference })))
+    const delivered = () => receiver.deliveries.filter(({ body }) => body.includes(reference))
+    await until('the event is delivered', () => delivered().length > 0)
+    await page.getByRole('link', { name: 'Events' }).click()
+    await page.fill('#reference', reference)
+    await page.selectOption('#types', 'transaction.status.changed')
+    await press(page, 'Show')
+    await page.waitForURL(/types=transaction\.status\.changed/)
+    assert.equal(await page.locator('tbody tr').count(), 1)
+    await check(page)
+    await page.locator('tbody th a').click()
+    assert.match(await main(page), /Fees & taxes 100%[^]*Delivered[^]*"amount": 6\.50?/)
+    await check(page)
+    const [sent] = delivered()
+    const before = delivered().length
+    await page.getByRole('button', { name: 'Send again' }).first().click()
+    await page.getByText('The event is scheduled.').waitFor()
+    await until('it is sent again', () => delivered().length > before)
+    assert.ok(delivered().some((each) => each !== sent && each.headers['webhook-id'] === sent?.headers['webhook-id']))
+    await page.getByRole('link', { name: 'Open the transaction' }).click()
+    assert.equal(await page.locator('h1').innerText(), reference)
+    await page.locator('main').getByRole('link', { name: 'Events' }).click()
+    assert.ok((await page.locator('tbody tr').count()) > 0)
+    assert.equal((await open(page, 'events?types=nope'))?.status(), 400)
+    await page.locator('#types-error').waitFor()
+    await check(page)
+    for (const path of ['events/nonsense', 'events/ffffffff-ffff-7fff-8fff-ffffffffffff'])
+      assert.equal((await open(page, path))?.status(), 404, path)
+    await close()
+  },
+)
+
+test('the events are read in pages, the newest first', { skip }, async () => {
+  const { page, close } = await person('Developer', 'Pia Developer')
+  for (let count = 0; count < 21; count += 1)
+    success(await service.client.post('/v1/simulations/events', { eventType: 'transaction.status.changed' }))
+  const numbers = () => page.locator('td.number').evaluateAll((cells) => cells.map((cell) => Number(cell.textContent)))
+  await until('the events are in the feed', async () => {
+    await open(page, 'events')
+    return (await page.getByRole('link', { name: 'Next page' }).count()) > 0
+  })
+  const first = await numbers()
+  await page.getByRole('link', { name: 'Next page' }).click()
+  const second = await numbers()
+  assert.ok(first.length > 0 && second.length > 0)
+  assert.deepEqual(
+    [...first, ...second],
+    [...first, ...second].toSorted((a, b) => b - a),
+  )
+  assert.equal((first.at(-1) ?? 0) - 1, second[0])
+  await page.setViewportSize({ width: 360, height: 800 })
+  await check(page)
+  await close()
+})
+
 test('a disabled endpoint is enabled again', { skip }, async () => {
   const { page, close } = await person('Developer', 'Ida Developer')
   const id = await createHook({ description: 'Second' })
@@ -138,6 +205,8 @@ test('another role and another partner see no endpoint', { skip }, async () => {
   assert.equal(await page.getByRole('link', { name: 'Webhooks' }).count(), 0)
   await open(page, 'webhooks')
   assert.match(await main(page), /webhooks:read/)
+  const [event = {}] = listAt(success(await service.client.get('/v1/events?limit=1')))
+  for (const path of ['events', `events/${textAt(event, 'id')}`]) assert.equal((await open(page, path))?.status(), 403)
   await close()
   const developer = await person('Developer', 'Eve Developer')
   const foreign = textAt(success(await (await otherPartner(service)).post('/v1/webhooks', { url: receiver.url })), 'id')

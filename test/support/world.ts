@@ -191,6 +191,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     ...(await createTokenMonitor(client)),
     subscription: textAt(subscription, 'id'),
     delivery,
+    event: await newestEvent(client),
     iban,
     credit,
     recovery,
@@ -199,6 +200,11 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     wallet: textAt(wallet, 'id'),
     tokenBeneficiary: textAt(tokenBeneficiary, 'id'),
   }
+}
+
+async function newestEvent(client: Client): Promise<string> {
+  const [event = {}] = listAt(success(await client.get('/v1/events?order=newest&limit=1')))
+  return textAt(event, 'id')
 }
 
 /** What the operator of the service does for a partner. */

@@ -24,6 +24,8 @@ export const deliveryStatuses = ['Pending', 'Delivered', 'Held'] as const
 /** The signature schemes of Standard Webhooks: HMAC-SHA256 and Ed25519. */
 export const signatures = ['v1', 'v1a'] as const
 export const recoveryStatuses = ['Running', 'Completed'] as const
+/** The orders of the event feed. */
+export const feedOrders = ['oldest', 'newest'] as const
 export const breakerStates = ['Closed', 'Open'] as const
 /** Wildcard as the only entry of `events`: every event type of the interface document. Extensions have to be named. */
 export const allEvents = '*'
@@ -227,25 +229,47 @@ export const FeedQuery = closed({
       description: 'Adds `eventId` to each event: its id in the deliveries of this subscription.',
     }),
   ),
+  reference: described(optional(text(140)), 'Only events of this transaction reference.'),
+  order: described(
+    optional(oneOf(feedOrders)),
+    '`oldest` (default) continues with events to come. `newest` begins with the latest event and leads back.',
+  ),
 })
-export const FeedEvent = closed({
+const event = {
   id: described(Uuid, 'Identifies the event within the feed.'),
-  sequence: Type.Integer({ description: 'Sequence number within the partner, from 1, without gaps.' }),
   eventType: described(Type.String(), 'Name of the event type.'),
   reference: described(Type.String(), 'Reference of the transaction.'),
   occurredAt: described(Timestamp, 'Time at which the event occurred.'),
+}
+const data = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'The same `data` as in the deliveries.',
+  'x-event-data': true,
+})
+export const Event = closed({
+  ...event,
+  deliveries: described(
+    Type.Array(
+      closed({
+        subscriptionId: described(Uuid, 'The webhook subscription.'),
+        eventId: described(Uuid, 'The `eventId` of the delivery to it.'),
+      }),
+    ),
+    'The deliveries of the event, one for each subscription that got it.',
+  ),
+  data,
+})
+export const FeedEvent = closed({
+  ...event,
+  sequence: Type.Integer({ description: 'Sequence number within the partner, from 1, without gaps.' }),
   eventId: described(
     optional(Uuid),
     'The `eventId` of the deliveries of `subscriptionId`. Absent without that parameter.',
   ),
-  data: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'The same `data` as in the deliveries.',
-    'x-event-data': true,
-  }),
+  data,
 })
-/** Oldest first. `nextCursor` is also present on the last page, so that a reader can continue from there. */
+/** `nextCursor` is also present on the last page, so that a reader can continue from there. */
 export const FeedPage = closed({
-  data: described(Type.Array(FeedEvent), 'The events of the page, oldest first.'),
+  data: described(Type.Array(FeedEvent), 'The events of the page, in the order asked for.'),
   nextCursor: described(
     Type.String(),
     'Opaque. Store the value and pass it as `after`. Also present on the last page.',

@@ -1369,6 +1369,17 @@ export const operations = {
     requestAmounts: [],
     responseAmounts: ['data.*.data.amount', 'data.*.data.settledAmount', 'data.*.data.rearmAt', 'data.*.data.threshold'],
   },
+  getEvent: {
+    method: 'GET',
+    path: '/v1/events/{id}',
+    params: ['id'],
+    input: 'none',
+    retry: 'always',
+    idempotencyKey: undefined,
+    cursor: undefined,
+    requestAmounts: [],
+    responseAmounts: ['data.amount', 'data.settledAmount', 'data.rearmAt', 'data.threshold'],
+  },
 } as const satisfies Record<string, Route>
 
 export type OperationId = keyof typeof operations
@@ -1522,6 +1533,7 @@ export const methods = {
     getRecovery: 'getRecovery',
     getStatistics: 'getSubscriptionStatistics',
     listEvents: 'listEvents',
+    getEvent: 'getEvent',
   },
 } as const satisfies Record<string, Record<string, OperationId>>
 

@@ -365,6 +365,26 @@ export type DeliveryPage = {
   readonly hasMore: boolean
 }
 
+export type Event = {
+  /** Identifies the event within the feed. */
+  readonly id: string
+  /** Name of the event type. */
+  readonly eventType: string
+  /** Reference of the transaction. */
+  readonly reference: string
+  /** Time at which the event occurred. */
+  readonly occurredAt: string
+  /** The deliveries of the event, one for each subscription that got it. */
+  readonly deliveries: readonly {
+    /** The webhook subscription. */
+    readonly subscriptionId: string
+    /** The `eventId` of the delivery to it. */
+    readonly eventId: string
+  }[]
+  /** The same `data` as in the deliveries. */
+  readonly data: EventData
+}
+
 export type EventType = {
   /** Name of the event type, as in `events` of a subscription. */
   readonly name: string
@@ -386,14 +406,14 @@ export type EventTypes = {
 export type FeedEvent = {
   /** Identifies the event within the feed. */
   readonly id: string
-  /** Sequence number within the partner, from 1, without gaps. */
-  readonly sequence: number
   /** Name of the event type. */
   readonly eventType: string
   /** Reference of the transaction. */
   readonly reference: string
   /** Time at which the event occurred. */
   readonly occurredAt: string
+  /** Sequence number within the partner, from 1, without gaps. */
+  readonly sequence: number
   /** The `eventId` of the deliveries of `subscriptionId`. Absent without that parameter. */
   readonly eventId?: string
   /** The same `data` as in the deliveries. */
@@ -401,7 +421,7 @@ export type FeedEvent = {
 }
 
 export type FeedPage = {
-  /** The events of the page, oldest first. */
+  /** The events of the page, in the order asked for. */
   readonly data: readonly FeedEvent[]
   /** Opaque. Store the value and pass it as `after`. Also present on the last page. */
   readonly nextCursor: string
@@ -2622,6 +2642,10 @@ export type ListEventsQuery = {
   readonly types?: string | undefined
   /** Adds `eventId` to each event: its id in the deliveries of this subscription. */
   readonly subscriptionId?: string | undefined
+  /** Only events of this transaction reference. */
+  readonly reference?: string | undefined
+  /** `oldest` (default) continues with events to come. `newest` begins with the latest event and leads back. */
+  readonly order?: 'oldest' | 'newest' | undefined
 }
 
 /** The result of each operation. */
@@ -4148,6 +4172,7 @@ export type OperationResults = {
   readonly getRecovery: Recovery
   readonly getSubscriptionStatistics: SubscriptionStatistics
   readonly listEvents: FeedPage
+  readonly getEvent: Event
 }
 
 /** One method per operation, in a namespace per group. Arguments: path parameters, then the body or the query, then options. */
@@ -7602,7 +7627,9 @@ export type Namespaces = {
      *
      * Returns all events of the partner of the last 30 days, oldest first, whether or not a subscription matches
      * them. Sequence numbers have no gaps. Store `nextCursor` and pass it as `after` to continue without missing an
-     * event. A cursor older than 30 days is refused with 410 `cursor_expired`.
+     * event. A cursor older than 30 days is refused with 410 `cursor_expired`. With `order=newest` the list leads
+     * back from the latest event; its cursors are its own. A page with filters examines 1,000 events and may be
+     * short while `hasMore` is true.
      *
      * `GET /v1/events`, permission `webhooks:read`.
      * Problem codes: validation_failed, not_found, cursor_expired.
@@ -7610,5 +7637,15 @@ export type Namespaces = {
     readonly listEvents: (query?: ListEventsQuery, options?: CallOptions) => Promise<FeedPage>
     /** Like `listEvents`, and requests page after page. The default of `limit` is 100. */
     readonly listAllEvents: (query?: ListEventsQuery, options?: CallOptions) => Pages<FeedPage>
+    /**
+     * Retrieve an event.
+     *
+     * Returns an event of the last 30 days with its data, and names its deliveries: follow each at `GET
+     * /v1/webhooks/{id}/deliveries/{eventId}`.
+     *
+     * `GET /v1/events/{id}`, permission `webhooks:read`.
+     * Problem codes: not_found.
+     */
+    readonly getEvent: (id: string, options?: CallOptions) => Promise<Event>
   }
 }

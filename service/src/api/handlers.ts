@@ -62,21 +62,30 @@ export type Handlers<G extends OperationGroup> = { readonly [K in OperationOf<G>
 /** All handlers of the API. */
 export type AllHandlers = { readonly [K in OperationId]: Handler<K> }
 
+type InProcessCall = {
+  readonly caller: Caller
+  readonly params?: Readonly<Record<string, string>>
+  /** Query of a URL, without `?`. */
+  readonly query?: string
+  readonly body?: unknown
+  /** Value of the header `Idempotency-Key`, for operations that read it. */
+  readonly idempotencyKey?: string
+  readonly requestId: string
+  readonly ip: string
+}
+
 /**
  * Calls an operation in this process for a person who has signed in, with the permissions, the validation, the audit and the refusals of
  * a request.
  */
-export type Operate = <K extends OperationId>(
-  id: K,
-  call: {
-    readonly caller: Caller
-    readonly params?: Readonly<Record<string, string>>
-    /** Query of a URL, without `?`. */
-    readonly query?: string
-    readonly body?: unknown
-    /** Value of the header `Idempotency-Key`, for operations that read it. */
-    readonly idempotencyKey?: string
-    readonly requestId: string
-    readonly ip: string
-  },
-) => Promise<ResponseOf<K>>
+export type Operate = <K extends OperationId>(id: K, call: InProcessCall) => Promise<ResponseOf<K>>
+
+/** Reads the file of an operation with `content` in the same way. */
+export type Download = (
+  id: 'getReportContent',
+  call: InProcessCall,
+) => Promise<{
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Buffer | AsyncIterable<Uint8Array>
+}>

@@ -42,16 +42,19 @@ export function encodingFor(acceptEncoding: string | undefined): Encoding {
   return takes('br') ? 'br' : takes('gzip') ? 'gzip' : 'identity'
 }
 
-export type PublicAnswer = {
+/** An answer whose body is a stream is a file, as an operation answers it. */
+export type PublicAnswer<Body = string | Buffer | AsyncIterable<Uint8Array>> = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Buffer
+  readonly body: Body
 }
 
 export type PublicRoute = {
   readonly method: 'GET' | 'POST'
   /** Parameters are written `{name}`. */
   readonly path: string
+  /** Largest body, for a form with a file. Absent: that of a form with a few fields. */
+  readonly bodyBytesMax?: number
   readonly handle: (request: PublicRequest) => PublicAnswer | Promise<PublicAnswer>
 }
 

@@ -232,7 +232,7 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
         factors,
         signIn,
         approvals: modules.payouts,
-        operate: await createOperate(inProcess),
+        ...(await createOperate(inProcess)),
         clock,
         log,
         sandbox,

@@ -68,7 +68,8 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
 }
 
 const json = /^application\/(problem\+)?json\b/
-const jsonOrPage = /^(?:application\/json|text\/(?:html|css|javascript))\b/
+/** Pages, their assets, and the files that they offer. */
+const jsonOrPage = /^(?:application\/(?:json|x-ndjson|pdf|xml)|text\/(?:html|css|javascript|csv))\b/
 
 type Sent = Omit<Forwarded, 'caller' | 'content'> & {
   readonly request: RawRequest

@@ -1,5 +1,6 @@
 /** Calls operations in this process: what a request passes after its authentication, without a socket. */
-import type { AllHandlers, Operate } from '../api/index.ts'
+import type { OperationId } from '@partner-payments/wire'
+import type { AllHandlers, Download, Operate } from '../api/index.ts'
 import { idempotencyKeyHeader } from './idempotency-key.ts'
 import type { ItemRate } from './items.ts'
 import { readJson } from './json.ts'
@@ -9,16 +10,23 @@ const nothing = Buffer.alloc(0)
 
 export type OperateOptions = { readonly handlers: AllHandlers; readonly sandbox: boolean } & ItemRate
 
-export function createOperate(options: OperateOptions): Operate {
+export type InProcess = { readonly operate: Operate; readonly download: Download }
+
+export function createOperate(options: OperateOptions): InProcess {
   const operations = compileOperations(options)
-  return async (id, { caller, params = {}, query = '', body, idempotencyKey, requestId, ip }) => {
+  const run = async (id: OperationId, call: Parameters<Operate>[1]) => {
+    const { caller, params = {}, query = '', body, idempotencyKey, requestId, ip } = call
     operations[id].authorize(caller, params)
     const sent = body === undefined ? nothing : Buffer.from(JSON.stringify(body))
     const headers = idempotencyKey === undefined ? {} : { [idempotencyKeyHeader]: idempotencyKey }
     const json = { contentType: 'application/json', headers }
-    const reply = await operations[id].run({ caller, params, query, body: sent, requestId, ip, ...json })
-    return (
-      typeof reply.body === 'string' && reply.body !== '' ? readJson(Buffer.from(reply.body)) : undefined
-    ) as never
+    return operations[id].run({ caller, params, query, body: sent, requestId, ip, ...json })
+  }
+  return {
+    operate: async (id, call) => {
+      const { body } = await run(id, call)
+      return (typeof body === 'string' && body !== '' ? readJson(Buffer.from(body)) : undefined) as never
+    },
+    download: run,
   }
 }

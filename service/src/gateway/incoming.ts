@@ -21,8 +21,8 @@ export type IncomingLimits = {
 export type Incoming = {
   /** Counts a connection until a signature is verified on it. */
   readonly open: (socket: Socket) => void
-  /** Refuses: body_too_large, malformed_request, request_timeout (408), overloaded (503, a bound was reached). */
-  readonly read: (message: IncomingMessage) => Promise<Buffer>
+  /** `bytesMax`: absent for the limit of requests. Refuses: body_too_large, malformed_request, request_timeout (408), overloaded (503). */
+  readonly read: (message: IncomingMessage, bytesMax?: number) => Promise<Buffer>
   /** Keeps a connection open while its request is verified. Returns a function that ends this. */
   readonly protect: (socket: Socket) => () => void
   /** A signature was verified on the connection. From now on only its incomplete bodies count. */
@@ -129,15 +129,15 @@ export function createIncoming(limits: IncomingLimits): Incoming {
         if (connections.find(socket) === connection) connections.renew(socket)
       }
     },
-    read: (message) => {
+    read: (message, bytesMax = bodyBytesMax) => {
       if (!hasBody(message))
         return readBody(
           message,
-          createBodyBuffer(bodyBytesMax, () => undefined),
+          createBodyBuffer(bytesMax, () => undefined),
         )
       const { socket } = message
       const connection = connections.renew(socket)
-      const body = createBodyBuffer(bodyBytesMax, (bytes) => connections.hold(connection, bytes))
+      const body = createBodyBuffer(bytesMax, (bytes) => connections.hold(connection, bytes))
       return new Promise((resolve, reject) => {
         const finish = () => {
           clearTimeout(timer)

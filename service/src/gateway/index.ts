@@ -6,9 +6,8 @@
  * module's handler, in this order.
  */
 import type { DocsAsset, DocsOptions } from './docs/assets.ts'
-import type { Operate } from '../api/index.ts'
 import type { Gateway, GatewayOptions } from './gateway.ts'
-import type { OperateOptions } from './in-process.ts'
+import type { InProcess, OperateOptions } from './in-process.ts'
 import type { Router, RouterOptions } from './router.ts'
 import type { SiteOptions } from './site-listener.ts'
 import type { RequestListener } from 'node:http'
@@ -26,5 +25,5 @@ export const createSiteListener = async (options: SiteOptions): Promise<RequestL
   (await import('./site-listener.ts')).createSiteListener(options)
 export const docsAssets = async (options: DocsOptions): Promise<readonly DocsAsset[]> =>
   (await import('./docs/assets.ts')).docsAssets(options)
-export const createOperate = async (options: OperateOptions): Promise<Operate> =>
+export const createOperate = async (options: OperateOptions): Promise<InProcess> =>
   (await import('./in-process.ts')).createOperate(options)

@@ -2,7 +2,15 @@
  * Serves a request for a public page: same-site check, rate limit of the client's address, body, admission, deadline,
  * handler. A refusal is a page too.
  */
-import { publicHeaders, type PublicRequest, type PublicRoute, type PublicSite, Refusal } from '../api/index.ts'
+import { Readable } from 'node:stream'
+import {
+  type PublicAnswer,
+  publicHeaders,
+  type PublicRequest,
+  type PublicRoute,
+  type PublicSite,
+  Refusal,
+} from '../api/index.ts'
 import { type Clock, type Log, present } from '../kernel/index.ts'
 import type { AdmissionControl } from './admission.ts'
 import { startDeadline } from './deadline.ts'
@@ -13,8 +21,8 @@ import { toProblem } from './problems.ts'
 import { createRateLimiter } from './rate.ts'
 import type { PublicPipeline, RawRequest, Reply } from './server.ts'
 
-/** A form of a page has a few fields. */
-const bodyBytesMax = 16_384
+/** A form of a page has a few fields, if its route says nothing else. */
+const fieldsBytesMax = 16_384
 
 type Options = {
   readonly sites: readonly PublicSite[]
@@ -31,7 +39,7 @@ export function servePublic(options: Options & Limited, serving: Reading): Publi
   const guard = createGuard(options)
   return answeringPages(options, async (route, request) => {
     guard(request)
-    const body = await readForm(serving.incoming, request)
+    const body = await readForm(serving.incoming, route, request)
     return carryOut(options, serving, route, toPublic(request, body, request.ip))
   })
 }
@@ -43,9 +51,9 @@ export function forwardPublic(
   forwarder: Forwarder,
 ): PublicPipeline {
   const guard = createGuard(options)
-  return answeringPages(options, async (_route, request, reply) => {
+  return answeringPages(options, async (route, request, reply) => {
     guard(request)
-    const body = await readForm(incoming, request)
+    const body = await readForm(incoming, route, request)
     const release = admission.admit()
     try {
       return await forwarder.forwardPublic(request, body, reply)
@@ -58,7 +66,7 @@ export function forwardPublic(
 /** Serves public pages in an api process: only its gateway may call, and it names the client. */
 export function internalPublic(options: Options, tokens: InternalTokens, serving: Serving): PublicPipeline {
   return answeringPages(options, async (route, request) => {
-    const body = await serving.incoming.read(request.message)
+    const body = await serving.incoming.read(request.message, route.bodyBytesMax)
     const { method, url } = request
     const ip = tokens.verifyPublic(request.headers, { method, url, body })
     serving.incoming.verified(request.message.socket)
@@ -74,8 +82,13 @@ async function carryOut(
 ): Promise<Reply> {
   const release = admission.admit()
   const deadline = startDeadline(requestTimeoutMs)
-  return deadline(Promise.try(() => route.handle(request)).finally(release))
+  return toReply(await deadline(Promise.try(() => route.handle(request)).finally(release)))
 }
+
+const toReply = ({ body, ...answer }: PublicAnswer): Reply => ({
+  ...answer,
+  body: typeof body === 'string' || Buffer.isBuffer(body) || body instanceof Readable ? body : Readable.from(body),
+})
 
 function answeringPages<Sent>({ sites, log }: Options, run: PublicPipeline<Sent>['run']): PublicPipeline<Sent> {
   const siteOf = new Map(sites.flatMap((site) => site.routes.map((route) => [route, site] as const)))
@@ -92,7 +105,7 @@ function answeringPages<Sent>({ sites, log }: Options, run: PublicPipeline<Sent>
           toPublic(request, Buffer.alloc(0), request.ip),
           problem,
         )
-        return { ...page, code: problem.code, headers: { ...page.headers, ...kept } }
+        return { ...toReply(page), code: problem.code, headers: { ...page.headers, ...kept } }
       }
     },
   }
@@ -128,10 +141,15 @@ function refuseForeignSite({ headers }: RawRequest): void {
   if (isForeign) throw new Refusal('permission_denied', 'The form was sent by another site.')
 }
 
-async function readForm(incoming: Pick<Incoming, 'read'>, { headers, message }: RawRequest): Promise<Buffer> {
-  if (Number(headers['content-length'] ?? 0) > bodyBytesMax) throw tooLarge()
-  const body = await incoming.read(message)
-  if (body.length > bodyBytesMax) throw tooLarge()
+async function readForm(
+  incoming: Pick<Incoming, 'read'>,
+  { bodyBytesMax }: PublicRoute,
+  { headers, message }: RawRequest,
+): Promise<Buffer> {
+  const bytesMax = bodyBytesMax ?? fieldsBytesMax
+  if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge()
+  const body = await incoming.read(message, bodyBytesMax)
+  if (body.length > bytesMax) throw tooLarge()
   return body
 }
 

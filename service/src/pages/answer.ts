@@ -29,7 +29,9 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 /** `quick`: for a page that is written for one request. `small`: for a file that is compressed once. */
 const brotliQuality = { quick: 5, small: constants.BROTLI_MAX_QUALITY } as const
 
-export function compressed(answer: PublicAnswer, encoding: Encoding, effort: keyof typeof brotliQuality): PublicAnswer {
+type Text = PublicAnswer<string | Buffer>
+
+export function compressed(answer: Text, encoding: Encoding, effort: keyof typeof brotliQuality): Text {
   const body = Buffer.from(answer.body)
   const headers = { ...answer.headers, vary: 'accept-encoding, accept-language' }
   if (encoding === 'identity') return { ...answer, headers, body }

@@ -9,7 +9,7 @@ export type Assets = {
   readonly css: string
   readonly js: string
   /** Undefined: no such file. */
-  readonly find: (name: string, encoding: Encoding) => PublicAnswer | undefined
+  readonly find: (name: string, encoding: Encoding) => PublicAnswer<string | Buffer> | undefined
 }
 
 const hashChars = 16

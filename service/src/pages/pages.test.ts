@@ -205,7 +205,7 @@ test('a file is compressed as the browser takes it, and another name is not foun
   const plain = await send(`/checkout/assets/${name}`)
   const zipped = await send(`/checkout/assets/${name}`, { headers: { 'accept-encoding': 'gzip, br;q=0' } })
   assert.equal(zipped.headers['content-encoding'], 'gzip')
-  assert.equal(gunzipSync(zipped.body).toString(), plain.text)
+  assert.equal(gunzipSync(zipped.body as Buffer).toString(), plain.text)
   for (const wrong of ['checkout.css', '..', `${name}x`, 'constructor'])
     assert.equal((await send(`/checkout/assets/${wrong}`)).status, 404, wrong)
 })

@@ -40,6 +40,7 @@ export const resources = {
   removable: 'another one',
   subscription: 'a webhook subscription',
   delivery: 'a delivery to that subscription',
+  event: 'an event',
   recovery: 'a recovery of that subscription that is completed',
   credit: 'a simulated transfer to the IBAN of the customer',
   report: 'a report that is ready',

@@ -34,6 +34,8 @@ export const subscriptionId = { id: described(Uuid, 'The `id` of the webhook sub
 
 export const deliveryId = { ...subscriptionId, eventId: described(Uuid, 'The `eventId` of the delivery.') }
 
+export const eventId = { id: described(Uuid, 'The `id` of the event in the feed.') }
+
 export const walletId = { walletId: described(Uuid, 'The `id` of the wallet.') }
 
 export const recoveryId = { ...subscriptionId, recoveryId: described(Uuid, 'The `id` of the recovery.') }

@@ -2,7 +2,7 @@
 import * as webhooks from '../webhooks.ts'
 import { ago, resource } from './example.ts'
 import type { Operation } from './operation.ts'
-import { subscriptionId, deliveryId, recoveryId } from './params.ts'
+import { subscriptionId, deliveryId, eventId, recoveryId } from './params.ts'
 
 export const webhooksOperations = {
   listEventTypes: {
@@ -288,8 +288,25 @@ export const webhooksOperations = {
     description:
       'Returns all events of the partner of the last 30 days, oldest first, whether or not a subscription matches ' +
       'them. Sequence numbers have no gaps. Store `nextCursor` and pass it as `after` to continue without missing ' +
-      'an event. A cursor older than 30 days is refused with 410 `cursor_expired`.',
+      'an event. A cursor older than 30 days is refused with 410 `cursor_expired`. With `order=newest` the list leads ' +
+      'back from the latest event; its cursors are its own. A page with filters examines 1,000 events and may be short ' +
+      'while `hasMore` is true.',
     refusals: ['validation_failed', 'not_found', 'cursor_expired'],
     example: {},
+  },
+  getEvent: {
+    tag: 'webhooks',
+    method: 'GET',
+    path: '/v1/events/{id}',
+    params: eventId,
+    response: webhooks.Event,
+    permission: 'webhooks:read',
+    source: 'extension',
+    summary: 'Retrieve an event',
+    description:
+      'Returns an event of the last 30 days with its data, and names its deliveries: follow each at ' +
+      '`GET /v1/webhooks/{id}/deliveries/{eventId}`.',
+    refusals: ['not_found'],
+    example: { params: { id: resource('event') } },
   },
 } as const satisfies Record<string, Operation>

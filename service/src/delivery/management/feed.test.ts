@@ -151,3 +151,49 @@ test('a forged or foreign cursor is refused, and a cursor before the oldest even
   const start = await hooks.webhooks.events(partnerId, {})
   assert.equal(start.nextCursor, rest.nextCursor)
 })
+
+test('the newest events come first if asked for, and the way back ends at the oldest', async () => {
+  const partnerId = await hooks.addPartner()
+  const empty = await hooks.webhooks.events(partnerId, { order: 'newest' })
+  assert.deepEqual([empty.data, empty.hasMore], [[], false])
+  await emitAndFanOut(partnerId, 'a', 'b', 'c')
+  const first = await hooks.webhooks.events(partnerId, { order: 'newest', limit: '2' })
+  assert.deepEqual([statusesOf(first), first.hasMore], [['c', 'b'], true])
+  await emitAndFanOut(partnerId, 'd')
+  const second = await hooks.webhooks.events(partnerId, { order: 'newest', limit: '2', after: first.nextCursor })
+  assert.deepEqual([statusesOf(second), second.hasMore], [['a'], false])
+  const end = await hooks.webhooks.events(partnerId, { order: 'newest', after: second.nextCursor })
+  assert.deepEqual([end.data, end.hasMore], [[], false])
+  await assert.rejects(
+    hooks.webhooks.events(partnerId, { after: first.nextCursor }),
+    refused('validation_failed', '/query/after'),
+  )
+})
+
+test('the events of a reference are found in both orders, beside those of others', async () => {
+  const partnerId = await hooks.addPartner()
+  const reference = newId()
+  await emitAndFanOut(partnerId, 'other')
+  await hooks.emit(partnerId, reference, 'a', 'b')
+  await hooks.fanOut(partnerId)
+  await emitAndFanOut(partnerId, 'another')
+  assert.deepEqual(statusesOf(await hooks.webhooks.events(partnerId, { reference })), ['a', 'b'])
+  assert.deepEqual(statusesOf(await hooks.webhooks.events(partnerId, { reference, order: 'newest' })), ['b', 'a'])
+  assert.deepEqual(statusesOf(await hooks.webhooks.events(partnerId, { reference: 'none' })), [])
+})
+
+test('an event names its deliveries, and another partner does not find it', async () => {
+  const partnerId = await hooks.addPartner()
+  const subscription = await hooks.webhooks.create(partnerId, {
+    url: 'https://example.com/',
+    events: [statusChanged],
+  })
+  await emitAndFanOut(partnerId, 'a')
+  const { data } = await hooks.webhooks.events(partnerId, { subscriptionId: subscription.id })
+  const { sequence: _sequence, eventId = '', ...rest } = data[0] ?? { id: '', sequence: 0n }
+  const found = await hooks.webhooks.event(partnerId, String(data[0]?.id))
+  assert.deepEqual(found, { ...rest, deliveries: [{ subscriptionId: subscription.id, eventId }] })
+  assert.equal((await hooks.webhooks.delivery(partnerId, subscription.id, eventId)).eventId, eventId)
+  await assert.rejects(hooks.webhooks.event(await hooks.addPartner(), found.id), refused('not_found'))
+  await assert.rejects(hooks.webhooks.event(partnerId, newId()), refused('not_found'))
+})

@@ -146,6 +146,25 @@ export function wireIdsOf(
   )
 }
 
+/** The deliveries of an event that exist, by subscription. */
+export function deliveriesOfEvent(
+  tx: Tx,
+  partnerId: string,
+  eventId: string,
+): Promise<readonly { readonly subscriptionId: string; readonly wireEventId: string }[]> {
+  return tx.rows(
+    unprepared(sql`/* delivery.deliveriesOfEvent */
+      select found.subscription_id, found.wire_event_id from delivery.subscriptions subscription
+      cross join lateral (
+        select subscription_id, wire_event_id from delivery.queue
+        where partner_id = ${partnerId} and subscription_id = subscription.id and event_id = ${eventId}
+        union
+        select subscription_id, wire_event_id from delivery.deliveries
+        where partner_id = ${partnerId} and subscription_id = subscription.id and event_id = ${eventId}) as found
+      where subscription.partner_id = ${partnerId} and subscription.deleted_at is null order by subscription.id`),
+  )
+}
+
 export type EndpointQueueState = {
   readonly owed: bigint
   readonly failingSince: Date | null

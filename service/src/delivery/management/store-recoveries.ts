@@ -133,6 +133,18 @@ export function feedAfter(
     where partner_id = ${partnerId} and sequence > ${afterSequence} order by sequence limit ${rowsMax}`)
 }
 
+/** Newest first, starting before `beforeSequence`. */
+export function feedBefore(
+  tx: Tx,
+  partnerId: string,
+  beforeSequence: bigint,
+  rowsMax: number,
+): Promise<readonly FeedRow[]> {
+  return tx.rows<FeedRow>(sql`/* delivery.feedBefore */
+    select sequence, event_id from delivery.feed
+    where partner_id = ${partnerId} and sequence < ${beforeSequence} order by sequence desc limit ${rowsMax}`)
+}
+
 /** The first sequence of an event with this id or a later one. Skips the weeks before the id. */
 export async function firstInFeed(tx: Tx, partnerId: string, eventId: string): Promise<bigint | undefined> {
   const row = await tx.row<{ sequence: bigint }>(sql`/* delivery.firstInFeed */

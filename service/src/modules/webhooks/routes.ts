@@ -151,5 +151,9 @@ export function webhooksRoutes(
       const feed = await webhooks.events(caller.partnerId, query)
       return { body: { ...feed, data: feed.data.map(eventResponse) } }
     },
+    getEvent: async ({ caller, params }) => {
+      const { occurredAt, deliveries, ...event } = await webhooks.event(caller.partnerId, params.id)
+      return { body: { ...event, occurredAt: occurredAt.toISOString(), deliveries: [...deliveries] } }
+    },
   }
 }

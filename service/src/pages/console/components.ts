@@ -120,6 +120,12 @@ export function time({ language, zone }: ConsoleView, at: Date, form: 'date' | '
     : html`<time datetime="${at.toISOString()}" title="${utc}">${show(zone, form === 'time')}</time>`
 }
 
+/** A day of the calendar, `YYYY-MM-DD`. It is the same day in every zone. */
+export const calendarDay = ({ language }: ConsoleView, day: string): Html =>
+  html`<time datetime="${day}"
+    >${new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))}</time
+  >`
+
 type Table = {
   readonly caption: string
   /** `kind`: `number` is right-aligned, `actions` has no visible heading, `head` names the row. */

@@ -10,15 +10,19 @@ import {
   viewOf,
 } from '../../../../test/support/console-pages.ts'
 import { type ConsoleLanguage, consoleLanguages, consoleTexts } from './language.ts'
+import { auditHeadsPage, auditPage, auditRecordPage, type RecordProof } from './audit-page.ts'
+import { eventPage, eventsPage } from './event-page.ts'
 import { placesOf } from './places.ts'
 import { newWebhookPage, secretPage } from './new-webhook-page.ts'
+import { simulationPage, simulationsPage } from './simulation-page.ts'
+import { simulated, simulationNames } from './simulations.ts'
 import { webhookPage, webhooksPage } from './webhooks-page.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
 const pages = { next: '../x', first: '../x' }
 
 function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
-  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions), current: 'webhooks' })
+  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'webhooks' })
   const row = { id: 'w1', url: text, events: [text], status: 'Disabled' as const, createdAt: at }
   const attempt = { startedAt: at, status: 500, error: text, responseBody: text }
   const delivery = {
@@ -62,9 +66,82 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
   ]
 }
 
+function auditPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
+  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'audit' })
+  const row = {
+    ...{ id: 'a1', at, actor: { kind: text, name: text, staff: text }, action: text, summary: text, steps: [text] },
+    subjects: [{ text, href: '../x' }, { text }],
+  }
+  const steps = { ...row, id: 'a2', actor: { kind: 'bank' }, action: undefined, subjects: [] }
+  const head = { from: at, to: at, firstSequence: 1, lastSequence: 9, root: text, publicKey: text }
+  const proofs: readonly RecordProof[] = [
+    { state: 'none' },
+    { state: 'unread', href: '../x' },
+    { state: 'pending' },
+    { state: 'proved', reference: text, sequence: 5, head, fileHref: '../x' },
+  ]
+  const values = { createdFrom: text, createdTo: text }
+  return [
+    ['audit', auditPage(view, { rows: [row, steps], values, problems: values, pages })],
+    ['no audit', auditPage(view, { rows: [], values: {}, problems: {}, pages: {} })],
+    ...proofs.map((proof) => {
+      const shown = { ...row, ip: text, reason: text, requestId: text, proof, raw: { text } }
+      return [`audit record ${proof.state}`, auditRecordPage(view, shown)] as const
+    }),
+    ['heads', auditHeadsPage(view, { rows: [{ ...head, json: text }], pages })],
+    ['no heads', auditHeadsPage(view, { rows: [], pages: {} })],
+  ]
+}
+
+function eventPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
+  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'events' })
+  const row = { id: 'e1', type: text, reference: text, occurredAt: at }
+  const values = { types: text, reference: text }
+  const types = [text]
+  const delivery = {
+    ...{ subscriptionId: 'w1', eventId: 'd1', url: text, status: 'Pending' as const, idempotencyKey: text },
+    ...{ attempts: [{ startedAt: at, error: text }], nextAttemptAt: at },
+  }
+  const one = { ...row, data: { text }, transactionHref: '../x', problems: { form: text } }
+  return [
+    ['events', eventsPage(view, { rows: [{ ...row, sequence: 1 }], types, values, problems: values, pages })],
+    ['no events', eventsPage(view, { rows: [], types, values: {}, problems: {}, pages: {} })],
+    ['event', eventPage(view, { ...one, deliveries: [delivery], mayWrite: true, done: 'redelivered' })],
+    ['event read only', eventPage(view, { ...one, deliveries: [delivery], mayWrite: false })],
+    ['event without deliveries', eventPage(view, { ...one, deliveries: [], mayWrite: true })],
+  ]
+}
+
+function simulationPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
+  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'simulations' })
+  const may = { transactions: true, events: true }
+  return [
+    ['simulations', simulationsPage(view)],
+    ...simulationNames.map((name) => {
+      const names = [...simulated[name].fields.map((field) => field.name), 'form']
+      const values = Object.fromEntries(names.map((each) => [each, text]))
+      const form = { name, values, problems: values, idempotencyKey: text, result: text, may }
+      return [`simulation ${name}`, simulationPage(view, form)] as const
+    }),
+  ]
+}
+
+test('production has no simulations', () => {
+  const named = (sandbox: boolean) => placesOf(consoleTexts.en, permissions, sandbox).map(({ name }) => name)
+  assert.ok(named(true).includes('simulations'))
+  assert.ok(!named(false).includes('simulations'))
+})
+
+const allPages = (language: ConsoleLanguage, text: string) => [
+  ...pagesOf(language, text),
+  ...auditPages(language, text),
+  ...eventPages(language, text),
+  ...simulationPages(language, text),
+]
+
 suite('every page for developers', () => {
   test('escapes hostile texts, labels fields, has relative links and stays small', () => {
-    for (const [name, page] of consoleLanguages.flatMap((language) => pagesOf(language, evil))) {
+    for (const [name, page] of consoleLanguages.flatMap((language) => allPages(language, evil))) {
       checkEscaped(name, page)
       checkLabels(name, page)
       checkStructure(name, page)
@@ -75,6 +152,9 @@ suite('every page for developers', () => {
   test('offers forms only to who may write', () => {
     const page = new Map(pagesOf('en', 'x'))
     assert.match(page.get('webhook') ?? '', /action="..\/webhooks\/w1\/redeliver"/)
+    const events = new Map(eventPages('en', 'x'))
+    assert.match(events.get('event') ?? '', /action="..\/events\/e1\/redeliver"/)
+    assert.doesNotMatch(events.get('event read only') ?? '', /redeliver"/)
     assert.doesNotMatch(page.get('webhook read only') ?? '', /method="post" action="..\/webhooks/)
   })
 })

@@ -106,7 +106,7 @@ function signedInPages(inside: (current: string) => ConsoleView, text: string): 
 function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): ReadonlyMap<string, string> {
   const view = viewOf(language)
   const person = { fullName: text, email: text, roleName: 'Admin' as const, partnerName: text }
-  const places = placesOf(consoleTexts[language], permissions)
+  const places = placesOf(consoleTexts[language], permissions, true)
   const inside = (current: string) => viewOf(language, { person, places, hasSearch: true, current })
   const errors = { password: text, code: text, form: text }
   const totp = { secret: 'JBSWY3DPEHPK3PXP', qrSvg: qrCode('otpauth://totp/a', text) }

@@ -2,6 +2,7 @@
 import { html, type Html } from '../html.ts'
 import {
   badge,
+  calendarDay,
   call,
   choices,
   copyButton,
@@ -139,7 +140,7 @@ const tables = (view: ConsoleView): Html =>
       payee,
       status,
       time(view, new Date(Date.UTC(2026, 10, 24, 14, 30 + at))),
-      time(view, new Date(Date.UTC(2026, 10, 24)), 'date'),
+      calendarDay(view, '2026-11-24'),
       html`<span class="money main">${amount} <abbr>EUR</abbr></span>`,
       html`<div class="actions"><button type="button" class="small">Retry</button></div>`,
     ]),

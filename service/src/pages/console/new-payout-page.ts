@@ -9,16 +9,21 @@ import { linkOf, type Problems, summaryOf } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
 
+type Choice = {
+  readonly rows: readonly PayeeRow[]
+  readonly pages: Pages
+  /** The name and the path of the form. */
+  readonly title: string
+  readonly path: string
+}
+
 /** Lists payees as links to the form. */
-export function choosePayeePage(
-  view: ConsoleView,
-  { rows, pages }: { rows: readonly PayeeRow[]; pages: Pages },
-): string {
+export function choosePayeePage(view: ConsoleView, { rows, pages, title, path }: Choice): string {
   const p = paymentTexts[view.language]
   const newPayee = html`<a class="button" href="${view.root}payees/new">${p.newPayee}</a>`
   const hasWallets = rows.some(({ isWallet }) => isWallet)
   return shell(view, {
-    title: p.newPayout,
+    title,
     wide: true,
     main: html`<div class="heading">
         <h1>${p.choosePayee}</h1>
@@ -28,13 +33,13 @@ export function choosePayeePage(
       ${
         rows.length === 0
           ? empty({ title: p.chooseNone, text: p.payeesEmptyText, more: html`<p class="more">${newPayee}</p>` })
-          : html`${payeeTable(view, rows)}`
+          : html`${payeeTable(view, rows, path)}`
       }
       ${pager(view, pages)}`,
   })
 }
 
-function payeeTable(view: ConsoleView, rows: readonly PayeeRow[]): Html {
+function payeeTable(view: ConsoleView, rows: readonly PayeeRow[], path: string): Html {
   const p = paymentTexts[view.language]
   return table({
     caption: view.t.payees,
@@ -51,7 +56,7 @@ function payeeTable(view: ConsoleView, rows: readonly PayeeRow[]): Html {
       row.isWallet
         ? ''
         : html`<div class="actions">
-            <a class="button small" href="${linkOf(`${view.root}payouts/new`, { beneficiaryId: row.id })}"
+            <a class="button small" href="${linkOf(`${view.root}${path}`, { beneficiaryId: row.id })}"
               >${p.pay}<span class="away"> ${row.name}</span></a
             >
           </div>`,

@@ -15,13 +15,23 @@ import {
   readQuery,
 } from './payments-request.ts'
 import { type Frame, page, type Person, readForm, type Routes, seeOther } from './request.ts'
+import { orderTexts } from './texts/orders.ts'
 import { paymentTexts } from './texts/payments.ts'
 
 type Typed = Pick<PayoutDraft, 'beneficiaryId' | 'amount' | 'reference' | 'idempotencyKey'>
 
 const fields = ['amount', 'reference'] as const
 
-async function choose({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+type Place = 'payouts' | 'standing-orders'
+
+/** Lists payees, to begin the form of a place with one. */
+export async function choose(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  place: Place,
+): Promise<PublicAnswer> {
+  const { language } = person.view
   const { cursor } = readQuery(request, ['cursor'])
   const { data, nextCursor } = await operate('listBeneficiaries', {
     ...callOf(person, request),
@@ -31,12 +41,11 @@ async function choose({ operate }: Frame, request: PublicRequest, person: Person
     next: nextCursor === null ? undefined : linkOf('new', { cursor: nextCursor }),
     first: cursor && 'new',
   }
-  return page(
-    request,
-    200,
-    choosePayeePage({ ...person.view, current: 'payouts' }, { rows: data.map(payeeRowOf), pages }),
-  )
+  const title = place === 'payouts' ? paymentTexts[language].newPayout : orderTexts[language].newOrder
+  const shown = { rows: data.map(payeeRowOf), pages, title, path: `${place}/new` }
+  return page(request, 200, choosePayeePage({ ...person.view, current: place }, shown))
 }
+
 async function draftOf({ operate }: Frame, request: PublicRequest, person: Person, typed: Typed, problems: Problems) {
   const payee = payeeRowOf(
     await operate('getBeneficiary', { ...callOf(person, request), params: { id: typed.beneficiaryId } }),
@@ -52,7 +61,7 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   }
   const begin = (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { beneficiaryId, amount = '', reference = '' } = readQuery(request, ['beneficiaryId', 'amount', 'reference'])
-    if (beneficiaryId === undefined) return choose(frame, request, person)
+    if (beneficiaryId === undefined) return choose(frame, request, person, 'payouts')
     return form(request, person, { beneficiaryId, amount, reference, idempotencyKey: newId() })
   }
   /** Reads the form, and calls with the body of a payout. A refusal shows the form again, with everything that was typed. */

@@ -9,6 +9,8 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
   readonly group?: (t: Texts) => string
   /** Absent: everybody who is signed in has the place. */
   readonly permission?: Permission
+  /** Whether the place is in the sandbox only. */
+  readonly isSandbox?: boolean
 })[] = [
   { name: 'home', text: (t) => t.home, icon: 'M3 9.5 10 3.5l7 6M5 8v8.5h10V8M8.5 16.5v-4h3v4' },
   {
@@ -26,6 +28,20 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
     icon: 'M17.5 2.5 9 11M17.5 2.5 12 17.5l-3-6.5-6.5-3z',
   },
   {
+    name: 'bulk-payouts',
+    text: (t) => t.bulkPayouts,
+    group: (t) => t.groupPayments,
+    permission: 'payouts:read',
+    icon: 'M3 4.5h14M3 8.5h14M3 12.5h8M3 16.5h8M15 12v5.5M12.5 15l2.5 2.5 2.5-2.5',
+  },
+  {
+    name: 'standing-orders',
+    text: (t) => t.standingOrders,
+    group: (t) => t.groupPayments,
+    permission: 'payouts:read',
+    icon: 'M4 5.5h12v11H4zM4 9h12M7 3.5v4M13 3.5v4M8 13l1.5 1.5L12.5 11.5',
+  },
+  {
     name: 'payees',
     text: (t) => t.payees,
     group: (t) => t.groupPayments,
@@ -40,6 +56,27 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
     icon: 'M10 10a3.2 3.2 0 1 0 0-6.4 3.2 3.2 0 0 0 0 6.4zM3.5 16.8c.4-3.2 3-4.8 6.5-4.8s6.1 1.6 6.5 4.8',
   },
   {
+    name: 'checkout',
+    text: (t) => t.checkout,
+    group: (t) => t.groupPayments,
+    permission: 'checkout:read',
+    icon: 'M3 5h14v10H3zM3 8.5h14M6 12h4',
+  },
+  {
+    name: 'reports',
+    text: (t) => t.reports,
+    group: (t) => t.groupPayments,
+    permission: 'reports:read',
+    icon: 'M4 2.5h8.5L16 6v11.5H4zM12 2.5V6.5h4M7.5 14v-3M10 14V9M12.5 14v-2',
+  },
+  {
+    name: 'events',
+    text: (t) => t.events,
+    group: (t) => t.groupDevelopers,
+    permission: 'webhooks:read',
+    icon: 'M11 2.5 4.5 11.5H10l-1 6 6.5-9H10z',
+  },
+  {
     name: 'webhooks',
     text: (t) => t.webhooks,
     group: (t) => t.groupDevelopers,
@@ -47,11 +84,26 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
     icon: 'M10 3v4M10 7a3 3 0 1 1 0 6 3 3 0 0 1 0-6zM10 13v4M3 10h4M13 10h4',
   },
   {
+    name: 'simulations',
+    text: (t) => t.simulations,
+    group: (t) => t.groupDevelopers,
+    permission: 'simulations:write',
+    isSandbox: true,
+    icon: 'M8 2.5h4M9 2.5v5L4.5 15A1.7 1.7 0 0 0 6 17.5h8a1.7 1.7 0 0 0 1.5-2.5L11 7.5v-5M6.5 12.5h7',
+  },
+  {
     name: 'team',
     text: (t) => t.team,
     group: (t) => t.groupAccess,
     permission: 'users:read',
     icon: 'M7.5 9.5a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2 16.5c0-3 2.2-5 5.5-5s5.5 2 5.5 5M13 3.8a3 3 0 0 1 0 5.4M15 11.9c2 .7 3 2.3 3 4.6',
+  },
+  {
+    name: 'audit',
+    text: (t) => t.audit,
+    group: (t) => t.groupAccess,
+    permission: 'users:read',
+    icon: 'M5 2.5h7l3.5 3.5v11.5H5zM12 2.5V6h3.5M7.5 9.5h5.5M7.5 12h5.5M7.5 14.5h3.5',
   },
   {
     name: 'account',
@@ -68,7 +120,8 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
 ]
 
 /** The places that a person with these permissions may open. */
-export const placesOf = (t: Texts, granted: readonly Permission[]): readonly Place[] =>
+export const placesOf = (t: Texts, granted: readonly Permission[], sandbox: boolean): readonly Place[] =>
   places
+    .filter(({ isSandbox = false }) => sandbox || !isSandbox)
     .filter(({ permission }) => permission === undefined || granted.includes(permission))
     .map(({ name, icon, text, group }) => ({ name, icon, text: text(t), ...(group && { group: group(t) }) }))

@@ -1,6 +1,7 @@
 /** Parts that the routes of the team's pages share: the view of a request, the person who is signed in, fields of forms, answers. */
 import type { FieldError, ProblemCode } from '@partner-payments/wire'
 import {
+  type Download,
   encodingFor,
   notFound,
   type Operate,
@@ -31,6 +32,7 @@ export type ConsoleDeps = {
   readonly approvals: Pick<Payouts, 'snapshot'>
   readonly factors: Factors
   readonly operate: Operate
+  readonly download: Download
   readonly clock: Clock
   readonly log: Log
   readonly sandbox: boolean
@@ -66,7 +68,7 @@ export function createPerson(frame: Frame, shows: 'money' | 'settings'): WithPer
     const view = viewOf(frame, request)
     return answer({
       ...signed,
-      view: { ...view, person, hasSearch: true, places: placesOf(view.t, signed.caller.permissions) },
+      view: { ...view, person, hasSearch: true, places: placesOf(view.t, signed.caller.permissions, frame.sandbox) },
     })
   }
 }

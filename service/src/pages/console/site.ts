@@ -3,18 +3,25 @@ import { encodingFor, type PublicAnswer, type PublicRoute, type PublicSite } fro
 import { type Assets, readAssets } from '../assets.ts'
 import { accountRoutes } from './account-routes.ts'
 import { approvalRoutes } from './approval-routes.ts'
+import { auditRoutes } from './audit-routes.ts'
+import { bulkRoutes } from './bulk-routes.ts'
+import { checkoutRoutes } from './checkout-routes.ts'
 import { customerRoutes } from './customer-routes.ts'
 import { designPage } from './design.ts'
+import { eventRoutes } from './event-routes.ts'
 import { findRoutes } from './find-routes.ts'
 import { firstAdminRoutes } from './first-admin-routes.ts'
 import { joinRoutes } from './join-routes.ts'
 import { newPayoutRoutes } from './new-payout-routes.ts'
+import { orderRoutes } from './order-routes.ts'
 import { payeeRoutes } from './payee-routes.ts'
 import { payoutRoutes } from './payout-routes.ts'
 import { transactionRoutes } from './transaction-routes.ts'
 import { consoleMessage } from './message-page.ts'
 import { type ConsoleDeps, createPerson, type Frame, page, seeOther, viewOf } from './request.ts'
 import { sessionRoutes } from './session-routes.ts'
+import { reportRoutes } from './report-routes.ts'
+import { simulationRoutes } from './simulation-routes.ts'
 import { signInRoutes } from './sign-in-routes.ts'
 import { teamRoutes } from './team-routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
@@ -35,15 +42,21 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
       ...transactionRoutes(frame, ...people),
       ...payoutRoutes(frame, ...people),
       ...newPayoutRoutes(frame, ...people),
+      ...bulkRoutes(frame, ...people),
+      ...orderRoutes(frame, ...people),
       ...payeeRoutes(frame, ...people),
       ...customerRoutes(frame, ...people),
+      ...checkoutRoutes(frame, ...people),
+      ...reportRoutes(frame, ...people),
+      ...eventRoutes(frame, ...people),
       ...webhookRoutes(frame, ...people),
       ...teamRoutes(frame, ...people),
+      ...auditRoutes(frame, ...people),
       ...accountRoutes(frame, ...people),
       ...approvalRoutes(frame, ...people),
       ...findRoutes(frame, ...people),
       ...sessionRoutes(frame, ...people),
-      ...(deps.sandbox ? [designRoute(frame)] : []),
+      ...(deps.sandbox ? [designRoute(frame), ...simulationRoutes(frame, ...people)] : []),
     ],
     refused: (request, { status }) => {
       const view = viewOf(frame, request)

@@ -48,6 +48,8 @@ type Transaction = {
   readonly related: readonly RelatedRow[]
   /** Absent: the transaction is no payout, or the person may not read payouts. */
   readonly payoutHref?: string | undefined
+  /** Absent: the person may not read events. */
+  readonly eventsHref?: string | undefined
   /** `read`: the proof was asked for. Reading it costs more than the rest of the page. */
   readonly proof: {
     readonly path: string
@@ -59,13 +61,17 @@ type Transaction = {
 
 export function transactionPage(view: ConsoleView, transaction: Transaction): string {
   const p = paymentTexts[view.language]
-  const { reference, amount, currency, status, category, direction, createdAt, related, payoutHref } = transaction
+  const { reference, amount, currency, status, category, direction, createdAt, related } = transaction
+  const { payoutHref, eventsHref } = transaction
   const kind = `${wordOf(p.category, category)}, ${wordOf(p.directions, direction)}`
   return shell(view, {
     title: `${wordOf(p.category, category)} ${reference}`,
     main: html`<div class="heading">
         <h1>${reference}</h1>
-        ${payoutHref !== undefined && html`<a class="button" href="${payoutHref}">${p.toPayout}</a>`}
+        <div class="buttons">
+          ${eventsHref !== undefined && html`<a class="button" href="${eventsHref}">${view.t.events}</a>`}
+          ${payoutHref !== undefined && html`<a class="button" href="${payoutHref}">${p.toPayout}</a>`}
+        </div>
       </div>
       ${strip([
         [p.amount, money(view, amount, currency, 'main')],

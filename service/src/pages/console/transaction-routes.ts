@@ -4,7 +4,7 @@ import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
 import { fill } from '../language.ts'
 import type { Step } from './lists.ts'
 import { wordOf } from './payment-words.ts'
-import { callOf, dayStart, linkOf, listed, permitted, queryText, readQuery } from './payments-request.ts'
+import { callOf, dayStart, linkOf, listed, permitted, queryText, readQuery, type Values } from './payments-request.ts'
 import { page, type Person, type Routes } from './request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { transactionPage } from './transaction-page.ts'
@@ -28,22 +28,29 @@ export const stepsOf = ({ language }: ConsoleView, { data }: Timeline): readonly
   }))
 }
 
+/** The days of the filters become times. */
+const listQuery = (values: Values, cursor: string | undefined): string => {
+  const { createdFrom, createdTo, updatedSince } = values
+  return queryText({
+    ...values,
+    createdFrom: createdFrom && dayStart(createdFrom),
+    createdTo: createdTo && dayStart(createdTo, 1),
+    updatedSince: updatedSince && dayStart(updatedSince),
+    cursor,
+  })
+}
+
+const eventsHrefOf = ({ view, caller }: Person, reference: string): string | undefined =>
+  caller.permissions.includes('webhooks:read') ? linkOf(`${view.root}events`, { reference }) : undefined
+
 export const transactionRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
   const showList = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { view } = person
     const p = paymentTexts[view.language]
     const values = readQuery(request, transactionFilters)
     const { cursor } = readQuery(request, ['cursor'])
-    const { createdFrom, createdTo, updatedSince } = values
-    const query = queryText({
-      ...values,
-      createdFrom: createdFrom && dayStart(createdFrom),
-      createdTo: createdTo && dayStart(createdTo, 1),
-      updatedSince: updatedSince && dayStart(updatedSince),
-      cursor,
-    })
     const { data, nextCursor, problems } = await listed(p, transactionFilters, () =>
-      operate('listTransactions', { ...callOf(person, request), query }),
+      operate('listTransactions', { ...callOf(person, request), query: listQuery(values, cursor) }),
     )
     // With `updatedSince` the last page has a cursor too, for changes to come.
     const next =
@@ -75,6 +82,7 @@ export const transactionRoutes: Routes = ({ operate }, _withPerson, withMoney) =
       ...detailsOf(raw),
       steps: stepsOf(view, timeline),
       related: related.data.map((each) => ({ ...each, ...rowOf(view, each) })),
+      eventsHref: eventsHrefOf(person, reference),
       payoutHref: payout && `${view.root}payouts/${payout.id}`,
       proof: {
         path: `/v1/transactions/${encodeURIComponent(reference)}/proof`,

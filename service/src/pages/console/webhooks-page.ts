@@ -235,6 +235,9 @@ function webhookDialogs(view: ConsoleView, { url, idempotencyKey }: Webhook, pat
 
 const tones = { Pending: 'warning', Delivered: 'good', Held: 'bad' } as const
 
+export const deliveryBadge = ({ language }: ConsoleView, status: DeliveryRow['status']): Html =>
+  badge(tones[status], developerTexts[language].deliveryStatus[status])
+
 function deliveryTable(view: ConsoleView, { deliveries, mayWrite }: Webhook, path: string): Html {
   const d = developerTexts[view.language]
   return table({
@@ -250,7 +253,7 @@ function deliveryTable(view: ConsoleView, { deliveries, mayWrite }: Webhook, pat
     rows: deliveries.map((row) => [
       html`<span title="${row.eventId}">${row.eventType}</span>`,
       row.reference,
-      badge(tones[row.status], d.deliveryStatus[row.status]),
+      deliveryBadge(view, row.status),
       time(view, row.createdAt),
       attemptsOf(view, row),
       ...(mayWrite
@@ -265,7 +268,7 @@ function deliveryTable(view: ConsoleView, { deliveries, mayWrite }: Webhook, pat
   })
 }
 
-function attemptsOf(view: ConsoleView, { attempts }: DeliveryRow): Html | string {
+export function attemptsOf(view: ConsoleView, { attempts }: Pick<DeliveryRow, 'attempts'>): Html | string {
   const d = developerTexts[view.language]
   if (attempts.length === 0) return '0'
   return html`<details>

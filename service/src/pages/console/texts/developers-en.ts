@@ -1,3 +1,5 @@
+import type { Words } from './payments-en.ts'
+
 /** English texts of the pages for developers. */
 export const developersEn = {
   lead: 'The service sends each event to these endpoints, signed.',
@@ -64,5 +66,4 @@ export const developersEn = {
   },
 }
 
-type Same<T> = { readonly [K in keyof T]: T[K] extends string ? string : Same<T[K]> }
-export type DeveloperTexts = Same<typeof developersEn>
+export type DeveloperTexts = Words<typeof developersEn>

@@ -1,0 +1,188 @@
+/** The audit log, made of the operations that read it: records, one record with its proof, and the signed heads. */
+import { type AuditHeadContent, operations, type Permission, type ResponseOf } from '@partner-payments/wire'
+import { notFound, type PublicAnswer, type PublicRequest } from '../../api/index.ts'
+import { momentOfId } from '../../kernel/index.ts'
+import {
+  auditFilters,
+  auditHeadsPage,
+  auditPage,
+  auditRecordPage,
+  type AuditRow,
+  type RecordProof,
+} from './audit-page.ts'
+import { wordOf } from './payment-words.ts'
+import { callOf, dayStart, ifFound, linkOf, listed, permitted, queryText, readQuery } from './payments-request.ts'
+import { type Frame, headersOf, idOf, page, type Person, type Routes } from './request.ts'
+import { paymentTexts } from './texts/payments.ts'
+import { transactionHref } from './transaction-routes.ts'
+
+type AuditRecord = ResponseOf<'listAuditRecords'>['data'][number]
+type Proof = ResponseOf<'getTransactionProof'>
+
+const stepsAction = 'transaction.steps'
+
+/** Pages of the things that an operation is about, by the path of the operation. */
+const pagesOfSubjects: readonly (readonly [path: string, page: string, permission: Permission])[] = [
+  ['/v1/customers/{id}', 'customers', 'customers:read'],
+  ['/v1/payouts/{id}', 'payouts', 'payouts:read'],
+  ['/v1/beneficiaries/{id}', 'payees', 'beneficiaries:read'],
+  ['/v1/webhooks/{id}', 'webhooks', 'webhooks:read'],
+]
+
+const operationOf = (action: string) =>
+  action in operations ? operations[action as keyof typeof operations] : undefined
+
+function subjectsOf({ view, caller }: Person, { action, subject }: AuditRecord): AuditRow['subjects'] {
+  const path = operationOf(action)?.path ?? ''
+  const known = pagesOfSubjects.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))
+  return Object.entries(subject).map(([name, text]) => {
+    if (name === 'reference' && caller.permissions.includes('transactions:read'))
+      return { text, href: transactionHref(view, text) }
+    if (name === 'id' && known !== undefined && caller.permissions.includes(known[2]))
+      return { text, href: `${view.root}${known[1]}/${encodeURIComponent(text)}` }
+    return { text }
+  })
+}
+
+function rowOf(person: Person, record: AuditRecord): AuditRow {
+  const { id, at, actor, action, details } = record
+  const words = paymentTexts[person.view.language].step
+  const steps = action === stepsAction && Array.isArray(details?.['steps']) ? details['steps'] : []
+  return {
+    id,
+    at: new Date(at),
+    actor: { kind: actor.kind, name: actor.name, staff: actor.impersonatedBy },
+    action: action === stepsAction ? undefined : action,
+    summary: operationOf(action)?.summary,
+    steps: steps.map((step) => wordOf(words, String(step))),
+    subjects: subjectsOf(person, record),
+  }
+}
+
+async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view } = person
+  const values = readQuery(request, auditFilters)
+  const { cursor } = readQuery(request, ['cursor'])
+  const { createdFrom, createdTo } = values
+  const query = queryText({
+    createdFrom: createdFrom && dayStart(createdFrom),
+    createdTo: createdTo && dayStart(createdTo, 1),
+    cursor,
+  })
+  const { data, nextCursor, problems } = await listed(paymentTexts[view.language], auditFilters, () =>
+    operate('listAuditRecords', { ...callOf(person, request), query }),
+  )
+  const shown = {
+    rows: data.map((record) => rowOf(person, record)),
+    ...{ values, problems },
+    pages: {
+      next: nextCursor === null ? undefined : linkOf('audit', { ...values, cursor: nextCursor }),
+      first: cursor && linkOf('audit', values),
+    },
+  }
+  const status = Object.keys(problems).length > 0 ? 400 : 200
+  return page(request, status, auditPage({ ...view, current: 'audit' }, shown))
+}
+
+/** The last time that PostgreSQL and the API store. A later one belongs to no record. */
+const lastMs = Date.UTC(9999, 11, 31)
+
+/** The record with an id: one of those of its millisecond, because records are listed by the time in their id. */
+async function recordOf({ operate }: Frame, request: PublicRequest, person: Person): Promise<AuditRecord> {
+  const id = idOf(request)
+  const at = momentOfId(id).getTime()
+  if (at > lastMs) throw notFound('audit record')
+  const [createdFrom, createdTo] = [new Date(at).toISOString(), new Date(at + 1).toISOString()]
+  let cursor: string | undefined
+  do {
+    const query = queryText({ createdFrom, createdTo, limit: '100', cursor })
+    const { data, nextCursor } = await operate('listAuditRecords', { ...callOf(person, request), query })
+    const found = data.find((record) => record.id === id)
+    if (found !== undefined) return found
+    cursor = nextCursor ?? undefined
+  } while (cursor !== undefined)
+  throw notFound('audit record')
+}
+
+/** The payment whose proof has the record. */
+const provedReference = ({ caller }: Person, { action, subject }: AuditRecord): string | undefined =>
+  action === stepsAction && caller.permissions.includes('transactions:read') ? subject['reference'] : undefined
+
+const headOf = (content: string) => {
+  const { from, to, firstSequence, lastSequence, root } = JSON.parse(content) as AuditHeadContent
+  return { from: new Date(from), to: new Date(to), firstSequence, lastSequence, root }
+}
+
+function placeOf(view: Person['view'], id: string, reference: string, proof: Proof): RecordProof {
+  const proved = proof.records.find(({ content }) => (JSON.parse(content) as { readonly id: string }).id === id)
+  const head = proved && proof.heads[proved.head]
+  if (proved === undefined || head === undefined) return { state: 'pending' }
+  const { sequence } = proved
+  const fileHref = `${view.root}audit/${id}/proof`
+  return {
+    state: 'proved',
+    reference,
+    sequence,
+    fileHref,
+    head: { ...headOf(head.content), publicKey: head.publicKey },
+  }
+}
+
+async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view } = person
+  const record = await recordOf(frame, request, person)
+  const reference = provedReference(person, record)
+  const isAsked = readQuery(request, ['proof'])['proof'] !== undefined
+  const call = { ...callOf(person, request), params: { reference: reference ?? '' } }
+  // The names in a payment of an erased customer are gone; its records stay.
+  const read =
+    reference !== undefined && isAsked ? await ifFound(frame.operate('getTransactionProof', call)) : undefined
+  const proof: RecordProof =
+    reference === undefined || (isAsked && read === undefined)
+      ? { state: 'none' }
+      : read === undefined
+        ? { state: 'unread', href: `${view.root}audit/${record.id}?proof=1#proof` }
+        : placeOf(view, record.id, reference, read)
+  const { actor, reason, requestId } = record
+  const shown = { ...rowOf(person, record), ip: actor.ip, reason, requestId, proof, raw: record }
+  return page(request, 200, auditRecordPage({ ...view, current: 'audit' }, shown))
+}
+
+/** The proof as a file, as `npm run verify:proof` reads it. */
+async function saveProof(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const reference = provedReference(person, await recordOf(frame, request, person))
+  if (reference === undefined) throw notFound('proof')
+  const proof = await frame.operate('getTransactionProof', { ...callOf(person, request), params: { reference } })
+  const headers = {
+    ...headersOf,
+    'content-type': 'application/json; charset=utf-8',
+    'content-disposition': 'attachment; filename="proof.json"',
+  }
+  return { status: 200, headers, body: JSON.stringify(proof) }
+}
+
+async function showHeads({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view } = person
+  const { cursor } = readQuery(request, ['cursor'])
+  const call = { ...callOf(person, request), query: queryText({ cursor }) }
+  const { data, nextCursor } = await operate('listAuditHeads', call)
+  const path = `${view.root}audit/heads`
+  const shown = {
+    rows: data.map((head) => ({ ...headOf(head.content), publicKey: head.publicKey, json: JSON.stringify(head) })),
+    pages: {
+      next: nextCursor === null ? undefined : linkOf(path, { cursor: nextCursor }),
+      first: cursor && path,
+    },
+  }
+  return page(request, 200, auditHeadsPage({ ...view, current: 'audit' }, shown))
+}
+
+export const auditRoutes: Routes = (frame, _withPerson, withMoney) => {
+  type Act = (frame: Frame, request: PublicRequest, person: Person) => Promise<PublicAnswer>
+  const get = (path: string, act: Act) => ({
+    method: 'GET' as const,
+    path: `/console/audit${path}`,
+    handle: permitted(withMoney, 'users:read', (request, person) => act(frame, request, person)),
+  })
+  return [get('', showList), get('/heads', showHeads), get('/{id}', showOne), get('/{id}/proof', saveProof)]
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { permissions } from '@partner-payments/wire'
+import {
+  checkEscaped,
+  checkLabels,
+  checkSize,
+  checkStructure,
+  evil,
+  viewOf,
+} from '../../../../test/support/console-pages.ts'
+import { bulkPage, bulkPreviewPage, bulksPage, newBulkPage } from './bulk-page.ts'
+import {
+  newSessionPage,
+  sessionFields,
+  sessionFilters,
+  sessionOfCheckoutPage,
+  sessionsOfCheckoutPage,
+} from './checkout-page.ts'
+import { type ConsoleLanguage, consoleLanguages, consoleTexts } from './language.ts'
+import { placesOf } from './places.ts'
+import { newReportPage, reportFields, reportPage, reportsPage } from './report-page.ts'
+import { newSchedulePage, scheduleFields, schedulesPage } from './schedule-page.ts'
+
+const at = new Date('2026-11-24T14:30:00Z')
+const pages = { next: '../x', first: '../x' }
+const wholeQuery = (names: readonly string[], text: string) => Object.fromEntries(names.map((name) => [name, text]))
+const insideOf = (language: ConsoleLanguage, current: string) =>
+  viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current })
+
+type Named = readonly (readonly [name: string, page: string])[]
+
+function checkoutPages(language: ConsoleLanguage, text: string): Named {
+  const view = insideOf(language, 'checkout')
+  const row = {
+    ...{ id: 's1', amount: '49.90', currency: 'EUR', status: 'Open' as const, creditorReference: text },
+    ...{ createdAt: at, expiresAt: at },
+  }
+  const values = wholeQuery(sessionFilters, text)
+  const typed = wholeQuery(sessionFields, text)
+  const session = { ...row, url: text, iban: text, bic: text, transactionHref: '../x', customerHref: '../x' }
+  const may = { expire: true, simulate: true }
+  const none = { expire: false, simulate: false }
+  return [
+    ['sessions', sessionsOfCheckoutPage(view, { rows: [row], values, problems: values, pages, mayWrite: true })],
+    ['no sessions', sessionsOfCheckoutPage(view, { rows: [], values: {}, problems: {}, pages: {}, mayWrite: false })],
+    ['new session', newSessionPage(view, { values: {}, problems: {}, idempotencyKey: text })],
+    ['refused session', newSessionPage(view, { values: typed, problems: typed, idempotencyKey: text })],
+    ['session', sessionOfCheckoutPage(view, { ...session, may, done: 'created', problems: { form: text } })],
+    ['ended session', sessionOfCheckoutPage(view, { ...session, status: 'Expired', may: none, problems: {} })],
+  ]
+}
+
+function reportPages(language: ConsoleLanguage, text: string): Named {
+  const view = insideOf(language, 'reports')
+  const row = {
+    ...{ id: 'r1', kind: 'statement' as const, format: 'camt.053' as const, from: at, to: at, currency: text },
+    ...{ status: 'Ready' as const, progress: 100, createdAt: at },
+  }
+  const running = { ...row, status: 'Running' as const, progress: 40, currency: undefined }
+  const values = { status: text }
+  const typed = wholeQuery([...reportFields, 'form'], text)
+  const planned = wholeQuery([...scheduleFields, 'form'], text)
+  const fresh = { values: {}, problems: {}, idempotencyKey: text }
+  const schedule = {
+    ...{ id: 'x1', kind: 'fees' as const, format: 'csv' as const, frequency: 'weekly' as const, emails: [text, text] },
+    ...{ timeZone: text, nextAt: at },
+  }
+  const one = { ...row, customer: { id: text, href: '../x' }, bytes: 9, sha256: text, expiresAt: at, mayWrite: true }
+  const list = { values, problems: values, pages, mayWrite: true, done: 'removed' as const }
+  return [
+    ['reports', reportsPage(view, { rows: [row, running], ...list })],
+    ['no reports', reportsPage(view, { rows: [], values: {}, problems: {}, pages: {}, mayWrite: false })],
+    ['new report', newReportPage(view, fresh)],
+    ['refused report', newReportPage(view, { values: typed, problems: typed, idempotencyKey: text })],
+    ['report', reportPage(view, { ...one, rows: 12 })],
+    ['new report queued', reportPage(view, { ...one, status: 'Queued', done: 'created' })],
+    ['failed report', reportPage(view, { ...one, status: 'Failed', failure: text, mayWrite: false })],
+    ['schedules', schedulesPage(view, { rows: [schedule], pages, mayWrite: true, done: 'scheduleCreated' })],
+    ['schedules read only', schedulesPage(view, { rows: [schedule], pages: {}, mayWrite: false })],
+    ['no schedules', schedulesPage(view, { rows: [], pages: {}, mayWrite: true })],
+    ['new schedule', newSchedulePage(view, fresh)],
+    ['refused schedule', newSchedulePage(view, { values: planned, problems: planned, idempotencyKey: text })],
+  ]
+}
+
+function bulkPages(language: ConsoleLanguage, text: string): Named {
+  const view = insideOf(language, 'bulk-payouts')
+  const row = {
+    ...{ id: 'b1', mode: 'BestEffort' as const, status: 'Processing' as const, payouts: 1000, accepted: 998 },
+    ...{ refused: 2, createdAt: at },
+  }
+  const shown = [
+    { line: 2, column: 'amount' as const, code: 'amount' as const },
+    { line: 3, code: 'cells' as const },
+  ]
+  const line = { payee: text, amount: '12.50', currency: 'EUR', reference: text }
+  const items = [
+    { position: 0, amount: '5.00', currency: 'EUR', status: 'Accepted' as const, reference: text, payoutHref: '../x' },
+    { position: 1, amount: '5.00', currency: 'EUR', status: 'Refused' as const, problem: text },
+  ]
+  const preview = { mode: row.mode, csv: text, idempotencyKey: text, payouts: 2, sums: [line] }
+  return [
+    ['bulks', bulksPage(view, { rows: [row], pages, mayWrite: true })],
+    ['no bulks', bulksPage(view, { rows: [], pages: {}, mayWrite: false })],
+    ['new bulk', newBulkPage(view, { mode: undefined, problems: {} })],
+    ['refused bulk', newBulkPage(view, { mode: text, problems: { file: text, mode: text, form: text } })],
+    ['wrong file', newBulkPage(view, { mode: text, problems: { file: text }, inFile: { shown, count: 20_000 } })],
+    ['bulk preview', bulkPreviewPage(view, { ...preview, first: [line, { ...line, payee: undefined }] })],
+    ['bulk', bulkPage(view, { ...row, items, values: { status: text }, problems: { status: text }, done: 'created' })],
+    ['ended bulk', bulkPage(view, { ...row, status: 'Completed', endedAt: at, items: [], values: {}, problems: {} })],
+  ]
+}
+
+const pagesOf = (language: ConsoleLanguage, text: string): Named => [
+  ...checkoutPages(language, text),
+  ...reportPages(language, text),
+  ...bulkPages(language, text),
+]
+
+suite('every page of collections and files', () => {
+  test('escapes hostile texts, labels fields, has relative links and stays small', () => {
+    for (const [name, page] of consoleLanguages.flatMap((language) => pagesOf(language, evil))) {
+      checkEscaped(name, page)
+      checkLabels(name, page)
+      checkStructure(name, page)
+      checkSize(name, page)
+    }
+  })
+
+  test('offers forms only to who may write', () => {
+    const page = new Map(pagesOf('en', 'x'))
+    assert.match(page.get('session') ?? '', /action="..\/checkout\/s1\/expire"/)
+    assert.match(page.get('report') ?? '', /action="..\/reports\/r1\/delete"/)
+    assert.doesNotMatch(page.get('failed report') ?? '', /reports\/r1\/(?:delete|content)/)
+    assert.match(page.get('schedules') ?? '', /schedules\/x1\/delete/)
+    assert.doesNotMatch(page.get('schedules read only') ?? '', /schedules\/x1\/delete/)
+    assert.doesNotMatch(page.get('ended session') ?? '', /checkout\/s1\/expire/)
+  })
+})

@@ -1,0 +1,320 @@
+/** Standing orders: the list, the form of a new one, and the page of one with its dates. */
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import {
+  badge,
+  calendarDay,
+  call,
+  dialog,
+  dialogButtons,
+  errorSummary,
+  field,
+  hiddenField,
+  message,
+  openDialog,
+  table,
+  time,
+} from './components.ts'
+import {
+  facts,
+  filters,
+  identifier,
+  list,
+  money,
+  moneyText,
+  optionsOf,
+  type Pages,
+  pager,
+  select,
+  strip,
+} from './lists.ts'
+import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import { orderTexts } from './texts/orders.ts'
+import { paymentTexts } from './texts/payments.ts'
+import { type ConsoleView, shell } from './view.ts'
+
+type OrderStatus = 'Active' | 'Paused' | 'Ended'
+type Frequency = 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+
+export type OrderRow = {
+  readonly id: string
+  readonly payee: string
+  readonly payeeHref: string
+  readonly amount: string
+  readonly currency: string
+  readonly frequency: Frequency
+  readonly status: OrderStatus
+  readonly nextAt?: Date | undefined
+}
+
+const statusBadge = ({ language }: ConsoleView, status: OrderStatus): Html =>
+  badge(({ Active: 'good', Paused: 'warning', Ended: 'neutral' } as const)[status], orderTexts[language].status[status])
+
+const orderCall = `POST /v1/payouts/standing-orders
+{ "beneficiaryId": "…", "amount": 950.00, "currency": "EUR", "schedule": { "frequency": "Monthly", "startsOn": "2027-01-01" } }`
+
+type Orders = {
+  readonly rows: readonly OrderRow[]
+  readonly values: Values
+  readonly problems: Problems
+  readonly pages: Pages
+  readonly mayWrite: boolean
+}
+
+export const orderFilters: readonly string[] = ['status']
+
+export function ordersPage(view: ConsoleView, { rows, values, problems, pages, mayWrite }: Orders): string {
+  const o = orderTexts[view.language]
+  const p = paymentTexts[view.language]
+  const isFiltered = Object.keys(values).length > 0
+  return shell(view, {
+    title: view.t.standingOrders,
+    wide: true,
+    hasErrors: Object.keys(problems).length > 0,
+    main: html`${errorSummary(view, summaryOf(problems))}
+      <div class="heading">
+        <h1>${view.t.standingOrders}</h1>
+        ${mayWrite && html`<a class="button primary" href="${view.root}standing-orders/new">${o.newOrder}</a>`}
+      </div>
+      <p class="lead">${o.lead}</p>
+      ${filters(view, {
+        path: `${view.root}standing-orders`,
+        main: [
+          select({
+            ...{ id: 'status', name: 'status', label: p.status, value: values['status'], error: problems['status'] },
+            ...{ options: optionsOf(o.status), any: p.any },
+          }),
+        ],
+        active: isFiltered,
+      })}
+      ${list(view, {
+        table: orderTable(view, rows),
+        isEmpty: rows.length === 0,
+        isFiltered: isFiltered || pages.first !== undefined,
+        none: { title: o.empty, text: o.emptyText, more: call(view, orderCall, o.call) },
+        pages,
+      })}`,
+  })
+}
+
+function orderTable(view: ConsoleView, rows: readonly OrderRow[]): Html {
+  const o = orderTexts[view.language]
+  const p = paymentTexts[view.language]
+  return table({
+    caption: view.t.standingOrders,
+    columns: [
+      { label: p.payee, kind: 'head' },
+      { label: o.frequency },
+      { label: p.status },
+      { label: o.next },
+      { label: p.amount, kind: 'number' },
+    ],
+    rows: rows.map(({ id, payee, frequency, status, nextAt, amount, currency }) => [
+      html`<a href="${view.root}standing-orders/${id}">${payee}</a>`,
+      o.frequencies[frequency],
+      statusBadge(view, status),
+      nextAt === undefined ? '' : time(view, nextAt),
+      money(view, amount, currency),
+    ]),
+  })
+}
+
+export const orderFields = [
+  'amount',
+  'reference',
+  'frequency',
+  'startsOn',
+  'time',
+  'dayOfMonth',
+  'endsOn',
+  'count',
+  'businessDays',
+] as const
+type OrderField = (typeof orderFields)[number]
+
+type NewOrder = {
+  readonly beneficiaryId: string
+  readonly payee: string
+  readonly currency: string
+  /** Values as typed. */
+  readonly values: Values
+  readonly idempotencyKey: string
+  readonly problems: Problems
+}
+
+export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
+  const o = orderTexts[view.language]
+  const p = paymentTexts[view.language]
+  const { beneficiaryId, payee, currency, values, problems, idempotencyKey } = draft
+  const input = (name: OrderField, label: string, help?: string, type: 'text' | 'date' = 'text', required = false) =>
+    field({
+      ...{ id: name, name, type, value: values[name] ?? '', error: problems[name], optional: !required },
+      label: required ? label : fill(p.optional, { label }),
+      ...(help === undefined ? {} : { help }),
+      more: html`autocomplete="off" maxlength="140"`,
+    })
+  const choice = (name: OrderField, label: string, words: Readonly<Record<string, string>>, value: string) =>
+    select({
+      ...{ id: name, name, label, value: values[name] ?? value, error: problems[name] },
+      options: optionsOf(words),
+    })
+  return shell(view, {
+    title: o.newOrder,
+    hasErrors: Object.keys(problems).length > 0,
+    main: html`<div class="card">
+      ${errorSummary(view, summaryOf(problems))}
+      <h1>${o.newOrder}</h1>
+      ${facts([[p.payee, payee]])}
+      <form method="post" action="${view.root}standing-orders/new">
+        ${hiddenField('beneficiaryId', beneficiaryId)} ${hiddenField('idempotencyKey', idempotencyKey)}
+        ${input('amount', fill(p.payoutAmount, { currency }), p.payoutAmountHelp, 'text', true)}
+        ${input('reference', p.payoutReference, p.payoutReferenceHelp)}
+        ${choice('frequency', o.frequency, o.frequencies, 'Monthly')}
+        ${input('startsOn', o.startsOn, o.startsOnHelp, 'date', true)} ${input('time', o.time, o.timeHelp)}
+        ${input('dayOfMonth', o.dayOfMonth, o.dayOfMonthHelp)} ${input('endsOn', o.endsOn, o.endHelp, 'date')}
+        ${input('count', o.count)} ${choice('businessDays', o.businessDays, o.businessDayRules, 'Following')}
+        <button type="submit" class="primary">${o.create}</button>
+      </form>
+      <p class="foot"><a href="${view.root}standing-orders/new">${p.otherPayee}</a></p>
+    </div>`,
+  })
+}
+
+type Execution = {
+  readonly date: string
+  readonly status: 'Made' | 'Retrying' | 'Failed' | 'Skipped'
+  readonly attempts: number
+  readonly problem?: string | undefined
+  readonly payoutHref?: string | undefined
+}
+
+type Order = OrderRow & {
+  readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted' | undefined
+  readonly endedAt?: Date | undefined
+  readonly reference?: string | undefined
+  readonly startsOn: string
+  readonly time: string
+  readonly dayOfMonth?: number | undefined
+  readonly endsOn?: string | undefined
+  readonly count?: number | undefined
+  readonly businessDays: 'Following' | 'Preceding' | 'None'
+  readonly payoutsMade: number
+  readonly datesAhead: readonly { readonly date: string; readonly executesAt: Date }[]
+  readonly executions: readonly Execution[]
+  readonly pages: Pages
+  readonly createdAt: Date
+  readonly mayWrite: boolean
+  readonly done?: 'created' | 'paused' | 'resumed' | 'cancelled' | undefined
+  readonly problems: Problems
+}
+
+export function orderPage(view: ConsoleView, order: Order): string {
+  const o = orderTexts[view.language]
+  const p = paymentTexts[view.language]
+  const { payee, amount, currency, status, nextAt, done, problems } = order
+  return shell(view, {
+    title: `${o.order}: ${payee}`,
+    wide: true,
+    hasErrors: Object.keys(problems).length > 0,
+    main: html`${errorSummary(view, summaryOf(problems))} ${done !== undefined && message('good', o[done])}
+      <div class="heading">
+        <h1>${payee}</h1>
+        <a class="button" href="${order.payeeHref}">${p.toPayee}</a>
+      </div>
+      ${strip([
+        [p.amount, money(view, amount, currency, 'main')],
+        [p.status, statusBadge(view, status)],
+        [o.frequency, o.frequencies[order.frequency]],
+        [o.next, nextAt === undefined ? view.t.none : time(view, nextAt)],
+      ])}
+      ${details(view, order)} ${order.mayWrite && status !== 'Ended' && actions(view, order)}
+      <section aria-labelledby="dates-title">
+        <h2 id="dates-title">${o.datesAhead}</h2>
+        ${datesPart(view, order)}
+      </section>
+      <section aria-labelledby="executions-title">
+        <h2 id="executions-title">${o.executions}</h2>
+        ${executionsPart(view, order)}
+      </section>`,
+  })
+}
+
+function details(view: ConsoleView, order: Order): Html {
+  const o = orderTexts[view.language]
+  const p = paymentTexts[view.language]
+  return facts([
+    [p.payoutReference, order.reference],
+    [o.startsOn, calendarDay(view, order.startsOn)],
+    [o.time, order.time],
+    [o.dayOfMonth, order.dayOfMonth === undefined ? undefined : String(order.dayOfMonth)],
+    [o.endsOn, order.endsOn && calendarDay(view, order.endsOn)],
+    [o.count, order.count === undefined ? undefined : String(order.count)],
+    [o.businessDays, o.businessDayRules[order.businessDays]],
+    [o.made, String(order.payoutsMade)],
+    [o.ended, order.endedAt && time(view, order.endedAt)],
+    [o.endedBecause, order.endReason && o.endReason[order.endReason]],
+    [p.created, time(view, order.createdAt)],
+    [p.id, identifier(view, order.id, p.id)],
+  ])
+}
+
+function datesPart(view: ConsoleView, { datesAhead }: Order): Html {
+  const o = orderTexts[view.language]
+  if (datesAhead.length === 0) return html`<p>${o.noDates}</p>`
+  return table({
+    caption: o.datesAhead,
+    columns: [{ label: o.date, kind: 'head' }, { label: o.executesAt }],
+    rows: datesAhead.map(({ date, executesAt }) => [calendarDay(view, date), time(view, executesAt)]),
+  })
+}
+
+function executionsPart(view: ConsoleView, { executions, pages }: Order): Html {
+  const o = orderTexts[view.language]
+  const p = paymentTexts[view.language]
+  if (executions.length === 0)
+    return html`<p>${o.executionsEmpty}</p>
+      ${pager(view, pages)}`
+  const tones = { Made: 'good', Retrying: 'warning', Failed: 'bad', Skipped: 'neutral' } as const
+  return html`${table({
+    caption: o.executions,
+    columns: [{ label: o.date, kind: 'head' }, { label: o.outcome }, { label: o.attempts }, { label: p.payout }],
+    rows: executions.map(({ date, status, attempts, problem, payoutHref }) => [
+      calendarDay(view, date),
+      html`${badge(tones[status], o.executionStatus[status])}
+      ${problem !== undefined && html`<span class="soft">${problem}</span>`}`,
+      String(attempts),
+      payoutHref === undefined ? '' : html`<a href="${payoutHref}">${o.toPayout}</a>`,
+    ]),
+  })}
+  ${pager(view, pages)}`
+}
+
+const cancelId = 'cancel-order'
+
+function actions(view: ConsoleView, { id, payee, amount, currency, status }: Order): Html {
+  const o = orderTexts[view.language]
+  const path = `${view.root}standing-orders/${id}`
+  const [act, label] = status === 'Active' ? (['pause', o.pause] as const) : (['resume', o.resume] as const)
+  const about = `${payee}, ${moneyText(view, amount, currency)}`
+  return html`<div class="buttons">
+      <form method="post" action="${path}/${act}"><button type="submit" class="small">${label}</button></form>
+      ${openDialog({ id: cancelId, label: o.cancel, about, tone: 'danger' })}
+    </div>
+    ${dialog({
+      id: cancelId,
+      title: o.cancelTitle,
+      body: html`<form method="post" action="${path}/cancel">
+        <p><strong>${about}</strong></p>
+        <ul class="effects">
+          <li>${o.cancelEffect}</li>
+          <li>${o.cancelMade}</li>
+          <li>${o.cancelFinal}</li>
+        </ul>
+        ${dialogButtons(
+          cancelId,
+          html`<button type="submit" class="primary danger">${o.cancel}</button>`,
+          view.t.cancel,
+        )}
+      </form>`,
+    })}`
+}

@@ -1,0 +1,157 @@
+/** Schedules of reports: the list and the form of a new one. */
+import { html, type Html } from '../html.ts'
+import {
+  call,
+  dialog,
+  dialogButtons,
+  errorSummary,
+  field,
+  hiddenField,
+  message,
+  openDialog,
+  table,
+  time,
+} from './components.ts'
+import { freeText, list, optionsOf, type Pages, select } from './lists.ts'
+import { summaryOf } from './payments-request.ts'
+import {
+  contentFields,
+  type Draft,
+  reportFields,
+  type ReportFormat,
+  type ReportKind,
+  reportTabs,
+  scopeFields,
+} from './report-page.ts'
+import { reportTexts } from './texts/reports.ts'
+import { type ConsoleView, shell } from './view.ts'
+
+type ScheduleRow = {
+  readonly id: string
+  readonly kind: ReportKind
+  readonly format: ReportFormat
+  readonly frequency: 'daily' | 'weekly' | 'monthly'
+  readonly emails: readonly string[]
+  readonly timeZone: string
+  readonly nextAt: Date
+}
+
+type Schedules = {
+  readonly rows: readonly ScheduleRow[]
+  readonly pages: Pages
+  readonly mayWrite: boolean
+  readonly done?: 'scheduleCreated' | 'scheduleDeleted' | undefined
+}
+
+const scheduleCall = `POST /v1/reports/schedules
+{ "kind": "statement", "format": "pdf", "currency": "EUR", "frequency": "monthly", "emails": ["ann@example.com"] }`
+
+export function schedulesPage(view: ConsoleView, { rows, pages, mayWrite, done }: Schedules): string {
+  const r = reportTexts[view.language]
+  return shell(view, {
+    title: r.schedules,
+    wide: true,
+    main: html`${done !== undefined && message('good', r[done])}
+      <div class="heading">
+        <h1>${view.t.reports}</h1>
+        ${mayWrite && html`<a class="button primary" href="${view.root}reports/schedules/new">${r.newSchedule}</a>`}
+      </div>
+      <p class="lead">${r.schedulesLead}</p>
+      ${reportTabs(view, 'schedules')}
+      ${list(view, {
+        table: scheduleTable(view, rows, mayWrite),
+        isEmpty: rows.length === 0,
+        isFiltered: pages.first !== undefined,
+        none: {
+          title: r.schedulesEmpty,
+          text: r.schedulesEmptyText,
+          more: call(view, scheduleCall, r.schedulesCall),
+        },
+        pages,
+      })}`,
+  })
+}
+
+function scheduleTable(view: ConsoleView, rows: readonly ScheduleRow[], mayWrite: boolean): Html {
+  const r = reportTexts[view.language]
+  return table({
+    caption: r.schedules,
+    columns: [
+      { label: r.kind, kind: 'head' },
+      { label: r.format },
+      { label: r.frequency },
+      { label: r.emails },
+      { label: r.timeZone },
+      { label: r.next },
+      ...(mayWrite ? [{ label: view.t.actions, kind: 'actions' as const }] : []),
+    ],
+    rows: rows.map((row) => [
+      r.kinds[row.kind],
+      r.formats[row.format],
+      r.frequencies[row.frequency],
+      freeText(row.emails.join(', ')),
+      row.timeZone,
+      time(view, row.nextAt),
+      ...(mayWrite ? [deletion(view, row)] : []),
+    ]),
+  })
+}
+
+function deletion(view: ConsoleView, { id, kind, frequency }: ScheduleRow): Html {
+  const r = reportTexts[view.language]
+  const own = `delete-${id}`
+  const about = `${r.kinds[kind]}, ${r.frequencies[frequency]}`
+  return html`${openDialog({ id: own, label: r.deleteSchedule, about, tone: 'danger' })}
+  ${dialog({
+    id: own,
+    title: r.deleteScheduleTitle,
+    body: html`<form method="post" action="${view.root}reports/schedules/${id}/delete">
+      <p><strong>${about}</strong></p>
+      <ul class="effects">
+        <li>${r.deleteScheduleEffect}</li>
+      </ul>
+      ${dialogButtons(
+        own,
+        html`<button type="submit" class="primary danger">${r.deleteSchedule}</button>`,
+        view.t.cancel,
+      )}
+    </form>`,
+  })}`
+}
+
+export const scheduleFields = [
+  ...reportFields.filter((name) => name !== 'from' && name !== 'to'),
+  'frequency',
+  'emails',
+  'timeZone',
+] as const
+
+export function newSchedulePage(view: ConsoleView, draft: Draft): string {
+  const r = reportTexts[view.language]
+  const { values, problems, idempotencyKey } = draft
+  const input = (name: 'emails' | 'timeZone', label: string, help: string) =>
+    field({
+      ...{ id: name, name, label, help, value: values[name] ?? '', error: problems[name] },
+      more: html`autocomplete="off"`,
+    })
+  return shell(view, {
+    title: r.newSchedule,
+    hasErrors: Object.keys(problems).length > 0,
+    main: html`<div class="card">
+      ${errorSummary(view, summaryOf(problems))}
+      <h1>${r.newSchedule}</h1>
+      <p class="lead">${r.schedulesEmptyText}</p>
+      <form method="post" action="${view.root}reports/schedules/new">
+        ${hiddenField('idempotencyKey', idempotencyKey)} ${contentFields(view, draft)}
+        ${select({
+          ...{ id: 'frequency', name: 'frequency', label: r.frequency, value: values['frequency'] },
+          ...{ options: optionsOf(r.frequencies), error: problems['frequency'] },
+        })}
+        ${input('emails', r.emails, r.emailsHelp)} ${input('timeZone', r.timeZone, r.timeZoneHelp)}
+        ${scopeFields(view, draft)}
+        <button type="submit" class="primary">${r.createSchedule}</button>
+      </form>
+      <p class="foot"><a href="${view.root}reports/schedules">${r.backToReports}</a></p>
+    </div>`,
+  })
+}

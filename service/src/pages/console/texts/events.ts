@@ -1,0 +1,56 @@
+/** Texts of the pages of events. */
+import type { Words } from './payments-en.ts'
+
+const en = {
+  lead: 'What happened in the last 30 days, whether or not an endpoint gets it. The newest comes first.',
+  type: 'Event',
+  reference: 'Reference',
+  occurred: 'Time',
+  empty: 'No event yet',
+  emptyText: 'Each step of a payment appears here, with the data that your endpoints get.',
+  call: 'API call that lists events',
+  searched: 'A page with filters looks at 1,000 events. Go on to look at older ones.',
+  sequence: 'Number',
+  id: 'Id of the event',
+  data: 'Data',
+  dataText: 'The same data as in the deliveries.',
+  deliveries: 'Deliveries',
+  noDeliveries: 'No endpoint gets this event. It stays in the list for 30 days.',
+  endpoint: 'Endpoint',
+  status: 'Status',
+  attempts: 'Attempts',
+  nextAttempt: 'Next attempt',
+  deliveryId: 'Id of the delivery',
+  toTransaction: 'Open the transaction',
+  toEvents: 'All events of {reference}',
+  toWebhooks: 'Webhook endpoints',
+  back: 'Back to the events',
+} as const
+
+const de: Words<typeof en> = {
+  lead: 'Was in den letzten 30 Tagen geschehen ist, ob ein Endpunkt es erhält oder nicht. Das Neueste steht oben.',
+  type: 'Ereignis',
+  reference: 'Referenz',
+  occurred: 'Zeit',
+  empty: 'Noch kein Ereignis',
+  emptyText: 'Hier erscheint jeder Schritt einer Zahlung mit den Daten, die Ihre Endpunkte erhalten.',
+  call: 'API-Aufruf, der Ereignisse auflistet',
+  searched: 'Eine Seite mit Filtern sieht 1.000 Ereignisse durch. Gehen Sie weiter, um ältere durchzusehen.',
+  sequence: 'Nummer',
+  id: 'Kennung des Ereignisses',
+  data: 'Daten',
+  dataText: 'Dieselben Daten wie in den Zustellungen.',
+  deliveries: 'Zustellungen',
+  noDeliveries: 'Kein Endpunkt erhält dieses Ereignis. Es bleibt 30 Tage in der Liste.',
+  endpoint: 'Endpunkt',
+  status: 'Zustand',
+  attempts: 'Versuche',
+  nextAttempt: 'Nächster Versuch',
+  deliveryId: 'Kennung der Zustellung',
+  toTransaction: 'Transaktion öffnen',
+  toEvents: 'Alle Ereignisse von {reference}',
+  toWebhooks: 'Webhook-Endpunkte',
+  back: 'Zurück zu den Ereignissen',
+}
+
+export const eventTexts = { en, de } as const

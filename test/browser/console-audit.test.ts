@@ -1,0 +1,115 @@
+/** The audit log in a real browser: find a record by its day, see its proof, save it and verify it; and what others see. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { listAt, success, textAt } from '../support/client.ts'
+import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
+import { otherPartner, startTestService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { createBeneficiary, finalTransaction, payoutText } from '../support/world.ts'
+
+let service: TestService
+let browser: Browser
+let site: string
+before(async () => {
+  if (skip !== false) return
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', AUDIT_HEAD_PERIOD_MS: '1000' } })
+  site = siteOf(service)
+  browser = await launchBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await service?.dispose()
+})
+
+async function person(role: 'Admin' | 'Developer' | 'Operator', name: string) {
+  const opened = await openPage(browser, site, {}, ['400', '403', '404'])
+  await addAuthenticator(opened.context, opened.page)
+  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
+  return opened
+}
+
+const main = (page: Page) => page.locator('main').innerText()
+const open = (page: Page, path: string) => page.goto(`${site}/console/${path}`)
+
+test('an Admin finds a step of a payment, and saves its proof, which holds offline', { skip }, async () => {
+  const { page, close } = await person('Admin', 'Ann Admin')
+  const payee = textAt(await createBeneficiary(service.client), 'id')
+  success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '5.00', { reference: 'Rent & <repairs>' })))
+  await finalTransaction(service.client, 'Rent & <repairs>')
+  await page.getByRole('link', { name: 'Audit log' }).click()
+  assert.match(await main(page), /createBeneficiary\s+Create a beneficiary/)
+  await check(page)
+  const settled = page.locator('tbody tr').filter({ hasText: 'Settled' }).first()
+  assert.match(await settled.innerText(), /The bank[^]*Steps of a payment[^]*Rent & <repairs>/)
+  await settled.locator('a').first().click()
+  const address = page.url()
+  await check(page)
+  await until('the head of the record is signed', async () => {
+    await page.goto(`${address}?proof=1`)
+    return (await main(page)).includes('The record is under a signed head')
+  })
+  await check(page)
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Save the proof as a file' }).click(),
+  ])
+  assert.equal(file.suggestedFilename(), 'proof.json')
+  const verified = execFileSync(process.execPath, ['scripts/verify-proof.ts', await file.path()], { encoding: 'utf8' })
+  assert.match(verified, /Rent & <repairs>: \d+ records are under signed heads/)
+  await page.goto(address)
+  await page.getByRole('link', { name: 'Rent & <repairs>' }).click()
+  assert.equal(await page.locator('h1').innerText(), 'Rent & <repairs>')
+  await close()
+})
+
+test('the log is read in pages and by days, and a wrong day is refused at its field', { skip }, async () => {
+  const { page, close } = await person('Developer', 'Dan Developer')
+  for (let count = 0; count < 25; count += 1) await createBeneficiary(service.client, { alias: `a${count}` })
+  await open(page, 'audit')
+  const first = await page.locator('tbody th a').evaluateAll((links) => links.map((link) => String(link)))
+  await page.getByRole('link', { name: 'Next page' }).click()
+  const second = await page.locator('tbody th a').evaluateAll((links) => links.map((link) => String(link)))
+  assert.ok(second.length > 0 && new Set([...first, ...second]).size === first.length + second.length)
+  await check(page)
+  await open(page, 'audit?createdFrom=2999-01-01')
+  assert.match(await main(page), /Nothing matches these filters/)
+  await check(page)
+  await open(page, 'audit?createdFrom=2999-01-01&createdTo=2020-01-01')
+  assert.match(await main(page), /There is a problem/)
+  await check(page)
+  await open(page, 'audit?createdFrom=yesterday')
+  await page.locator('#createdFrom-error').waitFor()
+  await page.setViewportSize({ width: 360, height: 800 })
+  await open(page, 'audit/heads')
+  assert.ok((await page.locator('tbody tr').count()) > 0)
+  await check(page)
+  await close()
+})
+
+test('another role, another partner and a wrong id see no record', { skip }, async () => {
+  const [record = {}] = listAt(success(await service.client.get('/v1/audit?limit=1')))
+  const id = textAt(record, 'id')
+  const foreign = await otherPartner(service)
+  await createBeneficiary(foreign)
+  const [theirs = {}] = listAt(success(await foreign.get('/v1/audit?limit=1')))
+  const { page, close } = await person('Operator', 'Olga Operator')
+  assert.equal(await page.getByRole('link', { name: 'Audit log' }).count(), 0)
+  for (const path of ['audit', 'audit/heads', `audit/${id}`, `audit/${id}/proof`]) {
+    assert.equal((await open(page, path))?.status(), 403, path)
+    assert.match(await main(page), /users:read/)
+  }
+  await close()
+  const ann = await person('Admin', 'Ann Second')
+  assert.equal((await open(ann.page, `audit/${id}`))?.status(), 200)
+  for (const path of [
+    `audit/${textAt(theirs, 'id')}`,
+    'audit/nonsense',
+    'audit/ffffffff-ffff-7fff-8fff-ffffffffffff',
+    `audit/${id}/proof`,
+  ])
+    assert.equal((await open(ann.page, path))?.status(), 404, path)
+  await ann.close()
+})
