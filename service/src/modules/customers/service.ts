@@ -1,11 +1,11 @@
 /** The verbs of customers. They treat an erased customer as unknown, except where noted. */
 import type { Capability, QueryOf, VerificationState } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
-import { type Clock, type Log, newId, partnerKey, randomText, type Sealer } from '../../kernel/index.ts'
+import { type Log, partnerKey, type Sealer } from '../../kernel/index.ts'
 import type { AccountState } from '../../ledger/index.ts'
-import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
-import type { Screening, Subject } from '../../screening/index.ts'
-import { type Actor, type Change, createHistory, type History } from './history.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { Subject } from '../../screening/index.ts'
+import { type Change, createHistory } from './history.ts'
 import { type Customer, toCustomer } from './customer.ts'
 import type { Gate, GateDefault } from './gate-rules.ts'
 import {
@@ -16,26 +16,13 @@ import {
   type Gates,
   requireCapability,
 } from './gates.ts'
-import type { IdentifierUse } from './identifiers.ts'
 import { createKycSealer, type KycSealer, refKind } from './kyc.ts'
 import { createList, type CustomerList } from './list.ts'
 import { createNameIndex, createNameIndexing, type NameIndex } from './name-index.ts'
-import {
-  accountNames,
-  type CustomerCreate,
-  type CustomerType,
-  type CustomerUpdate,
-  deriveType,
-  type KycFields,
-  mergeKyc,
-  refuseBadKyc,
-  refuseEmptyCreate,
-  refuseEmptyUpdate,
-  screenedNames,
-} from './rules.ts'
+import { accountNames, type KycFields, screenedNames } from './rules.ts'
 import * as store from './store.ts'
 import { createCustomer, updateCustomer, type Writes, type WritesDeps } from './writes.ts'
-import { createVerificationStep, judgeState } from './verification-states.ts'
+import { createVerificationStep } from './verification-states.ts'
 import { type Verification, verify } from './verification.ts'
 
 /** Customer of a payment. Of KYC it contains only the citizenship. */
