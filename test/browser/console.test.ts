@@ -128,6 +128,8 @@ test('without JavaScript a person joins with a password, and sees ten recovery c
   assert.equal(new Set(codes).size, 10)
   await page.getByRole('link', { name: 'Continue' }).click()
   assert.equal(page.url(), `${site}/console/home`)
+  await page.goto(`${site}/console/`)
+  assert.equal(page.url(), `${site}/console/home`)
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.locator('#email').fill(address)
   await page.locator('#password').fill(password)

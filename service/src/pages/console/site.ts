@@ -34,6 +34,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
   return {
     routes: [
       { method: 'GET', path: '/console', handle: () => seeOther('console/home') },
+      { method: 'GET', path: '/console/', handle: () => seeOther('home') },
       assetRoute(assets, frame),
       ...firstAdminRoutes(frame),
       ...joinRoutes(frame),
