@@ -50,13 +50,14 @@ export type SftpServerOptions = {
 const { STATUS_CODE } = ssh2.utils.sftp
 const keys = makeKeys()
 
-function makeKeys() {
+/** The keys of a server and of its client. */
+export function makeKeys() {
   const host = ssh2.utils.generateKeyPairSync('ed25519')
   const client = ssh2.utils.generateKeyPairSync('ed25519')
   const parsed = ssh2.utils.parseKey(host.private)
   if (parsed instanceof Error) throw parsed
   const fingerprint = createHash('sha256').update(parsed.getPublicSSH()).digest('base64').replace(/=+$/, '')
-  return { host: host.private, client: client.private, hostKey: `SHA256:${fingerprint}` }
+  return { host: host.private, client: client.private, clientPublic: client.public, hostKey: `SHA256:${fingerprint}` }
 }
 
 function attributesOf({ mode, uid, gid, size, atimeMs, mtimeMs }: Stats): Attributes {

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
+import { noOpenSsh, startOpenSsh } from '../../../../../test/support/openssh.ts'
 import { startSftpServer } from '../../../../../test/support/sftp.ts'
 import type { Transport } from '../deps.ts'
 import { createFolderTransport } from './folder.ts'
@@ -36,6 +37,16 @@ const overSftp =
     return { transport, close }
   }
 
+const overOpenSsh: Open = async (folder, taken) => {
+  const { config, close: stop } = await startOpenSsh(folder)
+  const transport = createSftpTransport({ ...config, taken: taken ? config.taken : undefined }, 5_000)
+  const close = async () => {
+    await transport.close()
+    await stop()
+  }
+  return { transport, close }
+}
+
 async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = []
   for await (const chunk of chunks) parts.push(Buffer.from(chunk))
@@ -46,6 +57,7 @@ const kinds: Readonly<Record<string, Open>> = {
   folder: overFolder,
   'sftp with the extensions of OpenSSH': overSftp(true),
   'sftp without extensions': overSftp(false),
+  'sftp of OpenSSH': overOpenSsh,
 }
 
 let count = 0
@@ -65,7 +77,7 @@ async function withTransport(
 }
 
 for (const [kind, openTransport] of Object.entries(kinds))
-  suite(kind, () => {
+  suite(kind, { skip: openTransport === overOpenSsh && noOpenSsh }, () => {
     test('a staged file gets its name once, whole, and never takes the place of another', () =>
       withTransport(openTransport, async (transport, folder) => {
         const bytes = Buffer.alloc(1_000_001, 'ä')
