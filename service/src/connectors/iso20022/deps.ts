@@ -32,7 +32,8 @@ export type BankRules = Calendar & {
   readonly initiator: { readonly name: string; readonly id?: string }
   /** The scheme of a payment, if its bank and its amount allow it. */
   readonly preferred: Scheme
-  readonly instantMax: Minor
+  /** The bank's limit for an instant payment, in cents. Null: it has none. */
+  readonly instantMax: Minor | null
   readonly reach: Readonly<Record<Scheme, Reach>>
   /** Whether a bank without a known BIC counts as reachable, if `reach` is a list. */
   readonly unknownBankReachable: boolean

@@ -45,6 +45,8 @@ test('a payment that cannot go as an instant one says why it goes as a credit tr
   const tooMuch = 'the amount is above the limit of instant payments'
   assert.deepEqual(choose({ amount: 100_000_00n }), { requested: 'Instant', applied: 'Instant', reason: null })
   assert.deepEqual(choose({ amount: 100_000_01n }), asCreditTransfer(tooMuch))
+  const asInstant = { requested: 'Instant', applied: 'Instant', reason: null }
+  assert.deepEqual(choose({ amount: 999_999_999_99n }, { instantMax: null }), asInstant)
   const notReached = 'the bank of the recipient does not take instant payments'
   assert.deepEqual(choose({ creditorBic: 'DEUTDEFF500' }), asCreditTransfer(notReached))
   const notOffered = { ...rules.reach, Instant: 'none' } as const

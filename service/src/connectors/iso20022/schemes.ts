@@ -113,7 +113,8 @@ function refusalOf(
 function whyNotInstant(payment: Payment, rules: Rules): string | null {
   if (payment.currency !== 'EUR') return 'instant payments are in EUR'
   if (rules.profile.kinds.Instant === undefined) return "the bank's files carry no instant payments"
-  if (payment.amount > rules.instantMax) return 'the amount is above the limit of instant payments'
+  if (rules.instantMax !== null && payment.amount > rules.instantMax)
+    return 'the amount is above the limit of instant payments'
   return whyNotReached('Instant', payment, rules)
 }
 

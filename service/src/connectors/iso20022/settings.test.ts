@@ -50,7 +50,7 @@ test('a bank is read from the text or from a file, with what is not given by def
   const config = readOne({})
   assert.deepEqual(
     [config.id, config.preferred, config.instantMax, config.opensAt, config.cutOffAt, config.timeZone],
-    ['iso20022', 'CreditTransfer', 100_000_00n, 0, 16 * 60, 'Europe/Berlin'],
+    ['iso20022', 'CreditTransfer', null, 0, 16 * 60, 'Europe/Berlin'],
   )
   assert.deepEqual(config.accounts[0]?.iban, 'DE89370400440532013000')
   assert.deepEqual(config.reach, { Instant: 'none', CreditTransfer: 'all' })

@@ -87,7 +87,6 @@ const dayForm = /^\d{4}-\d\d-\d\d$/
  * The limit bounds the time of the transaction that makes a file; banks accept fewer than 100,000 payments in a file.
  */
 const paymentsPerFileMaxMax = 20_000
-const instantMaxDefault = '100000.00'
 const gigabyte = 1024 ** 3
 
 function accountOf(value: unknown, path: string): BankAccount {
@@ -141,12 +140,13 @@ function initiatorOf(fields: Fields): BankRules['initiator'] {
   return { name: textOf(initiator, 'name', 70), ...(id === undefined ? {} : { id }) }
 }
 
-function minorOf(fields: Fields, key: string, missing: string): Minor {
-  const value = fields.given[key] ?? missing
+/** Null: not given. */
+function minorOf(fields: Fields, key: string): Minor | null {
+  const value = fields.given[key]
+  if (value === undefined) return null
   const { digits } = currencies.EUR
   const [, whole, part = ''] = (typeof value === 'string' ? /^(\d{1,11})(?:\.(\d+))?$/.exec(value) : null) ?? []
-  if (whole === undefined || part.length > digits)
-    return refuseField(fields, key, `euros as text, such as "${missing}"`)
+  if (whole === undefined || part.length > digits) return refuseField(fields, key, 'euros as text, such as "250000.00"')
   return BigInt(whole + part.padEnd(digits, '0'))
 }
 
@@ -256,7 +256,7 @@ function bankOf(value: unknown, path: string): BankConfig {
     initiator: initiatorOf(fields),
     accounts: accountsOf(fields),
     preferred: choiceOf(fields, 'preferredScheme', schemes, 'CreditTransfer'),
-    instantMax: minorOf(fields, 'instantMax', instantMaxDefault),
+    instantMax: minorOf(fields, 'instantMax'),
     reach: { Instant: reachOf(reach, 'Instant', 'none'), CreditTransfer: reachOf(reach, 'CreditTransfer', 'all') },
     unknownBankReachable: booleanOf(fields, 'unknownBankReachable', true),
     ...calendarOf(fields),
