@@ -109,6 +109,10 @@ test('the guide names every field of the description', () => {
 
 test('in production money comes in by the bank, and a payout goes out by it and ends', async () => {
   const { guid } = await createCustomer(client)
+  const unverified = await client.post(`/v1/customers/${String(guid)}/account`)
+  assert.equal(unverified.json['code'], 'customer_not_verified')
+  const kyc = { dateOfBirth: '1990-12-10', addressLine1: '12 St James Square', city: 'London' }
+  assert.equal((await client.put(`/v1/customers/${String(guid)}`, { kyc })).status, 200)
   const opened = await client.post(`/v1/customers/${String(guid)}/account`)
   assert.equal(opened.status, 200, opened.text)
   const money = { iban: String(opened.json['iban']), amount: 125_000n, currency: 'EUR' }
