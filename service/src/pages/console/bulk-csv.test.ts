@@ -54,7 +54,7 @@ test('sums are exact', () => {
   ])
 })
 
-test('reads the parts of a form with a file', () => {
+test('reads the parts of a form with a file', async () => {
   const body = [
     '--abc',
     'Content-Disposition: form-data; name="mode"',
@@ -68,7 +68,7 @@ test('reads the parts of a form with a file', () => {
     '--abc--',
     '',
   ].join('\r\n')
-  const parts = readParts(Buffer.from(body))
+  const parts = await readParts(Buffer.from(body))
   assert.deepEqual(
     [...parts],
     [
@@ -77,5 +77,5 @@ test('reads the parts of a form with a file', () => {
     ],
   )
   for (const text of ['', '--', '--abc', 'a=b', '--abc\r\n--abc\r\n--abc--'])
-    assert.equal(readParts(Buffer.from(text)).size, 0, text)
+    assert.equal((await readParts(Buffer.from(text))).size, 0, text)
 })

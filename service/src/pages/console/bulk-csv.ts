@@ -125,23 +125,14 @@ export function sumsOf(lines: readonly BulkLine[]): readonly { readonly currency
   })
 }
 
-/** The text of each part of a form that was sent as `multipart/form-data`, by name. The first line is the boundary. */
-export function readParts(body: Buffer): ReadonlyMap<string, string> {
-  const [boundary = ''] = body.subarray(0, 200).toString('latin1').split('\r\n', 1)
-  const parts = new Map<string, string>()
-  if (!boundary.startsWith('--')) return parts
-  let at = body.indexOf(boundary)
-  while (at !== -1) {
-    const start = at + boundary.length + 2
-    const next = body.indexOf(`\r\n${boundary}`, start)
-    if (next === -1) break
-    const headEnd = body.indexOf('\r\n\r\n', start)
-    if (headEnd !== -1 && headEnd < next) {
-      const head = body.subarray(start, headEnd).toString('utf8')
-      const name = /;\s*name="([^"]*)"/i.exec(head)?.[1]
-      if (name !== undefined) parts.set(name, body.subarray(headEnd + 4, next).toString('utf8'))
-    }
-    at = next + 2
-  }
-  return parts
+/** The text of each part of a form that was sent as `multipart/form-data`, by name. The first line is the boundary. Empty: it is no such form. */
+export async function readParts(body: Buffer): Promise<ReadonlyMap<string, string>> {
+  const [, boundary] = /^--([^\r\n]{1,70})\r\n/.exec(body.subarray(0, 80).toString('latin1')) ?? []
+  if (boundary === undefined) return new Map()
+  const headers = { 'content-type': `multipart/form-data; boundary="${boundary}"` }
+  const form = await new Response(new Uint8Array(body), { headers }).formData().catch(() => new FormData())
+  const parts = [...form].map(
+    async ([name, value]) => [name, typeof value === 'string' ? value : await value.text()] as const,
+  )
+  return new Map(await Promise.all(parts))
 }

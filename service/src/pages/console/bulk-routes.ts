@@ -89,7 +89,7 @@ async function withFile(
   act: (sent: Sent, parts: ReadonlyMap<string, string>) => Promise<PublicAnswer>,
 ): Promise<PublicAnswer> {
   const b = bulkTexts[person.view.language]
-  const parts = readParts(request.body)
+  const parts = await readParts(request.body)
   const [csv, given] = [parts.get('file') ?? '', parts.get('mode')]
   const mode = bulkPayouts.bulkModes.find((each) => each === given)
   const refuse = (problem: string) => showForm(request, person, given, { file: problem })
