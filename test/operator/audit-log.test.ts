@@ -134,6 +134,7 @@ const unrecorded = [
     'approval list',
     'fx position',
   ],
+  ...['review list', 'review overdue', 'review missing'],
   ...['cooling-off list', 'gate list', 'bic show', 'account list', 'ibans list', 'staff list'],
   ...['safeguarding accounts list', 'safeguarding show', 'safeguarding export', 'safeguarding verify'],
   ...['travel-rule show', 'audit verify', 'key list', 'backup create', 'backup restore'],

@@ -1,4 +1,4 @@
-/** The operator's commands for what customers may do in each state of their verification. */
+/** The operator's commands for what customers may do in each state of their verification, and for their reviews. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -70,4 +70,28 @@ test('wrong arguments are named in one line, and set nothing', async () => {
   assert.match(stranger.stderr, /No such partner/)
   const listed = (await printed('list')) as readonly { readonly isDefault: boolean }[]
   assert.ok(listed.every(({ isDefault }) => isDefault))
+})
+
+test('a customer is reviewed, listed, and overdue on its day; wrong arguments say what is right', async () => {
+  const review = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await runOperator(['review', ...args, '--partner', partner.partnerId], env)
+    return code === 0 ? (JSON.parse(stdout) as unknown) : stderr.trimEnd()
+  }
+  const { customer, partnerId } = partner
+  const by = ['--customer', customer.serviceId, '--staff', 'Ada']
+  assert.equal(((await review('missing')) as readonly object[]).length, 1)
+  const made = (await review('set', ...by, '--risk', 'high', '--months', '6', '--note', 'Cash business')) as object
+  const { reviewedAt: _at, dueOn: _on, ...rest } = made as Record<'reviewedAt' | 'dueOn', string>
+  assert.deepEqual(rest, { partnerId, customerId: customer.id, risk: 'high', reviewedBy: 'Ada' })
+  assert.deepEqual(await review('list'), [made])
+  assert.deepEqual([await review('missing'), await review('overdue')], [[], []])
+  const overdue = await runOperator(['review', 'overdue'], env)
+  assert.deepEqual([overdue.code, overdue.stdout.trim()], [0, '[]'])
+  assert.match(String(await review('set', ...by, '--risk', 'huge')), /--risk must be low or medium or high/)
+  assert.match(String(await review('set', ...by, '--risk', 'low', '--months', '0')), /--months must be from 1 to 120/)
+  assert.match(
+    String(await review('set', '--customer', partnerId, '--staff', 'Ada', '--risk', 'low')),
+    /No such customer/,
+  )
+  assert.match(String(await review('set', '--customer', customer.id, '--risk', 'low')), /--staff is required/)
 })

@@ -26,6 +26,7 @@ import { partnerCommands } from './partners.ts'
 import { paymentCommands } from './payments.ts'
 import { reconcileCommands } from './reconcile.ts'
 import { safeguardingCommands, verifySafeguarding } from './safeguarding.ts'
+import { reviewCommands } from './reviews.ts'
 import { screeningCommands } from './screening.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
 import { staffCommands } from './staff.ts'
@@ -97,6 +98,10 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator gate set --partner ID --state Complete|Incomplete|Invalid --allow OpenAccount,Receive,Pay | none
   operator gate list --partner ID
   operator gate remove --partner ID --state Complete|Incomplete|Invalid
+  operator review set --partner ID --customer ID --risk low|medium|high --staff NAME [--months 12] [--note TEXT]
+  operator review list --partner ID
+  operator review overdue [--partner ID]
+  operator review missing --partner ID
   operator bic load --from FILE --staff NAME
   operator bic show
   operator ibans import --file FILE --pool NAME --staff NAME [--currency EUR] [--connector ID] [--partner ID] [--skip-bad]
@@ -142,6 +147,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...approvalCommands,
     ...coolingOffCommands,
     ...gateCommands,
+    ...reviewCommands,
     ...keyCommands,
     ...walletCommands,
     ...caseCommands,

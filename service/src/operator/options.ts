@@ -59,6 +59,8 @@ const names = [
   'role',
   'state',
   'allow',
+  'risk',
+  'months',
   'key',
 ] as const
 const flags = ['remove', 'copy', 'skip-bad', 'passkey'] as const

@@ -14,6 +14,7 @@ import { createKycSealer, refKind } from './kyc.ts'
 import type { FieldChange } from './rules.ts'
 import * as changesStore from './store-changes.ts'
 import * as store from './store-erasures.ts'
+import { deleteReview } from './store-reviews.ts'
 import { byRef } from './store.ts'
 import { changeContext } from './sealed.ts'
 
@@ -170,6 +171,7 @@ function createErase({ clock, sealer, ledger, idempotency, held, retentionYears 
     const until = isKept ? retainedUntil({ requestedAt: now, lastPaymentAt }, retentionYears, now) : undefined
     const kyc = until === undefined ? {} : proof
     await store.eraseCustomer(tx, partnerId, { id, kycSealed: kycSealer.seal(partnerId, id, kyc), now })
+    if (until === undefined) await deleteReview(tx, partnerId, id)
     if (until === undefined) await store.deleteChanges(tx, partnerId, id)
     else await rewriteChanges(tx, sealer, partnerId, id)
     const made = await held.eraseLinked(tx, partnerId, { id, serviceId }, now)
@@ -222,6 +224,7 @@ function createWork({ sealer, held, retentionYears }: ErasuresDeps) {
       if (until !== undefined) return { ...row, retainedUntil: until, dueAt: until }
       await store.replaceKept(tx, partnerId, customerId, kycSealer.seal(partnerId, customerId, {}))
       await store.deleteChanges(tx, partnerId, customerId)
+      await deleteReview(tx, partnerId, customerId)
       await held.eraseClosed(tx, partnerId, customerId)
       return begin('payments')
     }

@@ -37,6 +37,10 @@ const leftOut = [
     what: 'events, reports, answers that are kept for repeated requests, and messages to banks',
     why: 'They repeat the fields of other lines.',
   },
+  {
+    what: 'the class of risk, and reviews',
+    why: 'They are the assessments that the law on money laundering demands, and not data that you gave.',
+  },
   { what: 'verification of payees', why: 'The answers are about the payees.' },
 ] as const
 

@@ -1,7 +1,7 @@
 /**
  * Customers: the people and companies for whom a partner moves money, with their KYC data.
  *
- * Tables: customers.customers; customers.gates, what each state of verification allows; customers.identifier_locks; customers.name_tokens and customers.name_keys, the blind index of names;
+ * Tables: customers.customers; customers.gates, what each state of verification allows; customers.identifier_locks; customers.reviews, the operator's classes of risk; customers.name_tokens and customers.name_keys, the blind index of names;
  * customers.changes, the history; customers.erasures, what is left to erase of erased customers; customers.kept_records, how far records of other modules are erased by their
  * age. Invariants: KYC is sealed as a whole, under a context that names partner and customer. No
  * response contains `personalIdentificationNumber`. `customerType` is set once, at creation. A partner
@@ -20,6 +20,7 @@ export {
   pagesOfList,
 } from './export.ts'
 export { notVerified } from './gate-rules.ts'
+export { risks } from './reviews.ts'
 export { createErasures, type Erasures, type HeldByModules } from './erasure.ts'
 export { createKeptRecords, type KeptRecords } from './kept-records.ts'
 export { customerJobs } from './jobs.ts'

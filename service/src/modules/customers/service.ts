@@ -20,6 +20,7 @@ import { createKycSealer, type KycSealer, refKind } from './kyc.ts'
 import { createList, type CustomerList } from './list.ts'
 import { createNameIndex, createNameIndexing, type NameIndex } from './name-index.ts'
 import { accountNames, type KycFields, screenedNames } from './rules.ts'
+import { createReviews, type Reviews } from './reviews.ts'
 import * as store from './store.ts'
 import { createCustomer, updateCustomer, type Writes, type WritesDeps } from './writes.ts'
 import { createVerificationStep } from './verification-states.ts'
@@ -66,6 +67,7 @@ export type Customers = Writes & {
     pointer?: string,
   ) => Promise<void>
   readonly gates: Gates
+  readonly reviews: Reviews
   /** Lists the changes of the customer, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly history: (partnerId: string, ref: string, query: QueryOf<'listCustomerChanges'>) => Promise<Page<Change>>
   /**
@@ -209,7 +211,7 @@ function createCapabilities(
   { db, clock, gatesByDefault: byDefault }: CustomersDeps,
   find: Customers['find'],
   payersByIds: Customers['payersByIds'],
-): Pick<Customers, 'capabilities' | 'requireCapability' | 'gates'> {
+): Pick<Customers, 'capabilities' | 'requireCapability' | 'gates' | 'reviews'> {
   const payerOf = async (tx: Tx, partnerId: string, id: string): Promise<Payer> => {
     const payer = (await payersByIds(tx, [{ partnerId, id }])).get(partnerKey(partnerId, id))
     if (payer === undefined) throw notFound('customer')
@@ -225,6 +227,7 @@ function createCapabilities(
     requireCapability: async (tx, partnerId, id, capability, pointer) =>
       requireCapability(await payerOf(tx, partnerId, id), capability, pointer),
     gates: createGates({ clock, byDefault }),
+    reviews: createReviews({ clock }),
   }
 }
 

@@ -1,0 +1,54 @@
+/** Reviews: the operator gives a customer a class of risk, and looks again after a time that depends on it. */
+import { notFound } from '../../api/index.ts'
+import type { Clock } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import { refKind } from './kyc.ts'
+import { byRef } from './store.ts'
+import * as store from './store-reviews.ts'
+
+/**
+ * Months until the next review. The AMLD gives no numbers (Art. 14(5): at appropriate times, on a risk-sensitive basis); these are usual, and
+ * each review can have its own.
+ */
+const reviewMonths = { low: 60, medium: 36, high: 12 } as const
+export type Risk = keyof typeof reviewMonths
+export const risks = ['low', 'medium', 'high'] as const satisfies readonly Risk[]
+
+export type Reviews = {
+  /** Records a review of today, instead of the last one. `months`: until the next one. Refuses: not_found. */
+  readonly set: (
+    tx: Tx,
+    review: {
+      readonly partnerId: string
+      readonly customerRef: string
+      readonly risk: Risk
+      readonly months?: number | undefined
+      readonly staff: string
+    },
+  ) => Promise<store.Review>
+  /** The reviews of a partner, the next one first. */
+  readonly list: (tx: Tx, partnerId: string) => Promise<readonly store.Review[]>
+  /** The reviews whose day has come, of all partners or of one, the oldest first. */
+  readonly overdue: (tx: Tx, partnerId: string | undefined) => Promise<readonly store.Review[]>
+  /** The customers of a partner that nobody has reviewed, the oldest first. */
+  readonly missing: (tx: Tx, partnerId: string) => Promise<readonly store.Unreviewed[]>
+}
+
+export function createReviews({ clock }: { readonly clock: Clock }): Reviews {
+  return {
+    set: async (tx, { partnerId, customerRef, risk, months = reviewMonths[risk], staff: reviewedBy }) => {
+      const kind = refKind(customerRef)
+      // Held: an erasure waits, and then deletes the review.
+      const customer = kind && (await byRef(tx, partnerId, kind, { held: true }))
+      if (customer === undefined) throw notFound('customer')
+      const reviewedAt = clock.now()
+      const dueOn = Temporal.PlainDate.from(reviewedAt.toISOString().slice(0, 10)).add({ months }).toString()
+      const review = { partnerId, customerId: customer.id, risk, reviewedBy, reviewedAt, dueOn }
+      await store.setReview(tx, review)
+      return review
+    },
+    list: store.reviewsOf,
+    overdue: (tx, partnerId) => store.overdueReviews(tx, partnerId, clock.now().toISOString().slice(0, 10)),
+    missing: store.unreviewed,
+  }
+}

@@ -1,0 +1,52 @@
+/** The SQL of reviews. */
+import { acrossPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
+
+export type Review = {
+  readonly partnerId: string
+  readonly customerId: string
+  readonly risk: 'low' | 'medium' | 'high'
+  readonly reviewedBy: string
+  readonly reviewedAt: Date
+  /** `YYYY-MM-DD`, in UTC. */
+  readonly dueOn: string
+}
+export type Unreviewed = { readonly customerId: string; readonly createdAt: Date }
+
+/** More than a person reads. */
+const listedMax = 1000
+
+export async function setReview(tx: Tx, review: Review): Promise<void> {
+  await tx.run(sql`/* customers.setReview */
+    insert into customers.reviews (partner_id, customer_id, risk, reviewed_by, reviewed_at, due_on)
+    values (${review.partnerId}, ${review.customerId}, ${review.risk}, ${review.reviewedBy}, ${review.reviewedAt}, ${review.dueOn})
+    on conflict (partner_id, customer_id) do update set risk = excluded.risk, reviewed_by = excluded.reviewed_by,
+      reviewed_at = excluded.reviewed_at, due_on = excluded.due_on`)
+}
+
+const listed = (which: Sql): Sql => sql`/* customers.reviews */
+  select r.partner_id, r.customer_id, r.risk, r.reviewed_by, r.reviewed_at, r.due_on::text as due_on
+  from customers.reviews r join customers.customers c on c.partner_id = r.partner_id and c.id = r.customer_id
+  where ${which} and c.erased_at is null
+  order by r.due_on, r.customer_id limit ${listedMax}`
+
+export const reviewsOf = (tx: Tx, partnerId: string): Promise<readonly Review[]> =>
+  tx.rows(listed(sql`r.partner_id = ${partnerId}`))
+
+export function overdueReviews(tx: Tx, partnerId: string | undefined, today: string): Promise<readonly Review[]> {
+  const due = sql`r.due_on <= ${today}`
+  if (partnerId !== undefined) return tx.rows(listed(sql`r.partner_id = ${partnerId} and ${due}`))
+  return tx.rows(acrossPartners("lists the operator's overdue reviews, by an index of their days", listed(due)))
+}
+
+export function unreviewed(tx: Tx, partnerId: string): Promise<readonly Unreviewed[]> {
+  return tx.rows(sql`/* customers.unreviewed */
+    select c.id as customer_id, c.created_at
+    from customers.customers c left join customers.reviews r on r.partner_id = c.partner_id and r.customer_id = c.id
+    where c.partner_id = ${partnerId} and c.erased_at is null and r.customer_id is null
+    order by c.id limit ${listedMax}`)
+}
+
+export async function deleteReview(tx: Tx, partnerId: string, customerId: string): Promise<void> {
+  await tx.run(sql`/* customers.deleteReview */
+    delete from customers.reviews where partner_id = ${partnerId} and customer_id = ${customerId}`)
+}
