@@ -1,6 +1,6 @@
 -- Reviews of customers: the class of risk that the operator has given, and when it looks again.
 -- Why: the operator keeps what it knows of a customer up to date, the sooner the higher the risk (AMLD, Art. 14(5); issue 28).
--- Processes of the version before may run: they do not read this table. An erasure that they end leaves the review, which names nobody.
+-- Processes of the version before may run: they do not read this table. An erasure that they end leaves the review, which has no name.
 -- Locks: writes to customers wait for an instant while the foreign key is added.
 create table customers.reviews (
   partner_id uuid not null,

@@ -27,7 +27,7 @@ export const reviewCommands = {
   'review list': ({ service: { customers }, db }: Context, options: Options) =>
     customers.reviews.list(db, required(options, 'partner')),
 
-  /** Of all partners, or of one. */
+  /** Lists those of all partners, or of one. */
   'review overdue': ({ service: { customers }, db }: Context, options: Options) =>
     customers.reviews.overdue(db, options.partner === undefined ? undefined : required(options, 'partner')),
 

@@ -30,7 +30,7 @@ export type Reviews = {
   readonly list: (tx: Tx, partnerId: string) => Promise<readonly store.Review[]>
   /** The reviews whose day has come, of all partners or of one, the oldest first. */
   readonly overdue: (tx: Tx, partnerId: string | undefined) => Promise<readonly store.Review[]>
-  /** The customers of a partner that nobody has reviewed, the oldest first. */
+  /** The customers of a partner without a review, the oldest first. */
   readonly missing: (tx: Tx, partnerId: string) => Promise<readonly store.Unreviewed[]>
 }
 
