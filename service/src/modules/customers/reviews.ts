@@ -47,8 +47,11 @@ export function createReviews({ clock }: { readonly clock: Clock }): Reviews {
       await store.setReview(tx, review)
       return review
     },
-    list: store.reviewsOf,
-    overdue: (tx, partnerId) => store.overdueReviews(tx, partnerId, clock.now().toISOString().slice(0, 10)),
+    list: (tx, partnerId) => store.reviewsOf(tx, partnerId, null),
+    overdue: (tx, partnerId) => {
+      const today = clock.now().toISOString().slice(0, 10)
+      return partnerId === undefined ? store.overdueReviews(tx, today) : store.reviewsOf(tx, partnerId, today)
+    },
     missing: store.unreviewed,
   }
 }

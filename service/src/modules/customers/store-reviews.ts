@@ -1,5 +1,5 @@
 /** The SQL of reviews. */
-import { acrossPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, noSql, sql, type Tx } from '../../postgres/index.ts'
 
 export type Review = {
   readonly partnerId: string
@@ -23,19 +23,26 @@ export async function setReview(tx: Tx, review: Review): Promise<void> {
       reviewed_at = excluded.reviewed_at, due_on = excluded.due_on`)
 }
 
-const listed = (which: Sql): Sql => sql`/* customers.reviews */
-  select r.partner_id, r.customer_id, r.risk, r.reviewed_by, r.reviewed_at, r.due_on::text as due_on
-  from customers.reviews r join customers.customers c on c.partner_id = r.partner_id and c.id = r.customer_id
-  where ${which} and c.erased_at is null
-  order by r.due_on, r.customer_id limit ${listedMax}`
+const columns = sql`r.partner_id, r.customer_id, r.risk, r.reviewed_by, r.reviewed_at, r.due_on::text as due_on`
 
-export const reviewsOf = (tx: Tx, partnerId: string): Promise<readonly Review[]> =>
-  tx.rows(listed(sql`r.partner_id = ${partnerId}`))
+/** The reviews of a partner, the next one first. `dueBy`: only those that are due on this day. */
+export function reviewsOf(tx: Tx, partnerId: string, dueBy: string | null): Promise<readonly Review[]> {
+  return tx.rows(sql`/* customers.reviewsOf */
+    select ${columns} from customers.reviews r join customers.customers c on c.partner_id = r.partner_id and c.id = r.customer_id
+    where r.partner_id = ${partnerId} and c.erased_at is null ${dueBy === null ? noSql : sql`and r.due_on <= ${dueBy}`}
+    order by r.due_on, r.customer_id limit ${listedMax}`)
+}
 
-export function overdueReviews(tx: Tx, partnerId: string | undefined, today: string): Promise<readonly Review[]> {
-  const due = sql`r.due_on <= ${today}`
-  if (partnerId !== undefined) return tx.rows(listed(sql`r.partner_id = ${partnerId} and ${due}`))
-  return tx.rows(acrossPartners("lists the operator's overdue reviews, by an index of their days", listed(due)))
+/** The reviews of all partners that are due on this day, the oldest first. */
+export function overdueReviews(tx: Tx, dueBy: string): Promise<readonly Review[]> {
+  return tx.rows(
+    acrossPartners(
+      "lists the operator's overdue reviews, by an index of their days",
+      sql`/* customers.overdueReviews */
+    select ${columns} from customers.reviews r join customers.customers c on c.partner_id = r.partner_id and c.id = r.customer_id
+    where r.due_on <= ${dueBy} and c.erased_at is null order by r.due_on, r.customer_id limit ${listedMax}`,
+    ),
+  )
 }
 
 export function unreviewed(tx: Tx, partnerId: string): Promise<readonly Unreviewed[]> {
