@@ -133,6 +133,11 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
     return pay(stage, { idempotencyKey: 'payout-2026-0043' }, '11.00')
   },
   insufficient_funds: (stage) => pay(stage, {}, '9999999.99'),
+  customer_exists: async ({ client }) => {
+    const body = { partnerCustomerIdentifier: 'customer-43' }
+    await client.post('/v1/customers', body)
+    return client.post('/v1/customers', body)
+  },
   customer_not_erasable: async ({ client }) => {
     const guid = textAt(await createCustomer(client), 'guid')
     success(
@@ -166,6 +171,15 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
     const customerId = textAt(await createCustomer(client), 'guid')
     const beneficiary = textAt(await createBeneficiary(client, { customerId }), 'id')
     await db.run(sql`update customers.customers set account_state = 'BlockedOutbound' where id = ${customerId}`)
+    return client.post(payouts, payoutText(beneficiary, '10.00'))
+  },
+  customer_not_verified: async ({ client, db }) => {
+    const customerId = textAt(await createCustomer(client, { kyc: { fullName: 'Ada Lovelace', lei: '1' } }), 'guid')
+    await db.run(sql`
+      insert into customers.gates (partner_id, verification_state, opens_accounts, receives, pays, updated_at)
+      select partner_id, verification_state, true, true, false, created_at from customers.customers where id = ${customerId}
+      on conflict do nothing`)
+    const beneficiary = textAt(await createBeneficiary(client, { customerId }), 'id')
     return client.post(payouts, payoutText(beneficiary, '10.00'))
   },
   currency_not_supported: (stage) => pay(stage, { currency: 'JPY' }),
