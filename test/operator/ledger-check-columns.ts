@@ -161,6 +161,7 @@ export const tables: Readonly<Record<string, Columns>> = {
     sold_currency: { to: `'GBP'`, where: 'true' },
     quote_id: { to: other, where: 'true' },
     transaction_hash: 'the chain has it',
+    payee_check: 'what a bank says of the name of the payee moves no money',
     counted_in: 'the counters of limits are not compared',
     fee_amount: { to: '1', where: `status in ('Completed', 'Sent')`, names: transactions },
     approval_expires_at: time,
