@@ -31,7 +31,7 @@ test('npm run demo -- --kill: all checks agree after eight kills', async () => {
 
 test('npm run demo -- --bank iso20022: the day runs over files, and the three books agree', async () => {
   const out = await runDemo('--bank', 'iso20022')
-  const books = [...checks.slice(0, -1), 'bank', 'entries', 'statements', 'cases']
+  const books = [...checks.slice(0, -1), 'bank', 'entries', 'statements', 'cases', 'safeguarding']
   assertReconciled(out, books)
   assert.match(out, /^agrees +bank +7 payments, each received once$/m)
   assert.match(out, /^agrees +entries +the 10 bookings of the bank, each read once$/m)
