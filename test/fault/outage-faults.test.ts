@@ -1,4 +1,4 @@
-/** The database is silent for seconds while payouts arrive: answers in time, and payouts again within 2 s of its return. */
+/** The database is silent for seconds while payouts arrive: answers in time, and payouts again soon after its return. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
