@@ -11,6 +11,7 @@ import { type Answer, type Client, type JsonObject, success, textAt } from '../s
 import { accountWith, impersonation, otherPartner, startTestService, type TestService } from '../support/service.ts'
 import { removeLastAdmin } from './team.ts'
 import { until } from '../support/until.ts'
+import { limitPayouts, withLockedBalance } from './database.ts'
 import { orderBeyondBound } from './orders.ts'
 import { createBeneficiary, createCustomer, idOfPayout, invitee, payoutText, type World } from '../support/world.ts'
 import { ofRecalls } from './provoke-recalls.ts'
@@ -56,26 +57,6 @@ async function refusedAmong(count: number, request: () => Promise<Answer>, statu
 async function invite({ client }: Stage): Promise<string> {
   const { invitations } = success(await client.post('/v1/users/invitations', { invitations: [invitee()] }))
   return textAt((invitations as readonly JsonObject[])[0] ?? {}, 'inviteId')
-}
-
-/** While the balance of the partner is locked, a payout waits until its lock times out. */
-async function withLockedBalance(stage: Stage, request: () => Promise<Answer>): Promise<Answer> {
-  return stage.db.transaction(async (tx) => {
-    await tx.rows(sql`
-      select id from ledger.accounts where partner_id = ${stage.service.credentials.partnerId} for update`)
-    return request()
-  })
-}
-
-/** As the operator's command does, which a running service does not offer: 10.00 EUR a payout to one beneficiary. */
-async function limitPayouts({ service, db }: Stage, beneficiary: string): Promise<void> {
-  const { partnerId } = service.credentials
-  await db.run(sql`
-    update ledger.accounts set controlled = true, controls_changed = coalesce(controls_changed, 0) + 1
-    where partner_id = ${partnerId} and name = 'balance' and currency = 'EUR'`)
-  await db.run(sql`
-    insert into payouts.limits (partner_id, id, scope, scope_id, currency, period, amount, created_at, updated_at)
-    values (${partnerId}, ${randomUUID()}, 'beneficiary', ${beneficiary}, 'EUR', 'payment', 1000, now(), now())`)
 }
 
 /** Sends what no HTTP client sends, and leaves the connection open. */
