@@ -60,7 +60,7 @@ function isKept({ demand }: Rule, texts: readonly string[]): boolean {
   }
 }
 
-/** What the message breaks, each by its rule and its source; and how many places were judged. */
+/** Faults of the message, each with its rule and its source, and the number of places that were judged. */
 export function judged(xml: string, rules: readonly Rule[], kind: PaymentKind) {
   const message = below(below([parsed(xml)], 'Document'), 'CstmrCdtTrfInitn')
   let places = 0
