@@ -59,7 +59,8 @@ test('the hooks receive no credential, query or body', async (context) => {
     'ben-1',
     'key-1',
     '12.50',
-    'ada',
+    'ada@example.com',
+    'ada%40example.com',
   ])
     assert.ok(!text.includes(String(secret)), String(secret))
 })
