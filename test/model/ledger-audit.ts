@@ -98,6 +98,26 @@ const brokenPartyCheckpoints = (tx: Tx, partnerId: string) =>
           and account_id in (debit_account_id, credit_account_id)) as sums
     where (checkpoint.posted, checkpoint.reserved) is distinct from (full_posted, full_reserved)`)
 
+/** Each party of a segregated balance has what its transfers moved there; a pooled balance has no parts. */
+const brokenParties = (tx: Tx, partnerId: string) =>
+  tx.rows(sql`
+    with moved as (
+      select account.id as account_id, transfer.party_id,
+        coalesce(sum(case when kind not in ('direct', 'post') then 0
+          when credit_account_id = account.id then amount else -amount end), 0) as posted,
+        coalesce(sum(case when debit_account_id <> account.id then 0 when kind = 'reserve' then amount
+          when kind in ('post', 'release') then -amount else 0 end), 0) as reserved
+      from ledger.accounts as account join ledger.transfers as transfer on transfer.partner_id = account.partner_id
+        and account.id in (debit_account_id, credit_account_id)
+      where account.partner_id = ${partnerId} and account.name = 'balance' and account.segregated
+      group by account.id, transfer.party_id)
+    select * from moved full join (
+        select party.* from ledger.party_accounts as party join ledger.accounts as account
+          on account.partner_id = party.partner_id and account.id = party.account_id and account.segregated
+        where party.partner_id = ${partnerId}) as told
+      on told.account_id = moved.account_id and told.party_id = moved.party_id
+    where (coalesce(told.posted, 0), coalesce(told.reserved, 0)) <> (coalesce(moved.posted, 0), coalesce(moved.reserved, 0))`)
+
 /**
  * Checks conservation, the limit of the balance, that balances equal their transfers, one currency per transfer, whole
  * entries, and checkpoints.
@@ -125,5 +145,6 @@ export async function checkLedger(tx: Tx, partnerId: string): Promise<readonly A
   assert.deepEqual(await brokenEntries(tx, partnerId), [], 'an entry is written and ended as a whole')
   assert.deepEqual(await brokenCheckpoints(tx, partnerId), [], 'a checkpoint is the sum of the transfers up to it')
   assert.deepEqual(await brokenPartyCheckpoints(tx, partnerId), [], 'so is each checkpoint of a party')
+  assert.deepEqual(await brokenParties(tx, partnerId), [], 'and each account of a party')
   return accounts
 }

@@ -1,4 +1,4 @@
-/** The settings of customers: what they may do, and how long their data are kept. */
+/** The settings of customers: whose money pays, what they may do, and how long their data are kept. */
 import { integer, oneOf, type Settings } from '../kernel/index.ts'
 
 export const customerSettings = {
@@ -7,6 +7,13 @@ export const customerSettings = {
     description:
       'Years after the request for erasure, or a later payment, for which the names, birth date, address, identifiers and payments of an erased customer are kept (AMLD, Art. 40)',
     read: integer(0, 30, 5),
+  },
+  CUSTOMER_MONEY: {
+    default: 'pooled in a sandbox; segregated in production',
+    description:
+      'Whether a new balance is `segregated`, so that a payout for a customer uses only the money of that customer, or `pooled`. Balances that exist stay as they are (`operator segregation set`)',
+    read: (value: string | undefined, mode) =>
+      oneOf(['pooled', 'segregated'], mode === 'sandbox' ? 'pooled' : 'segregated')(value),
   },
   KYC_GATES: {
     default: 'open in a sandbox; strict in production',

@@ -96,7 +96,7 @@ function composeCore({ config, db, clock, log }: ModulesDeps) {
   const sealer = createSealer(config.MASTER_KEY)
   const cursors = createCursors(deriveKey(config.MASTER_KEY[0], 'cursors'))
   const access = createAccess({ db, clock, sealer })
-  const ledger = createLedger({ clock })
+  const ledger = createLedger({ clock, segregates: config.CUSTOMER_MONEY === 'segregated' })
   const eventOutbox = createEventOutbox()
   const screening = createScreening({ db, clock, sealer })
   const customerRules = { gatesByDefault: config.KYC_GATES, identifiers: config.CUSTOMER_IDENTIFIERS }

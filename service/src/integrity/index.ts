@@ -24,6 +24,7 @@ const comparisons: readonly Comparison[] = [
   ledger.checkpoints,
   ledger.checkpointsMissing,
   ledger.partyCheckpoints,
+  ledger.partyAccounts,
   payments.booked,
   payments.timelines,
   payments.records,

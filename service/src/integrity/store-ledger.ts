@@ -163,3 +163,24 @@ export function partyCheckpoints(tx: Tx, partnerId: string, rowsMax: number): Pr
       (told.posted, told.reserved, told.lines, told.stretch_after)
     order by key limit ${rowsMax}`)
 }
+
+/** Each party of a segregated balance has what its transfers have moved. */
+export function partyAccounts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.partyAccounts */
+    with segregated as (
+      select partner_id, id from ledger.accounts where partner_id = ${partnerId} and name = 'balance' and segregated
+    ), expected as (
+      select account_id, party_id, sum(posted) as posted, sum(reserved) as reserved
+      from (${legsOf(partnerId)}) as leg where account_id in (select id from segregated where partner_id = ${partnerId})
+      group by account_id, party_id
+    ), told as (
+      select * from ledger.party_accounts where partner_id = ${partnerId}
+        and account_id in (select id from segregated where partner_id = ${partnerId})
+    )
+    select 'ledger.party_accounts' as table, concat_ws(' ', account_id, party_id) as key, 'posted, reserved' as column,
+      concat_ws(', ', coalesce(expected.posted, 0), coalesce(expected.reserved, 0)) as expected,
+      concat_ws(', ', coalesce(told.posted, 0), coalesce(told.reserved, 0)) as found
+    from expected full join told using (account_id, party_id)
+    where (coalesce(expected.posted, 0), coalesce(expected.reserved, 0)) <> (coalesce(told.posted, 0), coalesce(told.reserved, 0))
+    order by key limit ${rowsMax}`)
+}

@@ -20,7 +20,15 @@ type AccountSnapshot = {
   readonly state?: AccountState
   /** How often the state of this balance or of a customer of the partner was changed. Absent: never. */
   readonly blocks?: number
+  /** True: each party has an account of its own in this balance, with its snapshot under `partyMapKey`. */
+  readonly segregated?: true
 }
+
+/** The part of a balance that belongs to a customer, or to the partner itself. */
+export type PartyKey = Pick<AccountKey, 'partnerId' | 'currency'> & { readonly partyId: string }
+
+export const partyMapKey = ({ partnerId, currency, partyId }: PartyKey): string =>
+  partnerKey(partnerId, currency, `balance ${partyId}`)
 
 export const mapKey = ({ partnerId, currency, name }: AccountKey): string => partnerKey(partnerId, currency, name)
 

@@ -11,20 +11,39 @@ export async function readAccounts(tx: Tx, keys: readonly AccountKey[]): Promise
   const rows = await store.accountsByKey(tx, keys)
   return new Map(
     rows.map((row) => {
-      const { id, posted, reserved, controlled, controlsChanged, state, blocks } = row
+      const { id, posted, reserved, controlled, controlsChanged, state, blocks, segregated } = row
       const snapshot = { id, available: posted - reserved, state: state ?? 'Active', blocks: blocks ?? 0 }
-      return [mapKey(row), controlled === true ? { ...snapshot, controls: controlsChanged ?? 0 } : snapshot]
+      const marks = {
+        ...(controlled === true ? { controls: controlsChanged ?? 0 } : {}),
+        ...(segregated === true ? { segregated } : {}),
+      }
+      return [mapKey(row), { ...snapshot, ...marks }]
     }),
   )
 }
+
+/** `segregates`: whether a new balance is segregated. */
+export type Opening = { readonly clock: Clock; readonly segregates: boolean }
+
+/** Creates an account without money if it is missing. Takes no lock if it exists. */
+export const ensureAccount = (tx: Tx, { partnerId, name, currency }: AccountKey, { clock, segregates }: Opening) =>
+  store.ensureAccount(
+    tx,
+    partnerId,
+    { id: newId(), name, currency, segregated: name === 'balance' && segregates ? true : null },
+    clock.now(),
+  )
+
+export type CreateAccounts = (tx: Tx, keys: readonly AccountKey[]) => Promise<AccountSnapshots>
 
 /**
  * Creates the accounts that do not exist yet, in the order of their keys: two batches that create the same accounts
  * cannot deadlock. Runs before any account is locked, because another transaction waits for an account that this one
  * has created.
  */
-export async function createAccounts(tx: Tx, keys: readonly AccountKey[], clock: Clock): Promise<AccountSnapshots> {
-  for (const { partnerId, name, currency } of keys.toSorted((a, b) => (mapKey(a) < mapKey(b) ? -1 : 1)))
-    await store.ensureAccount(tx, partnerId, { id: newId(), name, currency }, clock.now())
-  return readAccounts(tx, keys)
-}
+export const createAccountsBy =
+  (opening: Opening): CreateAccounts =>
+  async (tx, keys) => {
+    for (const key of keys.toSorted((a, b) => (mapKey(a) < mapKey(b) ? -1 : 1))) await ensureAccount(tx, key, opening)
+    return readAccounts(tx, keys)
+  }

@@ -1,5 +1,5 @@
 /** Writes entries and their ends: a batch takes one lock, one update and one insert, whatever its size. */
-import { assert, type Clock, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
+import { assert, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
   accountsNamed,
@@ -8,9 +8,11 @@ import {
   debitAccount,
   mapKey,
   type Movement,
+  type PartyKey,
 } from './account-keys.ts'
 import type { AccountKey } from './account-kinds.ts'
-import { createAccounts, readAccounts } from './accounts.ts'
+import { changeParties, readParties } from './parties.ts'
+import { type CreateAccounts, createAccountsBy, type Opening, readAccounts } from './accounts.ts'
 import { createJudge } from './judge.ts'
 import {
   type Change,
@@ -28,6 +30,8 @@ import * as store from './store.ts'
 export type Entries = {
   /** Reads the accounts of transfers without a lock. An account that does not exist yet is absent. */
   readonly accountsOf: (tx: Tx, movements: readonly Movement[]) => Promise<AccountSnapshots>
+  /** Reads what parties have of the segregated balances among `accounts`, for the funds check. */
+  readonly partiesOf: (tx: Tx, accounts: AccountSnapshots, parties: readonly PartyKey[]) => Promise<AccountSnapshots>
   /**
    * Locks the accounts that entries would change and answers for each entry, in order, whether it fits as a whole. An
    * entry that does not fit takes nothing from later ones. The same transaction must pass those that fit to
@@ -66,30 +70,37 @@ export type EntryEnd = {
   readonly kind: Extract<TransferKind, 'post' | 'release'>
 }
 
-export function createEntries(clock: Clock): Entries {
-  const { fitting } = createJudge(clock)
+export function createEntries(opening: Opening): Entries {
+  const { clock } = opening
+  const createAccounts = createAccountsBy(opening)
+  const { fitting } = createJudge(createAccounts)
 
   const accountsOf = async (tx: Tx, movements: readonly Movement[]) =>
     movements.length === 0 ? new Map() : readAccounts(tx, accountsNamed(movements))
 
-  const toTransfers = async (tx: Tx, entries: readonly Entry[], accounts: AccountSnapshots) => {
-    const transfers = await withAccountIds(tx, entries.flatMap(transfersOf), accounts, clock)
-    return transfers.map((transfer): store.NewTransfer => ({ ...transfer, reserveId: null }))
+  const toTransfers = async (tx: Tx, entries: readonly Entry[], accounts: AccountSnapshots): Promise<Written> => {
+    const { transfers, segregated } = await withAccountIds(tx, entries.flatMap(transfersOf), accounts, createAccounts)
+    return { transfers: transfers.map((transfer): store.NewTransfer => ({ ...transfer, reserveId: null })), segregated }
   }
-  /** Locks the accounts last, in the order of their ids, because every other writer waits for them until the commit. */
-  const write = (tx: Tx, transfers: readonly store.NewTransfer[], judged?: Judged) => {
-    const changes = changesOf(transfers, judged)
+  /**
+   * Locks the accounts last, in the order of their ids, because every other writer waits for them until the commit. The lock of
+   * a balance covers the accounts of its parties.
+   */
+  const write = (tx: Tx, { transfers, segregated }: Written, judged?: Judged) => {
+    const changes = changesOf(transfers, judged, segregated)
     store.insertTransfers(tx, transfers, clock.now())
     store.lockBeforeChange(tx, changes)
     store.changeAccounts(tx, changes)
+    if (segregated.size > 0) changeParties(tx, transfers, segregated)
   }
   const enterMany = async (tx: Tx, entries: readonly Entry[], accounts: AccountSnapshots) => {
     if (entries.length === 0) return
-    const transfers = await toTransfers(tx, entries, accounts)
-    write(tx, transfers, judgedOf(entries, transfers, accounts))
+    const written = await toTransfers(tx, entries, accounts)
+    write(tx, written, judgedOf(entries, written.transfers, accounts))
   }
   return {
     accountsOf,
+    partiesOf: readParties,
     fittingUnderLock: fitting,
     enterMany,
     enter: async (tx, entry) => {
@@ -99,30 +110,42 @@ export function createEntries(clock: Clock): Entries {
       await enterMany(tx, [entry], accounts)
     },
     settleMany: async (tx, ends, entries, judged) => {
-      const ended = ends.length > 0 ? await toEnds(tx, ends) : []
+      const ended = ends.length > 0 ? await toEnds(tx, ends) : nothing
       const movements = entries.flatMap(({ transfers }) => transfers)
-      const entered = entries.length > 0 ? await toTransfers(tx, entries, await accountsOf(tx, movements)) : []
-      const judgedBy = judged === undefined ? undefined : judgedOf(entries, entered, judged)
-      if (ended.length + entered.length > 0) write(tx, [...ended, ...entered], judgedBy)
+      const entered = entries.length > 0 ? await toTransfers(tx, entries, await accountsOf(tx, movements)) : nothing
+      const judgedBy = judged === undefined ? undefined : judgedOf(entries, entered.transfers, judged)
+      const transfers = [...ended.transfers, ...entered.transfers]
+      const segregated = new Set([...ended.segregated, ...entered.segregated])
+      if (transfers.length > 0) write(tx, { transfers, segregated }, judgedBy)
     },
   }
 }
 
+/** Transfers to write, and the ids of the segregated balances among their accounts. */
+type Written = { readonly transfers: readonly store.NewTransfer[]; readonly segregated: ReadonlySet<string> }
+const nothing: Written = { transfers: [], segregated: new Set() }
+
 /** A reserve never changes, so that it is read without a lock. The transfer with the id of the entry is its first one. */
-async function toEnds(tx: Tx, ends: readonly EntryEnd[]): Promise<readonly store.NewTransfer[]> {
+async function toEnds(tx: Tx, ends: readonly EntryEnd[]): Promise<Written> {
   const keys = ends.map(({ partnerId, entryId: id }) => ({ partnerId, id }))
   const firsts = new Map((await store.transfersById(tx, keys)).map((row) => [keyOf(row), row]))
   const several = keys.filter((key) => (firsts.get(keyOf(key))?.entryId ?? null) !== null)
   const ofEntries = several.length > 0 ? await store.transfersOfEntries(tx, several, entryTransfersMax) : []
   const byEntry = Map.groupBy(ofEntries, ({ partnerId, entryId }) => partnerKey(partnerId, entryId ?? ''))
-  return ends.flatMap(({ partnerId, entryId, kind }) => {
+  const segregated = new Set<string>()
+  const transfers = ends.flatMap(({ partnerId, entryId, kind }) => {
     const key = partnerKey(partnerId, entryId)
     const first = present(firsts.get(key), 'an entry that is ended exists')
     assert(first.entryId === null || first.entryId === entryId, 'an entry is ended as a whole, by its own id')
     const reserves = (byEntry.get(key) ?? [first]).filter((transfer) => transfer.kind === 'reserve')
     assert(reserves.length > 0, 'only a reserve is posted or released')
-    return reserves.map((reserve) => ({ ...reserve, id: newId(), kind, reserveId: reserve.id }))
+    return reserves.map(({ debitSegregated, creditSegregated, ...reserve }) => {
+      if (debitSegregated === true) segregated.add(reserve.debitAccountId)
+      if (creditSegregated === true) segregated.add(reserve.creditAccountId)
+      return { ...reserve, id: newId(), kind, reserveId: reserve.id }
+    })
   })
+  return { transfers, segregated }
 }
 
 const keyOf = ({ partnerId, id }: store.TransferKey) => partnerKey(partnerId, id)
@@ -132,15 +155,26 @@ async function withAccountIds<T extends Movement>(
   tx: Tx,
   transfers: readonly T[],
   accounts: AccountSnapshots,
-  clock: Clock,
-): Promise<readonly (T & AccountIds)[]> {
+  create: CreateAccounts,
+): Promise<{ readonly transfers: readonly (T & AccountIds)[]; readonly segregated: ReadonlySet<string> }> {
   const complete = findAccountIds(transfers, accounts)
-  if (complete.length === transfers.length) return complete
+  if (complete.length === transfers.length)
+    return { transfers: complete, segregated: segregatedAmong(transfers, accounts) }
   const missing = accountsNamed(transfers).filter((account) => !accounts.has(mapKey(account)))
-  const all = findAccountIds(transfers, new Map([...accounts, ...(await createAccounts(tx, missing, clock))]))
+  const known = new Map([...accounts, ...(await create(tx, missing))])
+  const all = findAccountIds(transfers, known)
   assert(all.length === transfers.length, 'the accounts of a transfer exist once they are created')
-  return all
+  return { transfers: all, segregated: segregatedAmong(transfers, known) }
 }
+
+/** The ids of the segregated balances that some movements change. */
+const segregatedAmong = (movements: readonly Movement[], accounts: AccountSnapshots): ReadonlySet<string> =>
+  new Set(
+    accountsNamed(movements).flatMap((account) => {
+      const snapshot = accounts.get(mapKey(account))
+      return snapshot?.segregated === true ? [snapshot.id] : []
+    }),
+  )
 
 type AccountIds = { readonly debitAccountId: string; readonly creditAccountId: string }
 
@@ -178,7 +212,11 @@ function judgedOf(
 }
 
 /** One change per account, whatever the number of transfers. */
-function changesOf(transfers: readonly store.NewTransfer[], judged?: Judged): readonly store.AccountChange[] {
+function changesOf(
+  transfers: readonly store.NewTransfer[],
+  judged: Judged | undefined,
+  segregated: ReadonlySet<string>,
+): readonly store.AccountChange[] {
   const changes = new Map<string, { partnerId: string; id: string; posted: Minor; reserved: Minor }>()
   const add = (partnerId: string, id: string, { posted, reserved }: Change) => {
     const change = changes.get(id)
@@ -194,6 +232,9 @@ function changesOf(transfers: readonly store.NewTransfer[], judged?: Judged): re
     add(partnerId, creditAccountId, credit)
   }
   return [...changes.values()].flatMap((change) =>
-    change.posted === 0n && change.reserved === 0n ? [] : [{ ...change, judgedAt: judged?.get(change.id) ?? null }],
+    // A segregated balance is locked also if only its parties change.
+    change.posted === 0n && change.reserved === 0n && !segregated.has(change.id)
+      ? []
+      : [{ ...change, judgedAt: judged?.get(change.id) ?? null, segregated: segregated.has(change.id) }],
   )
 }

@@ -19,7 +19,15 @@ const tx: Tx = {
 }
 
 const transfer = (amount: Minor, partnerId = 'p1', currency: 'EUR' | 'GBP' = 'EUR') =>
-  ({ partnerId, kind: 'reserve', debit: 'balance', credit: 'settlement.sandbox', currency, amount }) as const
+  ({
+    partnerId,
+    partyId: partnerId,
+    kind: 'reserve',
+    debit: 'balance',
+    credit: 'settlement.sandbox',
+    currency,
+    amount,
+  }) as const
 const request = (...given: Parameters<typeof transfer>): EntryRequest => ({ transfers: [transfer(...given)] })
 const read = (mark: ReadMark, available: Minor): BalancesRead => ({
   mark,

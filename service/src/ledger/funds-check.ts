@@ -7,12 +7,15 @@
  */
 import type { Minor } from '../kernel/index.ts'
 import type { BatchPosition, Tx } from '../postgres/index.ts'
-import { type AccountSnapshots, debitAccount, mapKey } from './account-keys.ts'
+import { type AccountSnapshots, debitAccount, mapKey, partyMapKey } from './account-keys.ts'
 import { type AccountKey, kindOf } from './account-kinds.ts'
 import type { Entries } from './entries.ts'
-import type { EntryRequest, Fit } from './rules.ts'
+import { type EntryRequest, type Fit, shortageOf } from './rules.ts'
 
-/** Requested amounts by account, of the accounts that have a lower limit. What an entry adds to one is not counted. */
+/**
+ * Requested amounts by account, of the accounts that have a lower limit, and by party of segregated balances. What an entry adds
+ * to one is not counted.
+ */
 type Totals = ReadonlyMap<string, Minor>
 
 /** A batch whose check has begun, linked to the batch whose check began next. */
@@ -62,7 +65,7 @@ export function createFundsCheck(ledger: { readonly fittingUnderLock: Entries['f
 
   const isAmple: FundsCheck['isAmple'] = (requests, { accounts, mark }, position) => {
     if (position === undefined) return false
-    const totals = totalsOf(requests)
+    const totals = totalsOf(requests, accounts)
     const isCovered = covers(accounts, totals, missingIn(mark))
     // Runs in the same turn of the event loop as the decision, so that every later check counts this batch.
     register(totals, position)
@@ -81,26 +84,37 @@ export function createFundsCheck(ledger: { readonly fittingUnderLock: Entries['f
   }
 }
 
-function totalsOf(requests: readonly EntryRequest[]): Totals {
+function totalsOf(requests: readonly EntryRequest[], accounts: AccountSnapshots): Totals {
   const totals = new Map<string, Minor>()
+  const add = (key: string, amount: Minor) => totals.set(key, (totals.get(key) ?? 0n) + amount)
   for (const { transfers } of requests)
-    for (const transfer of transfers) {
-      if (kindOf(transfer.debit).mayFallBelowZero) continue
-      const key = mapKey(debitAccount(transfer))
-      totals.set(key, (totals.get(key) ?? 0n) + transfer.amount)
-    }
+    for (const transfer of transfers) for (const { key } of limitsOf(transfer, accounts)) add(key, transfer.amount)
   return totals
+}
+
+type Limit = { readonly key: string; readonly account: AccountKey; readonly partyId?: string }
+
+/** The sums that a transfer takes from and that never fall below zero: the party's part first, which is the smaller one. */
+function limitsOf(transfer: EntryRequest['transfers'][number], accounts: AccountSnapshots): readonly Limit[] {
+  if (kindOf(transfer.debit).mayFallBelowZero) return []
+  const account = debitAccount(transfer)
+  const key = mapKey(account)
+  if (accounts.get(key)?.segregated !== true) return [{ key, account }]
+  const { partyId } = transfer
+  return [
+    { key: partyMapKey({ ...account, partyId }), account, partyId },
+    { key, account },
+  ]
 }
 
 /** Whether the balances that were read cover an entry: what the check of a batch asks first. */
 export function coveredBy(accounts: AccountSnapshots, request: EntryRequest): Fit {
-  const totals = totalsOf([request])
-  const availableIn = (account: AccountKey) => accounts.get(mapKey(account))?.available ?? 0n
-  const short = request.transfers.map(debitAccount).find((account) => {
-    const total = totals.get(mapKey(account))
-    return total !== undefined && availableIn(account) < total
-  })
-  return short === undefined || { currency: short.currency, available: availableIn(short) }
+  const totals = totalsOf([request], accounts)
+  const availableIn = (key: string) => accounts.get(key)?.available ?? 0n
+  const short = request.transfers
+    .flatMap((transfer) => limitsOf(transfer, accounts))
+    .find(({ key }) => availableIn(key) < (totals.get(key) ?? 0n))
+  return short === undefined || shortageOf(short.account, short.partyId, availableIn(short.key))
 }
 
 /**

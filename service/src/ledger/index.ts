@@ -2,11 +2,18 @@
  * The ledger: double entry by construction. A transfer has one debit account, one credit account, one currency and one
  * amount greater than zero. The account row keeps the balance, which is the sum of the transfers. Design: README.md.
  *
- * Tables: ledger.accounts, ledger.transfers, ledger.checkpoints, ledger.party_checkpoints, ledger.checkpoint_progress.
+ * Tables: ledger.accounts, ledger.party_accounts, ledger.transfers, ledger.checkpoints, ledger.party_checkpoints, ledger.checkpoint_progress.
  * Invariants, each also an SQL constraint: the posted balance of a partner never falls below the reserved balance; a reserve
  * is posted or released once. Transfers never change.
  */
-export { type AccountSnapshots, areRead, balanceStateIn, controlsIn, type Movement } from './account-keys.ts'
+export {
+  type AccountSnapshots,
+  areRead,
+  balanceStateIn,
+  controlsIn,
+  type Movement,
+  type PartyKey,
+} from './account-keys.ts'
 export { accountKinds, type AccountName, isAccountName, kindOf } from './account-kinds.ts'
 export { type AccountState, blocksInbound, blocksOutbound } from './account-states.ts'
 export { createCheckpoints } from './checkpoints.ts'
@@ -14,6 +21,7 @@ export type { EntryEnd } from './entries.ts'
 export type { PartySum, StatementCursor, StatementLine, StatementPage, StatementRequest } from './history.ts'
 export { type BalancesRead, coveredBy, createFundsCheck, type FundsCheck } from './funds-check.ts'
 export type { AccountMovement, AccountPosition, MovementPage, Standing } from './movements.ts'
+export type { BalanceMode, ShortParty } from './segregation.ts'
 export type { Position } from './positions.ts'
 export type { AccountSums, LineFilter, Period, PeriodLine, Sums } from './period.ts'
 export type { Balance, Ledger } from './service.ts'

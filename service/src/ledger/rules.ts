@@ -1,7 +1,7 @@
 /** Pure: the effects of a transfer on its two accounts, and the limit of an account. */
 import { type Caller, Refusal } from '../api/index.ts'
 import { amountText, assert, type Currency, idAfter, type Minor, newId } from '../kernel/index.ts'
-import { type AccountName, kindOf } from './account-kinds.ts'
+import { type AccountKey, type AccountName, kindOf } from './account-kinds.ts'
 
 export type TransferKind = 'direct' | 'reserve' | 'post' | 'release'
 
@@ -25,7 +25,7 @@ export type Entry = { readonly id: string; readonly transfers: readonly EntryTra
 
 /** Request by which the funds of an entry are judged. */
 export type EntryRequest = {
-  readonly transfers: readonly Omit<EntryTransfer, 'partyId' | 'reference'>[]
+  readonly transfers: readonly Omit<EntryTransfer, 'reference'>[]
 }
 
 /** Change that one side of a transfer makes to an account row. */
@@ -88,15 +88,32 @@ export function fits(name: AccountName, balance: Change, change: Change): boolea
 
 /** True, or the balance that the entry exceeds. */
 export type Fit = true | Shortage
-export type Shortage = { readonly currency: Currency; readonly available: Minor }
+/** `of`: whose part of a segregated balance is too small. Undefined: the whole balance. */
+export type Shortage = { readonly currency: Currency; readonly available: Minor; readonly of?: 'customer' | 'partner' }
+
+/** `partyId`: the party of a segregated balance that is short. Undefined: the whole account is. */
+export function shortageOf(
+  { partnerId, currency }: AccountKey,
+  partyId: string | undefined,
+  available: Minor,
+): Shortage {
+  if (partyId === undefined) return { currency, available }
+  return { currency, available, of: partyId === partnerId ? 'partner' : 'customer' }
+}
+
+const shortBalances = {
+  whole: (currency: Currency) => `The available ${currency} balance`,
+  customer: (currency: Currency) => `The customer's part of the available ${currency} balance`,
+  partner: (currency: Currency) => `Your own part of the available ${currency} balance, without your customers' money,`,
+}
 
 /** Builds the refusal insufficient_funds. It states the available amount to a caller who may read balances. */
 export function insufficientFunds(
-  { currency, available }: Shortage,
+  { currency, available, of }: Shortage,
   caller: Pick<Caller, 'permissions'> | undefined,
   costs = 'the amount',
 ): Refusal {
   const mayRead = caller?.permissions.includes('accounts:read') === true
   const told = mayRead ? ` ${amountText(available, currency)} ${currency} is available.` : ''
-  return new Refusal('insufficient_funds', `The available ${currency} balance is smaller than ${costs}.${told}`)
+  return new Refusal('insufficient_funds', `${shortBalances[of ?? 'whole'](currency)} is smaller than ${costs}.${told}`)
 }

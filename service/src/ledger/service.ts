@@ -1,11 +1,13 @@
 /** The verbs of the ledger. Each joins the caller's transaction: money moves together with the state that it follows. */
-import { type Clock, type Currency, type Minor, newId } from '../kernel/index.ts'
+import type { Currency, Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
+import { ensureAccount, type Opening } from './accounts.ts'
 import { createEntries, type Entries } from './entries.ts'
 import { type History, history } from './history.ts'
 import { type Movements, movements } from './movements.ts'
 import { type PeriodReader, periodReader } from './period.ts'
 import { type Positions, positions } from './positions.ts'
+import { createSegregation, type Segregation } from './segregation.ts'
 import { createStates, type States } from './states.ts'
 import * as store from './store.ts'
 
@@ -22,6 +24,7 @@ export type Ledger = Entries &
   Movements &
   PeriodReader &
   Positions &
+  Segregation &
   States & {
     readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
     /**
@@ -35,17 +38,18 @@ export type Ledger = Entries &
     readonly connectorTotals: (tx: Tx) => Promise<readonly store.ConnectorTotal[]>
   }
 
-export function createLedger({ clock }: { readonly clock: Clock }): Ledger {
+export function createLedger(opening: Opening): Ledger {
   return {
-    ...createEntries(clock),
+    ...createEntries(opening),
     ...history,
     ...movements,
     ...periodReader,
     ...positions,
-    ...createStates(clock),
+    ...createSegregation(opening),
+    ...createStates(opening),
     setControlled: async (tx, partnerId, currency, controlled) => {
       const account = { partnerId, name: 'balance', currency } as const
-      await store.ensureAccount(tx, partnerId, { ...account, id: newId() }, clock.now())
+      await ensureAccount(tx, account, opening)
       await store.setControlled(tx, account, controlled)
     },
     positions: store.positions,

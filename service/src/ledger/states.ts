@@ -3,11 +3,11 @@
  * payment that was judged by an earlier count violates a constraint: its batch runs again, by the new state.
  */
 import { Refusal } from '../api/index.ts'
-import { type Clock, type Currency, newId, present } from '../kernel/index.ts'
+import { type Currency, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { AccountState } from './account-states.ts'
 import * as states from './store-states.ts'
-import { ensureAccount } from './store.ts'
+import { ensureAccount, type Opening } from './accounts.ts'
 
 export type States = {
   /**
@@ -19,11 +19,11 @@ export type States = {
   readonly countBlock: (tx: Tx, partnerId: string) => Promise<void>
 }
 
-export function createStates(clock: Clock): States {
+export function createStates(opening: Opening): States {
   return {
     setState: async (tx, partnerId, currency, state) => {
       const key = { partnerId, name: 'balance', currency } as const
-      await ensureAccount(tx, partnerId, { ...key, id: newId() }, clock.now())
+      await ensureAccount(tx, key, opening)
       const row = present(await states.lockBalance(tx, key), 'the balance exists')
       const before = row.state ?? 'Active'
       if (before === state) return before

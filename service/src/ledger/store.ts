@@ -25,16 +25,21 @@ export type TransferRow = {
   readonly entryId: string | null
 }
 
-/** Creates the account if it is missing. Takes no lock if it exists. */
 export async function ensureAccount(
   tx: Tx,
   partnerId: string,
-  account: { readonly id: string; readonly name: AccountName; readonly currency: Currency },
+  account: {
+    readonly id: string
+    readonly name: AccountName
+    readonly currency: Currency
+    /** True or null. */
+    readonly segregated: true | null
+  },
   now: Date,
 ): Promise<void> {
   await tx.run(sql`/* ledger.ensureAccount */
-    insert into ledger.accounts (partner_id, id, name, currency, posted, reserved, created_at)
-    values (${partnerId}, ${account.id}, ${account.name}, ${account.currency}, 0, 0, ${now})
+    insert into ledger.accounts (partner_id, id, name, currency, posted, reserved, segregated, created_at)
+    values (${partnerId}, ${account.id}, ${account.name}, ${account.currency}, 0, 0, ${account.segregated}::boolean, ${now})
     on conflict (partner_id, name, currency) do nothing`)
 }
 
@@ -51,14 +56,26 @@ export async function setControlled(
 
 export type TransferKey = { readonly partnerId: string; readonly id: string }
 
-export function transfersById(
-  tx: Tx,
-  keys: readonly TransferKey[],
-): Promise<readonly (TransferRow & { readonly partnerId: string })[]> {
+/** A transfer, and which of its accounts are segregated balances. Null: it is not. */
+export type WrittenTransfer = TransferRow & {
+  readonly partnerId: string
+  readonly debitSegregated: boolean | null
+  readonly creditSegregated: boolean | null
+}
+
+const writtenColumns = sql`transfer.partner_id, transfer.id, kind, debit_account_id, credit_account_id, transfer.currency, amount,
+  party_id, reference, entry_id, debit.segregated as debit_segregated, credit.segregated as credit_segregated`
+const withItsAccounts = sql`
+  left join ledger.accounts as debit on debit.partner_id = transfer.partner_id and debit.id = transfer.debit_account_id
+  left join ledger.accounts as credit on credit.partner_id = transfer.partner_id and credit.id = transfer.credit_account_id`
+
+export function transfersById(tx: Tx, keys: readonly TransferKey[]): Promise<readonly WrittenTransfer[]> {
   return tx.rows(sql`/* ledger.transfersById */
-    select partner_id, id, kind, debit_account_id, credit_account_id, currency, amount, party_id, reference, entry_id
-    from ledger.transfers
-    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
+    select ${writtenColumns} from ledger.transfers as transfer ${withItsAccounts}
+    where ${ofPartners(
+      keys.map((key) => key.partnerId),
+      sql`transfer.partner_id`,
+    )} and transfer.id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
 /** The transfers of entries with several. Their ids follow that of the entry, so that each entry is one range of the key. */
@@ -66,15 +83,14 @@ export function transfersOfEntries(
   tx: Tx,
   entries: readonly TransferKey[],
   transfersMax: number,
-): Promise<readonly (TransferRow & { readonly partnerId: string })[]> {
+): Promise<readonly WrittenTransfer[]> {
   const column = columnOf(entries)
   return tx.rows(sql`/* ledger.transfersOfEntries */
-    select transfer.partner_id, transfer.id, kind, debit_account_id, credit_account_id, currency, amount, party_id,
-      reference, entry_id
+    select ${writtenColumns}
     from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[],
         ${entries.map(({ id }) => idAfter(id, transfersMax))}::uuid[]) as entry (partner_id, first_id, end_id)
       join ledger.transfers as transfer on transfer.partner_id = entry.partner_id
-        and transfer.id >= entry.first_id and transfer.id < entry.end_id
+        and transfer.id >= entry.first_id and transfer.id < entry.end_id ${withItsAccounts}
     where ${ofOnePartner(column('partnerId'), sql`transfer.partner_id`)} and transfer.entry_id = entry.first_id
     order by transfer.partner_id, transfer.id`)
 }
@@ -95,20 +111,21 @@ const currenciesOf = (keys: readonly AccountKey[]) => [...new Set(keys.map((key)
 export function lockAccountsByKey(
   tx: Tx,
   keys: readonly AccountKey[],
-): Promise<readonly (AccountRow & { readonly partnerId: string })[]> {
+): Promise<readonly (AccountRow & { readonly partnerId: string; readonly segregated: boolean | null })[]> {
   return tx.rows(sql`/* ledger.lockAccountsByKey */
-    select partner_id, id, name, currency, posted, reserved from ledger.accounts
+    select partner_id, id, name, currency, posted, reserved, segregated from ledger.accounts
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and name = any(${namesOf(keys)}::text[]) and currency = any(${currenciesOf(keys)}::text[])
     order by id for update`)
 }
 
-/** Null: false, 0, Active, 0. */
+/** Null: false, 0, Active, 0, false. */
 type AccountMarks = {
   readonly controlled: boolean | null
   readonly controlsChanged: number | null
   readonly state: AccountState | null
   readonly blocks: number | null
+  readonly segregated: boolean | null
 }
 
 /** Reads accounts as `lockAccountsByKey`, without a lock: the ids never change, the balances do. */
@@ -117,7 +134,8 @@ export function accountsByKey(
   keys: readonly AccountKey[],
 ): Promise<readonly (AccountRow & AccountMarks & { readonly partnerId: string })[]> {
   return tx.rows(sql`/* ledger.accountsByKey */
-    select partner_id, id, name, currency, posted, reserved, controlled, controls_changed, state, blocks from ledger.accounts
+    select partner_id, id, name, currency, posted, reserved, controlled, controls_changed, state, blocks, segregated
+    from ledger.accounts
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and name = any(${namesOf(keys)}::text[]) and currency = any(${currenciesOf(keys)}::text[])`)
 }
@@ -139,20 +157,24 @@ export type AccountChange = Change & {
   readonly id: string
   /** The `blocks` by which the change was judged. Null: states do not concern it. */
   readonly judgedAt: number | null
+  /** Whether the parties of the balance are changed beside it. */
+  readonly segregated: boolean
 }
 
 /**
  * Each account once. The join with `unnest` finds the rows: an `any(array)` beside it is sorted again for each row. A change that
- * was judged before the last change of state violates `accounts_judged_by_state`, so that the batch runs again.
+ * was judged before the last change of state, or before the balance was segregated or pooled, violates
+ * `accounts_judged_by_state`, so that the batch runs again.
  */
 export function changeAccounts(tx: Tx, changes: readonly AccountChange[]): void {
   const column = columnOf(changes)
   tx.later(sql`/* ledger.changeAccounts */
     update ledger.accounts set posted = posted + change.posted_by, reserved = reserved + change.reserved_by,
-      blocks = case when change.judged_at <> coalesce(accounts.blocks, 0) then -1 else accounts.blocks end
+      blocks = case when change.judged_at <> coalesce(accounts.blocks, 0) or is_segregated <> coalesce(segregated, false)
+        then -1 else accounts.blocks end
     from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('posted')}::bigint[],
-      ${column('reserved')}::bigint[], ${column('judgedAt')}::integer[])
-      as change (partner_id, account_id, posted_by, reserved_by, judged_at)
+      ${column('reserved')}::bigint[], ${column('judgedAt')}::integer[], ${column('segregated')}::boolean[])
+      as change (partner_id, account_id, posted_by, reserved_by, judged_at, is_segregated)
     where accounts.partner_id = change.partner_id and accounts.id = change.account_id
       and ${ofOnePartner(column('partnerId'), sql`accounts.partner_id`)}`)
 }

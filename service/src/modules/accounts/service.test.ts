@@ -15,7 +15,7 @@ import { accountsRoutes, createAccounts, defaultIssuers, type Issuer } from './i
 import { blockSize } from './rules.ts'
 
 const clock = createManualClock(new Date('2026-03-01T12:00:00.000Z'))
-const ledger = createLedger({ clock })
+const ledger = createLedger({ clock, segregates: false })
 let database: TestDatabase
 let db: Database
 let customers: Customers

@@ -66,15 +66,16 @@ async function reverse(
   return true
 }
 
-/** Whether the money is still there, under the lock of the balance. */
+/** Whether the money is still there, under the lock of the balance: in a segregated one, the customer's. */
 async function covers(
   { ledger }: DepositsDeps,
   tx: Tx,
   connector: string,
-  { partnerId, currency, amount }: store.Deposit,
+  { partnerId, customerId, currency, amount }: store.Deposit,
 ): Promise<boolean> {
+  const partyId = customerId ?? partnerId
   const request: EntryRequest = {
-    transfers: [{ ...backTo(connector, partnerId), currency, amount, kind: 'direct' }],
+    transfers: [{ ...backTo(connector, partnerId), partyId, currency, amount, kind: 'direct' }],
   }
   const accounts = await ledger.accountsOf(tx, request.transfers)
   const [fits] = await ledger.fittingUnderLock(tx, [request], accounts)

@@ -102,8 +102,13 @@ function createBatchWork(deps: FxDeps) {
       return refusal === undefined
     })
     if (accepted.length === 0) return answers
-    const requests = accepted.map(({ quote }) => ({ transfers: exchangeTransfers(quote, toBalance) }))
-    const fits = await funds.check(tx, requests, found.balances, position)
+    const requests = accepted.map(({ quote }) => ({ transfers: toBalance(quote) }))
+    const parties = accepted.map(({ quote: { partnerId, sellCurrency: currency, customerId } }) => {
+      return { partnerId, currency, partyId: customerId ?? partnerId }
+    })
+    const { accounts, mark } = found.balances
+    const balances = { mark, accounts: new Map([...accounts, ...(await ledger.partiesOf(tx, accounts, parties))]) }
+    const fits = await funds.check(tx, requests, balances, position)
     const funded = accepted.filter(({ call }, index) => {
       const fit = present(fits[index], 'each request has an answer')
       if (fit !== true) answers.set(call, insufficientFunds(fit, call.caller))
@@ -125,7 +130,9 @@ function createBatchWork(deps: FxDeps) {
   return { read, work }
 }
 
-const toBalance = { kind: 'direct', creditOfBuy: 'balance' } as const
+/** The transfers of a conversion, of the money of its customer or of the partner itself. */
+const toBalance = (quote: OpenQuote): EntryRequest['transfers'] =>
+  exchangeTransfers(quote, { kind: 'direct', creditOfBuy: 'balance', partyId: quote.customerId ?? quote.partnerId })
 
 /** All accounts that an exchange may touch: only its quote tells which it does. */
 const possibleMovements = (partnerId: string) =>
@@ -212,9 +219,7 @@ async function write(
     written.map(({ quote, row: { reference } }) => ({ quote, reference })),
   )
   const entries = written.map(({ quote, row: { entryId, reference } }) => {
-    const moved = { partyId: quote.customerId ?? quote.partnerId, reference }
-    const transfers: EntryRequest['transfers'] = exchangeTransfers(quote, toBalance)
-    return { id: entryId, transfers: transfers.map((transfer) => ({ ...transfer, ...moved })) }
+    return { id: entryId, transfers: toBalance(quote).map((transfer) => ({ ...transfer, reference })) }
   })
   await ledger.enterMany(tx, entries, balances.accounts)
   return written.map(({ call, quote, row }) => [call, { ...quote, ...row }])

@@ -140,12 +140,12 @@ test('the transfers of an exchange take what is sold, and give what is bought, o
     exchangeTransfers({ ...quote, feeAmount: fee }, use).map(
       ({ kind, debit, credit, currency: of, amount: minor }) => `${kind} ${debit} -> ${credit} ${minor} ${of}`,
     )
-  assert.deepEqual(short({ kind: 'direct', creditOfBuy: 'balance' }), [
+  assert.deepEqual(short({ kind: 'direct', creditOfBuy: 'balance', partyId: 'p1' }), [
     'direct balance -> fx 99 EUR',
     'direct balance -> fees 1 EUR',
     'direct fx -> balance 120 USD',
   ])
-  assert.deepEqual(short({ kind: 'reserve', creditOfBuy: 'settlement.sandbox' }, 0n), [
+  assert.deepEqual(short({ kind: 'reserve', creditOfBuy: 'settlement.sandbox', partyId: 'p1' }, 0n), [
     'reserve balance -> fx 100 EUR',
     'reserve fx -> settlement.sandbox 120 USD',
   ])

@@ -131,18 +131,23 @@ export type ExchangeUse = {
   readonly kind: 'direct' | 'reserve'
   /** Account that gets the bought money: the balance, or the settlement account of a connector. */
   readonly creditOfBuy: AccountName
+  /** Whose money is exchanged: a customer, or the partner itself. */
+  readonly partyId: string
 }
 
 /**
  * The transfers of an exchange over the position accounts: `fx` of the sold currency receives the exchanged amount,
  * `fx` of the bought one pays the bought amount. So both hold the operator's exposure. The margin is a part of it.
  */
-export function exchangeTransfers(quote: Exchanged, { kind, creditOfBuy }: ExchangeUse): EntryRequest['transfers'] {
+export function exchangeTransfers(
+  quote: Exchanged,
+  { kind, creditOfBuy, partyId }: ExchangeUse,
+): EntryRequest['transfers'] {
   const { partnerId, sellCurrency, buyCurrency, sellAmount, buyAmount, feeAmount } = quote
-  const sold = { partnerId, kind, currency: sellCurrency, debit: 'balance' } as const
+  const sold = { partnerId, partyId, kind, currency: sellCurrency, debit: 'balance' } as const
   return [
     { ...sold, credit: 'fx', amount: sellAmount - feeAmount },
     ...(feeAmount > 0n ? [{ ...sold, credit: 'fees', amount: feeAmount } as const] : []),
-    { partnerId, kind, currency: buyCurrency, debit: 'fx', credit: creditOfBuy, amount: buyAmount },
+    { partnerId, partyId, kind, currency: buyCurrency, debit: 'fx', credit: creditOfBuy, amount: buyAmount },
   ]
 }

@@ -90,9 +90,7 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
 }
 
 /** The transfers that take a payout and its fee from their balance. */
-export const requestOf = ({ call, connector, fee }: ControlledPayout): EntryRequest => ({
-  transfers: reservesOf(call, connector, fee),
-})
+export const requestOf = (payout: ControlledPayout): EntryRequest => ({ transfers: reservesOf(payout.call, payout) })
 
 /** The refusal of a payout that its balance does not cover: insufficient_funds. */
 export function notCovered({ call, fee }: ControlledPayout, short: Shortage): Refusal {

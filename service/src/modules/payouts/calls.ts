@@ -84,16 +84,26 @@ export function routeOf(
 
 /**
  * A payout reserves its money on the way from the partner's balance to the settlement account of its connector, and its fee on
- * the way to the account `fees`, in one entry: both are posted, or both are released.
+ * the way to the account `fees`, in one entry: both are posted, or both are released. The money and the fee are the customer's,
+ * or those of the partner itself.
  */
-export function reservesOf(call: PayoutCall, connector: string, fee: Minor): EntryRequest['transfers'] {
+export function reservesOf(
+  call: PayoutCall,
+  {
+    customerId,
+    connector,
+    fee,
+  }: { readonly customerId: string | null; readonly connector: string; readonly fee: Minor },
+): EntryRequest['transfers'] {
   const { caller, amount, currency, quote } = call
+  const { partnerId } = caller
+  const partyId = customerId ?? partnerId
   const credit = `settlement.${connector}` as const
-  const reserve = { partnerId: caller.partnerId, kind: 'reserve', currency: debitedOf(call), debit: 'balance' } as const
+  const reserve = { partnerId, partyId, kind: 'reserve', currency: debitedOf(call), debit: 'balance' } as const
   return [
     ...(quote === undefined
       ? [{ ...reserve, currency, credit, amount }]
-      : exchangeTransfers(quote, { kind: 'reserve', creditOfBuy: credit })),
+      : exchangeTransfers(quote, { kind: 'reserve', creditOfBuy: credit, partyId })),
     ...(fee === 0n ? [] : [{ ...reserve, credit: 'fees', amount: fee } as const]),
   ]
 }

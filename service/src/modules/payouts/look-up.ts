@@ -8,6 +8,7 @@ import type { Payer } from '../customers/index.ts'
 import {
   type Controls,
   createRuleReader,
+  debitedOf,
   feeMovement,
   isCharged,
   readControls,
@@ -93,8 +94,16 @@ export function createLookUp(
     const missing = needed.filter(({ partnerId, id }) => !cachedCustomers.has(partnerKey(partnerId, id)))
     const customerIdOf = (call: PayoutCall) =>
       customerOf(call, (key) => payees.get(key)?.customerId).map(({ id }) => id)[0] ?? null
-    const [otherCustomers, issued, controls] = await Promise.all([
+    const [otherCustomers, parties, issued, controls] = await Promise.all([
       customers.payersByIds(tx, missing),
+      ledger.partiesOf(
+        tx,
+        accounts,
+        calls.map((call) => {
+          const { partnerId } = call.caller
+          return { partnerId, currency: debitedOf(call), partyId: customerIdOf(call) ?? partnerId }
+        }),
+      ),
       findOwnIbans(ownIbans, tx, calls, payees),
       readControls(tx, { ledger, rules }, calls, accounts, early, customerIdOf, now),
     ])
@@ -102,7 +111,7 @@ export function createLookUp(
       payouts,
       beneficiaries: payees,
       customers: new Map([...cachedCustomers, ...otherCustomers]),
-      balances: { accounts: new Map([...accounts, ...controls.accounts]), mark },
+      balances: { accounts: new Map([...accounts, ...controls.accounts, ...parties]), mark },
       references,
       controls,
       ownIbans: issued,
@@ -154,7 +163,7 @@ type Movement = Parameters<PayoutsDeps['ledger']['accountsOf']>[1][number]
 /** The reserves, and the balance in the currency of the payout: its row says whether limits hold for payments in it. */
 const movementsOf = (call: PayoutCall, connector: string): readonly Movement[] => {
   const { caller, currency, quote } = call
-  const reserves = reservesOf(call, connector, 0n)
+  const reserves = reservesOf(call, { customerId: null, connector, fee: 0n })
   if (quote === undefined) return reserves
   return [...reserves, { partnerId: caller.partnerId, currency, debit: 'balance', credit: 'fx' } as const]
 }

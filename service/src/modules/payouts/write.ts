@@ -83,11 +83,9 @@ function reserve(
   { balances }: LookedUp,
 ): Promise<void> {
   const reserves = written.map(({ call, row }): Entry => {
-    const named = { partyId: row.customerId ?? row.partnerId, reference: row.reference }
-    return {
-      id: row.reserveId,
-      transfers: reservesOf(call, row.connector, row.feeAmount ?? 0n).map((moved) => ({ ...moved, ...named })),
-    }
+    const { reserveId: id, reference, feeAmount } = row
+    const transfers = reservesOf(call, { ...row, fee: feeAmount ?? 0n })
+    return { id, transfers: transfers.map((moved) => ({ ...moved, reference })) }
   })
   // A customer may have been erased since the look-up.
   return ledger.enterMany(tx, reserves, balances.accounts)

@@ -1,0 +1,130 @@
+/**
+ * Changes balances between pooled and segregated. In a segregated balance each party has an account of its own, which does not
+ * fall below zero. Payments that were judged by the other mode run again (`accounts_judged_by_state`).
+ */
+import { assert, type Currency, type Minor, present } from '../kernel/index.ts'
+import type { Tx } from '../postgres/index.ts'
+import { ensureAccount, type Opening } from './accounts.ts'
+import { partyPosition } from './store-parties.ts'
+import * as store from './store-segregation.ts'
+import { lockBalance } from './store-states.ts'
+
+/** A party with less money than its payouts have reserved, or with less than nothing. */
+export type ShortParty = store.PartyTotal & { readonly missing: Minor }
+
+/** `own`: the partner's own part; undefined in a pooled balance, which has no parts. */
+export type BalanceMode = {
+  readonly currency: Currency
+  readonly segregated: boolean
+  readonly own: { readonly posted: Minor; readonly reserved: Minor } | undefined
+}
+
+export type Segregation = {
+  readonly modes: (tx: Tx, partnerId: string) => Promise<readonly BalanceMode[]>
+  /**
+   * Finds the parties that prevent a pooled balance from being segregated, and what the partner itself has in it. Reads the last
+   * checkpoint of every party.
+   */
+  readonly shortParties: (
+    tx: Tx,
+    partnerId: string,
+    currency: Currency,
+  ) => Promise<{ readonly short: readonly ShortParty[]; readonly own: Minor }>
+  /**
+   * Opens the accounts of all parties with what they have, and segregates the balance; a missing balance is created. Locks the
+   * balance after the checkpoints are copied, and reads only the transfers since then under the lock. Returns the parties that
+   * are short; then the caller must roll back. A segregated balance stays as it is.
+   */
+  readonly segregate: (tx: Tx, partnerId: string, currency: Currency) => Promise<readonly ShortParty[]>
+  /** Pools a balance again. The accounts of its parties stay without use until `clearParties`. */
+  readonly pool: (tx: Tx, partnerId: string, currency: Currency) => Promise<void>
+  /** Deletes the accounts of parties of a pooled balance. */
+  readonly clearParties: (tx: Tx, partnerId: string, currency: Currency) => Promise<void>
+}
+
+const partiesPerStatement = 10_000
+
+export function createSegregation(opening: Opening): Segregation {
+  const balanceOf = async (tx: Tx, partnerId: string, currency: Currency) =>
+    (await store.modes(tx, partnerId)).find((mode) => mode.currency === currency)
+
+  return {
+    modes: async (tx, partnerId) =>
+      (await store.modes(tx, partnerId)).map(({ currency, segregated, ownPosted, ownReserved }) => ({
+        currency,
+        segregated,
+        own: segregated ? { posted: ownPosted ?? 0n, reserved: ownReserved ?? 0n } : undefined,
+      })),
+    shortParties: async (tx, partnerId, currency) => {
+      const balance = await balanceOf(tx, partnerId, currency)
+      if (balance === undefined || balance.segregated) return { short: [], own: 0n }
+      const position = await partyPosition(tx, partnerId)
+      const totals = new Map(
+        (await store.shortAt(tx, partnerId, balance.id, position)).map((row) => [row.partyId, row]),
+      )
+      const changed = await store.changedSince(tx, partnerId, balance.id, position)
+      const others = [partnerId, ...changed.map(({ partyId }) => partyId)].filter((partyId) => !totals.has(partyId))
+      for (const row of await store.sumsOf(tx, partnerId, balance.id, position, others)) totals.set(row.partyId, row)
+      const now = withChanges(totals, changed)
+      return { short: shortAmong(now), own: now.get(partnerId)?.posted ?? 0n }
+    },
+    segregate: async (tx, partnerId, currency) => {
+      const key = { partnerId, name: 'balance', currency } as const
+      await ensureAccount(tx, key, opening)
+      const { id, segregated } = present(await balanceOf(tx, partnerId, currency), 'the balance exists')
+      if (segregated) return []
+      const position = await partyPosition(tx, partnerId)
+      await store.clearParties(tx, partnerId, id)
+      await store.copyParties(tx, partnerId, id, position)
+      const short = await store.shortAt(tx, partnerId, id, position)
+      const { posted, reserved } = present(await lockBalance(tx, key), 'the balance exists')
+      const changed = await store.changedSince(tx, partnerId, id, position)
+      const keys = changed.map(({ partyId }) => ({ partnerId, accountId: id, partyId }))
+      const totals = new Map([...(await store.partiesByKey(tx, keys)), ...short].map((row) => [row.partyId, row]))
+      const now = withChanges(totals, changed)
+      const missing = shortAmong(now)
+      if (missing.length > 0) return missing
+      const rows = [...now.values()]
+      for (let at = 0; at < rows.length; at += partiesPerStatement)
+        await store.setParties(tx, partnerId, id, rows.slice(at, at + partiesPerStatement))
+      const sum = await store.sumOfParties(tx, partnerId, id)
+      assert(
+        sum.posted === posted && sum.reserved === reserved,
+        'the parties of a balance add up to it: `operator ledger check` shows which rows do not agree',
+      )
+      await store.setMode(tx, partnerId, id, true)
+      return []
+    },
+    pool: async (tx, partnerId, currency) => {
+      if ((await lockBalance(tx, { partnerId, name: 'balance', currency })) === undefined) return
+      const { id } = present(await balanceOf(tx, partnerId, currency), 'the balance exists')
+      await store.setMode(tx, partnerId, id, null)
+    },
+    clearParties: async (tx, partnerId, currency) => {
+      const balance = await balanceOf(tx, partnerId, currency)
+      if (balance !== undefined && !balance.segregated) await store.clearParties(tx, partnerId, balance.id)
+    },
+  }
+}
+
+/** The totals with what has changed since. */
+function withChanges(
+  totals: ReadonlyMap<string, store.PartyTotal>,
+  changed: readonly store.PartyTotal[],
+): ReadonlyMap<string, store.PartyTotal> {
+  const now = new Map([...totals].map(([id, { partyId, posted, reserved }]) => [id, { partyId, posted, reserved }]))
+  for (const { partyId, posted, reserved } of changed) {
+    const before = now.get(partyId)
+    now.set(partyId, {
+      partyId,
+      posted: (before?.posted ?? 0n) + posted,
+      reserved: (before?.reserved ?? 0n) + reserved,
+    })
+  }
+  return now
+}
+
+const shortAmong = (totals: ReadonlyMap<string, store.PartyTotal>): readonly ShortParty[] =>
+  [...totals.values()].flatMap((total) =>
+    total.posted < total.reserved ? [{ ...total, missing: total.reserved - total.posted }] : [],
+  )
