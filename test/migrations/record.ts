@@ -101,9 +101,12 @@ async function recordDeliveries({ db, clock, log, sealer, cursors, eventOutbox }
 }
 
 async function recordOthers(service: Service, { partnerId, caller, customer }: TestPartner): Promise<void> {
-  const { db, clock, sealer, cursors, access, ledger, customers } = service
+  const { db, clock, sealer, cursors, access, ledger, customers, transactions } = service
   await db.transaction((tx) => access.createServiceAccount(tx, { partnerId, name: 'Recorded', permissions }))
-  await createAccounts({ db, clock, cursors, customers, ledger, ...issuing }).create(partnerId, customer.id)
+  await createAccounts({ db, clock, cursors, customers, ledger, transactions, ...issuing }).create(
+    partnerId,
+    customer.id,
+  )
   const users = createUsers({ db, clock, mail: createMailQueue({ clock, sealer }), cursors, sandbox: true })
   const entry = { email: 'joan@example.com', fullName: 'Joan Clarke', role: 'Operator' } as const
   await users.createInvitations(caller, { invitations: [entry] })

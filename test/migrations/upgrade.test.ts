@@ -141,14 +141,15 @@ for (const fixture of fixtures)
 
     test('the modules read the old data, sealed fields included', async () => {
       const { service, partnerId } = old
-      const { db, clock, sealer, cursors, eventOutbox, access, customers, beneficiaries, ledger } = service
+      const { db, clock, sealer, cursors, eventOutbox, access, customers, beneficiaries, ledger, transactions } =
+        service
       const [customer] = (await customers.list(partnerId, {})).data
       assert.deepEqual(customer?.kyc, { fullName: 'Ada Lovelace', citizenshipCountryCode: 'GB' })
       assert.equal((await beneficiaries.list(partnerId, {})).data.length, 2)
       const row = await db.row<{ apiKey: string }>(sql`select api_key from access.service_accounts`)
       const credential = await access.credential(row?.apiKey ?? '')
       assert.equal(credential?.apiSecret.length, 43)
-      const accounts = createAccounts({ db, clock, cursors, customers, ledger, ...issuing })
+      const accounts = createAccounts({ db, clock, cursors, customers, ledger, transactions, ...issuing })
       const { ibans } = await accounts.get(partnerId, customer.id)
       assert.deepEqual(
         (await accounts.create(partnerId, customer.id)).ibans,

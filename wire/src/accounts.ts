@@ -5,6 +5,7 @@ import {
   Currency,
   CustomerRef,
   Iban,
+  PaymentAmount,
   Reference,
   Timestamp,
   Type,
@@ -38,6 +39,12 @@ export const CustomerAccount = closed({
 })
 
 /** `available` = `posted` - `reserved`. All three amounts are exact and read at the instant `asOf`. */
+const OwnPart = closed({
+  posted: described(Amount, 'Your own settled money, including what is reserved, in major units.'),
+  reserved: described(Amount, 'Your own money that is set aside for payouts, in major units.'),
+  available: described(Amount, 'Your own money that a payout of your own can use, in major units. Never negative.'),
+})
+
 export const Balance = closed({
   id: described(Uuid, 'Identifies the balance.'),
   currency: described(Currency, 'Currency of the balance: ISO 4217 alpha-3, or a token code.'),
@@ -46,6 +53,14 @@ export const Balance = closed({
   available: described(
     Amount,
     'Money that a payout can use, in major units: `posted` minus `reserved`. Never negative.',
+  ),
+  segregated: described(
+    Type.Boolean(),
+    'True: a payout uses only the part of its customer, or your own part. False: it may use the whole balance. Says what is so ' +
+      'now, also with `at`.',
+  ),
+  own: optional(
+    described(OwnPart, 'Your own part of a segregated balance: the rest is that of your customers. Absent with `at`.'),
   ),
   asOf: described(Timestamp, 'The instant at which the balances were read. Equal for all balances of a response.'),
 })
@@ -67,12 +82,15 @@ const CustomerBalance = closed({
       'out more for the customer than came in.',
   ),
   reserved: described(Amount, 'Money set aside for payouts of the customer that have not settled, in major units.'),
-  available: described(Amount, '`posted` minus `reserved`, in major units. It does not limit payouts.'),
+  available: described(
+    Amount,
+    '`posted` minus `reserved`, in major units. In a segregated balance the payouts of the customer cannot use more.',
+  ),
   asOf: described(Timestamp, 'The instant at which the sums were read. Equal for all items of a response.'),
 })
 export const CustomerBalancePage = page(CustomerBalance)
 
-const counterAccounts = ['Settlement', 'Suspense', 'Fees', 'Fx'] as const
+const counterAccounts = ['Settlement', 'Suspense', 'Fees', 'Fx', 'Transfers'] as const
 const entry = {
   id: described(Uuid, 'Identifies the entry.'),
   at: described(Timestamp, 'When the money moved. In the sandbox this is the real time, also if its clock was moved.'),
@@ -83,7 +101,8 @@ const entry = {
 const origin = {
   counterAccount: described(
     oneOf(counterAccounts),
-    'The other side: a bank or a chain (`Settlement`), fees, an exchange, or money that waits for its assignment.',
+    'The other side: a bank or a chain (`Settlement`), fees, an exchange, money that waits for its assignment ' +
+      '(`Suspense`), or another part of the same balance (`Transfers`).',
   ),
   reference: described(Reference, 'The `reference` of the transaction that moved the money.'),
 }
@@ -109,6 +128,28 @@ const CustomerAccountEntry = closed({
   ...origin,
 })
 export const CustomerAccountEntryPage = page(CustomerAccountEntry)
+
+const fromCustomer = 'The customer whose money is moved. Absent: your own money.'
+const toCustomer = 'The customer who gets the money. Absent: you.'
+/** Gives at least one of the two customers. */
+export const AccountTransferCreate = closed({
+  amount: described(PaymentAmount, 'Amount in major units of `currency`.', { examples: [12.5] }),
+  currency: described(Currency, 'Currency of the balance: ISO 4217 alpha-3, or a token code.', { examples: ['EUR'] }),
+  fromCustomerId: optional(described(CustomerRef, fromCustomer)),
+  toCustomerId: optional(described(CustomerRef, toCustomer)),
+  reference: optional(
+    described(Reference, 'Your reference, for the outward transaction. If it is taken, that gets one of its own.'),
+  ),
+})
+export const AccountTransfer = closed({
+  amount: described(Amount, 'Amount in major units of `currency`.'),
+  currency: described(Currency, 'Currency of the balance: ISO 4217 alpha-3, or a token code.'),
+  fromCustomerId: optional(described(Uuid, `${fromCustomer} Its \`guid\`.`)),
+  toCustomerId: optional(described(Uuid, `${toCustomer} Its \`guid\`.`)),
+  outwardReference: described(Reference, 'The `reference` of the transaction that took the money.'),
+  inwardReference: described(Reference, 'The `reference` of the transaction that brought it.'),
+  createdAt: described(Timestamp, 'When the money moved.'),
+})
 
 const period = {
   from: optional(timeInput('Only entries at this time or later')),

@@ -23,8 +23,8 @@ export type AccountEntryPage = {
     readonly currency: string
     /** The posted balance behind this entry, in major units of `currency`. */
     readonly balance: Amount
-    /** The other side: a bank or a chain (`Settlement`), fees, an exchange, or money that waits for its assignment. */
-    readonly counterAccount: 'Settlement' | 'Suspense' | 'Fees' | 'Fx'
+    /** The other side: a bank or a chain (`Settlement`), fees, an exchange, money that waits for its assignment (`Suspense`), or another part of the same balance (`Transfers`). */
+    readonly counterAccount: 'Settlement' | 'Suspense' | 'Fees' | 'Fx' | 'Transfers'
     /** The `reference` of the transaction that moved the money. */
     readonly reference: string
     /** The `guid` of the customer whose money moved. Absent if it is your own money. */
@@ -60,6 +60,36 @@ export type AccountStateChangePage = {
   readonly hasMore: boolean
 }
 
+export type AccountTransfer = {
+  /** Amount in major units of `currency`. */
+  readonly amount: Amount
+  /** Currency of the balance: ISO 4217 alpha-3, or a token code. */
+  readonly currency: string
+  /** The customer whose money is moved. Absent: your own money. Its `guid`. */
+  readonly fromCustomerId?: string
+  /** The customer who gets the money. Absent: you. Its `guid`. */
+  readonly toCustomerId?: string
+  /** The `reference` of the transaction that took the money. */
+  readonly outwardReference: string
+  /** The `reference` of the transaction that brought it. */
+  readonly inwardReference: string
+  /** When the money moved. */
+  readonly createdAt: string
+}
+
+export type AccountTransferCreate = {
+  /** Amount in major units of `currency`. */
+  readonly amount: AmountInput
+  /** Currency of the balance: ISO 4217 alpha-3, or a token code. */
+  readonly currency: string
+  /** The customer whose money is moved. Absent: your own money. */
+  readonly fromCustomerId?: string | undefined
+  /** The customer who gets the money. Absent: you. */
+  readonly toCustomerId?: string | undefined
+  /** Your reference, for the outward transaction. If it is taken, that gets one of its own. */
+  readonly reference?: string | undefined
+}
+
 export type Balance = {
   /** Identifies the balance. */
   readonly id: string
@@ -71,6 +101,17 @@ export type Balance = {
   readonly reserved: Amount
   /** Money that a payout can use, in major units: `posted` minus `reserved`. Never negative. */
   readonly available: Amount
+  /** True: a payout uses only the part of its customer, or your own part. False: it may use the whole balance. Says what is so now, also with `at`. */
+  readonly segregated: boolean
+  /** Your own part of a segregated balance: the rest is that of your customers. Absent with `at`. */
+  readonly own?: {
+    /** Your own settled money, including what is reserved, in major units. */
+    readonly posted: Amount
+    /** Your own money that is set aside for payouts, in major units. */
+    readonly reserved: Amount
+    /** Your own money that a payout of your own can use, in major units. Never negative. */
+    readonly available: Amount
+  }
   /** The instant at which the balances were read. Equal for all balances of a response. */
   readonly asOf: string
 }
@@ -198,8 +239,8 @@ export type CustomerAccountEntryPage = {
     readonly currency: string
     /** The sum of the customer's entries up to this one, in major units of `currency`. May be below zero. */
     readonly balance: Amount
-    /** The other side: a bank or a chain (`Settlement`), fees, an exchange, or money that waits for its assignment. */
-    readonly counterAccount: 'Settlement' | 'Suspense' | 'Fees' | 'Fx'
+    /** The other side: a bank or a chain (`Settlement`), fees, an exchange, money that waits for its assignment (`Suspense`), or another part of the same balance (`Transfers`). */
+    readonly counterAccount: 'Settlement' | 'Suspense' | 'Fees' | 'Fx' | 'Transfers'
     /** The `reference` of the transaction that moved the money. */
     readonly reference: string
   })[]
@@ -218,7 +259,7 @@ export type CustomerBalancePage = {
     readonly posted: Amount
     /** Money set aside for payouts of the customer that have not settled, in major units. */
     readonly reserved: Amount
-    /** `posted` minus `reserved`, in major units. It does not limit payouts. */
+    /** `posted` minus `reserved`, in major units. In a segregated balance the payouts of the customer cannot use more. */
     readonly available: Amount
     /** The instant at which the sums were read. Equal for all items of a response. */
     readonly asOf: string
@@ -2653,6 +2694,7 @@ export type OperationResults = {
   readonly createCustomerAccount: CustomerAccount
   readonly getCustomerAccount: CustomerAccount
   readonly listAccounts: BalancePage
+  readonly createAccountTransfer: AccountTransfer
   readonly listAccountEntries: AccountEntryPage
   readonly listAccountStateChanges: AccountStateChangePage
   readonly listCustomerBalances: CustomerBalancePage
@@ -4203,11 +4245,25 @@ export type Namespaces = {
      * List account balances.
      *
      * Returns the partner's balances, one per currency, all read at the instant `asOf`. `available` is `posted`
-     * minus `reserved`. `at` reads the balances of a past time: what had moved before it.
+     * minus `reserved`. `at` reads the balances of a past time: what had moved before it. A segregated balance also
+     * says which part of it is your own.
      *
      * `GET /v1/accounts`, permission `accounts:read`.
      */
     readonly list: (query?: ListAccountsQuery, options?: CallOptions) => Promise<BalancePage>
+    /**
+     * Move money between customers.
+     *
+     * Moves money of one balance between two customers, or between a customer and you: for example your fee, or a
+     * bonus. It is booked at once and needs no bank. Two transactions are completed, one outward and one inward,
+     * which names the first one. Nobody gives more than its part of the balance. Gates and blocks of customers
+     * apply. Limits, fees and approvals of payouts do not, because no money leaves you.
+     *
+     * `POST /v1/accounts/transfers`, permission `payouts:write`.
+     * Problem codes: validation_failed, not_found, customer_not_verified, account_blocked, insufficient_funds,
+     * request_in_progress, idempotency_key_reused.
+     */
+    readonly createTransfer: (body: AccountTransferCreate, options?: CallOptions) => Promise<AccountTransfer>
     /**
      * List the entries of a balance.
      *

@@ -18,6 +18,8 @@ export const accountKinds = {
   settlement: { mayFallBelowZero: true, holds: 'bank' },
   /** Money that has arrived and is not assigned yet. */
   suspense: { mayFallBelowZero: true, holds: 'customers' },
+  /** Money on its way between two parties of one balance. Every entry leaves it as it was. */
+  transfers: { mayFallBelowZero: true, holds: 'customers' },
   fees: { mayFallBelowZero: true, holds: 'own' },
   /** The open position of conversions: one currency above zero, the other below. */
   fx: { mayFallBelowZero: true, holds: 'own' },

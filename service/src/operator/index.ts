@@ -29,6 +29,7 @@ import { safeguardingCommands, verifySafeguarding } from './safeguarding.ts'
 import { reviewCommands } from './reviews.ts'
 import { screeningCommands } from './screening.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
+import { segregationCommands } from './segregation.ts'
 import { staffCommands } from './staff.ts'
 import { walletCommands } from './wallets.ts'
 
@@ -98,6 +99,10 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator gate set --partner ID --state Complete|Incomplete|Invalid --allow OpenAccount,Receive,Pay | none
   operator gate list --partner ID
   operator gate remove --partner ID --state Complete|Incomplete|Invalid
+  operator segregation list --partner ID
+  operator segregation plan --partner ID --currency EUR
+  operator segregation cover --partner ID --currency EUR --staff NAME [--note TEXT]
+  operator segregation set --partner ID --currency EUR --mode segregated|pooled --staff NAME [--note TEXT]
   operator review set --partner ID --customer ID --risk low|medium|high --staff NAME [--months 12] [--note TEXT]
   operator review list --partner ID
   operator review overdue [--partner ID]
@@ -148,6 +153,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...coolingOffCommands,
     ...gateCommands,
     ...reviewCommands,
+    ...segregationCommands,
     ...keyCommands,
     ...walletCommands,
     ...caseCommands,

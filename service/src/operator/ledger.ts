@@ -83,11 +83,14 @@ const lineOfFinding = ({ table, key, column, expected, found }: Finding): string
   `${table} ${key} (${column}): expected ${expected}, found ${found}`
 
 /** A connection of its own, whose statements may take as long as they need. */
-async function onConnection({ config, databaseUrl }: Context, work: (db: Database) => Promise<void>): Promise<void> {
+export async function onConnection<T>(
+  { config, databaseUrl }: Context,
+  work: (db: Database) => Promise<T>,
+): Promise<T> {
   const limits = { queryTimeoutMs: dayMs, idleInTransactionMsMax: dayMs, sharded: config.DATABASE_SHARDED }
   const db = createDatabase({ url: databaseUrl, connectionsMax: 1, log: createLog('silent'), ...limits })
   try {
-    await work(db)
+    return await work(db)
   } finally {
     await db.close()
   }
@@ -96,7 +99,7 @@ async function onConnection({ config, databaseUrl }: Context, work: (db: Databas
 function readAccount(options: Options) {
   const name = options.account ?? 'balance'
   if (!isAccountName(name))
-    throw new ConfigError('operator: --account is balance, suspense, fees, fx or settlement.CONNECTOR')
+    throw new ConfigError('operator: --account is balance, suspense, transfers, fees, fx or settlement.CONNECTOR')
   return name
 }
 

@@ -58,6 +58,7 @@ const names = [
   'email',
   'role',
   'state',
+  'mode',
   'allow',
   'risk',
   'months',

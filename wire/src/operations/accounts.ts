@@ -1,6 +1,6 @@
 /** The operations of the group `accounts`. */
 import * as accounts from '../accounts.ts'
-import { resource } from './example.ts'
+import { amount, resource } from './example.ts'
 import type { Operation } from './operation.ts'
 import { accountId, customerCurrency, customerId } from './params.ts'
 
@@ -49,9 +49,28 @@ export const accountsOperations = {
     summary: 'List account balances',
     description:
       "Returns the partner's balances, one per currency, all read at the instant `asOf`. `available` is `posted` " +
-      'minus `reserved`. `at` reads the balances of a past time: what had moved before it.',
+      'minus `reserved`. `at` reads the balances of a past time: what had moved before it. A segregated balance also says ' +
+      'which part of it is your own.',
     refusals: [],
     example: {},
+  },
+  createAccountTransfer: {
+    tag: 'accounts',
+    method: 'POST',
+    path: '/v1/accounts/transfers',
+    body: accounts.AccountTransferCreate,
+    response: accounts.AccountTransfer,
+    idempotency: 'header',
+    permission: 'payouts:write',
+    source: 'extension',
+    summary: 'Move money between customers',
+    description:
+      'Moves money of one balance between two customers, or between a customer and you: for example your fee, or a bonus. ' +
+      'It is booked at once and needs no bank. Two transactions are completed, one outward and one inward, which names the ' +
+      'first one. Nobody gives more than its part of the balance. Gates and blocks of customers apply. Limits, fees and ' +
+      'approvals of payouts do not, because no money leaves you.',
+    refusals: ['validation_failed', 'not_found', 'customer_not_verified', 'account_blocked', 'insufficient_funds'],
+    example: { body: { amount: amount('12.50'), currency: 'EUR', toCustomerId: resource('customer') } },
   },
   listAccountEntries: {
     tag: 'accounts',

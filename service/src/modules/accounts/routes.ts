@@ -5,8 +5,9 @@ import { writeAmount } from '../../kernel/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import type { AccountName, PartySum } from '../../ledger/index.ts'
 import type { Accounts, CustomerAccount } from './service.ts'
-import type { StatementEntry } from './statements.ts'
+import type { ModalBalance, StatementEntry } from './statements.ts'
 import type { StateChange } from './store-states.ts'
+import type { Transferred } from './transfers.ts'
 
 /** The documented account: `iban` and `country` are the first of `ibans`. */
 function toWire({ partnerCustomerId, ibans }: CustomerAccount): ResponseOf<'createCustomerAccount'> {
@@ -26,8 +27,14 @@ export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Ha
     }),
     listAccounts: async ({ caller, query }) => {
       const { asOf, balances } = await accounts.balances(caller.partnerId, query)
-      return { body: whole(balances.map((balance) => ({ id: balance.id, ...balanceToWire(balance, asOf) }))) }
+      return { body: whole(balances.map((balance) => modalToWire(balance, asOf))) }
     },
+    createAccountTransfer: idempotency.handler('createAccountTransfer', async ({ caller, body, ip, requestId }, tx) => {
+      const moved = await accounts.transfer(caller.partnerId, body, { caller, ip, requestId }, tx)
+      const { outwardReference, fromCustomerId, toCustomerId } = moved
+      const created = `the transfer ${outwardReference}`
+      return { body: transferToWire(moved), created, customerId: fromCustomerId ?? toCustomerId }
+    }),
     listAccountEntries: async ({ caller, params, query }) => {
       const { data, ...page } = await accounts.entries(caller.partnerId, params.id, query)
       const isOwn = ({ partyId }: StatementEntry) => partyId === caller.partnerId
@@ -52,6 +59,15 @@ export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Ha
   }
 }
 
+const transferToWire = ({ amount, currency, fromCustomerId, toCustomerId, createdAt, ...named }: Transferred) => ({
+  amount: writeAmount(amount, currency),
+  currency,
+  ...(fromCustomerId === null ? {} : { fromCustomerId }),
+  ...(toCustomerId === null ? {} : { toCustomerId }),
+  ...named,
+  createdAt: createdAt.toISOString(),
+})
+
 /** Omits the note and the name of the person: they are internal to the operator. */
 const changeToWire = ({ id, customerId, currency, fromState, toState, reason, changedAt }: StateChange) => ({
   id,
@@ -65,6 +81,16 @@ const changeToWire = ({ id, customerId, currency, fromState, toState, reason, ch
 
 /** A list that has one page. */
 const whole = <T>(data: T[]) => ({ data, nextCursor: null, hasMore: false })
+
+function modalToWire({ id, segregated, own, ...balance }: ModalBalance, asOf: Date) {
+  const { currency } = balance
+  const part = own && {
+    posted: writeAmount(own.posted, currency),
+    reserved: writeAmount(own.reserved, currency),
+    available: writeAmount(own.posted - own.reserved, currency),
+  }
+  return { id, ...balanceToWire(balance, asOf), segregated, ...(part === undefined ? {} : { own: part }) }
+}
 
 function balanceToWire({ currency, posted, reserved }: Omit<PartySum, 'id'>, asOf: Date) {
   return {
@@ -90,7 +116,8 @@ function entryToWire({ id, at, amount, posted, currency, counterAccount, referen
 }
 
 /** Shows only the kind: which connector carried a payment is not part of the contract. */
-const counterKinds: Readonly<Partial<Record<AccountName, 'Suspense' | 'Fees' | 'Fx'>>> = {
+const counterKinds: Readonly<Partial<Record<AccountName, 'Suspense' | 'Transfers' | 'Fees' | 'Fx'>>> = {
+  transfers: 'Transfers',
   suspense: 'Suspense',
   fees: 'Fees',
   fx: 'Fx',

@@ -6,11 +6,14 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/support/
 import { createCursors, Refusal } from '../../api/index.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { createLog, createSealer, newId, randomBytes } from '../../kernel/index.ts'
+import { createAudit } from '../../audit/index.ts'
+import { createEventOutbox } from '../../events/index.ts'
 import { createIdempotency, type Idempotency } from '../../idempotency/index.ts'
 import { createLedger, entryOf } from '../../ledger/index.ts'
 import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createScreening } from '../../screening/index.ts'
 import { createCustomers, type Customers } from '../customers/index.ts'
+import { createTransactions, type Transactions } from '../transactions/index.ts'
 import { accountsRoutes, createAccounts, defaultIssuers, type Issuer } from './index.ts'
 import { blockSize } from './rules.ts'
 
@@ -20,6 +23,7 @@ let database: TestDatabase
 let db: Database
 let customers: Customers
 let idempotency: Idempotency
+let transactions: Transactions
 const cursors = createCursors(randomBytes(32))
 
 before(async () => {
@@ -37,6 +41,9 @@ before(async () => {
     identifiers: 'unique',
   })
   idempotency = createIdempotency({ db, clock, ...keys })
+  const audit = createAudit({ db, clock, ...keys })
+  const eventOutbox = createEventOutbox()
+  transactions = createTransactions({ db, clock, cursors, eventOutbox, customers, audit, clockDifferenceMsMax: 0 })
 })
 after(async () => {
   await db?.close()
@@ -45,7 +52,7 @@ after(async () => {
 
 const noPools = { poolCountries: [], poolLevels: { freeMin: 0, daysMin: 0 } }
 const accountsFor = (issuers: readonly Issuer[]) =>
-  createAccounts({ db, clock, log: createLog('silent'), cursors, customers, ledger, issuers, ...noPools })
+  createAccounts({ db, clock, log: createLog('silent'), cursors, customers, ledger, transactions, issuers, ...noPools })
 
 async function newPartner(): Promise<string> {
   const id = newId()

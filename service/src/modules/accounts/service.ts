@@ -15,6 +15,7 @@ import { blockSize, boundsOf, composeIban, inConfiguredOrder, type Issuer, issue
 import { createStates, type States, type StatesDeps } from './states.ts'
 import { createStatements, type Statements, type StatementsDeps } from './statements.ts'
 import * as store from './store.ts'
+import { createTransfers, type Transfers, type TransfersDeps } from './transfers.ts'
 import { issuedAmong } from './store-imported.ts'
 
 export type CustomerAccount = {
@@ -26,7 +27,8 @@ export type CustomerAccount = {
 }
 
 export type Accounts = Statements &
-  States & {
+  States &
+  Transfers & {
     /**
      * The customer's IBANs, one per configured country. Issues all that are missing, or none.
      * Refuses: not_found, customer_not_verified, iban_issuer_not_configured, iban_pool_exhausted.
@@ -61,6 +63,7 @@ export type Accounts = Statements &
 
 type AccountsDeps = StatementsDeps &
   StatesDeps &
+  TransfersDeps &
   ImportedPoolsDeps & {
     readonly customers: Pick<Customers, 'find' | 'hold' | 'requireCapability'>
   }
@@ -173,6 +176,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     ownersOf: async (tx, ibans) =>
       new Map((await store.ownersOfIbans(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
     ...createStatements(deps),
+    ...createTransfers(deps),
     ...createStates({
       ...deps,
       closeIbans: (tx, partnerId, ibans) => quarantineIbans(tx, partnerId, ibans, clock.now()),

@@ -2,19 +2,29 @@
 import type { QueryOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime } from '../../api/index.ts'
 import { assert, type Clock, type Currency, firstIdOf, isCurrency, momentOfId, newId } from '../../kernel/index.ts'
-import type { Balance, Ledger, PartySum, StatementCursor, StatementLine, StatementRequest } from '../../ledger/index.ts'
+import type {
+  Balance,
+  BalanceMode,
+  Ledger,
+  PartySum,
+  StatementCursor,
+  StatementLine,
+  StatementRequest,
+} from '../../ledger/index.ts'
 import { type Database, readAtOneMoment } from '../../postgres/index.ts'
 import type { Customers } from '../customers/index.ts'
 
 /** `partyId`: the party whose money moved, a customer's guid or the partner's own id. */
 export type StatementEntry = StatementLine & { readonly currency: Currency }
+/** `own`: the partner's own part of a segregated balance; undefined for a past time. */
+export type ModalBalance = Balance & Pick<BalanceMode, 'segregated' | 'own'>
 export type BalancesAt<T> = { readonly asOf: Date; readonly balances: readonly T[] }
 
 export type Statements = {
   /**
    * The partner's balances before a moment, one per currency that it had then, by default now.
    */
-  readonly balances: (partnerId: string, query: QueryOf<'listAccounts'>) => Promise<BalancesAt<Balance>>
+  readonly balances: (partnerId: string, query: QueryOf<'listAccounts'>) => Promise<BalancesAt<ModalBalance>>
   /** Newest first. Refuses: not_found (no such balance), validation_failed (cursor). */
   readonly entries: (
     partnerId: string,
@@ -41,7 +51,7 @@ export type StatementsDeps = {
   readonly clock: Clock
   readonly cursors: Cursors
   readonly customers: Pick<Customers, 'idOf'>
-  readonly ledger: Pick<Ledger, 'balances' | 'balancesAt' | 'statement' | 'partySumsAt'>
+  readonly ledger: Pick<Ledger, 'balances' | 'balancesAt' | 'modes' | 'statement' | 'partySumsAt'>
 }
 
 type PeriodQuery = QueryOf<'listAccountEntries'>
@@ -66,14 +76,25 @@ export function createStatements(deps: StatementsDeps): Statements {
   return {
     balances: async (partnerId, query) => {
       const moment = readMoment(query)
-      if (moment === undefined) return { asOf: clock.now(), balances: await ledger.balances(db, partnerId) }
+      const modes = new Map((await ledger.modes(db, partnerId)).map((mode) => [mode.currency, mode]))
+      const modeOf = (currency: Currency) => modes.get(currency)?.segregated ?? false
+      if (moment === undefined) {
+        const balances = await ledger.balances(db, partnerId)
+        return {
+          asOf: clock.now(),
+          balances: balances.map((row) => {
+            return { ...row, segregated: modeOf(row.currency), own: modes.get(row.currency)?.own }
+          }),
+        }
+      }
       const rows = await ledger.balancesAt(db, partnerId, moment)
       // An account that was created later had no balance then, not a balance of zero.
       const existing = rows.filter(({ id, name }) => name === 'balance' && id < firstIdOf(moment))
       return {
         asOf: moment,
         balances: existing.map(({ id, currency, posted, reserved }) => {
-          return { id, currency, posted, reserved, available: posted - reserved }
+          const sums = { id, currency, posted, reserved, available: posted - reserved }
+          return { ...sums, segregated: modeOf(currency), own: undefined }
         }),
       }
     },

@@ -27,6 +27,7 @@ const texts: Readonly<Record<string, readonly [credit: string, debit: string]>> 
   settlement: ['Payment received', 'Payment sent'],
   fees: ['Fee refunded', 'Fee'],
   fx: ['Currency bought', 'Currency sold'],
+  transfers: ['Moved from another part of the balance', 'Moved to another part of the balance'],
   suspense: ['Assigned from suspense', 'Moved to suspense'],
 }
 function bookingText(counterAccount: AccountName, amount: bigint): string {

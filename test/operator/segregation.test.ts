@@ -1,0 +1,111 @@
+/** The operator's commands for pooled and segregated balances, while a service runs on the same database. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { newId } from '../../service/src/kernel/index.ts'
+import { entryOf } from '../../service/src/ledger/index.ts'
+import { checkLedger } from '../model/ledger-audit.ts'
+import { addPartner, createTestService, pay, type Service } from '../support/composition.ts'
+import { runOperator } from '../support/operator.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'partner-payments-segregation-'))
+const database = await createTestDatabase()
+const env = {
+  DATA_DIR: folder,
+  DATABASE_URL: database.url,
+  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
+}
+let service: Service
+before(async () => {
+  service = await createTestService({ url: database.url })
+})
+after(async () => {
+  await service.close()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+})
+
+const run = (partnerId: string, ...args: readonly string[]) =>
+  runOperator(['segregation', ...args, '--partner', partnerId], env)
+async function printed(partnerId: string, ...args: readonly string[]): Promise<unknown> {
+  const { code, stdout, stderr } = await run(partnerId, ...args)
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+async function refused(partnerId: string, ...args: readonly string[]): Promise<string> {
+  const { code, stderr } = await run(partnerId, ...args)
+  assert.equal(code, 1)
+  return stderr
+}
+const euros = ['--currency', 'EUR'] as const
+const decided = [...euros, '--staff', 'Ann', '--note', 'approved by the board'] as const
+
+/** A partner with 100.00 of its own, and a customer that has paid out 30.00 of it without paying in. */
+async function addOverdrawn() {
+  const partner = await addPartner(service, 100_00n)
+  const { partnerId, customer } = partner
+  const { reserveId: entryId } = (await pay(service, partner, '30.00')).payout
+  await service.db.transaction((tx) => service.ledger.settleMany(tx, [{ partnerId, entryId, kind: 'post' }], []))
+  return { partner, partnerId, customerId: customer.id }
+}
+
+test('a balance is planned, covered, segregated and pooled again', async () => {
+  const { partner, partnerId, customerId } = await addOverdrawn()
+  const short = { customerId, posted: '-30.00', reserved: '0.00', missing: '30.00' }
+  const plan = { currency: 'EUR', ready: false, own: '100.00', shortCustomers: 1, missing: '30.00', ownCovers: true }
+  assert.deepEqual(await printed(partnerId, 'plan', ...euros), { ...plan, customers: [short] })
+  assert.match(
+    await refused(partnerId, 'set', '--mode', 'segregated', ...decided),
+    /1 parties have less than nothing, 30\.00 EUR in all: `operator segregation plan` names them/,
+  )
+  assert.deepEqual(await printed(partnerId, 'list'), [{ currency: 'EUR', mode: 'pooled' }])
+  const covered = (await printed(partnerId, 'cover', ...decided)) as { readonly covered: readonly object[] }
+  assert.partialDeepStrictEqual(covered, { customers: 1, total: '30.00', covered: [{ customerId, amount: '30.00' }] })
+  assert.partialDeepStrictEqual(await printed(partnerId, 'plan', ...euros), {
+    ready: true,
+    own: '70.00',
+    customers: [],
+  })
+  assert.deepEqual(await printed(partnerId, 'set', '--mode', 'segregated', ...decided), {
+    currency: 'EUR',
+    mode: 'segregated',
+  })
+  assert.deepEqual(await printed(partnerId, 'list'), [
+    { currency: 'EUR', mode: 'segregated', own: '70.00', ownReserved: '0.00' },
+  ])
+  await assert.rejects(pay(service, partner, '0.01'), { code: 'insufficient_funds' })
+  await checkLedger(service.db, partnerId)
+  await printed(partnerId, 'set', '--mode', 'pooled', ...decided)
+  await pay(service, partner, '0.01')
+  await checkLedger(service.db, partnerId)
+})
+
+test('what the partner itself does not have covers nothing', async () => {
+  const { partner, partnerId } = await addOverdrawn()
+  const paid = pay(service, partner, '65.00', { beneficiaryId: partner.ownBeneficiary.id })
+  const { reserveId: entryId } = (await paid).payout
+  await service.db.transaction((tx) => service.ledger.settleMany(tx, [{ partnerId, entryId, kind: 'post' }], []))
+  const { id } = await service.customers.create(partnerId, { email: 'joan@example.com' })
+  const credit = { partnerId, partyId: id, debit: 'settlement.sandbox', credit: 'balance', currency: 'EUR' } as const
+  const saved = entryOf('direct', { ...credit, amount: 5_00n, reference: newId() })
+  await service.db.transaction((tx) => service.ledger.enter(tx, saved))
+  // Own money: 100 - 65 = 35, of which 30 covers. A second customer without money makes it too little.
+  assert.partialDeepStrictEqual(await printed(partnerId, 'plan', ...euros), { own: '35.00', ownCovers: true })
+  await pay(service, partner, '10.00')
+  assert.partialDeepStrictEqual(await printed(partnerId, 'plan', ...euros), { missing: '40.00', ownCovers: false })
+  assert.match(
+    await refused(partnerId, 'cover', ...decided),
+    /customers miss 40\.00 EUR, and the partner has 35\.00 EUR of its own/,
+  )
+})
+
+test('wrong arguments are named in one line', async () => {
+  const { partnerId } = await addPartner(service)
+  assert.match(await refused(partnerId, 'set', '--mode', 'apart', ...decided), /--mode must be pooled or segregated/)
+  assert.match(await refused(partnerId, 'set', ...decided), /--mode is required/)
+  assert.match(await refused(newId(), 'set', '--mode', 'segregated', ...decided), /No such partner/)
+  assert.match(await refused(newId(), 'plan', ...euros), /No such partner/)
+})
