@@ -21,6 +21,7 @@ const outcomes: Readonly<Record<string, string>> = {
   accounts_judged_by_state: 'the transaction is repeated by the new state, and at last refused as overloaded',
   accounts_closed_is_empty: 'as accounts_judged_by_state: a change of state is counted',
   accounts_never_negative: 'the funds check decides again under the lock: insufficient_funds',
+  party_accounts_never_negative: 'the funds check decides again under the lock: insufficient_funds',
   accounts_reserved_check: 'out of reach: a reserve ends once, by a unique constraint',
   limit_counters_used_check: 'the counters are locked before the limit is judged again: payout_limit_exceeded',
   partners_subscriptions_check: 'out of reach: the statement that counts also compares the count',

@@ -135,7 +135,16 @@ const unrecorded = [
     'fx position',
   ],
   ...['review list', 'review overdue', 'review missing'],
-  ...['cooling-off list', 'gate list', 'bic show', 'account list', 'ibans list', 'staff list'],
+  ...[
+    'cooling-off list',
+    'gate list',
+    'bic show',
+    'account list',
+    'ibans list',
+    'staff list',
+    'segregation list',
+    'segregation plan',
+  ],
   ...['safeguarding accounts list', 'safeguarding show', 'safeguarding export', 'safeguarding verify'],
   ...['travel-rule show', 'audit verify', 'key list', 'backup create', 'backup restore'],
 ]

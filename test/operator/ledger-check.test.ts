@@ -79,6 +79,10 @@ before(async () => {
   await pay(service, partner, '4001.07')
   await work(1)
   await pay(service, partner, '30.00')
+  const cover = { amount: rawNumber('20000.00'), currency: 'EUR', toCustomerId: customer.id } as const
+  await service.accounts.transfer(partnerId, cover, undefined)
+  const segregated = service.db.transaction((tx) => service.ledger.segregate(tx, partnerId, 'EUR'))
+  assert.deepEqual(await segregated, [])
 })
 after(async () => {
   await service.close()

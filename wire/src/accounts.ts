@@ -101,8 +101,8 @@ const entry = {
 const origin = {
   counterAccount: described(
     oneOf(counterAccounts),
-    'The other side: a bank or a chain (`Settlement`), fees, an exchange, money that waits for its assignment ' +
-      '(`Suspense`), or another part of the same balance (`Transfers`).',
+    'The other side: a bank or a chain (`Settlement`), fees or an exchange. `Suspense` is money that waits for its assignment, ' +
+      '`Transfers` another part of the same balance.',
   ),
   reference: described(Reference, 'The `reference` of the transaction that moved the money.'),
 }

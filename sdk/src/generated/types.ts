@@ -23,7 +23,7 @@ export type AccountEntryPage = {
     readonly currency: string
     /** The posted balance behind this entry, in major units of `currency`. */
     readonly balance: Amount
-    /** The other side: a bank or a chain (`Settlement`), fees, an exchange, money that waits for its assignment (`Suspense`), or another part of the same balance (`Transfers`). */
+    /** The other side: a bank or a chain (`Settlement`), fees or an exchange. `Suspense` is money that waits for its assignment, `Transfers` another part of the same balance. */
     readonly counterAccount: 'Settlement' | 'Suspense' | 'Fees' | 'Fx' | 'Transfers'
     /** The `reference` of the transaction that moved the money. */
     readonly reference: string
@@ -239,7 +239,7 @@ export type CustomerAccountEntryPage = {
     readonly currency: string
     /** The sum of the customer's entries up to this one, in major units of `currency`. May be below zero. */
     readonly balance: Amount
-    /** The other side: a bank or a chain (`Settlement`), fees, an exchange, money that waits for its assignment (`Suspense`), or another part of the same balance (`Transfers`). */
+    /** The other side: a bank or a chain (`Settlement`), fees or an exchange. `Suspense` is money that waits for its assignment, `Transfers` another part of the same balance. */
     readonly counterAccount: 'Settlement' | 'Suspense' | 'Fees' | 'Fx' | 'Transfers'
     /** The `reference` of the transaction that moved the money. */
     readonly reference: string
@@ -4252,12 +4252,12 @@ export type Namespaces = {
      */
     readonly list: (query?: ListAccountsQuery, options?: CallOptions) => Promise<BalancePage>
     /**
-     * Move money between customers.
+     * Create a transfer between customers.
      *
      * Moves money of one balance between two customers, or between a customer and you: for example your fee, or a
      * bonus. It is booked at once and needs no bank. Two transactions are completed, one outward and one inward,
-     * which names the first one. Nobody gives more than its part of the balance. Gates and blocks of customers
-     * apply. Limits, fees and approvals of payouts do not, because no money leaves you.
+     * which names the first one. More than the part of the giver is refused. Gates and blocks of customers apply.
+     * Limits, fees and approvals of payouts do not, because no money leaves you.
      *
      * `POST /v1/accounts/transfers`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, customer_not_verified, account_blocked, insufficient_funds,

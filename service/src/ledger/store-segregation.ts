@@ -126,7 +126,7 @@ export async function sumsOf(
   )
 }
 
-/** What the transfers after a position changed for each party. */
+/** Sums what the transfers after a position changed for each party. */
 export function changedSince(
   tx: Tx,
   partnerId: string,

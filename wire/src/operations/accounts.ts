@@ -63,11 +63,11 @@ export const accountsOperations = {
     idempotency: 'header',
     permission: 'payouts:write',
     source: 'extension',
-    summary: 'Move money between customers',
+    summary: 'Create a transfer between customers',
     description:
       'Moves money of one balance between two customers, or between a customer and you: for example your fee, or a bonus. ' +
       'It is booked at once and needs no bank. Two transactions are completed, one outward and one inward, which names the ' +
-      'first one. Nobody gives more than its part of the balance. Gates and blocks of customers apply. Limits, fees and ' +
+      'first one. More than the part of the giver is refused. Gates and blocks of customers apply. Limits, fees and ' +
       'approvals of payouts do not, because no money leaves you.',
     refusals: ['validation_failed', 'not_found', 'customer_not_verified', 'account_blocked', 'insufficient_funds'],
     example: { body: { amount: amount('12.50'), currency: 'EUR', toCustomerId: resource('customer') } },

@@ -51,7 +51,7 @@ const refused = (code: string, pointer?: string) => (error: unknown) => {
 }
 const segregate = (partnerId: string) =>
   service.db.transaction(async (tx) => assert.deepEqual(await service.ledger.segregate(tx, partnerId, 'EUR'), []))
-/** Both audits: of the ledger, and of everything that knows of money. */
+/** Runs both audits: of the ledger, and of everything that knows of money. */
 async function checkAll({ partnerId }: TestPartner): Promise<void> {
   await checkLedger(service.db, partnerId)
   for await (const found of compareRows(service.db, partnerId)) assert.deepEqual(found, [])

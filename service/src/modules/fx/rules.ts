@@ -131,7 +131,7 @@ export type ExchangeUse = {
   readonly kind: 'direct' | 'reserve'
   /** Account that gets the bought money: the balance, or the settlement account of a connector. */
   readonly creditOfBuy: AccountName
-  /** Whose money is exchanged: a customer, or the partner itself. */
+  /** Owner of the money: a customer, or the partner itself. */
   readonly partyId: string
 }
 

@@ -67,13 +67,11 @@ export function createLookUp(
         : customerIds.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId))
     // Sent together: the batch waits for one round trip.
     const [accounts, payouts, payees, references, cachedCustomers, early] = await Promise.all([
-      // Read first: the balances count changes of customers. The write detects a change that commits after this read;
-      // the reads below see an earlier one (ledger/states.ts).
+      // First: the balances count changes of customers, so that the write detects a change after this read (ledger/states.ts).
       ledger.accountsOf(
         tx,
         calls.flatMap((call) => {
-          const { connector = internalConnectorId } = routeOf(call, undefined, chooseConnector, new Set())
-          const moved = movementsOf(call, connector)
+          const moved = movementsOf(call, chooseConnector)
           return isCharged(call, rules.lastRead) ? [...moved, feeMovement(call)] : moved
         }),
       ),
@@ -94,16 +92,10 @@ export function createLookUp(
     const missing = needed.filter(({ partnerId, id }) => !cachedCustomers.has(partnerKey(partnerId, id)))
     const customerIdOf = (call: PayoutCall) =>
       customerOf(call, (key) => payees.get(key)?.customerId).map(({ id }) => id)[0] ?? null
+    const partiesOfCalls = calls.map((call) => payerOf(call, customerIdOf(call)))
     const [otherCustomers, parties, issued, controls] = await Promise.all([
       customers.payersByIds(tx, missing),
-      ledger.partiesOf(
-        tx,
-        accounts,
-        calls.map((call) => {
-          const { partnerId } = call.caller
-          return { partnerId, currency: debitedOf(call), partyId: customerIdOf(call) ?? partnerId }
-        }),
-      ),
+      ledger.partiesOf(tx, accounts, partiesOfCalls),
       findOwnIbans(ownIbans, tx, calls, payees),
       readControls(tx, { ledger, rules }, calls, accounts, early, customerIdOf, now),
     ])
@@ -137,6 +129,12 @@ export async function payoutsByKeys(
   )
 }
 
+/** The part of the balance that a call pays from, if the balance is segregated. */
+const payerOf = (call: PayoutCall, customerId: string | null) => {
+  const { partnerId } = call.caller
+  return { partnerId, currency: debitedOf(call), partyId: customerId ?? partnerId }
+}
+
 const beneficiaryOf = ({ caller, payee }: PayoutCall) =>
   'beneficiaryId' in payee ? [{ partnerId: caller.partnerId, id: payee.beneficiaryId }] : []
 
@@ -161,8 +159,9 @@ function accountOf({ caller, payee }: PayoutCall, payees: ReadonlyMap<string, Pa
 type Movement = Parameters<PayoutsDeps['ledger']['accountsOf']>[1][number]
 
 /** The reserves, and the balance in the currency of the payout: its row says whether limits hold for payments in it. */
-const movementsOf = (call: PayoutCall, connector: string): readonly Movement[] => {
+const movementsOf = (call: PayoutCall, choose: PayoutsDeps['chooseConnector']): readonly Movement[] => {
   const { caller, currency, quote } = call
+  const { connector = internalConnectorId } = routeOf(call, undefined, choose, new Set())
   const reserves = reservesOf(call, { customerId: null, connector, fee: 0n })
   if (quote === undefined) return reserves
   return [...reserves, { partnerId: caller.partnerId, currency, debit: 'balance', credit: 'fx' } as const]
