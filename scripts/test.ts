@@ -30,6 +30,7 @@ const SHARDED_PATTERNS = [
   'modules/*payout*',
   'modules/standing-orders',
   'modules/recalls',
+  'ledger',
   'settlement',
 ].map((folder) => `service/src/${folder}/**/*.test.ts`)
 const patterns = faults ? ['test/fault/*.test.ts'] : sharded ? SHARDED_PATTERNS : PATTERNS

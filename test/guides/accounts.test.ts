@@ -15,7 +15,7 @@ after(() => service?.dispose())
 
 test('the code of the guide runs, verifies a payee, pays it and reads what moved', async () => {
   const { text, blocks } = programOf(guide, 'ts')
-  assert.equal(blocks, 8)
+  assert.equal(blocks, 9)
   const runs = await runTypeScript(service, text)
   assertLine(runs, /^CloseMatch: the account is of Grace Hopper$/)
   assertLine(runs, /^Grace Hopper: Match by sandbox$/)
@@ -26,6 +26,7 @@ test('the code of the guide runs, verifies a payee, pays it and reads what moved
   assertLine(runs, /^Triggered at 10 more, by a Deposit$/)
   assertLine(runs, /^customer: -2\.50 EUR$/)
   assertLine(runs, /^ {2}Inward 10\.00, in sum -2\.50$/)
+  assertLine(runs, /^Deposit, Completed: the customer has 0\.00$/)
   assertLine(runs, /^EUR: Active$/)
   assertLine(runs, /^ {2}Outward 12\.50, in sum -12\.50$/)
 })

@@ -211,7 +211,10 @@ function judgedOf(
   return judged
 }
 
-/** One change per account, whatever the number of transfers. */
+/**
+ * One change per account, whatever the number of transfers. A transfer between two parties adds up to zero on their balance, which is
+ * locked all the same, because its mode is compared.
+ */
 function changesOf(
   transfers: readonly store.NewTransfer[],
   judged: Judged | undefined,
@@ -219,6 +222,7 @@ function changesOf(
 ): readonly store.AccountChange[] {
   const changes = new Map<string, { partnerId: string; id: string; posted: Minor; reserved: Minor }>()
   const add = (partnerId: string, id: string, { posted, reserved }: Change) => {
+    if (posted === 0n && reserved === 0n) return
     const change = changes.get(id)
     if (change === undefined) changes.set(id, { partnerId, id, posted, reserved })
     else {
@@ -231,10 +235,9 @@ function changesOf(
     add(partnerId, debitAccountId, debit)
     add(partnerId, creditAccountId, credit)
   }
-  return [...changes.values()].flatMap((change) =>
-    // A segregated balance is locked also if only its parties change.
-    change.posted === 0n && change.reserved === 0n && !segregated.has(change.id)
-      ? []
-      : [{ ...change, judgedAt: judged?.get(change.id) ?? null, segregated: segregated.has(change.id) }],
-  )
+  return [...changes.values()].map((change) => ({
+    ...change,
+    judgedAt: judged?.get(change.id) ?? null,
+    segregated: segregated.has(change.id),
+  }))
 }

@@ -1,6 +1,7 @@
 /** Segregated balances on a real database: no party pays with the money of another, whatever happens at the same time. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { rawNumber } from '@partner-payments/wire'
 import { checkLedger } from '../../../test/model/ledger-audit.ts'
 import { addPartner, balanceOf, createTestService, pay, type Service } from '../../../test/support/composition.ts'
 import { Refusal } from '../api/index.ts'
@@ -175,11 +176,13 @@ test('a balance is segregated and pooled while payments go on: each counts once,
     await segregate(partnerId)
     ended = true
   }
+  const gift = { amount: rawNumber('0.01'), currency: 'EUR', toCustomerId: customer.id } as const
   const paying = async (by: Service) => {
     let count = 0
     while (!ended) {
-      const kind = count % 3
+      const kind = count % 4
       if (kind === 0) await credit(partnerId, customer.id, 1n, by)
+      else if (kind === 3) await by.accounts.transfer(partnerId, gift, undefined)
       else {
         const { reserveId: entryId } = (await pay(by, partner, '0.01')).payout
         const end = { partnerId, entryId, kind: kind === 1 ? 'post' : 'release' } as const
