@@ -198,6 +198,27 @@ test('a balance is segregated and pooled while payments go on: each counts once,
   await checkLedger(service.db, partnerId)
 })
 
+test('a transfer between parties that was judged before the balance was segregated is not written', async () => {
+  const { partnerId, customer } = await addPartner(service, 10_00n)
+  const out = {
+    ...movement(partnerId, partnerId, 4_00n),
+    debit: 'balance',
+    credit: 'transfers',
+    kind: 'direct',
+  } as const
+  const back = { ...out, partyId: customer.id, debit: 'transfers', credit: 'balance' } as const
+  const judged = await service.ledger.accountsOf(service.db, [out])
+  assert.deepEqual(await segregate(partnerId), [])
+  const write = service.db.transaction((tx) =>
+    service.ledger.enterMany(tx, [{ id: newId(), transfers: [out, back] }], judged),
+  )
+  await assert.rejects(write, (error) => {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+    return violates(cause, sqlState.checkViolation, 'accounts_judged_by_state')
+  })
+  await checkLedger(service.db, partnerId)
+})
+
 test('parties with less than nothing prevent the change, and are named with what they miss', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId, customer } = partner
