@@ -141,7 +141,7 @@ function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): Read
     [
       'home',
       homePage(inside('home'), {
-        balances: [{ currency: text, available: '1234567.50', reserved: '0.00', pending: '12345678901234567.123456' }],
+        balances: [{ currency: text, available: '1234567.50', reserved: '0.00', own: '12345678901234567.123456' }],
         waiting: [
           { title: text, count: text, href: text },
           { title: text, count: text },

@@ -9,7 +9,8 @@ type Balance = {
   readonly currency: string
   readonly available: string
   readonly reserved: string
-  readonly pending?: string
+  /** The partner's own part of a segregated balance. */
+  readonly own?: string
 }
 type Waiting = { readonly title: string; readonly count: string; readonly href?: string }
 
@@ -40,7 +41,7 @@ const waitingList = (waiting: readonly Waiting[]): Html =>
   </ul>`
 
 function balanceTable({ t, language }: ConsoleView, balances: readonly Balance[]): Html {
-  const hasPending = balances.some(({ pending }) => pending !== undefined)
+  const hasOwn = balances.some(({ own }) => own !== undefined)
   const money = (amount: string, currency: string, look: string) =>
     html`<span class="money ${look}">${grouped(language, amount)} <abbr>${currency}</abbr></span>`
   return table({
@@ -49,13 +50,13 @@ function balanceTable({ t, language }: ConsoleView, balances: readonly Balance[]
       { label: t.currency, kind: 'head' },
       { label: t.available, kind: 'number' },
       { label: t.reserved, kind: 'number' },
-      ...(hasPending ? [{ label: t.pending, kind: 'number' as const }] : []),
+      ...(hasOwn ? [{ label: t.own, kind: 'number' as const }] : []),
     ],
-    rows: balances.map(({ currency, available, reserved, pending }) => [
+    rows: balances.map(({ currency, available, reserved, own }) => [
       currency,
       money(available, currency, 'main'),
       money(reserved, currency, ''),
-      ...(hasPending ? [pending === undefined ? '' : money(pending, currency, '')] : []),
+      ...(hasOwn ? [own === undefined ? '' : money(own, currency, '')] : []),
     ]),
   })
 }

@@ -35,10 +35,11 @@ export const homeRoutes: Routes = ({ operate }, _withPerson, withMoney) => [
             ? operate('listCustomers', { ...call, query: `verificationState=Invalid&${first}` })
             : undefined,
         ])
-        const shown = balances.map(({ currency, available, reserved }) => ({
+        const shown = balances.map(({ currency, available, reserved, own }) => ({
           currency,
           available: decimalText(available),
           reserved: decimalText(reserved),
+          ...(own === undefined ? {} : { own: decimalText(own.available) }),
         }))
         const tab = may(person, 'transactions:read') ? 'mine' : 'waiting'
         const waiting = [

@@ -102,7 +102,7 @@ export const de: Texts = {
   currency: 'Währung',
   available: 'Verfügbar',
   reserved: 'Reserviert',
-  pending: 'Ausstehend',
+  own: 'Davon Ihr eigenes',
   balancesEmpty: 'Noch kein Guthaben',
   balancesEmptyText:
     'Jede Währung, die Sie halten, erhält hier eine Zeile mit dem verfügbaren und dem reservierten Betrag. Eröffnen Sie ein Konto für einen Kunden, damit die erste Zahlung ankommen kann:',

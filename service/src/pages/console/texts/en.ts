@@ -100,7 +100,7 @@ export const en = {
   currency: 'Currency',
   available: 'Available',
   reserved: 'Reserved',
-  pending: 'Pending',
+  own: 'Of it your own',
   balancesEmpty: 'No balance yet',
   balancesEmptyText:
     'Each currency that you hold gets a row here, with what is available and what is reserved. Open an account for a customer, so that the first payment can arrive:',
