@@ -7,7 +7,7 @@ import pg from 'pg'
 import { Unreachable } from '../api/index.ts'
 import type { Log } from '../kernel/index.ts'
 
-/** A statement or a connection attempt is checked after this time without an answer. */
+/** A statement or a connection attempt is checked after this time without an answer, if the database answers. */
 const silentMs = 1_000
 const checkMs = 250
 /**
@@ -16,6 +16,11 @@ const checkMs = 250
  */
 const looksMax = 3
 const lookTimeoutMs = 1_000
+/**
+ * As long as this after a check without an answer, silence counts from `checkMs` on: what was sent shortly before the database
+ * came back would otherwise be checked a second later than the rest.
+ */
+const recoveringMs = 2_000
 /** The server has ended the transaction of an abandoned connection by then (`idle_in_transaction_session_timeout`). */
 const abandonedMsMax = 60_000
 
@@ -74,12 +79,15 @@ export function createLiveness(options: Pick<Watched, 'url' | 'log' | 'onLost'>)
   const watched: Watched = { ...options, tracked: new Map(), sockets: new Map(), abandoned: new Map() }
   const { tracked, sockets, abandoned } = watched
   let looks = 0
+  let failedMs = -recoveringMs
   const timer = setInterval(() => {
     if (looks >= looksMax) return
     looks += 1
-    look(watched)
+    look(watched, performance.now() - failedMs < recoveringMs ? checkMs : silentMs)
       // The database does not answer: the time-outs of the driver apply.
-      .catch(() => undefined)
+      .catch(() => {
+        failedMs = performance.now()
+      })
       .finally(() => {
         looks -= 1
       })
@@ -108,9 +116,9 @@ export function createLiveness(options: Pick<Watched, 'url' | 'log' | 'onLost'>)
   }
 }
 
-async function look({ url, log, onLost, tracked, sockets, abandoned }: Watched): Promise<void> {
+async function look({ url, log, onLost, tracked, sockets, abandoned }: Watched, silenceMs: number): Promise<void> {
   const now = performance.now()
-  const isSilent = (sinceMs: number) => now - sinceMs >= silentMs
+  const isSilent = (sinceMs: number) => now - sinceMs >= silenceMs
   const suspects = new Map(
     [...tracked.values()]
       .filter(({ waiting, sinceMs }) => waiting > 0 && isSilent(sinceMs))
