@@ -79,7 +79,15 @@ test('200 to the balances: available = posted - reserved, with the sandbox float
   const accounts = listAt(answer.literals)
   assert.ok(accounts.some((account) => account.currency === 'EUR'))
   for (const account of accounts) {
-    assert.deepEqual(Object.keys(account).sort(), ['asOf', 'available', 'currency', 'id', 'posted', 'reserved'])
+    assert.deepEqual(Object.keys(account).sort(), [
+      'asOf',
+      'available',
+      'currency',
+      'id',
+      'posted',
+      'reserved',
+      'segregated',
+    ])
     assertShape(uuid, account.id ?? null)
     assertShape(dateTime, account.asOf ?? null)
     assert.equal(cents(account.available), cents(account.posted) - cents(account.reserved))

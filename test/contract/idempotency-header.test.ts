@@ -76,11 +76,30 @@ for (const subject of byHeader)
       code: 'idempotency_key_reused',
       pointer,
     })
-    const { id, guid, invitations, inviteId, eventId, creditId, sessionId, reference, transactionHash } =
-      answers[0]?.json ?? {}
+    const {
+      id,
+      guid,
+      invitations,
+      inviteId,
+      eventId,
+      creditId,
+      sessionId,
+      reference,
+      transactionHash,
+      outwardReference,
+    } = answers[0]?.json ?? {}
     const invited = listAt({ data: invitations ?? [{}] })[0]?.inviteId
     const created =
-      guid ?? id ?? inviteId ?? eventId ?? creditId ?? sessionId ?? transactionHash ?? reference ?? invited
+      guid ??
+      id ??
+      inviteId ??
+      eventId ??
+      creditId ??
+      sessionId ??
+      transactionHash ??
+      reference ??
+      outwardReference ??
+      invited
     assert.ok(textAt(refused, 'detail').includes(typeof created === 'string' ? created : world.customer))
   })
 
