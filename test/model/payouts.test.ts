@@ -86,6 +86,7 @@ type Requested = { readonly key: string; readonly text: string; readonly own: bo
 type Day = {
   readonly service: Service
   readonly partner: TestPartner
+  readonly segregated: boolean
   readonly arm: (fault: Fault) => void
   readonly requested: Requested[]
   readonly payoutEnds: Map<string, string>
@@ -105,9 +106,22 @@ const cents = (text: string) => {
 }
 const textOf = (minor: number) => `${Math.trunc(minor / 100)}.${String(minor % 100).padStart(2, '0')}`
 
-/** Sends the request. It must be refused exactly when the balance before it does not cover the amount. */
-async function expectByBalance<T>(day: Day, minor: bigint, send: () => Promise<T>): Promise<T | undefined> {
-  const { available } = await balanceOf(day.service, day.partner.partnerId)
+/** The money that may pay: of a segregated balance the part of the customer, or of the partner itself. */
+async function availableTo({ service, partner, segregated }: Day, own: boolean): Promise<bigint> {
+  const { partnerId, customer } = partner
+  if (!segregated) return (await balanceOf(service, partnerId)).available
+  const [part] = await service.ledger.partySumsAt(service.db, partnerId, own ? partnerId : customer.id, undefined)
+  return part === undefined ? 0n : part.posted - part.reserved
+}
+
+/** Sends the request. It must be refused exactly when the money that may pay does not cover the amount. */
+async function expectByBalance<T>(
+  day: Day,
+  own: boolean,
+  minor: bigint,
+  send: () => Promise<T>,
+): Promise<T | undefined> {
+  const available = await availableTo(day, own)
   const answer = await send().catch((error: unknown) => {
     if (!(error instanceof Refusal && error.code === 'insufficient_funds')) throw error
     return undefined
@@ -121,7 +135,7 @@ const beneficiaryOf = ({ partner }: Day, own: boolean) => (own ? partner.ownBene
 async function payDuplicates(day: Day, text: Amount, own: boolean, count: number): Promise<void> {
   const key = newId()
   const request = { idempotencyKey: key, beneficiaryId: beneficiaryOf(day, own), reference: `ref ${key}` }
-  const answers = await expectByBalance(day, cents(text), () =>
+  const answers = await expectByBalance(day, own, cents(text), () =>
     Promise.all(Array.from({ length: count }, () => pay(day.service, day.partner, text, request))),
   )
   const [first] = answers ?? []
@@ -136,7 +150,7 @@ async function payDuplicates(day: Day, text: Amount, own: boolean, count: number
 /** Pays a customer of the partner: the money stays, and no bank sees the amount by which it would misbehave. */
 async function payInside(day: Day, text: Amount): Promise<void> {
   const request = { beneficiaryId: day.insider }
-  const made = await expectByBalance(day, cents(text), () => pay(day.service, day.partner, text, request))
+  const made = await expectByBalance(day, true, cents(text), () => pay(day.service, day.partner, text, request))
   if (!made) return
   day.payoutEnds.set(made.payout.id, 'Completed')
   day.inside.push(made.payout.reference)
@@ -171,7 +185,9 @@ async function simulateWithdrawal(day: Day, minor: number, outcome: keyof typeof
   const { service, partner } = day
   const { id: customerRef } = partner.customer
   const request = { customerRef, amount: BigInt(minor), currency: 'EUR', outcome, idempotencyKey: null } as const
-  const made = await expectByBalance(day, BigInt(minor), () => service.payouts.simulate(partner.caller, request, ip))
+  const made = await expectByBalance(day, false, BigInt(minor), () =>
+    service.payouts.simulate(partner.caller, request, ip),
+  )
   if (!made) return
   day.payoutEnds.set(made.payout.id, withdrawalEnds[outcome])
   if (outcome === 'completed') day.posted -= BigInt(minor)
@@ -293,14 +309,16 @@ after(() => service.close())
 
 test('in any order of steps and faults no cent is lost or created, and every event is appended once', async (t) => {
   await fc.assert(
-    fc.asyncProperty(fc.array(action, { minLength: 8, maxLength: 24 }), async (steps) => {
+    fc.asyncProperty(fc.array(action, { minLength: 8, maxLength: 24 }), fc.boolean(), async (steps, segregated) => {
       disarm()
       const partner = await addPartner(service, floatMinor)
+      if (segregated) await service.db.transaction((tx) => service.ledger.segregate(tx, partner.partnerId, 'EUR'))
       const [{ iban }] = (await service.accounts.create(partner.partnerId, partner.customer.id)).ibans
       const account = { iban, name: 'Ada Lovelace', currency: 'EUR' }
       const day: Day = {
         service,
         partner,
+        segregated,
         arm,
         requested: [],
         insider: (await service.beneficiaries.create(partner.partnerId, account)).id,
