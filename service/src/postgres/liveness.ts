@@ -17,7 +17,7 @@ const checkMs = 250
 const looksMax = 3
 const lookTimeoutMs = 1_000
 /**
- * As long as this after a check without an answer, silence counts from `checkMs` on: what was sent shortly before the database
+ * The time after a check without an answer in which silence counts from `checkMs` on: what was sent shortly before the database
  * came back would otherwise be checked a second later than the rest.
  */
 const recoveringMs = 2_000
