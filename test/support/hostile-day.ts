@@ -6,7 +6,7 @@
 import { rawNumber } from '@partner-payments/wire'
 import { Refusal } from '../../service/src/api/index.ts'
 import { caseActions, operatorPartnerId } from '../../service/src/cases/index.ts'
-import { hourMs, newId, secondMs } from '../../service/src/kernel/index.ts'
+import { amountText, hourMs, newId, secondMs } from '../../service/src/kernel/index.ts'
 import type { SanctionsList } from '../../service/src/screening/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
 import { addPartner, createTestService, ip, type Service, stepMsDefault, type TestPartner } from './composition.ts'
@@ -101,6 +101,13 @@ const partnerOperations: Readonly<Record<string, Operation>> = {
     const body = { customerId: pick(day.random, customers).id, amount: amountOf(day), currency: 'EUR', outcome }
     await simulations.withdrawal(partner.caller, body as never, ip)
   },
+  transfer: async (day, { accounts }, { partner, customers }) => {
+    const fromCustomerId = day.random() < 0.5 ? { fromCustomerId: pick(day.random, customers).id } : {}
+    const toCustomerId = day.random() < 0.7 ? { toCustomerId: pick(day.random, customers).id } : {}
+    const currency = day.random() < 0.8 ? 'EUR' : 'USD'
+    const body = { amount: amountOf(day), currency, ...fromCustomerId, ...toCustomerId }
+    await accounts.transfer(partner.partnerId, body, { caller: partner.caller, ip, requestId: newId() })
+  },
   cancel: ({ random }, { payouts }, { partner, payouts: made }) =>
     payouts.cancel(partner.partnerId, pick(random, made)),
   approve: ({ random }, { payouts }, { partner: { caller }, payouts: made }) => {
@@ -156,6 +163,26 @@ const operatorOperations: Readonly<Record<string, Operation>> = {
       staff: pick(random, staff),
     } as const
     return db.transaction((tx) => accounts.changeState(tx, change))
+  },
+  /** Short parties prevent a balance from being segregated, unless own money of the partner covers them. */
+  changeMode: ({ random }, { db, ledger }, { partner: { partnerId } }) => {
+    const currency = pick(random, fiat)
+    const segregates = random() < 0.7
+    return db.transaction(async (tx) => {
+      if (!segregates) return ledger.pool(tx, partnerId, currency)
+      const short = await ledger.segregate(tx, partnerId, currency)
+      if (short.length > 0) throw new Refusal('insufficient_funds', 'Parties have less than nothing.')
+    })
+  },
+  cover: ({ random }, { accounts, db, ledger }, { partner: { partnerId } }) => {
+    const currency = pick(random, fiat)
+    return db.transaction(async (tx) => {
+      for (const { partyId: toCustomerId, missing } of (await ledger.shortParties(tx, partnerId, currency)).short) {
+        if (toCustomerId === partnerId) continue
+        const amount = rawNumber(amountText(missing, currency))
+        await accounts.transfer(partnerId, { amount, currency, toCustomerId }, undefined, tx)
+      }
+    })
   },
   loadList: ({ random, lists }, { screening }) => screening.lists.load(pick(random, lists), pick(random, staff)),
   decideHit: async ({ random }, { db, screening }) => {
@@ -215,6 +242,8 @@ const drawn = [
   'credit',
   'reverseCredit',
   'payInDollars',
+  'transfer',
+  'changeMode',
   'deposit',
   'addCustomer',
   'addPayee',
