@@ -6,8 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import pg from 'pg'
 import { dayMs } from '../../service/src/kernel/index.ts'
 import { isLong, print, scaled } from './faults.ts'
+import { until } from './until.ts'
 
 const runMsMax = 30_000
 /** Odd: a commit has a point before and one after it, so that successive kills of a run take both kinds. */
@@ -15,6 +17,9 @@ const sharesShort = 7
 
 /** The number of the share of the points that this run takes. Each day takes the next one; FAULTS_SHARE repeats one. */
 const shareNumber = Number(process.env['FAULTS_SHARE'] ?? Math.floor(Date.now() / dayMs))
+
+/** The arguments of a child after the crash point. The first is the address of its database. */
+type ChildArgs = readonly [url: string, ...others: readonly string[]]
 
 type Result = { readonly killed: boolean; readonly output: string }
 
@@ -29,10 +34,38 @@ const compileCache = (): string => {
   return own
 }
 
-async function run(file: string, args: readonly string[], cache: string): Promise<Result> {
+/**
+ * Waits until the server has ended the sessions of a killed process. Until it notices the kill they hold their locks, and a
+ * worker that looks for work meanwhile skips these rows, as any that another works on, and finds nothing to do.
+ */
+async function sessionsEnded(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, application_name: 'crash-points' })
+  await client.connect()
+  try {
+    await until('the sessions of the killed process have ended', async () => {
+      const { rows } = await client.query(
+        'select 1 from pg_stat_activity where application_name = $1 and datname = current_database() limit 1',
+        [sessionsName],
+      )
+      return rows.length === 0
+    })
+  } finally {
+    await client.end()
+  }
+}
+
+/** The name that the database sessions of a child have. What an address says goes before what the service gives. */
+const sessionsName = 'crash-points-child'
+const named = (url: string): string => {
+  const address = new URL(url)
+  address.searchParams.set('application_name', sessionsName)
+  return address.href
+}
+
+async function run(file: string, crashAt: number, [url, ...args]: ChildArgs, cache: string): Promise<Result> {
   const path = fileURLToPath(new URL(`../fault/${file}`, import.meta.url))
   const env = { ...process.env, NODE_COMPILE_CACHE: cache }
-  const child = spawn(process.execPath, [path, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [path, String(crashAt), named(url), ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   let errors = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
@@ -44,7 +77,9 @@ async function run(file: string, args: readonly string[], cache: string): Promis
   clearTimeout(timer)
   if (signal !== 'SIGKILL')
     assert.deepEqual({ code, signal }, { code: 0, signal: null }, `${file} ${args.join(' ')} failed:\n${errors}`)
-  return { killed: signal === 'SIGKILL', output }
+  const killed = signal === 'SIGKILL'
+  if (killed) await sessionsEnded(url)
+  return { killed, output }
 }
 
 /**
@@ -55,7 +90,7 @@ async function run(file: string, args: readonly string[], cache: string): Promis
 export async function killAtCrashPoints(
   t: TestContext,
   file: string,
-  scenario: (runChild: (...args: readonly string[]) => Promise<string>) => Promise<void>,
+  scenario: (runChild: (...args: ChildArgs) => Promise<string>) => Promise<void>,
   /** Into how many shares the short form divides the points. More for a child with many points. */
   sharesOf = sharesShort,
 ): Promise<number> {
@@ -65,7 +100,7 @@ export async function killAtCrashPoints(
   let kills = 0
   const runUntil = (crashAt: number) =>
     scenario(async (...args) => {
-      const { killed, output } = await run(file, [String(crashAt), ...args], cache)
+      const { killed, output } = await run(file, crashAt, args, cache)
       if (crashAt === 0) points = Math.min(points, Number(output.split('\n').at(-1)))
       else runs += 1
       if (killed) kills += 1
