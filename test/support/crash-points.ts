@@ -65,7 +65,10 @@ const named = (url: string): string => {
 async function run(file: string, crashAt: number, [url, ...args]: ChildArgs, cache: string): Promise<Result> {
   const path = fileURLToPath(new URL(`../fault/${file}`, import.meta.url))
   const env = { ...process.env, NODE_COMPILE_CACHE: cache }
-  const child = spawn(process.execPath, [path, String(crashAt), named(url), ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [path, String(crashAt), named(url), ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let output = ''
   let errors = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))

@@ -197,6 +197,58 @@ test("a credit that says little is not listed in the place of its payer's other 
   assert.deepEqual(await kindsOfCases(), [])
 })
 
+test('a reference that a bank uses twice on a day does not take the entry of another booking', async () => {
+  const payer = { references: {}, debtor: ada, debtorAccount: adaAccount }
+  const other = { amount: { currency: 'EUR', minor: 9_00n } } as const
+  await announce(credit({ ...payer, remittance: whole.remittance }, { bankReference: '7' }))
+  const short = { remittance: { unstructured: [text.slice(0, 35)] } }
+  // Another amount, which says nothing, and the announced one under another reference.
+  await list(
+    '2026-01-08',
+    credit({ references: {} }, { bankReference: '7', ...other }),
+    credit({ references: {}, debtor: ada, ...short }, { bankReference: 'L7' }),
+  )
+  assert.equal(await posted(), 19_00n)
+  // The same amount twice: the one that says nothing stands before the announced one.
+  const [on, at] = ['2026-01-09', { bookingDate: '2026-01-09', bankReference: '8' }]
+  await announce(credit({ ...payer, remittance: whole.remittance }, at))
+  await list(on, credit({ references: {} }, at), credit({ ...payer, ...short }, at))
+  assert.equal(await posted(), 39_00n)
+  const [{ remittance } = { remittance: null }] = await service.db.rows<{ remittance: string | null }>(
+    sql`select remittance from rails.iso_entries where announced = 0 and booked_on = '2026-01-09'`,
+  )
+  assert.equal(remittance, null, 'the one that says nothing is the new one')
+  assert.deepEqual(await kindsOfCases(), [])
+})
+
+for (const order of ['announced first', 'listed first'] as const)
+  test(`a credit whose place another one has taken on an earlier day waits for two persons, ${order}`, async () => {
+    const payer = { references: {}, debtor: ada, debtorAccount: adaAccount }
+    const invoice = (number: string) => ({ remittance: { unstructured: [`Invoice ${number}, customer 4711`] } })
+    const one = credit({ ...payer, ...invoice('1001') }, { bankReference: 'N1' })
+    const other = credit({ ...payer, ...invoice('1002') }, { bankReference: 'N2' })
+    // The first one says little, and may be either. The second one is what the first one was taken for.
+    const short = credit(payer, { bankReference: 'L1' })
+    const named = (number: string) => credit({ references: {}, ...invoice(number) }, { bankReference: 'L2' })
+    if (order === 'announced first') {
+      await announce(one, other)
+      await list('2026-01-08', short)
+      const [taken] = await service.db.rows<{ remittance: string }>(
+        sql`select remittance from rails.iso_entries where statement_id is not null`,
+      )
+      await list('2026-01-09', named(taken?.remittance.includes('1001') ? '1001' : '1002'))
+    } else {
+      await list('2026-01-08', short, named('1001'))
+      await announce(one)
+      const little = sql`select 1 from rails.iso_entries where announced <> 0 and remittance is null`
+      assert.equal((await service.db.rows(little)).length, 1)
+      await announce(other)
+    }
+    assert.equal(await posted(), 20_00n)
+    const kinds = (await kindsOfCases()).filter(([kind]) => kind !== 'announced_missing')
+    assert.deepEqual(kinds, [['unknown_payment', 10_00n]])
+  })
+
 test('a case about an entry that was announced ends when a later statement has it', async () => {
   await announce(credit(whole))
   await list('2026-01-08', credit({ references: { endToEndId: 'E2E-2' } }))

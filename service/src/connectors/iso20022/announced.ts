@@ -5,7 +5,16 @@
  */
 import type { Tx } from '../../postgres/index.ts'
 import { assign, makeRoom, type Pair as AnyPair } from './assign.ts'
-import { compare, daysBetween, type Facts, factsOf, namesOf, statementDaysMax, type Verdict } from './evidence.ts'
+import {
+  compare,
+  daysBetween,
+  type Facts,
+  factsOf,
+  looksAlike,
+  namesOf,
+  statementDaysMax,
+  type Verdict,
+} from './evidence.ts'
 import * as store from './store-announced.ts'
 import type { AccountKey, KnownEntry } from './store-entries.ts'
 import type { Booking, References, Unit } from './units.ts'
@@ -48,10 +57,45 @@ export async function findAnnounced(
   const context = { reading, facts: rememberFacts() }
   const { payments, doubts } = matchPayments(context, unknown, open, isSure)
   const left = entries.filter((entry) => entry.every(({ booking }) => !payments.has(booking)))
-  const sums = matchSums(context, left, open)
+  const { sums, unsure } = matchSums(context, left, open, isSure)
   const groups = await matchGroups(tx, of, reading, wanted, { entries: left, sums })
   for (const booking of [...sums.keys(), ...groups.keys()]) doubts.delete(booking)
-  return { payments, sums, groups, doubts }
+  for (const [booking, row] of unsure) if (!groups.has(booking)) doubts.set(booking, row)
+  const known = { payments, sums, groups, doubts }
+  const without = unknown.filter(({ booking }) => Object.values(known).every((of) => !of.has(booking)))
+  for (const [booking, row] of await displacedBefore(tx, of, context, { wanted, unknown: without, open }))
+    doubts.set(booking, row)
+  return known
+}
+
+/**
+ * Bookings whose entry an earlier message has taken, while one that looks like it is still open: the earlier booking said
+ * little, and may have been the open one. To count this one as new would count a payment twice.
+ */
+async function displacedBefore(
+  tx: Tx,
+  of: AccountKey,
+  { reading, facts }: Context,
+  { wanted, unknown, open }: { wanted: store.Wanted; unknown: readonly Unknown[]; open: ReadonlySet<store.Candidate> },
+): Promise<readonly (readonly [Booking, store.Candidate])[]> {
+  const openBy = Map.groupBy(
+    [...open].filter((row) => !isSumRow(row) && !row.isRepeated),
+    ({ amount }) => amount,
+  )
+  const single = unknown.filter(({ booking: { unit } }) => !unit.isSum && openBy.has(unit.amount))
+  if (single.length === 0) return []
+  const amounts = [...new Set(single.map(({ booking: { unit } }) => unit.amount))]
+  const taken = Map.groupBy(await store.reportedTwice(tx, of, reading, { ...wanted, amounts }), ({ amount }) => amount)
+  const pairs = pairsOf({ reading, facts }, single, ({ amount }) => taken.get(amount) ?? [])
+  return pairs.flatMap(({ booking, row, verdict }) => {
+    const { unit } = booking
+    const other = openBy.get(unit.amount)?.find((candidate) => {
+      const { days } = daysOf(reading, unit.bookedOn, candidate)
+      const isNear = days >= 0 && days <= statementDaysMax
+      return isNear && candidate.isReversal === unit.isReversal && looksAlike(facts(row), facts(candidate))
+    })
+    return other === undefined || verdict === 'maybe' ? [] : [[booking, other] as const]
+  })
 }
 
 const totalOf = (entry: readonly Unknown[]): bigint =>
@@ -167,16 +211,16 @@ const isStatement = ({ kind }: store.Reading): boolean => kind === 'camt.053'
 function daysOf(
   reading: store.Reading,
   bookedOn: string,
-  row: { readonly bookedOn: string; readonly isListed: boolean },
+  row: { readonly bookedOn: string; readonly statementId: string | null },
 ) {
   if (isStatement(reading)) return { days: daysBetween(row.bookedOn, bookedOn), isStatement: true }
-  if (row.isListed) return { days: daysBetween(bookedOn, row.bookedOn), isStatement: true }
+  if (row.statementId !== null) return { days: daysBetween(bookedOn, row.bookedOn), isStatement: true }
   return { days: Math.abs(daysBetween(bookedOn, row.bookedOn)), isStatement: false }
 }
 
 function judge(reading: store.Reading, own: Facts, row: store.Candidate, facts: Facts) {
   const isNamed = isNamedBy(reading, own.references, row, facts.references)
-  const place = { ...daysOf(reading, own.bookedOn, { ...row, isListed: row.statementId !== null }), isNamed }
+  const place = { ...daysOf(reading, own.bookedOn, row), isNamed }
   const judged = compare(own, facts, place)
   return row.isRepeated ? { ...judged, verdict: repeated(own, facts, judged.verdict) } : judged
 }
@@ -221,41 +265,54 @@ type Rated<T> = {
   readonly points: number
   readonly isSameDay: boolean
 }
+const isByAmount = ({ points }: { readonly points: number }): boolean => points < sumSure
 
 /** Sorts by certainty; a match by amount only counts if nothing else has the amount on that day. */
-function rated<T extends object>(pairs: readonly Rated<T>[]): ReadonlyMap<readonly Unknown[], T> {
-  const found = new Map<readonly Unknown[], T>()
+function rated<T extends object>(pairs: readonly Rated<T>[]): ReadonlyMap<readonly Unknown[], Rated<T>> {
+  const found = new Map<readonly Unknown[], Rated<T>>()
   const taken = new Set<T>()
   const isOnly = ({ entry, row }: Rated<T>) => !pairs.some((other) => (other.entry === entry) !== (other.row === row))
   for (const pair of pairs.toSorted((a, b) => b.points - a.points || Number(b.isSameDay) - Number(a.isSameDay))) {
-    const { entry, row, points, isSameDay } = pair
+    const { entry, row, isSameDay } = pair
     if (found.has(entry) || taken.has(row)) continue
-    if (points < sumSure && !(isSameDay && isOnly(pair))) continue
-    found.set(entry, row)
+    if (isByAmount(pair) && !(isSameDay && isOnly(pair))) continue
+    found.set(entry, pair)
     taken.add(row)
   }
   return found
 }
 
-/** Matches entries that another message has reported as a sum, whether or not their payments are named. */
+/**
+ * Matches entries that another message has reported as a sum, whether or not their payments are named. `unsure`: only the amount
+ * agrees, and a payment of this message may be the entry, so that the second reading decides.
+ */
 function matchSums(
   { reading }: Context,
   entries: readonly (readonly Unknown[])[],
   open: Set<store.Candidate>,
-): Found['sums'] {
+  isSure: boolean,
+): { readonly sums: Map<Booking, store.Candidate>; readonly unsure: Map<Booking, store.Candidate> } {
   const byAmount = Map.groupBy(open, ({ amount }) => amount)
   const pairs = entries.flatMap((entry) => {
     const unit = entry[0]?.booking.unit
     if (unit === undefined) return []
     return (byAmount.get(totalOf(entry)) ?? []).flatMap((row): readonly Rated<store.Candidate>[] => {
       if (row.isRepeated || row.isReversal !== unit.isReversal || !(unit.isSum || isSumRow(row))) return []
-      const { days } = daysOf(reading, unit.bookedOn, { ...row, isListed: row.statementId !== null })
+      const { days } = daysOf(reading, unit.bookedOn, row)
       if (days < 0 || days > statementDaysMax) return []
       const other = { ...row, references: refsOf(row), count: Number(row.payments) }
-      return [{ entry, row, points: sumPoints(reading, unit, countOf(entry), other), isSameDay: days === 0 }]
+      const count = countOf(entry)
+      const pair = { entry, row, points: sumPoints(reading, unit, count, other), isSameDay: days === 0 }
+      // A sum of several payments is not one payment that happens to have its amount.
+      const isOtherCount = count > 1 && (isSumRow(row) ? other.count > 1 && other.count !== count : true)
+      return isByAmount(pair) && isOtherCount ? [] : [pair]
     })
   })
-  return new Map([...rated(pairs)].flatMap(([entry, row]) => entry.map(({ booking }) => [booking, row] as const)))
+  const found = [...rated(pairs).values()]
+  const of = (list: readonly Rated<store.Candidate>[]) =>
+    new Map(list.flatMap(({ entry, row }) => entry.map(({ booking }) => [booking, row] as const)))
+  const isUnsure = (pair: Rated<store.Candidate>) => isSure && isByAmount(pair)
+  return { sums: of(found.filter((pair) => !isUnsure(pair))), unsure: of(found.filter(isUnsure)) }
 }
 
 const countOf = (entry: readonly Unknown[]): number =>
@@ -284,5 +341,5 @@ async function matchGroups(
       return [{ entry, row, points: sumPoints(reading, unit, countOf(entry), other), isSameDay: days === 0 }]
     })
   })
-  return new Map([...rated(pairs)].map(([entry, row]) => [(entry[0] as Unknown).booking, row]))
+  return new Map([...rated(pairs)].map(([entry, { row }]) => [(entry[0] as Unknown).booking, row]))
 }

@@ -82,6 +82,18 @@ export function compare(one: Facts, other: Facts, { days, isStatement, isNamed }
   return { points: total, verdict: isSame ? 'same' : total < 0 ? 'other' : 'maybe' }
 }
 
+/** Something besides the reference of the bank agrees, and more than what differs. */
+export const agreesBesidesReference = (one: Facts, other: Facts): boolean =>
+  evidencePoints(one, { ...other, references: { ...other.references, bank: null } }) > 0
+
+/** The agreement of two reports, without their days. */
+export const evidencePoints = (one: Facts, other: Facts): number =>
+  agreement(one, other).reduce((sum, part) => sum + part, sharesReference(one, other) ? points.reference : 0)
+
+/** A report that says little may be about either of the two, whatever their references are. */
+export const looksAlike = (one: Facts, other: Facts): boolean =>
+  evidencePoints({ ...one, references: {} }, { ...other, references: {} }) >= 0
+
 export const daysBetween = (from: string, to: string): number => Math.round((Date.parse(to) - Date.parse(from)) / dayMs)
 
 function sharesReference(one: Facts, other: Facts): boolean {

@@ -6,7 +6,7 @@ import { amountText, derivedTimeId, newId, nilId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { findAnnounced, rowFacts, type Unknown } from './announced.ts'
 import { debtorOf } from './counterparty.ts'
-import { compare, factsOf } from './evidence.ts'
+import { agreesBesidesReference, compare, evidencePoints, factsOf } from './evidence.ts'
 import { oddity, type Report } from './reports.ts'
 import { absolute } from './scores.ts'
 import { type Alias, type Group, insertAliases, type Reading } from './store-announced.ts'
@@ -62,13 +62,13 @@ export async function known(
     if (found === undefined) unknown.push({ booking, rival })
     return found ?? []
   })
-  const { fresh, deferred } = await knownByWords(tx, of, page, { unknown, isSure })
-  const { kept, corrections } = await corrected(tx, of, page, fresh)
+  const { fresh, deferred: unsure } = await knownByWords(tx, of, page, { unknown, isSure })
+  const { kept, corrections, deferred } = await corrected(tx, of, page, { fresh, isSure })
   if (page.replaced.size > 0) entries.deleteWaiting(tx, of.operatorId, [...page.replaced.keys()])
   for (const [statementId, ids] of page.seen)
     entries.seeEntries(tx, of.operatorId, [...ids], { statementId, announced: reading.announced })
   if (page.aliases.length > 0) insertAliases(tx, of, page.aliases)
-  return { fresh: [...byKey, ...kept], deferred, reports: page.reports, corrections }
+  return { fresh: [...byKey, ...kept], deferred: unsure + deferred, reports: page.reports, corrections }
 }
 
 type Named = { readonly booking: Booking; readonly rival: entries.KnownEntry | undefined }
@@ -80,7 +80,7 @@ type Named = { readonly booking: Booking; readonly rival: entries.KnownEntry | u
 async function rowsOf(tx: Tx, of: entries.AccountKey, bookings: readonly Booking[]) {
   const keys = new Set(bookings.flatMap(({ keys: own, wholes }) => [...own, ...wholes]))
   const rows = new Map((await entries.entriesByKeys(tx, of, [...keys])).map((row) => [row.entryKey, row]))
-  const named = bookings.map((booking): Named => {
+  const named = renumbered(rows, bookings).map((booking): Named => {
     const own = rowOf(rows, booking.keys, booking)
     const { isSum, references } = booking.unit
     const isOther =
@@ -92,7 +92,39 @@ async function rowsOf(tx: Tx, of: entries.AccountKey, bookings: readonly Booking
   return { rows, named }
 }
 
-const verdictOf = ({ unit }: Booking, row: entries.KnownEntry) =>
+/**
+ * Bookings of a page that a bank gave one reference, amount and day: they are told apart by a number. The one that agrees most
+ * with a known entry gets its number, whatever their order is.
+ */
+function renumbered(rows: Page['rows'], bookings: readonly Booking[]): readonly Booking[] {
+  const numbers = new Map<Booking, Pick<Booking, 'key' | 'keys'>>()
+  for (const alike of Map.groupBy(bookings, ({ unit }) => unit.key).values()) {
+    const known = alike.flatMap(({ key, keys }) => {
+      const row = rows.get(key)
+      return row === undefined ? [] : [{ key, keys, row }]
+    })
+    if (alike.length === 1 || known.length === 0 || known.length === alike.length) continue
+    const pairs = known
+      .flatMap((own) => alike.map((booking) => ({ own, booking, points: pointsOf(booking, own.row) })))
+      .toSorted((one, other) => other.points - one.points)
+    const given = new Set<string>()
+    for (const { own, booking } of pairs)
+      if (!numbers.has(booking) && !given.has(own.key)) {
+        numbers.set(booking, own)
+        given.add(own.key)
+      }
+    const left = alike.filter(({ key }) => !given.has(key))
+    for (const booking of alike) if (!numbers.has(booking)) numbers.set(booking, left.shift() ?? booking)
+  }
+  return bookings.map((booking) => {
+    const { key, keys } = numbers.get(booking) ?? booking
+    return key === booking.key ? booking : { ...booking, key, keys }
+  })
+}
+
+const pointsOf = ({ unit }: Booking, row: entries.KnownEntry) => evidencePoints(factsOf(unit), rowFacts(row))
+
+const verdictOf = ({ unit }: Pick<Booking, 'unit'>, row: entries.KnownEntry) =>
   compare(factsOf(unit), rowFacts(row), { days: 0, isStatement: true, isNamed: false }).verdict
 
 /** A bank may have used its reference for two bookings of the day. An alias was compared when it was written. */
@@ -233,14 +265,15 @@ function late(of: entries.AccountKey, { id, entryKey }: entries.KnownEntry): Rep
 
 /**
  * A statement counts, not its announcement. An entry that was announced under the same reference on the same day with
- * another amount is the same booking: the difference is booked in addition.
+ * another amount is the same booking if more agrees than the reference, which banks use again: the difference is booked in
+ * addition. Another booking may be that entry in other words, so that the second reading decides what references don't.
  */
 async function corrected(
   tx: Tx,
   of: entries.AccountKey,
   page: Page,
-  fresh: readonly Fresh[],
-): Promise<{ readonly kept: readonly Fresh[]; readonly corrections: Known['corrections'] }> {
+  { fresh, isSure }: { readonly fresh: readonly Fresh[]; readonly isSure: boolean },
+): Promise<{ readonly kept: readonly Fresh[]; readonly corrections: Known['corrections']; readonly deferred: number }> {
   const suspects = fresh.filter(
     ({ booking: { unit, statementId, whole }, doubt, waiting }) =>
       statementId !== null &&
@@ -252,24 +285,36 @@ async function corrected(
   )
   const names = [...new Set(suspects.flatMap(({ booking: { unit } }) => unit.booking ?? []))]
   const announced = names.length === 0 ? [] : await entries.announcedOf(tx, of, names, page.reading.id)
-  const open = announced.filter(({ entryKey, kind }) => !page.rows.has(entryKey) && kind !== 'waiting')
-  if (open.length === 0) return { kept: fresh, corrections: [] }
+  const open = announced.filter(
+    ({ id, entryKey, kind }) => !page.rows.has(entryKey) && !page.taken.has(id) && kind !== 'waiting',
+  )
+  if (open.length === 0) return { kept: fresh, corrections: [], deferred: 0 }
   const byBooking = Map.groupBy(open, ({ booking, bookedOn }) => nameOf({ booking: booking ?? '', bookedOn }))
   const corrections: Known['corrections'][number][] = []
+  let deferred = 0
   const kept = fresh.filter((one) => {
     const { booking, statementId } = one
     const { unit } = booking
     const alike = byBooking.get(nameOf({ booking: unit.booking ?? '', bookedOn: unit.bookedOn })) ?? []
-    const at = suspects.includes(one) ? alike.findIndex((row) => isAlike(booking, row)) : -1
-    const [row] = at < 0 ? [] : alike.splice(at, 1)
+    const at = suspects.includes(one) ? alike.findIndex((row) => isAlike(booking, row) && agreesIn(booking, row)) : -1
+    const row = alike[at]
     if (row === undefined) return true
+    if (isSure && verdictOf(booking, row) !== 'strong') {
+      deferred += 1
+      return false
+    }
+    alike.splice(at, 1)
     see({ ...page, rows: new Map([[booking.key, row]]) }, row, booking)
     const more = unit.amount - row.amount
     corrections.push({ booking, statementId, more, report: correction(of, booking, row, more) })
     return false
   })
-  return { kept, corrections }
+  return { kept, corrections, deferred }
 }
+
+/** Something besides the bank's reference agrees. */
+const agreesIn = ({ unit }: Booking, row: entries.KnownEntry): boolean =>
+  verdictOf({ unit }, row) === 'strong' || agreesBesidesReference(factsOf(unit), rowFacts(row))
 
 function correction(
   { operatorId, currency, account }: entries.AccountKey,

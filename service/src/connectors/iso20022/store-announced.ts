@@ -74,6 +74,18 @@ export function unannounced(tx: Tx, of: AccountKey, reading: Reading, wanted: Wa
   )
 }
 
+/** Entries of these amounts that messages of this kind and of another one have reported. */
+export function reportedTwice(tx: Tx, of: AccountKey, reading: Reading, wanted: Wanted): Promise<readonly Candidate[]> {
+  const reported =
+    reading.kind === 'camt.053'
+      ? sql`entry.statement_id is not null and entry.announced <> 0`
+      : sql`entry.announced & ${reading.announced}::smallint <> 0 and (entry.statement_id is not null or entry.announced <> ${reading.announced}::smallint)`
+  return tx.rows(
+    unprepared(sql`/* rails.reportedTwice */
+    select ${candidateColumns}, false as is_repeated from ${wantedEntries(of, reading, wanted)} and ${reported}`),
+  )
+}
+
 /** An entry whose payments another message has reported one by one. */
 export type Group = {
   readonly messageName: string
