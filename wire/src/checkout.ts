@@ -132,6 +132,16 @@ export const CheckoutSession = closed({
   customerId: described(Uuid, 'The `guid` of the customer.'),
   iban: described(Iban, 'IBAN of the customer, to which the payer pays.'),
   bic: described(optional(Bic), 'BIC of the bank of the IBAN. Absent if the service does not know it.'),
+  sortCode: described(
+    optional(Type.String({ pattern: '^\\d{6}$' })),
+    'Sort code of the account, six digits. Only in pounds to a British IBAN.',
+    { examples: ['200000'] },
+  ),
+  accountNumber: described(
+    optional(Type.String({ pattern: '^\\d{8}$' })),
+    'Account number, eight digits. Only in pounds to a British IBAN.',
+    { examples: ['55779911'] },
+  ),
   creditorReference: described(
     Type.String(),
     'Creditor reference (ISO 11649) that the payer states. It identifies the session.',

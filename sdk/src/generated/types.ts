@@ -2902,6 +2902,10 @@ export type OperationResults = {
     readonly iban: string
     /** BIC of the bank of the IBAN. Absent if the service does not know it. */
     readonly bic?: string
+    /** Sort code of the account, six digits. Only in pounds to a British IBAN. */
+    readonly sortCode?: string
+    /** Account number, eight digits. Only in pounds to a British IBAN. */
+    readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
     /** Time at which an unpaid session expires. */
@@ -2930,6 +2934,10 @@ export type OperationResults = {
       readonly iban: string
       /** BIC of the bank of the IBAN. Absent if the service does not know it. */
       readonly bic?: string
+      /** Sort code of the account, six digits. Only in pounds to a British IBAN. */
+      readonly sortCode?: string
+      /** Account number, eight digits. Only in pounds to a British IBAN. */
+      readonly accountNumber?: string
       /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
       readonly creditorReference: string
       /** Time at which an unpaid session expires. */
@@ -2961,6 +2969,10 @@ export type OperationResults = {
     readonly iban: string
     /** BIC of the bank of the IBAN. Absent if the service does not know it. */
     readonly bic?: string
+    /** Sort code of the account, six digits. Only in pounds to a British IBAN. */
+    readonly sortCode?: string
+    /** Account number, eight digits. Only in pounds to a British IBAN. */
+    readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
     /** Time at which an unpaid session expires. */
@@ -2987,6 +2999,10 @@ export type OperationResults = {
     readonly iban: string
     /** BIC of the bank of the IBAN. Absent if the service does not know it. */
     readonly bic?: string
+    /** Sort code of the account, six digits. Only in pounds to a British IBAN. */
+    readonly sortCode?: string
+    /** Account number, eight digits. Only in pounds to a British IBAN. */
+    readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
     /** Time at which an unpaid session expires. */
@@ -4020,6 +4036,10 @@ export type OperationResults = {
     readonly iban: string
     /** BIC of the bank of the IBAN. Absent if the service does not know it. */
     readonly bic?: string
+    /** Sort code of the account, six digits. Only in pounds to a British IBAN. */
+    readonly sortCode?: string
+    /** Account number, eight digits. Only in pounds to a British IBAN. */
+    readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
     /** Time at which an unpaid session expires. */
@@ -4806,6 +4826,10 @@ export type Namespaces = {
     readonly iban: string
     /** BIC of the bank of the IBAN. Absent if the service does not know it. */
     readonly bic?: string
+    /** Sort code of the account, six digits. Only in pounds to a British IBAN. */
+    readonly sortCode?: string
+    /** Account number, eight digits. Only in pounds to a British IBAN. */
+    readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
     /** Time at which an unpaid session expires. */
@@ -4861,6 +4885,10 @@ export type Namespaces = {
     readonly iban: string
     /** BIC of the bank of the IBAN. Absent if the service does not know it. */
     readonly bic?: string
+    /** Sort code of the account, six digits. Only in pounds to a British IBAN. */
+    readonly sortCode?: string
+    /** Account number, eight digits. Only in pounds to a British IBAN. */
+    readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
     /** Time at which an unpaid session expires. */
@@ -4897,6 +4925,10 @@ export type Namespaces = {
       readonly iban: string
       /** BIC of the bank of the IBAN. Absent if the service does not know it. */
       readonly bic?: string
+      /** Sort code of the account, six digits. Only in pounds to a British IBAN. */
+      readonly sortCode?: string
+      /** Account number, eight digits. Only in pounds to a British IBAN. */
+      readonly accountNumber?: string
       /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
       readonly creditorReference: string
       /** Time at which an unpaid session expires. */
@@ -4931,6 +4963,10 @@ export type Namespaces = {
       readonly iban: string
       /** BIC of the bank of the IBAN. Absent if the service does not know it. */
       readonly bic?: string
+      /** Sort code of the account, six digits. Only in pounds to a British IBAN. */
+      readonly sortCode?: string
+      /** Account number, eight digits. Only in pounds to a British IBAN. */
+      readonly accountNumber?: string
       /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
       readonly creditorReference: string
       /** Time at which an unpaid session expires. */
@@ -4970,6 +5006,10 @@ export type Namespaces = {
     readonly iban: string
     /** BIC of the bank of the IBAN. Absent if the service does not know it. */
     readonly bic?: string
+    /** Sort code of the account, six digits. Only in pounds to a British IBAN. */
+    readonly sortCode?: string
+    /** Account number, eight digits. Only in pounds to a British IBAN. */
+    readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
     /** Time at which an unpaid session expires. */
@@ -5007,6 +5047,10 @@ export type Namespaces = {
     readonly iban: string
     /** BIC of the bank of the IBAN. Absent if the service does not know it. */
     readonly bic?: string
+    /** Sort code of the account, six digits. Only in pounds to a British IBAN. */
+    readonly sortCode?: string
+    /** Account number, eight digits. Only in pounds to a British IBAN. */
+    readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
     /** Time at which an unpaid session expires. */
@@ -6987,6 +7031,10 @@ export type Namespaces = {
     readonly iban: string
     /** BIC of the bank of the IBAN. Absent if the service does not know it. */
     readonly bic?: string
+    /** Sort code of the account, six digits. Only in pounds to a British IBAN. */
+    readonly sortCode?: string
+    /** Account number, eight digits. Only in pounds to a British IBAN. */
+    readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
     /** Time at which an unpaid session expires. */

@@ -146,6 +146,21 @@ test('the page has no bank where there is none, no code in dollars, and no band 
   assert.match(headers['location'] ?? '', /^\.\.\//)
 })
 
+test('in pounds the page has sort code and account number; in dollars it says what kind of transfer it is', async () => {
+  const { session, page } = await openSession({ currency: 'GBP' })
+  const { text } = await send(page)
+  const [sortCode, account] = [session.iban.slice(8, 14), session.iban.slice(14)]
+  assert.ok(text.includes(`<span class="code">${sortCode.replaceAll(/(..)(?=.)/g, '$1-')}</span`))
+  assert.ok(text.includes(`data-copy="${sortCode}"`))
+  assert.ok(text.includes(`data-copy="${account}"`))
+  assert.ok(!text.includes(session.iban))
+  assert.ok(!text.includes(texts.en.abroadText))
+  const dollars = await openSession({ currency: 'USD' })
+  const { text: abroad } = await send(dollars.page)
+  assert.ok(abroad.includes(texts.en.abroadText))
+  assert.ok(abroad.includes(`data-copy="${dollars.session.iban}"`))
+})
+
 test('the code of the page is the code of the transfer, written by the library for what EPC069-12 asks', async () => {
   const { session, page } = await openSession()
   const { text } = await send(page)

@@ -1,6 +1,7 @@
 /** The payment page: the payment details, the progress, or the outcome. */
 import { amountText } from '../kernel/index.ts'
 import { epcText, type Payment } from '../modules/checkout/index.ts'
+import { britishAccountOf } from '../rails/index.ts'
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
 import { country, layout, type View } from './layout.ts'
@@ -20,6 +21,9 @@ export function amountIn({ amount, currency }: Payment, { language }: View): str
 
 /** Groups digits in fours, as banks print them. */
 export const inFours = (text: string): string => text.replaceAll(/(.{4})(?=.)/g, '$1 ')
+
+/** A sort code as British banks print it: 20-00-00. */
+const inPairs = (text: string): string => text.replaceAll(/(..)(?=.)/g, '$1-')
 
 export function paymentPage(view: View, shown: Shown): string {
   const { payment, token, now } = shown
@@ -99,10 +103,15 @@ function bankForm({ t, query, language }: View, { payment, token }: Shown): Html
 function transfer({ t }: View, payment: Payment, amount: string): Html {
   const { payee, accountHolder, iban, bic, creditorReference, currency } = payment
   const epc = epcText(payment)
+  const british = currency === 'GBP' ? britishAccountOf(iban) : undefined
   const rows = [
     row(t.recipient, accountHolder, accountHolder, t.copy),
-    row(t.iban, inFours(iban), iban, t.copy, true),
-    ...(bic === null ? [] : [row(t.bic, bic, bic, t.copy, true)]),
+    ...(british === undefined
+      ? [row(t.iban, inFours(iban), iban, t.copy, true), ...(bic === null ? [] : [row(t.bic, bic, bic, t.copy, true)])]
+      : [
+          row(t.sortCode, inPairs(british.sortCode), british.sortCode, t.copy, true),
+          row(t.accountNumber, british.accountNumber, british.accountNumber, t.copy, true),
+        ]),
     row(t.amount, amount, amountText(payment.amount, currency), t.copy),
     row(t.reference, inFours(creditorReference), creditorReference, t.copy, true),
   ]
@@ -116,6 +125,7 @@ function transfer({ t }: View, payment: Payment, amount: string): Html {
   return html`<section aria-labelledby="by-transfer">
     <h2 id="by-transfer">${t.byTransfer}</h2>
     <p>${t.byTransferText}</p>
+    ${currency !== 'EUR' && british === undefined && html`<p>${t.abroadText}</p>`}
     ${accountHolder !== payee && html`<p>${fill(t.recipientText, { payee })}</p>`}
     <div class="transfer">
       <dl data-copied="${t.copied}">${rows}</dl>

@@ -65,6 +65,18 @@ function hasCheckDigits(iban: string): boolean {
   return rest === 1 && check >= 2 && check <= 98
 }
 
+/** The account as payers in the United Kingdom name it. */
+export type BritishAccount = {
+  /** Six digits. */
+  readonly sortCode: string
+  /** Eight digits. */
+  readonly accountNumber: string
+}
+
+/** Reads the British account in an IBAN: bank code (4), sort code (6), account number (8); SWIFT's IBAN Registry. Undefined: another country. */
+export const britishAccountOf = (iban: string): BritishAccount | undefined =>
+  iban.startsWith('GB') ? { sortCode: iban.slice(8, 14), accountNumber: iban.slice(14) } : undefined
+
 /**
  * The reason why a text is not an IBAN: the country has none, the length, the letters and digits, the check digits
  * (also national ones).

@@ -32,7 +32,7 @@ export {
   sandboxConnectorId,
   simulatedChainConnectorId,
 } from './connector-ids.ts'
-export { ibanCountries, ibanProblem, isIban } from './ibans.ts'
+export { type BritishAccount, britishAccountOf, ibanCountries, ibanProblem, isIban } from './ibans.ts'
 export {
   type Acknowledgement,
   type BankNotification,

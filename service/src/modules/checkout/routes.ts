@@ -3,6 +3,7 @@ import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
+import { britishAccountOf } from '../../rails/index.ts'
 import type { Checkout } from './service.ts'
 import type { Session } from './session.ts'
 
@@ -49,6 +50,7 @@ export function sessionOf({
     sessionId: id,
     amount: writeAmount(amount, session.currency),
     ...(bic === null ? {} : { bic }),
+    ...(session.currency === 'GBP' ? britishAccountOf(session.iban) : {}),
     expiresAt: expiresAt.toISOString(),
     createdAt: createdAt.toISOString(),
   }

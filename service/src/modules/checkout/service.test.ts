@@ -8,7 +8,9 @@ import { addPartner, balanceOf, createTestService, ip, type Service } from '../.
 import { linkTokenPartner } from '../../access/index.ts'
 import { hourMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
+import { sessionOf } from './routes.ts'
 import { fingerprintOf, readSession } from './rules.ts'
+import { createCheckout } from './service.ts'
 
 let service: Service
 before(async () => {
@@ -33,6 +35,37 @@ test('a session is a deposit with a link, an IBAN of the customer and a creditor
   assert.deepEqual([row.sessionId, row.type, row.websiteReference], [session.id, 'CustomerDeposit', 'order 1'])
   assert.deepEqual(await namesOf(opened), ['created'])
   assert.deepEqual(await service.checkout.get(partner.partnerId, session.id), session)
+})
+
+test('pounds go to sort code and account number, with a reference of 18 characters; dollars to an IBAN with its BIC', async () => {
+  const pounds = (await open({ currency: 'GBP' })).session
+  assert.match(pounds.iban, /^GB\d{2}[A-Z]{4}\d{14}$/)
+  assert.match(pounds.creditorReference, /^RF\d{2}[0-9A-Z]{14}$/)
+  const shown = sessionOf(pounds)
+  assert.equal(`${shown.sortCode}${shown.accountNumber}`, pounds.iban.slice(8))
+  const dollars = sessionOf((await open({ currency: 'USD' })).session)
+  assert.deepEqual([dollars.bic, dollars.sortCode, dollars.accountNumber], ['PPSXDEFFXXX', undefined, undefined])
+})
+
+test('a currency that needs an international transfer is refused for an account without a BIC', async () => {
+  const { accounts } = service
+  const create: Service['accounts']['create'] = async (...given) => {
+    const account = await accounts.create(...given)
+    const [first, ...others] = account.ibans.map((iban) => ({ ...iban, bic: null }))
+    return { ...account, ibans: [first as (typeof account.ibans)[0], ...others] }
+  }
+  const partner = await addPartner(service)
+  const checkout = createCheckout({
+    ...service,
+    ...{ bank: undefined, sandbox: true, publicUrl: 'https://pay.example.com' },
+    accounts: { ...accounts, create },
+  })
+  await assert.rejects(
+    checkout.create(partner.caller, bodyFor(partner, { currency: 'USD' })),
+    code('currency_not_supported'),
+  )
+  const { session } = await checkout.create(partner.caller, bodyFor(partner, { currency: 'GBP' }))
+  assert.match(session.iban, /^GB/)
 })
 
 test('the link is stored as a hash and sealed; another partner does not find the session', async () => {

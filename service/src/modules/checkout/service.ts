@@ -1,8 +1,8 @@
 /** The verbs of the checkout module that the API calls. */
 import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { newLinkToken } from '../../access/index.ts'
-import { type Caller, notFound, type Page, readTime, Refusal } from '../../api/index.ts'
-import { present, randomText } from '../../kernel/index.ts'
+import { type Caller, notFound, type Page, readTime, refuseField, Refusal } from '../../api/index.ts'
+import { type Currency, present, randomText } from '../../kernel/index.ts'
 import { inTransaction, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
 import { creditorReferenceOf, type DepositRow, hashFingerprint } from '../deposits/index.ts'
@@ -41,8 +41,11 @@ export type Checkout = Hosted & {
   readonly simulate: Simulate
 }
 
-/** 80 random bits: five groups of four with `RF` and the check digits. */
-const creditorReferenceChars = 16
+/**
+ * 80 random bits: five groups of four with `RF` and the check digits. The reference of a payment in the United Kingdom has at most
+ * 18 characters (Faster Payments, Bacs), with 70 bits.
+ */
+const creditorReferenceChars = { other: 16, british: 14 } as const
 
 export function createCheckout(deps: CheckoutDeps): Checkout {
   const { db, deposits } = deps
@@ -122,9 +125,10 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
   if (isStopped)
     throw new Refusal('account_blocked', 'The account of the customer is closed or blocked for incoming money.')
   const { ibans } = await accounts.create(partnerId, customer.id, tx)
-  const { iban, bic } = (currency === 'GBP' ? ibans.find(({ country }) => country === 'GB') : undefined) ?? ibans[0]
+  const { iban, bic } = payeeAccount(ibans, currency)
   const payee = await access.partnerName(tx, partnerId)
-  const creditorReference = creditorReferenceOf(randomText(creditorReferenceChars).toUpperCase())
+  const chars = creditorReferenceChars[currency === 'GBP' ? 'british' : 'other']
+  const creditorReference = creditorReferenceOf(randomText(chars).toUpperCase())
   const deposit = await deposits.await(
     tx,
     {
@@ -164,6 +168,18 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
     createdAt: clock.now(),
   })
   return deposit
+}
+
+/**
+ * The account that a payer of this currency can reach: pounds by sort code and account number; other currencies than the euro by an
+ * international transfer, which needs a BIC.
+ */
+function payeeAccount(ibans: Awaited<ReturnType<CheckoutDeps['accounts']['create']>>['ibans'], currency: Currency) {
+  const british = currency === 'GBP' ? ibans.find(({ country }) => country === 'GB') : undefined
+  const found = british ?? (currency === 'EUR' ? ibans[0] : ibans.find(({ bic }) => bic !== null))
+  if (found !== undefined) return found
+  const message = 'cannot be paid here: no account of the customer has a BIC, which an international transfer needs'
+  throw refuseField({ pointer: '/currency', code: 'invalid_value', message }, 'currency_not_supported')
 }
 
 async function customerOf(
