@@ -243,8 +243,12 @@ async function knownAsPayments(
   })
   if (sums.length === 0) return new Set()
   const names = [...new Set(sums.map(({ day }) => day.booking))]
-  const amounts = new Map((await entries.sumsOfBookings(tx, of, names)).map((sum) => [nameOf(sum), sum.amount]))
-  const found = sums.filter(({ booking: { unit }, day }) => amounts.get(nameOf(day)) === unit.amount)
+  const totals = new Map((await entries.sumsOfBookings(tx, of, names)).map((sum) => [nameOf(sum), sum]))
+  // Without a reference of the bank its name is day and amount, which other payments may have.
+  const found = sums.filter(({ booking: { unit }, day }) => {
+    const { amount, payments } = totals.get(nameOf(day)) ?? {}
+    return amount === unit.amount && (unit.payments === 1 || Number(payments) === unit.payments)
+  })
   for (const [statementId, own] of Map.groupBy(found, ({ booking }) => booking.statementId))
     entries.seeBookings(
       tx,

@@ -167,10 +167,11 @@ export function sumsOfBookings(
   tx: Tx,
   of: AccountKey,
   bookings: readonly string[],
-): Promise<readonly (DayOfBooking & { readonly amount: Minor })[]> {
+): Promise<readonly (DayOfBooking & { readonly amount: Minor; readonly payments: bigint })[]> {
   return tx.rows(
     unprepared(sql`/* rails.sumsOfBookings */
-    select booking, booked_on::text as booked_on, sum(amount)::bigint as amount from rails.iso_entries
+    select booking, booked_on::text as booked_on, sum(amount)::bigint as amount, count(*) as payments
+    from rails.iso_entries
     where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
       and currency = ${of.currency} and booking = any(${[...bookings]}::text[]) and position('#' in entry_key) > 0
     group by booking, booked_on`),
