@@ -15,6 +15,7 @@ import { bulksJob } from '../modules/bulk-payouts/index.ts'
 import { approvalsJob } from '../modules/payouts/index.ts'
 import { recallsJob } from '../modules/recalls/index.ts'
 import { reportJobs } from '../modules/reports/index.ts'
+import { monitoringJob } from '../modules/monitoring/index.ts'
 import { safeguardingJob } from '../modules/safeguarding/index.ts'
 import { ordersJob } from '../modules/standing-orders/index.ts'
 import { type Observability, type QueueProbe, queueAgesJob } from '../observability/index.ts'
@@ -122,7 +123,7 @@ const auditStepsPerHead = 5
 
 /** The jobs that keep the database in order. No caller waits for them. */
 function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
-  const { access, rates, reconciliation, safeguarding } = modules
+  const { access, monitoring, rates, reconciliation, safeguarding } = modules
   const { db, log, observability } = deps
   const checkpoints = createCheckpoints({ db, log, partnerIds: access.partnerIds })
   return [
@@ -135,6 +136,7 @@ function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
       run: () => reconciliation.step(observability?.metrics.reconciliation),
     }),
     safeguardingJob(safeguarding),
+    monitoringJob(monitoring),
     defineJob({ name: 'access.nonces', everyMs: minuteMs, run: access.sweepNonces }),
     chainJob(deps, modules),
     defineJob({

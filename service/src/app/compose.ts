@@ -41,6 +41,7 @@ import { type PayoutControls, payoutControlsRoutes } from '../modules/payout-con
 import { type PayoutLife, type Payouts, payoutsRoutes } from '../modules/payouts/index.ts'
 import { type Recalls, recallsRoutes } from '../modules/recalls/index.ts'
 import { reportsRoutes } from '../modules/reports/index.ts'
+import type { Monitoring } from '../modules/monitoring/index.ts'
 import type { Safeguarding } from '../modules/safeguarding/index.ts'
 import { type StandingOrders, standingOrdersRoutes } from '../modules/standing-orders/index.ts'
 import { simulationsRoutes } from '../modules/simulations/index.ts'
@@ -85,6 +86,8 @@ export type Service = {
   readonly reconciliation: Reconciliation
   /** Used by the operator's commands. */
   readonly safeguarding: Safeguarding
+  /** Used by the operator's commands. */
+  readonly monitoring: Monitoring
   /** The worker of screening, for the operator's command that waits for it. */
   readonly screener: Screener
   readonly screening: Screening

@@ -35,6 +35,7 @@ import { type Beneficiaries, createBeneficiaries, createRenewals } from '../modu
 import { createCheckout } from '../modules/checkout/index.ts'
 import { createCustomers, type Customers } from '../modules/customers/index.ts'
 import { createDeposits, type Deposits } from '../modules/deposits/index.ts'
+import { createMonitoring } from '../modules/monitoring/index.ts'
 import { createFx } from '../modules/fx/index.ts'
 import { createBulkPayouts } from '../modules/bulk-payouts/index.ts'
 import { createPayoutControls } from '../modules/payout-controls/index.ts'
@@ -212,7 +213,12 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const bankAccounts = deps.bankAccounts ?? accountsOfBanks(config)
   const decided = composeDecisions({ ...shared, log, payoutLife, deposits, ownersOf, bankAccounts })
   const safeguarding = composeSafeguarding({ ...shared, config, bankAccounts, reconciliation: decided.reconciliation })
-  const movements = { safeguarding, renewals, ...outgoing, deposits, fx, rates, checkout, ...decided }
+  const monitoring = createMonitoring({
+    ...shared,
+    partnerIds: core.access.partnerIds,
+    clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS,
+  })
+  const movements = { monitoring, safeguarding, renewals, ...outgoing, deposits, fx, rates, checkout, ...decided }
   const retentionYears = config.CUSTOMER_RETENTION_YEARS
   const holders = { accounts, beneficiaries, checkout, deposits, fx, ...outgoing, reports, wallets }
   const personalData = composePersonalData({ ...shared, ...holders, retentionYears })

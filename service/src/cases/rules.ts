@@ -8,7 +8,7 @@ export const operatorPartnerId = '00000000-0000-8000-8000-000000000000'
 /**
  * Kinds of cases. Sources: settlement and deposits; `debit.booked` and `oddity` of the connector port;
  * reconciliation; deposits that wait for a screening decision or are frozen by one; payouts that are frozen by one
- * and keep their money reserved; safeguarding.
+ * and keep their money reserved; safeguarding; monitoring.
  */
 export type CaseKind =
   | 'unknown_payment'
@@ -34,6 +34,7 @@ export type CaseKind =
   | 'account_blocked'
   | 'customer_not_verified'
   | 'safeguarding'
+  | 'monitoring_alert'
 
 /**
  * `match`: the money belongs to a payout, or to the owner of an account. `credit`: a partner gets it. `fees`: charges
@@ -103,8 +104,8 @@ export function misfitOf(
   return undefined
 }
 
-/** The kinds that a note closes only after a second person has approved it: a held payout, and a day that does not balance. */
-export const needsTwoForNote: ReadonlySet<CaseKind> = new Set(['sanctions_hold', 'safeguarding'])
+/** The kinds that a note closes only after a second person has approved it: a held payout, a day that does not balance, an alert of monitoring. */
+export const needsTwoForNote: ReadonlySet<CaseKind> = new Set(['sanctions_hold', 'safeguarding', 'monitoring_alert'])
 
 export const hasExpired = (proposedAt: Date, now: Date): boolean => now.getTime() - proposedAt.getTime() > proposalMsMax
 

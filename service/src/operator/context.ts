@@ -20,6 +20,7 @@ export type Context = {
     | 'deposits'
     | 'isoBanks'
     | 'ledger'
+    | 'monitoring'
     | 'openPartner'
     | 'payoutControls'
     | 'payouts'

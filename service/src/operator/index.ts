@@ -25,6 +25,7 @@ import { moveCommands } from './moves.ts'
 import { partnerCommands } from './partners.ts'
 import { paymentCommands } from './payments.ts'
 import { reconcileCommands } from './reconcile.ts'
+import { monitoringCommands } from './monitoring.ts'
 import { safeguardingCommands, verifySafeguarding } from './safeguarding.ts'
 import { reviewCommands } from './reviews.ts'
 import { screeningCommands } from './screening.ts'
@@ -70,6 +71,13 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator safeguarding show --day DAY [--currency EUR]
   operator safeguarding export --day DAY --to FILE [--format json|csv|pdf] [--currency EUR]
   operator safeguarding verify --from FILE [--key PUBLIC_KEY]
+  operator monitoring rule set --from FILE.json --staff NAME [--id ID]
+  operator monitoring rule list
+  operator monitoring rule backtest --id ID --from DAY --until DAY --staff NAME
+  operator monitoring rule on --id ID --staff NAME
+  operator monitoring rule off --id ID --staff NAME
+  operator monitoring alert list --partner ID
+  operator monitoring alert export --partner ID --to FILE.csv
   operator bank files [--connector ID]
   operator bank payment --partner ID --payout ID
   operator bank recall --partner ID --payout ID --reason DUPL|TECH|FRAD|CUST|AC03|AM09 --staff NAME
@@ -161,6 +169,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...paymentCommands,
     ...reconcileCommands,
     ...safeguardingCommands,
+    ...monitoringCommands,
     ...bankCommands,
     ...bicCommands,
     ...ibanCommands,

@@ -1,0 +1,94 @@
+/** Alerts: one open case for a rule and a subject, which gathers every further transaction until two persons decide it. */
+import type { NewCase } from '../../cases/index.ts'
+import { amountText, newId } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import type { Evidence, Hit } from './evaluate.ts'
+import type { Active, MonitoringDeps } from './service.ts'
+import * as store from './store.ts'
+
+/** Keeps the hits of a rule that it did not find before, each with its alert. */
+export async function record(
+  { cases, clock }: Pick<MonitoringDeps, 'cases' | 'clock'>,
+  tx: Tx,
+  partnerId: string,
+  rule: Active,
+  hits: readonly Hit[],
+): Promise<void> {
+  const known = await store.foundBefore(
+    tx,
+    partnerId,
+    rule.id,
+    hits.map(({ movement: { id } }) => id),
+  )
+  const fresh = hits.filter(({ movement: { id } }) => !known.has(id))
+  if (fresh.length === 0) return
+  const now = clock.now()
+  const bySubject = Map.groupBy(fresh, ({ movement: { customerId } }) => customerId ?? partnerId)
+  const open = await openAlerts({ cases }, tx, partnerId, rule.id, [...bySubject.keys()])
+  const opened = [...bySubject].flatMap(([subjectId, [first]]) =>
+    open.has(subjectId) || first === undefined
+      ? []
+      : [{ first, row: { partnerId, id: newId(), ruleId: rule.id, version: rule.version, subjectId, openedAt: now } }],
+  )
+  if (opened.length > 0) {
+    await store.insertAlerts(
+      tx,
+      opened.map(({ row }) => row),
+    )
+    await cases.record(
+      tx,
+      opened.map(({ row, first }) => caseOf(rule, row, first)),
+    )
+  }
+  const alertOf = new Map([...open, ...opened.map(({ row }) => [row.subjectId, row.id] as const)])
+  await store.insertHits(
+    tx,
+    [...bySubject].flatMap(([subjectId, own]) =>
+      own.map(({ movement: { id, reference, currency }, evidence }) => ({
+        ...{ partnerId, ruleId: rule.id, transactionId: id, alertId: alertOf.get(subjectId) ?? '', reference },
+        ...{ evidence: JSON.stringify(shown(evidence, currency)), foundAt: now },
+      })),
+    ),
+  )
+}
+
+/** The alerts that nobody has decided, by subject. */
+async function openAlerts(
+  { cases }: Pick<MonitoringDeps, 'cases'>,
+  tx: Tx,
+  partnerId: string,
+  ruleId: string,
+  subjectIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const open = new Map<string, string>()
+  for (const { id, subjectId } of await store.lastAlerts(tx, partnerId, ruleId, subjectIds)) {
+    const found = await cases.byId(tx, partnerId, id)
+    if (found !== undefined && found.resolution === null) open.set(subjectId, id)
+  }
+  return open
+}
+
+const shown = ({ count, sum, references, fact }: Evidence, currency: Hit['movement']['currency']) => ({
+  ...{ count, sum: amountText(sum, currency), currency, references },
+  ...(fact === undefined ? {} : { fact }),
+})
+
+/** The case has the id of the alert. It holds ids and references, and no name. */
+function caseOf(
+  { id: ruleId, version, name, settings }: Active,
+  { partnerId, id, subjectId }: store.AlertRow,
+  { movement, evidence }: Hit,
+): NewCase {
+  return {
+    ...{ id, partnerId, kind: 'monitoring_alert', connector: 'ledger', notificationId: `monitoring ${id}` },
+    subject: subjectId === partnerId ? `partner ${partnerId}` : `customer ${subjectId}`,
+    report: {
+      kind: 'monitoring',
+      rule: { id: ruleId, version, name, kind: settings.kind, severity: settings.severity },
+      ...(movement.customerId === null ? {} : { customerId: movement.customerId }),
+      reference: movement.reference,
+      ...shown(evidence, movement.currency),
+    },
+    booked: null,
+  }
+}

@@ -1,0 +1,246 @@
+/** The verbs of monitoring: rules in versions, their backtests, the job that reads transactions, and the alerts that it opens. */
+import { Refusal } from '../../api/index.ts'
+import type { Cases } from '../../cases/index.ts'
+import { after, type Clock, dayMs, isNoName, isSamePerson, newId, nilId } from '../../kernel/index.ts'
+import { type Database, oldestTransactionStart, type Tx } from '../../postgres/index.ts'
+import { type Movement, patterns, type Place } from '../transactions/index.ts'
+import { record } from './alerts.ts'
+import { evaluate } from './evaluate.ts'
+import { type Draft, type RuleSettings, settingsOfText } from './rules.ts'
+import * as store from './store.ts'
+
+export type MonitoringDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cases: Pick<Cases, 'byId' | 'record'>
+  readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
+  /** How far the clocks of the processes and of the database may differ. */
+  readonly clockDifferenceMsMax: number
+}
+
+export type RuleState = 'Draft' | 'Proposed' | 'On' | 'Off'
+export type Rule = store.RuleRow & { readonly state: RuleState }
+
+type Backtest = store.BacktestRow & {
+  /** The first transactions that were found. */
+  readonly examples: readonly {
+    readonly partnerId: string
+    readonly reference: string
+    readonly references: readonly string[]
+  }[]
+}
+
+export type Monitoring = {
+  /** Keeps a new rule, or with `id` the next version of one. It finds nothing until it is on. Refuses: not_found. */
+  readonly set: (
+    tx: Tx,
+    given: { readonly id?: string; readonly draft: Draft; readonly staff: string },
+  ) => Promise<Rule>
+  /** Every version of every rule, the last of each first. */
+  readonly rules: (tx: Tx) => Promise<readonly Rule[]>
+  readonly backtests: typeof store.backtestsOf
+  /**
+   * Runs the last version of a rule over the transactions of some days and keeps the numbers. Opens no alert. Refuses: not_found,
+   * validation_failed (days).
+   */
+  readonly backtest: (given: {
+    readonly id: string
+    readonly from: string
+    readonly until: string
+    readonly staff: string
+  }) => Promise<Backtest>
+  /**
+   * Turns on the last version of a rule: the first person proposes, another one carries it out; the version before is then off.
+   * Refuses: not_found, validation_failed (no backtest of this version, the same person, it is on).
+   */
+  readonly turnOn: (tx: Tx, given: { readonly id: string; readonly staff: string }) => Promise<Rule>
+  /** Turns off the version that is on. Refuses: not_found, validation_failed (none is on). */
+  readonly turnOff: (tx: Tx, given: { readonly id: string; readonly staff: string }) => Promise<Rule>
+  /** Alerts of a partner after one, oldest first. Their decisions are those of the cases with the same ids. */
+  readonly alerts: typeof store.alertsAfter
+  /** The transactions of an alert. */
+  readonly hits: typeof store.hitsOf
+  /** Reads what has changed since the last step. Returns how many partners have more to read at once. */
+  readonly step: () => Promise<number>
+}
+
+const pageRows = 500
+const partnersPerStepMax = 200
+const examplesMax = 10
+
+export function createMonitoring(deps: MonitoringDeps): Monitoring {
+  const { db, clock, clockDifferenceMsMax, partnerIds } = deps
+  let waiting: string[] = []
+  return {
+    set: (tx, given) => setRule(deps, tx, given),
+    rules: async (tx) => (await store.rules(tx)).map(withState),
+    backtests: store.backtestsOf,
+    backtest: (given) => backtest(deps, given),
+    turnOn: (tx, given) => turnOn(deps, tx, given),
+    turnOff: async (tx, { id, staff }) => {
+      const row = (await lockRule(tx, id)).find(({ onSince, offSince }) => onSince !== null && offSince === null)
+      if (row === undefined) throw refuse('The rule is not on.')
+      return change(tx, { ...row, offBy: staff, offSince: clock.now() })
+    },
+    alerts: store.alertsAfter,
+    hits: store.hitsOf,
+    step: async () => {
+      const on = (await store.rulesOn(db)).map(toActive)
+      if (on.length === 0) return 0
+      const horizon = after(await oldestTransactionStart(db), -clockDifferenceMsMax)
+      if (waiting.length === 0) waiting = [...(await partnerIds(db))]
+      let behind = 0
+      for (const partnerId of waiting.splice(0, partnersPerStepMax))
+        if (await visit(deps, partnerId, on, horizon)) behind += 1
+      return behind + waiting.length
+    },
+  }
+}
+
+const refuse = (detail: string) => new Refusal('validation_failed', detail)
+
+function withState(row: store.RuleRow): Rule {
+  const { proposedAt, onSince, offSince } = row
+  const state = offSince !== null ? 'Off' : onSince !== null ? 'On' : proposedAt !== null ? 'Proposed' : 'Draft'
+  return { ...row, state }
+}
+
+/** The versions of a rule, the last first. */
+async function lockRule(tx: Tx, id: string): Promise<readonly [store.RuleRow, ...store.RuleRow[]]> {
+  const [last, ...others] = await store.lockRule(tx, id)
+  if (last === undefined) throw new Refusal('not_found', 'No such rule.')
+  return [last, ...others]
+}
+
+async function change(tx: Tx, row: store.RuleRow): Promise<Rule> {
+  await store.changeRule(tx, row)
+  return withState(row)
+}
+
+async function setRule(
+  { clock }: MonitoringDeps,
+  tx: Tx,
+  { id, draft, staff }: Parameters<Monitoring['set']>[1],
+): Promise<Rule> {
+  const last = id === undefined ? undefined : (await lockRule(tx, id))[0]
+  const { name, settings, text } = draft
+  const row = {
+    ...{ id: id ?? newId(), version: (last?.version ?? 0) + 1, name, kind: settings.kind, settings: text },
+    ...{ madeBy: staff, madeAt: clock.now() },
+  }
+  await store.insertRule(tx, row)
+  return withState({
+    ...row,
+    proposedBy: null,
+    proposedAt: null,
+    onBy: null,
+    onSince: null,
+    offBy: null,
+    offSince: null,
+  })
+}
+
+async function turnOn(
+  { clock }: MonitoringDeps,
+  tx: Tx,
+  { id, staff }: { readonly id: string; readonly staff: string },
+): Promise<Rule> {
+  if (isNoName(staff)) throw refuse('State who turns it on.')
+  const [last, ...others] = await lockRule(tx, id)
+  if (last.onSince !== null) throw refuse(`Version ${last.version} was turned on before: set a new version.`)
+  const tests = await store.backtestsOf(tx, id)
+  if (!tests.some(({ version }) => version === last.version))
+    throw refuse(`Version ${last.version} has no backtest: run "monitoring rule backtest" first.`)
+  const now = clock.now()
+  const { proposedBy } = last
+  if (proposedBy === null) return change(tx, { ...last, proposedBy: staff, proposedAt: now })
+  if (isSamePerson(proposedBy, staff)) throw refuse(`${proposedBy} proposed it: another person turns it on.`)
+  for (const other of others)
+    if (other.onSince !== null && other.offSince === null) await change(tx, { ...other, offBy: staff, offSince: now })
+  return change(tx, { ...last, onBy: staff, onSince: now })
+}
+
+/** A version that is on. */
+export type Active = Pick<store.RuleRow, 'id' | 'version' | 'name'> & {
+  readonly settings: RuleSettings
+  readonly onSince: Date
+}
+const toActive = ({ id, version, name, settings, onSince }: store.RuleRow): Active => ({
+  ...{ id, version, name, settings: settingsOfText(settings), onSince: onSince ?? new Date(0) },
+})
+
+/** Reads a page of a partner's changes, all before `horizon`: every transaction of then has ended. True: there are more. */
+async function visit(deps: MonitoringDeps, partnerId: string, on: readonly Active[], horizon: Date): Promise<boolean> {
+  const since = new Date(Math.min(...on.map(({ onSince }) => onSince.getTime())))
+  const start: Place = { changedAt: after(since, -1), transactionId: nilId }
+  const placeIn = async (tx: Tx): Promise<Place> => {
+    const place = await store.progressOf(tx, partnerId)
+    return place === undefined || place.changedAt < start.changedAt ? start : place
+  }
+  // Most visits find nothing, and need no transaction.
+  const first = await patterns.changedAfter(deps.db, partnerId, await placeIn(deps.db), horizon, 1)
+  if (first.length === 0) return false
+  return deps.db.transaction(async (tx) => {
+    if (!(await store.claim(tx, partnerId, start))) return false
+    const page = await patterns.changedAfter(tx, partnerId, await placeIn(tx), horizon, pageRows)
+    const last = page.at(-1)
+    if (last === undefined) return false
+    for (const rule of on) {
+      const own = page.filter(({ changedAt }) => changedAt >= rule.onSince)
+      const hits = await evaluate(tx, partnerId, rule.settings, own)
+      if (hits.length > 0) await record(deps, tx, partnerId, rule, hits)
+    }
+    store.setProgress(tx, partnerId, { changedAt: last.changedAt, transactionId: last.id })
+    return page.length === pageRows
+  })
+}
+
+const dayForm = /^\d{4}-\d{2}-\d{2}$/
+function dayOf(text: string, name: string): Date {
+  const day = new Date(`${text}T00:00:00Z`)
+  if (!dayForm.test(text) || Number.isNaN(day.getTime()) || day.toISOString().slice(0, 10) !== text)
+    throw refuse(`${name} must be a day in UTC such as 2026-03-01.`)
+  return day
+}
+
+async function backtest(
+  { db, clock, partnerIds }: MonitoringDeps,
+  { id, from, until, staff }: Parameters<Monitoring['backtest']>[0],
+): Promise<Backtest> {
+  const [last] = (await store.rules(db)).filter((row) => row.id === id)
+  if (last === undefined) throw new Refusal('not_found', 'No such rule.')
+  const [fromDay, untilDay] = [dayOf(from, 'from'), dayOf(until, 'until')]
+  if (untilDay < fromDay) throw refuse('until must not be before from.')
+  const settings = settingsOfText(last.settings)
+  const subjects = new Set<string>()
+  const examples: Backtest['examples'][number][] = []
+  let [transactions, hits] = [0n, 0n]
+  for (const partnerId of settings.partners ?? (await partnerIds(db)))
+    for await (const page of pagesOf(db, partnerId, fromDay, after(untilDay, dayMs))) {
+      transactions += BigInt(page.length)
+      for (const { movement, evidence } of await evaluate(db, partnerId, settings, page)) {
+        hits += 1n
+        subjects.add(movement.customerId ?? partnerId)
+        const { reference } = movement
+        if (examples.length < examplesMax) examples.push({ partnerId, reference, references: evidence.references })
+      }
+    }
+  const row = {
+    ...{ ruleId: id, version: last.version, id: newId(), fromDay: from, untilDay: dayAfter(untilDay) },
+    ...{ transactions, hits, subjects: BigInt(subjects.size), ranBy: staff, ranAt: clock.now() },
+  }
+  await store.insertBacktest(db, row)
+  return { ...row, examples }
+}
+
+const dayAfter = (day: Date): string => after(day, dayMs).toISOString().slice(0, 10)
+
+async function* pagesOf(db: Tx, partnerId: string, from: Date, before: Date): AsyncGenerator<readonly Movement[]> {
+  for (let position = { createdAt: from, id: nilId }; ;) {
+    const page = await patterns.createdAfter(db, partnerId, position, before, pageRows)
+    const last = page.at(-1)
+    if (last === undefined) return
+    yield page
+    position = last
+  }
+}

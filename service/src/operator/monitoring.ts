@@ -1,0 +1,164 @@
+/** Commands of the monitoring of transactions: rules, their backtests, and the alerts of a partner, also as a file. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { Refusal } from '../api/index.ts'
+import { ConfigError } from '../app/config.ts'
+import { operatorPartnerId } from '../cases/index.ts'
+import { nilId } from '../kernel/index.ts'
+import { readRule, type Rule } from '../modules/monitoring/index.ts'
+import { changing, record } from './changes.ts'
+import type { Context } from './context.ts'
+import { quoted } from './csv.ts'
+import { type Options, required } from './options.ts'
+
+const alertsPerPage = 200
+const hitsPerAlertMax = 10_000
+
+export const monitoringCommands = {
+  /** Keeps a new rule, or the next version of one. */
+  'monitoring rule set': async (context: Context, options: Options) => {
+    const file = required(options, 'from')
+    const text = await readFile(file, 'utf8').catch((error: Error) => {
+      throw new ConfigError(`operator: ${file}: ${error.message}`)
+    })
+    const given = options.id === undefined ? {} : { id: options.id }
+    return refused(() => {
+      const draft = readRule(text)
+      const staff = required(options, 'staff')
+      return changed(context, { command: 'monitoring rule set', options }, (tx) =>
+        context.service.monitoring.set(tx, { ...given, draft, staff }),
+      )
+    })
+  },
+
+  /** The versions of each rule, the last first, with their backtests. */
+  'monitoring rule list': async ({ service: { monitoring }, db }: Context) => {
+    const rows = await monitoring.rules(db)
+    return Promise.all(
+      rows.map(async (rule) => ({
+        ...viewOf(rule),
+        backtests: (await monitoring.backtests(db, rule.id))
+          .filter(({ version }) => version === rule.version)
+          .map(({ fromDay, untilDay, transactions, hits, subjects, ranBy, ranAt }) => ({
+            ...{
+              fromDay,
+              untilDay,
+              transactions: Number(transactions),
+              hits: Number(hits),
+              subjects: Number(subjects),
+            },
+            ...{ ranBy, ranAt },
+          })),
+      })),
+    )
+  },
+
+  /** Runs the last version over some days, and keeps the numbers. It opens no alert. */
+  'monitoring rule backtest': async ({ service, db }: Context, options: Options) => {
+    const found = await refused(() =>
+      service.monitoring.backtest({
+        id: required(options, 'id'),
+        from: required(options, 'from'),
+        until: required(options, 'until'),
+        staff: required(options, 'staff'),
+      }),
+    )
+    const change = { command: 'monitoring rule backtest', options, partnerId: operatorPartnerId }
+    await db.transaction((tx) => record(service, tx, change))
+    const { transactions, hits, subjects, version, examples } = found
+    return { version, transactions: Number(transactions), hits: Number(hits), subjects: Number(subjects), examples }
+  },
+
+  /** The first person proposes, another one turns it on. */
+  'monitoring rule on': (context: Context, options: Options) =>
+    refused(() =>
+      changed(context, { command: 'monitoring rule on', options }, (tx) =>
+        context.service.monitoring.turnOn(tx, { id: required(options, 'id'), staff: required(options, 'staff') }),
+      ),
+    ),
+
+  'monitoring rule off': (context: Context, options: Options) =>
+    refused(() =>
+      changed(context, { command: 'monitoring rule off', options }, (tx) =>
+        context.service.monitoring.turnOff(tx, { id: required(options, 'id'), staff: required(options, 'staff') }),
+      ),
+    ),
+
+  /** The alerts of a partner with their decisions. */
+  'monitoring alert list': async (context: Context, options: Options) => {
+    const found = []
+    for await (const alert of alertsOf(context, required(options, 'partner'))) found.push(alert)
+    return found
+  },
+
+  /** Writes the transactions of each alert of a partner to a file, with the decision: for the authority or the auditor. */
+  'monitoring alert export': async (context: Context, options: Options) => {
+    const { service, db } = context
+    const [partnerId, file] = [required(options, 'partner'), required(options, 'to')]
+    const lines = [columns.join(',')]
+    let alerts = 0
+    for await (const alert of alertsOf(context, partnerId)) {
+      alerts += 1
+      for (const hit of await service.monitoring.hits(db, partnerId, alert.id, hitsPerAlertMax)) {
+        const { count, sum, currency, references } = JSON.parse(hit.evidence) as HitEvidence
+        const cells = { ...alert, ...{ reference: hit.reference, count, sum, currency, pattern: references.join(' ') } }
+        lines.push(columns.map((column) => quoted(textOf(cells[column]))).join(','))
+      }
+    }
+    await writeFile(file, `${lines.join('\r\n')}\r\n`).catch((error: Error) => {
+      throw new ConfigError(`operator: ${file}: ${error.message}`)
+    })
+    await db.transaction((tx) => record(service, tx, { command: 'monitoring alert export', options }))
+    return { file, alerts, transactions: lines.length - 1 }
+  },
+}
+
+type HitEvidence = {
+  readonly count: number
+  readonly sum: string
+  readonly currency: string
+  readonly references: readonly string[]
+}
+const columns = [
+  ...(['id', 'openedAt', 'rule', 'name', 'version', 'kind', 'severity', 'subject', 'state', 'resolvedBy'] as const),
+  ...(['resolvedAt', 'note', 'reference', 'count', 'sum', 'currency', 'pattern'] as const),
+] as const
+const textOf = (value: unknown): string =>
+  value === null || value === undefined ? '' : value instanceof Date ? value.toISOString() : String(value)
+
+/** The alerts of a partner, oldest first, each with its rule and its decision. */
+async function* alertsOf({ service: { monitoring, cases }, db }: Context, partnerId: string) {
+  const rules = new Map((await monitoring.rules(db)).map((rule) => [`${rule.id} ${rule.version}`, rule]))
+  for (let position = nilId; ;) {
+    const page = await monitoring.alerts(db, partnerId, position, alertsPerPage)
+    for (const { id, ruleId, version, subjectId, openedAt, transactions } of page) {
+      const rule = rules.get(`${ruleId} ${version}`)
+      const { severity = 'medium' } = JSON.parse(rule?.settings ?? '{}') as { readonly severity?: string }
+      const decision = await cases.byId(db, partnerId, id)
+      const { resolution = null, resolvedBy = null, resolvedAt = null, note = null } = decision ?? {}
+      yield {
+        ...{ id, openedAt, rule: ruleId, name: rule?.name ?? '', version, kind: rule?.kind ?? '', severity },
+        subject: subjectId === partnerId ? 'partner' : subjectId,
+        ...{ transactions: Number(transactions), state: resolution ?? 'open', resolvedBy, resolvedAt, note },
+      }
+    }
+    if (page.length < alertsPerPage) return
+    position = page.at(-1)?.id ?? position
+  }
+}
+
+const viewOf = ({ settings, ...rule }: Rule) => ({ ...rule, settings: JSON.parse(settings) as object })
+
+const changed = (
+  context: Context,
+  { command, options }: { readonly command: string; readonly options: Options },
+  work: Parameters<typeof changing<Rule>>[2],
+) => changing(context, { command, options, partnerId: operatorPartnerId }, work, ({ id }) => ({ id })).then(viewOf)
+
+async function refused<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
+    throw error
+  }
+}
