@@ -35,7 +35,7 @@ const compileCache = (): string => {
 }
 
 /**
- * Waits until the server has ended the sessions of a killed process. Until it notices the kill they hold their locks, and a
+ * Waits until the server has ended the sessions of a killed process. Until then they hold their locks, and a
  * worker that looks for work meanwhile skips these rows, as any that another works on, and finds nothing to do.
  */
 async function sessionsEnded(url: string): Promise<void> {

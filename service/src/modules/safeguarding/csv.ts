@@ -72,8 +72,11 @@ export const safeguardingCsv = (records: readonly Signed[]): string =>
 
 /** The signed texts in a CSV. Undefined: it has none, or not all of its lines are made from them. */
 export function signedOfCsv(text: string): readonly Signed[] | undefined {
+  // One signature in 64 begins with a plus sign, before which the cell has an apostrophe: it is no formula.
   const valuesOf = (name: string) =>
-    text.split('\r\n').flatMap((line) => (line.startsWith(`${name},`) ? [line.slice(line.lastIndexOf(',') + 1)] : []))
+    text
+      .split('\r\n')
+      .flatMap((line) => (line.startsWith(`${name},`) ? [line.slice(line.lastIndexOf(',') + 1).replace(/^'/, '')] : []))
   const [contents, signatures, publicKeys] = [
     valuesOf(signedLines.content),
     valuesOf(signedLines.signature),
