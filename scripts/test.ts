@@ -30,6 +30,7 @@ const SHARDED_PATTERNS = [
   'modules/*payout*',
   'modules/standing-orders',
   'modules/recalls',
+  'modules/monitoring',
   'ledger',
   'settlement',
 ].map((folder) => `service/src/${folder}/**/*.test.ts`)

@@ -145,7 +145,14 @@ const unrecorded = [
     'segregation list',
     'segregation plan',
   ],
-  ...['safeguarding accounts list', 'safeguarding show', 'safeguarding export', 'safeguarding verify'],
+  ...[
+    'monitoring rule list',
+    'monitoring alert list',
+    'safeguarding accounts list',
+    'safeguarding show',
+    'safeguarding export',
+    'safeguarding verify',
+  ],
   ...['travel-rule show', 'audit verify', 'key list', 'backup create', 'backup restore'],
 ]
 

@@ -83,6 +83,7 @@ export const modulesWithoutGroup: Readonly<Record<string, string>> = {
   'audit-log': 'its operations are in the group `users`',
   'bulk-payouts': 'its operations are in the group `payouts`',
   deposits: 'no operation creates a deposit: banks and simulations cause them (docs/decisions/0007)',
+  monitoring: 'it is for the operator: its rules and alerts are not told to partners (docs/decisions/0094)',
   'payout-controls': 'its operations are in the group `payouts`',
   recalls: 'its operations are in the group `payouts`',
   safeguarding: 'it is for the operator and its auditor: commands and pages of the desk (docs/decisions/0089)',

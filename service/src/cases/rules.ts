@@ -107,6 +107,9 @@ export function misfitOf(
 /** The kinds that a note closes only after a second person has approved it: a held payout, a day that does not balance, an alert of monitoring. */
 export const needsTwoForNote: ReadonlySet<CaseKind> = new Set(['sanctions_hold', 'safeguarding', 'monitoring_alert'])
 
+/** The kinds of which a partner must not learn: its customer would be warned (tipping off; AMLD, Article 39). */
+export const keptFromPartners: ReadonlySet<CaseKind> = new Set(['sanctions_hold', 'monitoring_alert'])
+
 export const hasExpired = (proposedAt: Date, now: Date): boolean => now.getTime() - proposedAt.getTime() > proposalMsMax
 
 /** Remittance text that the payer reads on returned money: at most 140 characters, the limit of SEPA. */

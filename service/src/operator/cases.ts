@@ -1,7 +1,7 @@
 /**
  * Commands for cases: bank reports that match nothing known. One person proposes the resolution, another one approves.
  */
-import { type CaseAction, caseActions } from '../cases/index.ts'
+import { type CaseAction, caseActions, keptFromPartners, operatorPartnerId } from '../cases/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { amountText, present } from '../kernel/index.ts'
 import { Refusal } from '../api/index.ts'
@@ -94,7 +94,11 @@ const keyOf = (options: Options) => ({ partnerId: required(options, 'partner'), 
 
 async function decided(context: Context, change: Change, work: (tx: Tx) => Promise<Case>): Promise<object> {
   try {
-    return viewOf(await changing(context, change, work))
+    const { partnerId, id } = keyOf(change.options)
+    const found = await context.service.cases.byId(context.db, partnerId, id)
+    // A partner reads its audit log, and must not learn that its customer is under suspicion (AMLD, Article 39).
+    const isHidden = found !== undefined && keptFromPartners.has(found.kind)
+    return viewOf(await changing(context, isHidden ? { ...change, partnerId: operatorPartnerId } : change, work))
   } catch (error) {
     if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
     throw error

@@ -107,7 +107,9 @@ export const monitoringCommands = {
     await writeFile(file, `${lines.join('\r\n')}\r\n`).catch((error: Error) => {
       throw new ConfigError(`operator: ${file}: ${error.message}`)
     })
-    await db.transaction((tx) => record(service, tx, { command: 'monitoring alert export', options }))
+    // Not in the log of the partner: it must not learn of an alert.
+    const change = { command: 'monitoring alert export', options, partnerId: operatorPartnerId }
+    await db.transaction((tx) => record(service, tx, change))
     return { file, alerts, transactions: lines.length - 1 }
   },
 }
@@ -122,8 +124,8 @@ const columns = [
   ...(['id', 'openedAt', 'rule', 'name', 'version', 'kind', 'severity', 'subject', 'state', 'resolvedBy'] as const),
   ...(['resolvedAt', 'note', 'reference', 'count', 'sum', 'currency', 'pattern'] as const),
 ] as const
-const textOf = (value: unknown): string =>
-  value === null || value === undefined ? '' : value instanceof Date ? value.toISOString() : String(value)
+const textOf = (value: string | number | Date | null): string =>
+  value === null ? '' : value instanceof Date ? value.toISOString() : `${value}`
 
 /** The alerts of a partner, oldest first, each with its rule and its decision. */
 async function* alertsOf({ service: { monitoring, cases }, db }: Context, partnerId: string) {

@@ -2,8 +2,9 @@
 import type { NewCase } from '../../cases/index.ts'
 import { amountText, newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import type { Active, MonitoringDeps } from './deps.ts'
 import type { Evidence, Hit } from './evaluate.ts'
-import type { Active, MonitoringDeps } from './service.ts'
+
 import * as store from './store.ts'
 
 /** Keeps the hits of a rule that it did not find before, each with its alert. */
@@ -52,7 +53,7 @@ export async function record(
   )
 }
 
-/** The alerts that nobody has decided, by subject. */
+/** The undecided alerts, by subject. */
 async function openAlerts(
   { cases }: Pick<MonitoringDeps, 'cases'>,
   tx: Tx,

@@ -1,15 +1,15 @@
-/** Which transactions of a page a rule finds, and why. One or two statements for a page, whatever its size. */
+/** Finds the transactions of a page that fit a rule, and why. One or two statements for a page, whatever its size. */
 import type { Minor } from '../../kernel/index.ts'
 import { after, firstIdOf, momentOfId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type Movement, patterns } from '../transactions/index.ts'
 import { countryOf, type Direction, type RuleSettings } from './rules.ts'
 
-/** What made a transaction a hit. Amounts are in minor units. */
+/** The pattern that a transaction is part of. Amounts are in minor units. */
 export type Evidence = {
   readonly count: number
   readonly sum: Minor
-  /** Of the transactions that make the pattern, at most 20. */
+  /** References of the transactions that make the pattern, at most 20. */
   readonly references: readonly string[]
   /** A fact of the kind: the country, the days without a movement, the age of the payee in minutes. */
   readonly fact?: string | number

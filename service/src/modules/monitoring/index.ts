@@ -6,5 +6,5 @@
  * a subject is open; an installation without rules that are on reads nothing.
  */
 export { monitoringJob } from './jobs.ts'
-export { readRule, ruleKinds } from './rules.ts'
-export { createMonitoring, type Monitoring, type MonitoringDeps, type Rule } from './service.ts'
+export { readRule } from './rules.ts'
+export { createMonitoring, type Monitoring, type Rule } from './service.ts'

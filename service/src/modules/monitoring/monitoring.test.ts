@@ -45,7 +45,7 @@ async function turnOn(id: string): Promise<void> {
   await service.db.transaction((tx) => service.monitoring.turnOn(tx, { id, ...joan }))
 }
 
-/** Both workers read until nothing is left. */
+/** Reads with two workers until nothing is left. */
 async function read(): Promise<void> {
   for (let left = 1; left > 0;) {
     const steps = await Promise.all([service.monitoring.step(), other.monitoring.step()])

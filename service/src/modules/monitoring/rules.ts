@@ -6,24 +6,16 @@ import { rawNumber } from '@partner-payments/wire'
 import { readAmount, readCurrency, Refusal } from '../../api/index.ts'
 import { amountText, type Currency, dayMs, hourMs, isUuid, type Minor } from '../../kernel/index.ts'
 
-export const ruleKinds = [
-  'velocity',
-  'structuring',
-  'new_payee',
-  'dormant',
-  'round_trip',
-  'country',
-  'many_payers',
-] as const
+const ruleKinds = ['velocity', 'structuring', 'new_payee', 'dormant', 'round_trip', 'country', 'many_payers'] as const
 export type RuleKind = (typeof ruleKinds)[number]
 
-export const severities = ['low', 'medium', 'high'] as const
+const severities = ['low', 'medium', 'high'] as const
 type Severity = (typeof severities)[number]
 export type Direction = 'Inward' | 'Outward'
 
 type Common = { readonly currency: Currency; readonly severity: Severity; readonly partners: readonly string[] | null }
 
-/** What each kind needs. Amounts are in minor units, windows in milliseconds. */
+/** The settings of each kind. Amounts are in minor units, windows in milliseconds. */
 export type RuleSettings = Common &
   (
     | {

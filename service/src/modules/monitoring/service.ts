@@ -1,22 +1,13 @@
 /** The verbs of monitoring: rules in versions, their backtests, the job that reads transactions, and the alerts that it opens. */
 import { Refusal } from '../../api/index.ts'
-import type { Cases } from '../../cases/index.ts'
-import { after, type Clock, dayMs, isNoName, isSamePerson, newId, nilId } from '../../kernel/index.ts'
-import { type Database, oldestTransactionStart, type Tx } from '../../postgres/index.ts'
+import { after, dayMs, isNoName, isSamePerson, newId, nilId } from '../../kernel/index.ts'
+import { oldestTransactionStart, type Tx } from '../../postgres/index.ts'
 import { type Movement, patterns, type Place } from '../transactions/index.ts'
 import { record } from './alerts.ts'
+import type { Active, MonitoringDeps } from './deps.ts'
 import { evaluate } from './evaluate.ts'
-import { type Draft, type RuleSettings, settingsOfText } from './rules.ts'
+import { type Draft, settingsOfText } from './rules.ts'
 import * as store from './store.ts'
-
-export type MonitoringDeps = {
-  readonly db: Database
-  readonly clock: Clock
-  readonly cases: Pick<Cases, 'byId' | 'record'>
-  readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-  /** How far the clocks of the processes and of the database may differ. */
-  readonly clockDifferenceMsMax: number
-}
 
 export type RuleState = 'Draft' | 'Proposed' | 'On' | 'Off'
 export type Rule = store.RuleRow & { readonly state: RuleState }
@@ -160,11 +151,6 @@ async function turnOn(
   return change(tx, { ...last, onBy: staff, onSince: now })
 }
 
-/** A version that is on. */
-export type Active = Pick<store.RuleRow, 'id' | 'version' | 'name'> & {
-  readonly settings: RuleSettings
-  readonly onSince: Date
-}
 const toActive = ({ id, version, name, settings, onSince }: store.RuleRow): Active => ({
   ...{ id, version, name, settings: settingsOfText(settings), onSince: onSince ?? new Date(0) },
 })

@@ -100,8 +100,8 @@ const sameParty = (page: readonly Around[]): Sql =>
 const referencesMax = 20
 
 /**
- * For each transaction of the page, the window of this length with it that has the most transactions, if it reaches the count and
- * the sum. Windows end at a transaction, so that a late one is counted in those of the later ones as well.
+ * Reads, for each transaction of the page, the window of this length with it that has the most transactions, if it reaches the count
+ * and the sum. Windows end at a transaction, so that a late one is counted in those of the later ones as well.
  */
 export function busiestWindows(
   tx: Tx,
@@ -134,7 +134,7 @@ export function busiestWindows(
 }
 
 /**
- * For each transaction, the distinct accounts that paid in the window which ends with it, and in the one which ends with the last
+ * Reads, for each transaction, the distinct accounts that paid in the window which ends with it, and in the one which ends with the last
  * transaction that a window with it can have: a payment may complete after later ones.
  */
 export function payersOf(
@@ -176,7 +176,7 @@ export function previousOf(
   )
 }
 
-/** For each payout of the page, the payouts to its beneficiary within a time after the first one, in its currency. */
+/** Reads, for each payout of the page, the payouts to its beneficiary within a time after the first one, in its currency. */
 export function firstPayments(
   tx: Tx,
   partnerId: string,

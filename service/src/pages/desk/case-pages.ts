@@ -75,6 +75,12 @@ type Shown = DeskCase & {
   readonly typed: (name: string) => string
 }
 
+/** The kinds whose steps are not those of a difference at a bank. */
+const runbooks: Readonly<Record<string, string>> = {
+  safeguarding: 'safeguarding',
+  monitoring_alert: 'monitoring-alert',
+}
+
 export function casePage(view: ConsoleView, shown: Shown): string {
   const d = deskTexts[view.language]
   const { kind, partnerId, openedAt, money, report, ended, error, decisions } = shown
@@ -82,7 +88,7 @@ export function casePage(view: ConsoleView, shown: Shown): string {
     [d.partner, partnerId],
     [d.opened, time(view, openedAt)],
     [d.money, money ?? '–'],
-    [d.runbook, `docs/runbooks/${kind === 'safeguarding' ? 'safeguarding' : 'bank-difference'}.md`],
+    [d.runbook, `docs/runbooks/${runbooks[kind] ?? 'bank-difference'}.md`],
   ]
   return shell(view, {
     title: fill(d.case, { kind }),

@@ -1,0 +1,103 @@
+/** The operator's commands of monitoring: a rule from a file to an alert that two persons close, and its export. */
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { operatorPartnerId } from '../../service/src/cases/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
+import { addPartner, createTestService, pay, type Service } from '../support/composition.ts'
+import { runOperator } from '../support/operator.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'partner-payments-monitoring-'))
+const database = await createTestDatabase()
+const env = {
+  DATA_DIR: folder,
+  DATABASE_URL: database.url,
+  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
+}
+let service: Service
+before(async () => {
+  service = await createTestService({ url: database.url, now: new Date() })
+})
+after(async () => {
+  await service.close()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+})
+
+async function printed<T>(...args: readonly string[]): Promise<T> {
+  const { code, stdout, stderr } = await runOperator(args, env)
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+  return JSON.parse(stdout) as T
+}
+async function refused(...args: readonly string[]): Promise<string> {
+  const { code, stderr } = await runOperator(args, env)
+  assert.equal(code, 1)
+  return stderr
+}
+const rule = (...args: readonly string[]) => ['monitoring', 'rule', ...args]
+const [ada, joan] = [
+  ['--staff', 'Ada'],
+  ['--staff', 'Joan'],
+] as const
+
+test('a rule from a file to an alert that two persons close, and its export; the partner reads none of it', async () => {
+  const partner = await addPartner(service, 10_000_00n)
+  const { partnerId, customer } = partner
+  const file = join(folder, 'rule.json')
+  const given = { name: 'Just under 1,000', kind: 'structuring', currency: 'EUR', direction: 'Outward' }
+  await writeFile(file, JSON.stringify({ ...given, hours: 0, threshold: '1000.00', count: 2 }))
+  assert.equal(
+    await refused(...rule('set', '--from', file, ...ada)),
+    'operator: /hours must be a whole number from 1 to 2160.\n',
+  )
+  assert.match(await refused(...rule('set', '--from', join(folder, 'none.json'), ...ada)), /none\.json: ENOENT/)
+  await writeFile(file, JSON.stringify({ ...given, hours: 72, threshold: '1000.00', count: 2, severity: 'high' }))
+  const { id } = await printed<{ id: string }>(...rule('set', '--from', file, ...ada))
+  await pay(service, partner, '950.00')
+  await pay(service, partner, '960.00')
+  const day = service.clock.now().toISOString().slice(0, 10)
+  assert.match(await refused(...rule('on', '--id', id, ...ada)), /Version 1 has no backtest/)
+  const days = ['--from', day, '--until', day]
+  const tested = await printed<{ hits: number; subjects: number }>(...rule('backtest', '--id', id, ...days, ...ada))
+  assert.deepEqual([tested.hits, tested.subjects], [2, 1])
+  await printed(...rule('on', '--id', id, ...ada))
+  assert.match(await refused(...rule('on', '--id', id, ...ada)), /another person/)
+  await printed(...rule('on', '--id', id, ...joan))
+  const [listed] = await printed<readonly { state: string; backtests: readonly object[] }[]>(...rule('list'))
+  assert.deepEqual([listed?.state, listed?.backtests.length], ['On', 1])
+
+  // The commands have the clock of the machine; that of the service is moved by hand.
+  service.clock.advance(Date.now() - service.clock.now().getTime() + 1)
+  await pay(service, partner, '970.00')
+  const alerts = () =>
+    printed<readonly { id: string; state: string; subject: string; transactions: number }[]>(
+      ...['monitoring', 'alert', 'list', '--partner', partnerId],
+    )
+  await until('the alert is open', async () => {
+    await service.monitoring.step()
+    return (await alerts()).length > 0
+  })
+  const [alert = { id: '', state: '', subject: '', transactions: 0 }] = await alerts()
+  assert.deepEqual([alert.state, alert.subject, alert.transactions], ['open', customer.id, 1])
+  const ofCase = ['--partner', partnerId, '--id', alert.id]
+  await printed('case', 'propose', ...ofCase, '--action', 'note', '--note', '=Its salaries', ...ada)
+  await printed('case', 'approve', ...ofCase, ...joan)
+  const to = join(folder, 'alerts.csv')
+  const exported = await printed('monitoring', 'alert', 'export', '--partner', partnerId, '--to', to)
+  assert.deepEqual(exported, { file: to, alerts: 1, transactions: 1 })
+  const [head, line = '', end] = (await readFile(to, 'utf8')).split('\r\n')
+  assert.match(head ?? '', /^id,openedAt,rule,name,version,kind,severity,/)
+  assert.match(
+    line,
+    /,"Just under 1,000",1,structuring,high,.*,noted,"Ada, approved by Joan",.*,'=Its salaries,.*,3,2880\.00,EUR,/,
+  )
+  assert.equal(end, '')
+  const actions = await service.db.rows<{ partnerId: string; action: string }>(sql`
+    select partner_id, content::json ->> 'action' as action from audit.records where content ~ 'operator (monitoring|case)'`)
+  assert.ok(actions.length >= 5)
+  assert.ok(actions.every((row) => row.partnerId === operatorPartnerId))
+})
