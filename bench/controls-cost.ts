@@ -29,7 +29,13 @@ const addRules = (service: Service, { partnerId }: TestPartner, kind: Kind) =>
           await limits.set(tx, { ...of, scope, period, amount: limitMinor })
     const fee = { rail: 'any', fixedAmount: 20n, basisPoints: 5, minAmount: 0n, maxAmount: null } as const
     if (has('fees')) await fees.set(tx, { ...of, ...fee })
-    const approval = { aboveAmount: limitMinor, beneficiaryHours: null, expiresHours: 24, needsPasskey: false }
+    const approval = {
+      aboveAmount: limitMinor,
+      aboveDayAmount: null,
+      beneficiaryHours: null,
+      expiresHours: 24,
+      needsPasskey: false,
+    }
     if (has('approvals')) await approvalRules.set(tx, { ...of, ...approval })
   })
 

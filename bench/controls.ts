@@ -38,6 +38,7 @@ const addRules = (service: ReturnType<typeof compose>, db: Database, { partnerId
     await approvalRules.set(tx, {
       ...of,
       aboveAmount: limitMinor,
+      aboveDayAmount: null,
       beneficiaryHours: null,
       expiresHours: 24,
       needsPasskey: false,

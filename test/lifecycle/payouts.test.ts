@@ -55,6 +55,7 @@ const holdAll = (partnerId: string) =>
       partnerId,
       currency: 'EUR',
       aboveAmount: 0n,
+      aboveDayAmount: null,
       beneficiaryHours: null,
       expiresHours: waitingHours,
       needsPasskey: false,

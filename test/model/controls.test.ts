@@ -28,6 +28,8 @@ const amounts = [1n, 120_00n, 999_99n, 1_000_01n, 2_345_67n, 4001_01n, 4001_02n,
 const floatMinor = 30_000_00n
 const approvalAbove = 1_000_00n
 const expiresHours = 24
+/** What leaves on a day without an approval. */
+const unapprovedDay = 2_000_00n
 const limits = {
   'partner payment': 4_500_00n,
   'partner day': 12_000_00n,
@@ -131,13 +133,16 @@ const codeOf = <T>(request: Promise<T>): Promise<T | string> =>
 async function request(day: Day, amount: bigint, own: boolean): Promise<void> {
   const { service, partner } = day
   const { available } = await balanceOf(service, partner.partnerId)
-  const expected = verdictOf(day, await standing(day), amount, own, available)
+  const before = await standing(day)
+  const expected = verdictOf(day, before, amount, own, available)
   const text = `${amount / 100n}.${String(amount % 100n).padStart(2, '0')}`
   const beneficiaryId = (own ? partner.ownBeneficiary : partner.beneficiary).id
   const answer = await codeOf(pay(service, partner, text, { beneficiaryId, idempotencyKey: newId() }))
   assert.equal(typeof answer === 'string' ? answer : 'accepted', expected, `${text} of ${available}`)
   if (typeof answer === 'string') return
-  const isHeld = amount > approvalAbove
+  const today = startOf('day', service.clock.now())
+  const isHeld =
+    amount > approvalAbove || usedOf(before, 'day', today, (payout) => !payout.isHeld) + amount > unapprovedDay
   assert.equal(answer.payout.status, isHeld ? 'PendingApproval' : 'Pending')
   assert.equal(answer.payout.feeAmount, feeOf(amount))
   day.made.push({ id: answer.payout.id, amount, own, at: service.clock.now(), isHeld })
@@ -227,6 +232,7 @@ async function checkCounters(day: Day, payouts: readonly Standing[]): Promise<vo
     select scope, scope_id, period, starts_on::text, used from payouts.limit_counters where partner_id = ${partnerId}`)
   const owners = new Map<string, (payout: Standing) => boolean>([
     [`partner ${nilId}`, () => true],
+    [`unapproved ${nilId}`, ({ isHeld }) => !isHeld],
     [`customer ${customer.id}`, ({ own }) => !own],
     [`beneficiary ${partner.beneficiary.id}`, ({ own }) => !own],
     [`beneficiary ${partner.ownBeneficiary.id}`, ({ own }) => own],
@@ -272,6 +278,7 @@ async function addControlled(service: Service): Promise<TestPartner> {
     await approvalRules.set(tx, {
       ...of,
       aboveAmount: approvalAbove,
+      aboveDayAmount: unapprovedDay,
       beneficiaryHours: null,
       expiresHours,
       needsPasskey: false,

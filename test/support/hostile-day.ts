@@ -278,6 +278,7 @@ const controlled = ({ db, payoutControls }: Service, partnerId: string) =>
     await payoutControls.approvalRules.set(tx, {
       ...of,
       aboveAmount: 4_001_04n,
+      aboveDayAmount: null,
       beneficiaryHours: null,
       expiresHours: 24,
       needsPasskey: false,

@@ -19,6 +19,7 @@ export const approvalCommands = {
       partnerId: required(options, 'partner'),
       currency,
       aboveAmount: options.above === undefined ? null : readMoney(options, 'above', currency),
+      aboveDayAmount: options['above-day'] === undefined ? null : readMoney(options, 'above-day', currency),
       beneficiaryHours:
         options['beneficiary-hours'] === undefined ? null : readInteger(options, 'beneficiary-hours', hours),
       expiresHours: readInteger(options, 'expires-hours', {
@@ -28,8 +29,8 @@ export const approvalCommands = {
       }),
       needsPasskey: options.passkey === true,
     }
-    if (rule.aboveAmount === null && rule.beneficiaryHours === null)
-      throw new ConfigError('operator: --above or --beneficiary-hours is required')
+    if (rule.aboveAmount === null && rule.aboveDayAmount === null && rule.beneficiaryHours === null)
+      throw new ConfigError('operator: --above, --above-day or --beneficiary-hours is required')
     return decided(context, { command: 'approval set', options }, async (tx) =>
       viewOf(await context.service.payoutControls.approvalRules.set(tx, rule)),
     )
@@ -50,7 +51,8 @@ export const approvalCommands = {
     }),
 }
 
-const viewOf = ({ aboveAmount, ...rule }: ApprovalRule) => ({
+const viewOf = ({ aboveAmount, aboveDayAmount, ...rule }: ApprovalRule) => ({
   ...rule,
   above: aboveAmount === null ? null : amountText(aboveAmount, rule.currency),
+  aboveDay: aboveDayAmount === null ? null : amountText(aboveDayAmount, rule.currency),
 })

@@ -97,7 +97,7 @@ const operatorUsage = `operator commands (those that change something take --sta
     [--min 0.50] [--max 20.00] [--from TIME]
   operator fee list --partner ID
   operator fee remove --partner ID --id ID
-  operator approval set --partner ID --currency EUR [--above 10000.00] [--beneficiary-hours 24] [--expires-hours 72]
+  operator approval set --partner ID --currency EUR [--above 10000.00] [--above-day 50000.00] [--beneficiary-hours 24] [--expires-hours 72]
     [--passkey]
   operator approval list --partner ID
   operator approval remove --partner ID --id ID

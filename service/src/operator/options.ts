@@ -45,6 +45,7 @@ const names = [
   'min',
   'max',
   'above',
+  'above-day',
   'beneficiary-hours',
   'expires-hours',
   'hours',

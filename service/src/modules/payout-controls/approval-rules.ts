@@ -1,12 +1,16 @@
 /** Pure: which payouts wait for a second person, why, and for how long. */
 import { after, amountText, type Currency, hourMs, type Minor } from '../../kernel/index.ts'
 
-/** A payout waits if it is above the amount, or if its beneficiary is younger. Null: the criterion does not apply. */
+/**
+ * A payout waits if it is above the amount, if its beneficiary is younger, or if what has left on its day (UTC) without an approval would be above
+ * the amount of a day with it. Null: the criterion does not apply.
+ */
 export type ApprovalRule = {
   readonly partnerId: string
   readonly id: string
   readonly currency: Currency
   readonly aboveAmount: Minor | null
+  readonly aboveDayAmount: Minor | null
   readonly beneficiaryHours: number | null
   readonly expiresHours: number
   /** Whether only a person with a passkey may approve. */
@@ -15,7 +19,7 @@ export type ApprovalRule = {
 
 /** The reason why a payout waits, as a word and as a sentence, and the end of the wait. */
 export type NeededApproval = {
-  readonly cause: 'amount' | 'beneficiary'
+  readonly cause: 'amount' | 'day' | 'beneficiary'
   readonly because: string
   readonly expiresAt: Date
   readonly needsPasskey: boolean
@@ -43,4 +47,17 @@ export function approvalOf(rules: readonly ApprovalRule[], payout: Held, now: Da
   if (after(beneficiarySince, beneficiaryHours * hourMs) <= now) return null
   const because = `The beneficiary was created less than ${beneficiaryHours} hours ago.`
   return { cause: 'beneficiary', because, expiresAt, needsPasskey }
+}
+
+/** What may leave on a day without an approval, and the approval that a payout beyond it needs. Undefined: any sum. */
+export function dayApprovalOf(
+  rules: readonly ApprovalRule[],
+  { partnerId, currency }: Pick<Held, 'partnerId' | 'currency'>,
+  now: Date,
+): { readonly amount: Minor; readonly needed: NeededApproval } | undefined {
+  const rule = rules.find((each) => each.partnerId === partnerId && each.currency === currency)
+  if (rule === undefined || rule.aboveDayAmount === null) return undefined
+  const { aboveDayAmount: amount, expiresHours, needsPasskey } = rule
+  const because = `The payouts of this day (UTC) without an approval are above ${amountText(amount, currency)} ${currency}.`
+  return { amount, needed: { cause: 'day', because, expiresAt: after(now, expiresHours * hourMs), needsPasskey } }
 }

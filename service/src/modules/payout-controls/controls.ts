@@ -8,12 +8,13 @@ import { Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
 import { type AccountSnapshots, areRead, controlsIn, type Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { type ApprovalRule, approvalOf, type NeededApproval } from './approval-rules.ts'
+import { type ApprovalRule, approvalOf, dayApprovalOf, type NeededApproval } from './approval-rules.ts'
 import { type CoolingOff, coolingOffOf } from './cooling-off-rules.ts'
 import { type CustomerIdOf, readLimits, readUsed, type Used } from './counting.ts'
 import { type FeeRule, feeOf } from './fee-rules.ts'
 import {
   areCounted,
+  dayOfApproval,
   type HoldingLimit,
   type Limit,
   limitsOf,
@@ -101,7 +102,9 @@ async function readRules(tx: Tx, partnerId: string, currency: Currency): Promise
   ])
   const hasManyLimits = own.length > ownLimitsMax
   const limits = limitTable(hasManyLimits ? ofEach : [...ofEach, ...own])
-  return { limits, hasManyLimits, isCounted: hasManyLimits || areCounted(limits), fees, ...holding }
+  const isCounted =
+    hasManyLimits || areCounted(limits) || holding.approvals.some((rule) => rule.aboveDayAmount !== null)
+  return { limits, hasManyLimits, isCounted, fees, ...holding }
 }
 
 /** The rules for the calls of a batch, and what was counted. `accounts`: the fee accounts that were not read early. */
@@ -211,10 +214,13 @@ export function withControls<Payout extends ValidPayout>(
   const starts = periodStarts(now)
   return payouts.map((payout) => {
     const judged = sidesOfCall(payout.call).map((side) => judgeSide(payout, side, controls, starts, now))
+    const approval = soonest(judged.flatMap(({ approval: needed }) => needed ?? []))
+    const limits = judged.flatMap(({ limits: holding }) => holding)
     return {
       ...payout,
-      limits: judged.flatMap(({ limits }) => limits),
-      approval: soonest(judged.flatMap(({ approval }) => approval ?? [])),
+      // What needs an approval is not counted as leaving without one.
+      limits: approval === null ? limits : limits.filter(({ otherwise }) => otherwise === undefined),
+      approval,
       coolingOff: worst(judged.map(({ coolingOff }) => coolingOff)),
       // The side that leaves the balance comes first.
       fee: judged[0]?.fee ?? 0n,
@@ -244,8 +250,12 @@ function judgeSide(
   } = payout
   const payee = { partnerId, customerId, verificationState, beneficiaryId: beneficiary?.id ?? null }
   const charged = { partnerId, rail: payout.rail, ...side }
+  const day = dayApprovalOf(rules.approvals, charged, now)
   return {
-    limits: limitsOf(manyLimits.get(key) ?? rules.limits, payee, side, starts),
+    limits: [
+      ...limitsOf(manyLimits.get(key) ?? rules.limits, payee, side, starts),
+      ...(day === undefined ? [] : [dayOfApproval(day, payee, side, starts)]),
+    ],
     approval: approvalOf(rules.approvals, { ...charged, beneficiarySince }, now),
     coolingOff: coolingOffOf(rules.coolingOffs, { ...charged, unchangedSince }, now),
     fee: feeOf(rules.fees, charged, now),

@@ -6,6 +6,7 @@
 import type { Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, nilId, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import type { NeededApproval } from './approval-rules.ts'
 import {
   type Counter,
   counterMapKey,
@@ -21,6 +22,8 @@ import * as store from './store-limits.ts'
 
 /** A payout with the limits that hold for it. */
 type LimitedPayout = { readonly limits: readonly HoldingLimit[] }
+/** A payout that may wait for an approval. Null: it needs none. */
+type ApprovedPayout = LimitedPayout & { readonly approval: NeededApproval | null }
 /** The sums of counters, by their map keys. A counter without a row is absent. */
 export type Used = ReadonlyMap<string, Minor>
 /** A payout beyond a limit. `counters`: those that a payout of the same batch may have filled. */
@@ -63,22 +66,34 @@ const countedOf = ({ limits }: LimitedPayout) =>
 
 /**
  * Finds the payouts of a batch that are within their limits, judged in their order. Locks their counters until the
- * commit. A payout that exceeds a limit takes nothing from later ones.
+ * commit. A payout that exceeds a limit takes nothing from later ones; nor does one that needs an approval from what leaves without one.
  */
-export async function withinLimits<Payout extends LimitedPayout>(
+export async function withinLimits<Payout extends ApprovedPayout>(
   tx: Tx,
   payouts: readonly Payout[],
 ): Promise<{ readonly within: readonly Payout[]; readonly exceeding: readonly Exceeding<Payout>[] }> {
   const used = await lockUsed(tx, payouts.flatMap(countersOf))
   const exceeding: Exceeding<Payout>[] = []
-  const within = payouts.filter((payout) => {
+  const within = payouts.flatMap((asked) => {
+    const payout = withDayApproval(asked, used)
     const refusal = firstExceeded(payout, used)
     const counters = countedOf(payout)
     if (refusal !== undefined) exceeding.push({ payout, refusal, counters: counters.map(({ mapKey }) => mapKey) })
     else for (const { mapKey, by } of counters) used.set(mapKey, (used.get(mapKey) ?? 0n) + by)
-    return refusal === undefined
+    return refusal === undefined ? [payout] : []
   })
   return { within, exceeding }
+}
+
+/** Gives a payout the approval that it needs because of what has left on its day without one. */
+export function withDayApproval<Payout extends ApprovedPayout>(payout: Payout, used: Used): Payout {
+  const beyond = payout.limits.find((limit) => limit.otherwise !== undefined && exceeds(limit, used) !== undefined)
+  if (beyond?.otherwise === undefined) return payout
+  return {
+    ...payout,
+    approval: beyond.otherwise,
+    limits: payout.limits.filter(({ otherwise }) => otherwise === undefined),
+  }
 }
 
 function firstExceeded({ limits }: LimitedPayout, used: Used): Refusal | undefined {

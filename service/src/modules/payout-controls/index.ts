@@ -17,7 +17,16 @@ export {
   readEarly,
   withControls,
 } from './controls.ts'
-export { count, countersOf, type Exceeding, giveBack, haveRoom, type Used, withinLimits } from './counting.ts'
+export {
+  count,
+  countersOf,
+  type Exceeding,
+  giveBack,
+  haveRoom,
+  type Used,
+  withDayApproval,
+  withinLimits,
+} from './counting.ts'
 export { type FeeRule, feeRails } from './fee-rules.ts'
 export { exceeds, type Limit, limitPeriods, limitScopes, writeCounted } from './limit-rules.ts'
 export { payoutControlsRoutes } from './routes.ts'

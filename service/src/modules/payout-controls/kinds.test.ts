@@ -297,7 +297,8 @@ const rules: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
   },
   approval: async ({ kind, side, asking }) => {
     const { partnerId } = asking.partner
-    const rule = { partnerId, currency: side.currency, beneficiaryHours: null, expiresHours: 24, needsPasskey: false }
+    const plain = { beneficiaryHours: null, expiresHours: 24, needsPasskey: false, aboveDayAmount: null }
+    const rule = { partnerId, currency: side.currency, ...plain }
     const set = (aboveAmount: bigint) =>
       service.db.transaction((tx) => service.payoutControls.approvalRules.set(tx, { ...rule, aboveAmount }))
     await set(side.amount - 1n)

@@ -2,10 +2,14 @@
 import { Refusal } from '../../api/index.ts'
 import type { VerificationState } from '@partner-payments/wire'
 import { amountText, type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
+import type { NeededApproval } from './approval-rules.ts'
 import type { Side } from './sides.ts'
 
 export const limitScopes = ['partner', 'customer', 'beneficiary'] as const
 export type LimitScope = (typeof limitScopes)[number]
+/** Counters that belong to limits, and the one of what leaves without an approval. */
+export const counterScopes = [...limitScopes, 'unapproved'] as const
+type CounterScope = (typeof counterScopes)[number]
 export const limitPeriods = ['payment', 'day', 'month'] as const
 export type LimitPeriod = (typeof limitPeriods)[number]
 export const counterPeriods = limitPeriods.filter((period) => period !== 'payment')
@@ -35,7 +39,7 @@ export type LimitedPayee = {
 export type CounterKey = {
   readonly partnerId: string
   readonly currency: Currency
-  readonly scope: LimitScope
+  readonly scope: CounterScope
   readonly scopeId: string
   readonly period: Exclude<LimitPeriod, 'payment'>
   /** YYYY-MM-DD, in UTC. */
@@ -45,9 +49,13 @@ export type CounterKey = {
 export const counterMapKey = ({ partnerId, currency, scope, scopeId, period, startsOn }: CounterKey): string =>
   partnerKey(partnerId, currency, scope, scopeId, period, startsOn)
 
-/** A limit that holds for an amount of a payout. `counter`: undefined for the limit of a single payment. */
+/**
+ * A limit that holds for an amount of a payout. `counter`: undefined for the limit of a single payment. `otherwise`: a payout beyond it is not refused,
+ * but needs this approval.
+ */
 export type HoldingLimit = {
-  readonly limit: Limit
+  readonly limit: Pick<Limit, 'amount' | 'currency'>
+  readonly otherwise?: NeededApproval
   readonly name: string
   readonly side: Side
   readonly counter: Counter | undefined
@@ -56,14 +64,15 @@ export type HoldingLimit = {
 export type Counter = CounterKey & { readonly mapKey: string }
 
 /** `customer.day`. */
-export const nameOf = ({ scope, period }: Pick<Limit, 'scope' | 'period'>): string => `${scope}.${period}`
+type Named = { readonly scope: CounterScope; readonly period: LimitPeriod }
+export const nameOf = ({ scope, period }: Named): string => `${scope}.${period}`
 
 /** `sold.customer.day` for a sold amount, which may be counted in addition to the paid one. */
-const nameFor = ({ name }: Pick<Side, 'name'>, limit: Pick<Limit, 'scope' | 'period'>): string =>
+const nameFor = ({ name }: Pick<Side, 'name'>, limit: Named): string =>
   name === 'paid' ? nameOf(limit) : `${name}.${nameOf(limit)}`
 
-const scopeIdOf = ({ customerId, beneficiaryId }: LimitedPayee, scope: LimitScope): string | null => {
-  if (scope === 'partner') return nilId
+const scopeIdOf = ({ customerId, beneficiaryId }: LimitedPayee, scope: CounterScope): string | null => {
+  if (scope === 'partner' || scope === 'unapproved') return nilId
   return scope === 'customer' ? customerId : beneficiaryId
 }
 
@@ -105,9 +114,22 @@ export const limitsOf = (
     }),
   )
 
+/** The sum of a day that leaves without an approval: a limit beyond which a payout needs one. */
+export function dayOfApproval(
+  { amount, needed }: { readonly amount: Minor; readonly needed: NeededApproval },
+  { partnerId }: Pick<LimitedPayee, 'partnerId'>,
+  side: Side,
+  starts: PeriodStarts,
+): HoldingLimit {
+  const { currency } = side
+  const named = { scope: 'unapproved', scopeId: nilId, period: 'day' } as const
+  const counter = counterOf({ partnerId, currency }, named, starts)
+  return { limit: { amount, currency }, otherwise: needed, name: nameFor(side, named), side, counter }
+}
+
 /** All counters of a payment, including those that no limit uses. */
 const countersFor = (payee: LimitedPayee, currency: Currency, starts: PeriodStarts): readonly Counter[] =>
-  limitScopes.flatMap((scope) => {
+  counterScopes.flatMap((scope) => {
     const scopeId = scopeIdOf(payee, scope)
     if (scopeId === null) return []
     const { partnerId } = payee
@@ -140,7 +162,7 @@ export function resetsAt({ period, startsOn }: Pick<CounterKey, 'period' | 'star
 }
 
 /** The amount that a payout may still take; never below zero. */
-export const leftOf = ({ amount }: Limit, used: Minor): Minor => (used < amount ? amount - used : 0n)
+export const leftOf = ({ amount }: Pick<Limit, 'amount'>, used: Minor): Minor => (used < amount ? amount - used : 0n)
 
 /**
  * The reason why an amount exceeds a limit: limit_exceeded. Undefined: it does not. `used`: the sums of the counters so

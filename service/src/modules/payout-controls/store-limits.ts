@@ -18,7 +18,7 @@ import {
   counterPeriods,
   type Limit,
   type LimitScope,
-  limitScopes,
+  counterScopes,
   type PeriodStarts,
 } from './limit-rules.ts'
 
@@ -174,7 +174,7 @@ export function readCounters(
   return tx.rows<CounterRow>(sql`/* payout-controls.readCounters */
     select partner_id, currency, scope, scope_id, period, starts_on, used from payouts.limit_counters
     where ${ofPartners(wanted.partnerIds)} and currency = any(${wanted.currencies}::text[])
-      and scope = any(${limitScopes}::text[]) and scope_id = any(${wanted.scopeIds}::uuid[])
+      and scope = any(${counterScopes}::text[]) and scope_id = any(${wanted.scopeIds}::uuid[])
       and period = any(${counterPeriods}::text[]) and starts_on = any(${[day, month]}::date[])`)
 }
 

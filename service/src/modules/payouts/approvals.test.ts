@@ -37,6 +37,7 @@ const setRule = ({ partnerId }: TestPartner, rule: Rule = {}) =>
       partnerId,
       currency: 'EUR',
       aboveAmount: 100_00n,
+      aboveDayAmount: null,
       beneficiaryHours: null,
       expiresHours: 24,
       needsPasskey: false,

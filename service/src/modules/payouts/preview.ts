@@ -4,7 +4,7 @@ import { present } from '../../kernel/index.ts'
 import { coveredBy, createFundsCheck } from '../../ledger/index.ts'
 import { replayOf } from '../../postgres/index.ts'
 import type { Forecast } from '../../rails/index.ts'
-import { exceeds, type Used, withControls } from '../payout-controls/index.ts'
+import { exceeds, type Used, withControls, withDayApproval } from '../payout-controls/index.ts'
 import { notCovered, requestOf } from './accept.ts'
 import { callMapKey, outcomeOf, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
@@ -46,7 +46,8 @@ export function createPreview(deps: PayoutsDeps) {
       const verdicts = [...ofRequest, ...['coolingOff', 'limits', 'approval', 'funds', 'reach'].map(notApplicable)]
       return { call, verdicts, payout: undefined, forecast: undefined }
     }
-    const payout = present(withControls([valid], found.controls, now)[0], 'a payout has controls')
+    const controlled = present(withControls([valid], found.controls, now)[0], 'a payout has controls')
+    const payout = withDayApproval(controlled, found.controls.used)
     const { coolingOff: refused } = payout
     const coolingOff = refused === null ? notApplicable('coolingOff') : verdictOf('coolingOff', refused ?? 'passed')
     const limits = limitVerdicts(payout, found.controls.used)
@@ -78,8 +79,10 @@ function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
 }
 
 function limitVerdicts(payout: ControlledPayout, used: Used): readonly Verdict[] {
-  if (payout.limits.length === 0) return [notApplicable('limits')]
-  return payout.limits.map((limit) => {
+  // What leaves on a day without an approval is told with the approval.
+  const limits = payout.limits.filter(({ otherwise }) => otherwise === undefined)
+  if (limits.length === 0) return [notApplicable('limits')]
+  return limits.map((limit) => {
     const refusal = exceeds(limit, used)
     const verdict = verdictOf(`limit.${limit.name}`, refusal ?? 'passed')
     return refusal === undefined ? verdict : { ...verdict, detail: refusal.detail }

@@ -18,7 +18,7 @@ export type Decision = 'approved' | 'rejected' | 'expired' | 'cancelled'
 type NewApproval = {
   readonly partnerId: string
   readonly payoutId: string
-  readonly cause: 'amount' | 'beneficiary'
+  readonly cause: 'amount' | 'day' | 'beneficiary'
   readonly requestedBy: string
   readonly requestedName: string
   readonly expiresAt: Date

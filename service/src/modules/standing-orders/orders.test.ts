@@ -177,6 +177,7 @@ test('limits and approvals hold for the payouts of an order', async () => {
       partnerId,
       currency: 'EUR',
       aboveAmount: 500n,
+      aboveDayAmount: null,
       beneficiaryHours: null,
       expiresHours: 24,
       needsPasskey: false,
