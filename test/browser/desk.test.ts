@@ -11,6 +11,7 @@ import { isoAccount } from '../support/iso-books.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { joinByPassword } from '../support/team.ts'
 import { until } from '../support/until.ts'
+import { dayMs } from '../../service/src/kernel/index.ts'
 import { createCustomer } from '../support/world.ts'
 
 let service: TestService
@@ -132,6 +133,60 @@ test('compliance decides hits of screening, two persons a high one; finance read
   await mia.page.getByText('No hit is open').waitFor()
   await Promise.all([lena.close(), finn.close(), mia.close()])
 })
+
+test(
+  'every role reads the overdue reviews, page by page, on a narrow and a wide screen, light and dark',
+  { skip },
+  async () => {
+    const long = 14 * 31
+    const inside = await createTestService({
+      url: service.databaseUrl,
+      now: new Date(Date.now() - long * dayMs),
+      bankAccounts: [isoAccount],
+    })
+    const { partnerId } = service.credentials
+    const sam = await joinStaff('Sam', 'support')
+    await sam.page.goto(`${site}/desk/reviews`)
+    await sam.page.getByText('No review is overdue').waitFor()
+    await check(sam.page)
+    for (let n = 0; n < 51; n++) {
+      const { id } = await inside.customers.create(partnerId, { email: `overdue-${n}@example.com` })
+      const review = { partnerId, customerRef: id, risk: 'high', staff: `Reviewer ${n}` } as const
+      await inside.db.transaction((tx) => inside.customers.reviews.set(tx, review))
+    }
+    const { id: later } = await inside.customers.create(partnerId, { email: 'not-due@example.com' })
+    const notDue = { partnerId, customerRef: later, risk: 'low', staff: 'Reviewer of another day' } as const
+    await inside.db.transaction((tx) => inside.customers.reviews.set(tx, notDue))
+    await inside.close()
+    await sam.page.getByRole('link', { name: 'Reviews' }).click()
+    await sam.page.getByRole('table').waitFor()
+    const reviewers = new Set<string>()
+    const read = async () => {
+      const cells = await sam.page.locator('tbody tr td:last-child').allInnerTexts()
+      for (const cell of cells) reviewers.add(cell.trim())
+      return cells.length
+    }
+    assert.equal(await read(), 50)
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const width of [360, 1280]) {
+        await sam.page.emulateMedia({ colorScheme })
+        await sam.page.setViewportSize({ width, height: 800 })
+        await check(sam.page)
+        assert.equal(await sam.page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, `${width}`)
+      }
+    await sam.page.getByRole('link', { name: 'Next page' }).click()
+    await sam.page.waitForURL(/reviews\?due=/)
+    assert.equal(await read(), 1)
+    assert.equal(reviewers.size, 51)
+    assert.ok(!reviewers.has('Reviewer of another day'))
+    const german = await openPage(browser, site, { locale: 'de-DE' })
+    await german.context.addCookies(await sam.context.cookies())
+    await german.page.goto(`${site}/desk/reviews`)
+    await german.page.getByRole('heading', { name: 'Überprüfungen' }).waitFor()
+    await check(german.page)
+    await Promise.all([sam.close(), german.close()])
+  },
+)
 
 test(
   'a session of a team opens no desk, a session of staff opens no console, and the API has no desk',

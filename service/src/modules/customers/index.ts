@@ -21,6 +21,7 @@ export {
 } from './export.ts'
 export { notVerified } from './gate-rules.ts'
 export { risks } from './reviews.ts'
+export type { Review } from './store-reviews.ts'
 export { createErasures, type Erasures, type HeldByModules } from './erasure.ts'
 export { createKeptRecords, type KeptRecords } from './kept-records.ts'
 export { customerJobs } from './jobs.ts'

@@ -54,6 +54,33 @@ test('the overdue are those of all partners, or of one, the oldest first; the ot
   assert.deepEqual(await overdue(one.partnerId), [])
 })
 
+test('pages of the overdue have each review once, also when many are due on one day', async () => {
+  const { partnerId, customer } = await addPartner(service)
+  const ids = [customer.id]
+  for (const name of ['b', 'c', 'd', 'e'])
+    ids.push((await service.customers.create(partnerId, { email: `${name}-paged@example.com` })).id)
+  const [first = '', ...same] = ids
+  await review(partnerId, first, 'high', 1)
+  for (const id of same) await review(partnerId, id, 'high', 2)
+  service.clock.advance(70 * dayMs)
+  const { reviews } = service.customers
+  const found: string[] = []
+  let after: { readonly dueOn: string; readonly customerId: string } | undefined
+  for (;;) {
+    const rows = await reviews.overduePage(service.db, { after, rowsMax: 2 })
+    assert.ok(rows.length <= 2)
+    found.push(...rows.map(({ customerId }) => customerId))
+    after = rows.at(-1)
+    if (rows.length < 2) break
+  }
+  assert.deepEqual(found, await overdue())
+  const known = new Set(ids)
+  assert.deepEqual(
+    found.filter((id) => known.has(id)),
+    [first, ...same.toSorted()],
+  )
+})
+
 test('a customer without a review is missing, until it has one or is erased', async () => {
   const { partnerId, customer } = await addPartner(service)
   const missing = async () =>

@@ -30,11 +30,17 @@ export type Reviews = {
   readonly list: (tx: Tx, partnerId: string) => Promise<readonly store.Review[]>
   /** The reviews whose day has come, of all partners or of one, the oldest first. */
   readonly overdue: (tx: Tx, partnerId: string | undefined) => Promise<readonly store.Review[]>
+  /** The overdue reviews of all partners, the oldest first, at most `rowsMax`, after the last one of the page before. */
+  readonly overduePage: (
+    tx: Tx,
+    page: { readonly after: store.ReviewKey | undefined; readonly rowsMax: number },
+  ) => Promise<readonly store.Review[]>
   /** The customers of a partner without a review, the oldest first. */
   readonly missing: (tx: Tx, partnerId: string) => Promise<readonly store.Unreviewed[]>
 }
 
 export function createReviews({ clock }: { readonly clock: Clock }): Reviews {
+  const today = () => clock.now().toISOString().slice(0, 10)
   return {
     set: async (tx, { partnerId, customerRef, risk, months = reviewMonths[risk], staff: reviewedBy }) => {
       const kind = refKind(customerRef)
@@ -48,10 +54,9 @@ export function createReviews({ clock }: { readonly clock: Clock }): Reviews {
       return review
     },
     list: (tx, partnerId) => store.reviewsOf(tx, partnerId, null),
-    overdue: (tx, partnerId) => {
-      const today = clock.now().toISOString().slice(0, 10)
-      return partnerId === undefined ? store.overdueReviews(tx, today) : store.reviewsOf(tx, partnerId, today)
-    },
+    overdue: (tx, partnerId) =>
+      partnerId === undefined ? store.overdueReviews(tx, today()) : store.reviewsOf(tx, partnerId, today()),
+    overduePage: (tx, page) => store.overdueReviews(tx, today(), page),
     missing: store.unreviewed,
   }
 }

@@ -33,14 +33,23 @@ export function reviewsOf(tx: Tx, partnerId: string, dueBy: string | null): Prom
     order by r.due_on, r.customer_id limit ${listedMax}`)
 }
 
-/** The reviews of all partners that are due on this day, the oldest first. */
-export function overdueReviews(tx: Tx, dueBy: string): Promise<readonly Review[]> {
+/** The last review of the page before. `dueOn`: `YYYY-MM-DD`. */
+export type ReviewKey = Pick<Review, 'dueOn' | 'customerId'>
+type Page = { readonly after: ReviewKey | undefined; readonly rowsMax: number }
+
+/** The reviews of all partners that are due on this day, the oldest first. `page`: the first of them by default. */
+export function overdueReviews(
+  tx: Tx,
+  dueBy: string,
+  { after, rowsMax }: Page = { after: undefined, rowsMax: listedMax },
+): Promise<readonly Review[]> {
+  const rest = after === undefined ? noSql : sql`and (r.due_on, r.customer_id) > (${after.dueOn}, ${after.customerId})`
   return tx.rows(
     acrossPartners(
       "lists the operator's overdue reviews, by an index of their days",
       sql`/* customers.overdueReviews */
     select ${columns} from customers.reviews r join customers.customers c on c.partner_id = r.partner_id and c.id = r.customer_id
-    where r.due_on <= ${dueBy} and c.erased_at is null order by r.due_on, r.customer_id limit ${listedMax}`,
+    where r.due_on <= ${dueBy} and c.erased_at is null ${rest} order by r.due_on, r.customer_id limit ${rowsMax}`,
     ),
   )
 }

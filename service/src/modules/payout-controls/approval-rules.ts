@@ -49,7 +49,7 @@ export function approvalOf(rules: readonly ApprovalRule[], payout: Held, now: Da
   return { cause: 'beneficiary', because, expiresAt, needsPasskey }
 }
 
-/** What may leave on a day without an approval, and the approval that a payout beyond it needs. Undefined: any sum. */
+/** Reads what may leave on a day without an approval, and the approval that a payout beyond it needs. Undefined: any sum. */
 export function dayApprovalOf(
   rules: readonly ApprovalRule[],
   { partnerId, currency }: Pick<Held, 'partnerId' | 'currency'>,

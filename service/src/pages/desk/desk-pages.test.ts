@@ -15,6 +15,8 @@ import { html } from '../html.ts'
 import { casePage, queuePage } from './case-pages.ts'
 import { hitPage, hitsPage } from './hit-pages.ts'
 import { hitTexts } from './hit-texts.ts'
+import { reviewsPage } from './review-pages.ts'
+import { reviewTexts } from './review-texts.ts'
 import { dayPage, daysPage } from './safeguarding-pages.ts'
 import { safeguardingTexts } from './safeguarding-texts.ts'
 import { deskTexts } from './texts.ts'
@@ -76,6 +78,16 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
       const versions = [{ version: 1, computedAt: at, status }]
       return [`day ${status}`, dayPage(view, { content: dayOf(text, status), digest: text, versions })] as const
     }),
+    [
+      'reviews',
+      reviewsPage(view, {
+        reviews: (['low', 'medium', 'high'] as const).map((risk) => ({
+          ...{ partnerId: text, customerId: text, risk, reviewedBy: text, reviewedAt: at, dueOn: '2026-11-24' },
+        })),
+        ...{ next: text, first: text },
+      }),
+    ],
+    ['no reviews', reviewsPage(view, { reviews: [] })],
     ['no hits', hitsPage(view, { hits: [], next: null })],
     [
       'hit',
@@ -101,7 +113,7 @@ test('pages of the desk escape hostile texts, label fields and have their struct
 })
 
 test('German has every text of the desk', () => {
-  for (const { en, de } of [deskTexts, hitTexts, safeguardingTexts])
+  for (const { en, de } of [deskTexts, hitTexts, safeguardingTexts, reviewTexts])
     for (const [key, text] of Object.entries(de)) {
       assert.notEqual(text.trim(), '', key)
       const placeholders = (of: string) => (of.match(/\{\w+\}/g) ?? []).toSorted()

@@ -1,6 +1,7 @@
 /** Parts that the routes of the desk share: the view of a request, and the person of staff who is signed in. */
 import { notFound, type PublicAnswer, type PublicRequest, readCookie, staffCookie } from '../../api/index.ts'
 import type { Cases, Decisions } from '../../cases/index.ts'
+import type { Customers } from '../../modules/customers/index.ts'
 import type { Safeguarding } from '../../modules/safeguarding/index.ts'
 import type { SignedStaff, Staff } from '../../modules/staff/index.ts'
 import type { Database } from '../../postgres/index.ts'
@@ -10,6 +11,7 @@ import { seeOther, uuid } from '../console/request.ts'
 import type { ConsoleView } from '../console/view.ts'
 import type { Screening } from '../../screening/index.ts'
 import { hitTexts } from './hit-texts.ts'
+import { reviewTexts } from './review-texts.ts'
 import { safeguardingTexts } from './safeguarding-texts.ts'
 import { deskTexts } from './texts.ts'
 
@@ -20,6 +22,7 @@ export type DeskDeps = {
   readonly decisions: Pick<Decisions, 'history'>
   readonly screening: Pick<Screening, 'openHits' | 'hit' | 'decisionsOf'>
   readonly safeguarding: Pick<Safeguarding, 'list' | 'versions'>
+  readonly customers: { readonly reviews: Pick<Customers['reviews'], 'overduePage'> }
   readonly sandbox: boolean
 }
 
@@ -38,7 +41,7 @@ type Person = { readonly signed: SignedStaff; readonly view: ConsoleView }
 export async function withStaff(
   frame: DeskFrame,
   request: PublicRequest,
-  current: 'queue' | 'hits' | 'safeguarding',
+  current: 'queue' | 'hits' | 'safeguarding' | 'reviews',
   answer: (person: Person) => PublicAnswer | Promise<PublicAnswer>,
 ): Promise<PublicAnswer> {
   const token = readCookie(request.headers['cookie'], staffCookie)
@@ -59,6 +62,11 @@ export async function withStaff(
       name: 'safeguarding',
       text: safeguardingTexts[view.language].days,
       icon: 'M10 2.5 16.5 5v5c0 4-3 6.5-6.5 7.5C6.5 16.5 3.5 14 3.5 10V5zM7 10l2.2 2.2L13 8.5',
+    },
+    {
+      name: 'reviews',
+      text: reviewTexts[view.language].reviews,
+      icon: 'M4 4.5h12v12H4zM4 8h12M7.5 2.5v4M12.5 2.5v4M7.5 12l2 2 3.5-3.5',
     },
   ]
   return answer({ signed, view: { ...view, person, places, current } })

@@ -20,6 +20,7 @@ import { signInPage } from '../console/sign-in-page.ts'
 import { caseRoutes } from './case-routes.ts'
 import { hitRoutes } from './hit-routes.ts'
 import { type DeskDeps, type DeskFrame, noStaffCookie, staffCookieOf, viewOf } from './request.ts'
+import { reviewRoutes } from './review-routes.ts'
 import { safeguardingRoutes } from './safeguarding-routes.ts'
 import { deskTexts } from './texts.ts'
 
@@ -45,6 +46,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...caseRoutes(frame),
       ...hitRoutes(frame),
       ...safeguardingRoutes(frame),
+      ...reviewRoutes(frame),
     ],
     refused: (request, { status }) => {
       const view = viewOf(frame, request)

@@ -1,0 +1,52 @@
+/** The overdue reviews of customers. */
+import type { Review } from '../../modules/customers/index.ts'
+import { html } from '../html.ts'
+import { badge, calendarDay, call, empty, table, time } from '../console/components.ts'
+import { freeText, identifier, pager } from '../console/lists.ts'
+import { type ConsoleView, shell } from '../console/view.ts'
+import { reviewTexts } from './review-texts.ts'
+
+const tones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
+
+type Shown = {
+  readonly reviews: readonly Review[]
+  readonly next?: string | undefined
+  readonly first?: string | undefined
+}
+
+export function reviewsPage(view: ConsoleView, { reviews, next, first }: Shown): string {
+  const d = reviewTexts[view.language]
+  const record =
+    'npm run -s operator -- review set --partner ID --customer ID --risk low|medium|high --staff NAME --note TEXT'
+  return shell(view, {
+    title: d.reviews,
+    wide: true,
+    main: html`<h1>${d.reviews}</h1>
+      <p class="lead">${d.reviewsText}</p>
+      ${
+        reviews.length === 0
+          ? empty({ title: d.none, text: d.noneText, more: call(view, record, d.call) })
+          : html`${table({
+              caption: d.reviews,
+              columns: [
+                { label: d.customer, kind: 'head' },
+                { label: d.partner },
+                { label: d.due },
+                { label: d.risk },
+                { label: d.reviewed },
+                { label: d.by },
+              ],
+              rows: reviews.map(({ customerId, partnerId, dueOn, risk, reviewedAt, reviewedBy }) => [
+                identifier(view, customerId, d.customer),
+                identifier(view, partnerId, d.partner),
+                calendarDay(view, dueOn),
+                badge(tones[risk], d[risk]),
+                time(view, reviewedAt),
+                freeText(reviewedBy),
+              ]),
+            })}
+            ${call(view, record, d.call)}`
+      }
+      ${pager(view, { next, first })} ${call(view, 'npm run -s operator -- review missing --partner ID', d.missing)}`,
+  })
+}
