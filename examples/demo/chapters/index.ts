@@ -15,8 +15,10 @@ import { bulk } from './bulk.ts'
 import { controls } from './controls.ts'
 import { customers } from './customers.ts'
 import { ibans } from './ibans.ts'
+import { monitoring } from './monitoring.ts'
 import { monitors } from './monitors.ts'
 import { orders } from './orders.ts'
+import { parts } from './parts.ts'
 import { payees } from './payees.ts'
 import { privacy } from './privacy.ts'
 import { recalls } from './recalls.ts'
@@ -29,6 +31,7 @@ export const chapters: readonly Chapter[] = [
   customers,
   payees,
   accounts,
+  parts,
   ibans,
   monitors,
   controls,
@@ -36,6 +39,7 @@ export const chapters: readonly Chapter[] = [
   orders,
   recalls,
   transactions,
+  monitoring,
   audit,
   privacy,
   screening,

@@ -1,0 +1,44 @@
+/** Monitoring of transactions: a rule is tried on what has happened, and is on once two persons say so. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ended, orderOf, payeeOf } from './payments.ts'
+import type { Chapter } from './stage.ts'
+
+export const monitoring: Chapter = {
+  name: 'monitoring',
+  title: 'payments just under a threshold, a rule, its backtest, and two persons',
+  run: async (stage) => {
+    const { client, partnerId, operator, say, show, folder } = stage
+    const ada = await client.customers.create({ email: 'ada@example.com' })
+    const payee = await payeeOf(client, 'Joan Clarke', undefined, ada.guid)
+    say('Three payouts for Ada stay under 1,000.00 EUR each.')
+    for (const amount of ['950.00', '980.00', '999.99'])
+      await ended(stage, (await client.payouts.create(orderOf(payee, amount))).reference)
+    const file = join(folder, 'rule.json')
+    const rule = { name: 'Just under 1,000', kind: 'structuring', currency: 'EUR', direction: 'Outward' }
+    await writeFile(file, JSON.stringify({ ...rule, hours: 72, threshold: '1000.00', count: 3, partners: [partnerId] }))
+    const command = <T>(name: string, ...words: readonly string[]) => operator<T>('monitoring', 'rule', name, ...words)
+    const ann = ['--staff', 'Ann'] as const
+    const { id } = await command<{ id: string }>('set', '--from', file, ...ann)
+    const today = new Date()
+    const day = (moment: Date) => moment.toISOString().slice(0, 10)
+    // The day may change while the demo runs.
+    const days = [
+      '--from',
+      day(new Date(today.getTime() - 86_400_000)),
+      '--until',
+      day(new Date(today.getTime() + 86_400_000)),
+    ]
+    const tested = await command<{ hits: number; subjects: number }>('backtest', '--id', id, ...days, ...ann)
+    show(
+      'what the rule would have found',
+      `${tested.hits} payouts of ${tested.subjects} customer`,
+      '3 payouts of 1 customer',
+    )
+    const proposed = await command<{ state: string }>('on', '--id', id, ...ann)
+    show('one person turns it on', proposed.state, 'Proposed')
+    const on = await command<{ state: string }>('on', '--id', id, '--staff', 'Joan')
+    show('a second person', on.state, 'On')
+    await command('off', '--id', id, ...ann)
+  },
+}
