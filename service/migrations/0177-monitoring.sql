@@ -20,6 +20,8 @@ create table monitoring.rules (
   proposed_at timestamptz,
   on_by text,
   on_since timestamptz,
+  off_proposed_by text,
+  off_proposed_at timestamptz,
   off_by text,
   off_since timestamptz,
   primary key (id, version),

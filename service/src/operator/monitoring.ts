@@ -76,6 +76,7 @@ export const monitoringCommands = {
       ),
     ),
 
+  /** The first person proposes, another one turns it off. */
   'monitoring rule off': (context: Context, options: Options) =>
     refused(() =>
       changed(context, { command: 'monitoring rule off', options }, (tx) =>

@@ -243,11 +243,14 @@ test('a version is on after its backtest and by two persons; the version before 
       [1, 'Off'],
     ],
   )
-  await service.db.transaction((tx) => service.monitoring.turnOff(tx, { id, ...ada }))
-  await assert.rejects(
-    service.db.transaction((tx) => service.monitoring.turnOff(tx, { id, ...ada })),
-    refused('validation_failed', /not on/),
-  )
+  const turnOff = (by: { readonly staff: string }) =>
+    service.db.transaction((tx) => service.monitoring.turnOff(tx, { id, ...by }))
+  assert.equal((await turnOff(ada)).state, 'OffProposed')
+  await assert.rejects(turnOff(ada), refused('validation_failed', /another person/))
+  for (let index = 0; index < 5; index += 1) await pay(service, partner, '1.00')
+  assert.equal((await found(partner)).length, 1, 'it is on until the second person')
+  assert.equal((await turnOff(joan)).state, 'Off')
+  await assert.rejects(turnOff(joan), refused('validation_failed', /not on/))
 })
 
 test('a rule that is wrong is refused with the pointer of the field', () => {

@@ -9,7 +9,7 @@ import { evaluate } from './evaluate.ts'
 import { type Draft, settingsOfText } from './rules.ts'
 import * as store from './store.ts'
 
-export type RuleState = 'Draft' | 'Proposed' | 'On' | 'Off'
+export type RuleState = 'Draft' | 'Proposed' | 'On' | 'OffProposed' | 'Off'
 export type Rule = store.RuleRow & { readonly state: RuleState }
 
 type Backtest = store.BacktestRow & {
@@ -45,7 +45,10 @@ export type Monitoring = {
    * Refuses: not_found, validation_failed (no backtest of this version, the same person, it is on).
    */
   readonly turnOn: (tx: Tx, given: { readonly id: string; readonly staff: string }) => Promise<Rule>
-  /** Turns off the version that is on. Refuses: not_found, validation_failed (none is on). */
+  /**
+   * Turns off the version that is on: the first person proposes, another one carries it out. Refuses: not_found, validation_failed (none is on,
+   * the same person).
+   */
   readonly turnOff: (tx: Tx, given: { readonly id: string; readonly staff: string }) => Promise<Rule>
   /** Alerts of a partner after one, oldest first. Their decisions are those of the cases with the same ids. */
   readonly alerts: typeof store.alertsAfter
@@ -68,11 +71,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     backtests: store.backtestsOf,
     backtest: (given) => backtest(deps, given),
     turnOn: (tx, given) => turnOn(deps, tx, given),
-    turnOff: async (tx, { id, staff }) => {
-      const row = (await lockRule(tx, id)).find(({ onSince, offSince }) => onSince !== null && offSince === null)
-      if (row === undefined) throw refuse('The rule is not on.')
-      return change(tx, { ...row, offBy: staff, offSince: clock.now() })
-    },
+    turnOff: (tx, given) => turnOff(deps, tx, given),
     alerts: store.alertsAfter,
     hits: store.hitsOf,
     step: async () => {
@@ -91,8 +90,9 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
 function withState(row: store.RuleRow): Rule {
-  const { proposedAt, onSince, offSince } = row
-  const state = offSince !== null ? 'Off' : onSince !== null ? 'On' : proposedAt !== null ? 'Proposed' : 'Draft'
+  const { proposedAt, onSince, offProposedAt, offSince } = row
+  const ofOn = offSince !== null ? 'Off' : offProposedAt !== null ? 'OffProposed' : 'On'
+  const state = onSince !== null ? ofOn : proposedAt !== null ? 'Proposed' : 'Draft'
   return { ...row, state }
 }
 
@@ -126,6 +126,8 @@ async function setRule(
     proposedAt: null,
     onBy: null,
     onSince: null,
+    offProposedBy: null,
+    offProposedAt: null,
     offBy: null,
     offSince: null,
   })
@@ -154,6 +156,21 @@ async function turnOn(
 const toActive = ({ id, version, name, settings, onSince }: store.RuleRow): Active => ({
   ...{ id, version, name, settings: settingsOfText(settings), onSince: onSince ?? new Date(0) },
 })
+
+async function turnOff(
+  { clock }: MonitoringDeps,
+  tx: Tx,
+  { id, staff }: { readonly id: string; readonly staff: string },
+): Promise<Rule> {
+  if (isNoName(staff)) throw refuse('State who turns it off.')
+  const row = (await lockRule(tx, id)).find(({ onSince, offSince }) => onSince !== null && offSince === null)
+  if (row === undefined) throw refuse('The rule is not on.')
+  const now = clock.now()
+  const { offProposedBy } = row
+  if (offProposedBy === null) return change(tx, { ...row, offProposedBy: staff, offProposedAt: now })
+  if (isSamePerson(offProposedBy, staff)) throw refuse(`${offProposedBy} proposed it: another person turns it off.`)
+  return change(tx, { ...row, offBy: staff, offSince: now })
+}
 
 /** Reads a page of a partner's changes, all before `horizon`: every transaction of then has ended. True: there are more. */
 async function visit(deps: MonitoringDeps, partnerId: string, on: readonly Active[], horizon: Date): Promise<boolean> {

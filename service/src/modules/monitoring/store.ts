@@ -15,11 +15,14 @@ export type RuleRow = {
   readonly proposedAt: Date | null
   readonly onBy: string | null
   readonly onSince: Date | null
+  readonly offProposedBy: string | null
+  readonly offProposedAt: Date | null
   readonly offBy: string | null
   readonly offSince: Date | null
 }
 
-const ruleColumns = sql`id, version, name, kind, settings, made_by, made_at, proposed_by, proposed_at, on_by, on_since, off_by, off_since`
+const ruleColumns = sql`id, version, name, kind, settings, made_by, made_at, proposed_by, proposed_at, on_by, on_since,
+  off_proposed_by, off_proposed_at, off_by, off_since`
 
 /** All versions, the last of each rule first. */
 export function rules(tx: Tx): Promise<readonly RuleRow[]> {
@@ -52,7 +55,7 @@ export async function insertRule(
 export async function changeRule(tx: Tx, row: RuleRow): Promise<void> {
   await tx.run(sql`/* monitoring.changeRule */
     update monitoring.rules set proposed_by = ${row.proposedBy}, proposed_at = ${row.proposedAt}, on_by = ${row.onBy},
-      on_since = ${row.onSince}, off_by = ${row.offBy}, off_since = ${row.offSince}
+      on_since = ${row.onSince}, off_proposed_by = ${row.offProposedBy}, off_proposed_at = ${row.offProposedAt}, off_by = ${row.offBy}, off_since = ${row.offSince}
     where id = ${row.id} and version = ${row.version}`)
 }
 
