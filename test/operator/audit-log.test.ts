@@ -112,11 +112,15 @@ test('cases and hits name each person; a list is in the log of the operator', as
   assert.deepEqual(
     (await recordsOf(partnerId)).map(({ actor, action, subject, reason }) => [actor.name, action, subject.id, reason]),
     [
-      [sam, 'operator screening decide', hit?.id, 'Another birth.'],
-      [kim, 'operator screening decide', hit?.id, 'Another birth.'],
       [sam, 'operator case propose', found?.id, 'It is theirs.'],
       [kim, 'operator case approve', found?.id, undefined],
     ],
+  )
+  // The partner's customer must not learn of a suspicion.
+  const kept = (await recordsOf(operatorPartnerId)).filter(({ action }) => action === 'operator screening decide')
+  assert.deepEqual(
+    kept.map(({ actor, subject, reason }) => [actor.name, subject.id, subject['partnerId'], reason]),
+    [sam, kim].map((person) => [person, hit?.id, partnerId, 'Another birth.']),
   )
 })
 

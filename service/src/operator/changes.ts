@@ -31,14 +31,16 @@ const saidElsewhere: ReadonlySet<string> = new Set([
 
 /** The record of a command. Options are texts that a person has typed: none is a secret. */
 export function recordOf({ command, options, partnerId = options.partner, made = {} }: Change): NewRecord {
-  const { id, staff, note, reason } = options
+  const { id, partner, staff, note, reason } = options
+  // A record about a partner that is not in its own log names it.
+  const about = partner === undefined || partnerId === partner ? {} : { partnerId: partner.toLowerCase() }
   const said = Object.entries(options).filter(([name]) => !saidElsewhere.has(name))
   const why = note ?? reason
   return {
     partnerId: (partnerId ?? operatorPartnerId).toLowerCase(),
     actor: { kind: 'operator', ...(staff === undefined ? {} : { name: staff }) },
     action: `operator ${command}`,
-    subject: { ...(id === undefined ? {} : { id: id.toLowerCase() }), ...made },
+    subject: { ...(id === undefined ? {} : { id: id.toLowerCase() }), ...about, ...made },
     ...(said.length === 0 ? {} : { details: Object.fromEntries(said) }),
     ...(why === undefined ? {} : { reason: why }),
   }

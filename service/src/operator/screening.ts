@@ -96,7 +96,8 @@ export const screeningCommands = {
     if (outcome === undefined) throw new ConfigError(`operator: --outcome must be ${outcomes.join(' or ')}`)
     const [staff, note] = [required(options, 'staff'), required(options, 'note')]
     const deciding = { ...keyOf(options), outcome, staff, note }
-    const change = { command: 'screening decide', options }
+    // Not in the log of the partner: its customer could be warned.
+    const change = { command: 'screening decide', options, partnerId: operatorPartnerId }
     return refusedInOneLine(async () => viewOf(await changing(context, change, (tx) => screening.decide(tx, deciding))))
   },
 }

@@ -63,7 +63,7 @@ const partnersPerStepMax = 200
 const examplesMax = 10
 
 export function createMonitoring(deps: MonitoringDeps): Monitoring {
-  const { db, clock, clockDifferenceMsMax, partnerIds } = deps
+  const { db, clockDifferenceMsMax, partnerIds } = deps
   let waiting: string[] = []
   return {
     set: (tx, given) => setRule(deps, tx, given),

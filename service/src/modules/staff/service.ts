@@ -1,7 +1,7 @@
 /** The verbs of staff: who joins by an invitation, signs in, decides a case or is removed. */
 import { newLinkToken, notFound, Refusal, refuseField } from '../../api/index.ts'
 import type { Audit } from '../../audit/index.ts'
-import { type CaseRow, type Decisions, operatorPartnerId } from '../../cases/index.ts'
+import { type CaseRow, type Decisions, keptFromPartners, operatorPartnerId } from '../../cases/index.ts'
 import { after, type Clock, isNoName, newId, personKey, tidyName } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Screening } from '../../screening/index.ts'
@@ -166,15 +166,20 @@ function createEntrances({ db, clock, audit, addOperator, signIn }: StaffDeps) {
 function createDeciding({
   db,
   audit,
+  addOperator,
   decisions,
   screening,
 }: StaffDeps): Pick<Staff, 'propose' | 'approve' | 'reject' | 'decideHit'> {
-  /** Runs a decision and its record in one transaction, with the role that the account has now. */
+  /**
+   * Runs a decision and its record in one transaction, with the role that the account has now. What a partner must not learn is in the log of
+   * the operator.
+   */
   const decide = <T>(
     { session, account: { id } }: SignedStaff,
     action: string,
     { partnerId, id: caseId, note }: { readonly partnerId: string; readonly id: string; readonly note?: string },
     work: (tx: Tx, by: { readonly staff: string; readonly staffId: string }) => Promise<T>,
+    isKept: (decided: T) => boolean,
     refuse = refuseDecider,
   ) =>
     db.transaction(async (tx) => {
@@ -183,21 +188,25 @@ function createDeciding({
       refuse(account.role)
       const decided = await work(tx, { staff: account.fullName, staffId: id })
       const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
-      audit.append(tx, [
-        { partnerId, actor, action, subject: { id: caseId }, ...(note === undefined ? {} : { reason: note }) },
-      ])
+      const kept = isKept(decided)
+      if (kept) await addOperator(tx, operatorPartnerId)
+      const about = kept
+        ? { partnerId: operatorPartnerId, subject: { id: caseId, partnerId } }
+        : { partnerId, subject: { id: caseId } }
+      audit.append(tx, [{ ...about, actor, action, ...(note === undefined ? {} : { reason: note }) }])
       return decided
     })
+  const isKept = ({ kind }: CaseRow) => keptFromPartners.has(kind)
   return {
     propose: (signed, given) =>
-      decide(signed, 'operator case propose', given, (tx, by) => decisions.propose(tx, { ...given, ...by })),
+      decide(signed, 'operator case propose', given, (tx, by) => decisions.propose(tx, { ...given, ...by }), isKept),
     approve: (signed, given) =>
-      decide(signed, 'operator case approve', given, (tx, by) => decisions.approve(tx, { ...given, ...by })),
+      decide(signed, 'operator case approve', given, (tx, by) => decisions.approve(tx, { ...given, ...by }), isKept),
     reject: (signed, given) =>
-      decide(signed, 'operator case reject', given, (tx, by) => decisions.reject(tx, { ...given, ...by })),
+      decide(signed, 'operator case reject', given, (tx, by) => decisions.reject(tx, { ...given, ...by }), isKept),
     decideHit: async (signed, given) => {
       const work = (tx: Tx, { staff }: { readonly staff: string }) => screening.decide(tx, { ...given, staff })
-      await decide(signed, 'operator screening decide', given, work, refuseHitDecider)
+      await decide(signed, 'operator screening decide', given, work, () => true, refuseHitDecider)
     },
   }
 }

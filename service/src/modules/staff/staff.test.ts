@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
 import { codeOf, password } from '../../../../test/support/team.ts'
+import { operatorPartnerId } from '../../cases/index.ts'
 import { hourMs, newId, secondMs } from '../../kernel/index.ts'
 import type { StaffRole } from './rules.ts'
 
@@ -82,6 +83,20 @@ test('two persons decide a case; of two approvals at once one counts, and the au
   const acts = data.filter(({ action }) => action.startsWith('operator case'))
   assert.deepEqual(new Set(acts.map(({ actor }) => actor.id)).size, 2)
   assert.ok(acts.some(({ actor }) => actor.id === one.account.id && actor.name === one.account.fullName))
+})
+
+test('a decision about an alert or a held payment is in the log of the operator, and the partner reads none of it', async () => {
+  const person = await join('finance')
+  for (const kind of ['monitoring_alert', 'sanctions_hold'] as const) {
+    const { partnerId } = await addPartner(service)
+    const id = newId()
+    const named = { connector: 'ledger', notificationId: newId(), subject: id, report: {} }
+    await service.cases.open({ id, partnerId, kind, ...named, booked: null })
+    await service.staff.propose(person, { partnerId, id, action: 'note', note: 'Reported' })
+    assert.deepEqual((await service.audit.list(partnerId, {})).data, [])
+    const kept = (await service.audit.list(operatorPartnerId, {})).data.find(({ subject }) => subject.id === id)
+    assert.deepEqual([kept?.action, kept?.subject['partnerId']], ['operator case propose', partnerId])
+  }
 })
 
 test('support reads and decides nothing; a session of an account that was removed ends and decides nothing', async () => {
