@@ -45,6 +45,8 @@ export type Cases = {
     tx?: Tx,
   ) => Promise<readonly store.CaseRow[]>
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
+  /** Reads a case and holds it as it is until the commit: no decision comes between. */
+  readonly hold: typeof store.lockCase
   /** The cases of a partner that were open at a moment, by currency and kind. */
   readonly openAt: (tx: Tx, partnerId: string, moment: Date) => Promise<readonly store.CaseSums[]>
   /** Money that had left and that no case had decided about at a moment, of all partners. */
@@ -95,6 +97,7 @@ export function createCases(deps: CasesDeps): Cases {
     },
     list: (after, casesMax, tx = db) => store.openCases(tx, after, casesMax),
     byId: store.caseById,
+    hold: store.lockCase,
     openAt: store.casesOpenAt,
     debitsOpenAt: store.debitsOpenAt,
     oldestOpen: () => store.oldestOpen(db),

@@ -1,5 +1,5 @@
 /** Commands of the monitoring of transactions: rules, their backtests, and the alerts of a partner, also as a file. */
-import { readFile, writeFile } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
 import { Refusal } from '../api/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { operatorPartnerId } from '../cases/index.ts'
@@ -11,7 +11,7 @@ import { quoted } from './csv.ts'
 import { type Options, required } from './options.ts'
 
 const alertsPerPage = 200
-const hitsPerAlertMax = 10_000
+const hitsPerPage = 1000
 
 export const monitoringCommands = {
   /** Keeps a new rule, or the next version of one. */
@@ -95,23 +95,26 @@ export const monitoringCommands = {
   'monitoring alert export': async (context: Context, options: Options) => {
     const { service, db } = context
     const [partnerId, file] = [required(options, 'partner'), required(options, 'to')]
-    const lines = [columns.join(',')]
-    let alerts = 0
-    for await (const alert of alertsOf(context, partnerId)) {
-      alerts += 1
-      for (const hit of await service.monitoring.hits(db, partnerId, alert.id, hitsPerAlertMax)) {
-        const { count, sum, currency, references } = JSON.parse(hit.evidence) as HitEvidence
-        const cells = { ...alert, ...{ reference: hit.reference, count, sum, currency, pattern: references.join(' ') } }
-        lines.push(columns.map((column) => quoted(textOf(cells[column]))).join(','))
-      }
-    }
-    await writeFile(file, `${lines.join('\r\n')}\r\n`).catch((error: Error) => {
+    const handle = await open(file, 'w').catch((error: Error) => {
       throw new ConfigError(`operator: ${file}: ${error.message}`)
     })
+    let [alerts, transactions] = [0, 0]
+    try {
+      await handle.write(`${columns.join(',')}\r\n`)
+      for await (const alert of alertsOf(context, partnerId)) {
+        alerts += 1
+        for await (const hits of hitsOf(context, partnerId, alert.id)) {
+          transactions += hits.length
+          await handle.write(hits.map((hit) => lineOf(alert, hit)).join(''))
+        }
+      }
+    } finally {
+      await handle.close()
+    }
     // Not in the log of the partner: it must not learn of an alert.
     const change = { command: 'monitoring alert export', options, partnerId: operatorPartnerId }
     await db.transaction((tx) => record(service, tx, change))
-    return { file, alerts, transactions: lines.length - 1 }
+    return { file, alerts, transactions }
   },
 }
 
@@ -127,6 +130,25 @@ const columns = [
 ] as const
 const textOf = (value: string | number | Date | null): string =>
   value === null ? '' : value instanceof Date ? value.toISOString() : `${value}`
+
+type Alert = ReturnType<typeof alertsOf> extends AsyncGenerator<infer T> ? T : never
+type Hit = Awaited<ReturnType<Context['service']['monitoring']['hits']>>[number]
+
+function lineOf(alert: Alert, { reference, evidence }: Hit): string {
+  const { count, sum, currency, references } = JSON.parse(evidence) as HitEvidence
+  const cells = { ...alert, ...{ reference, count, sum, currency, pattern: references.join(' ') } }
+  return `${columns.map((column) => quoted(textOf(cells[column]))).join(',')}\r\n`
+}
+
+/** The transactions of an alert, in pages. */
+async function* hitsOf({ service: { monitoring }, db }: Context, partnerId: string, alertId: string) {
+  for (let position = nilId; ;) {
+    const page = await monitoring.hits(db, partnerId, alertId, position, hitsPerPage)
+    if (page.length > 0) yield page
+    if (page.length < hitsPerPage) return
+    position = page.at(-1)?.transactionId ?? position
+  }
+}
 
 /** The alerts of a partner, oldest first, each with its rule and its decision. */
 async function* alertsOf({ service: { monitoring, cases }, db }: Context, partnerId: string) {

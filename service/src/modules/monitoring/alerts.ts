@@ -63,7 +63,8 @@ async function openAlerts(
 ): Promise<ReadonlyMap<string, string>> {
   const open = new Map<string, string>()
   for (const { id, subjectId } of await store.lastAlerts(tx, partnerId, ruleId, subjectIds)) {
-    const found = await cases.byId(tx, partnerId, id)
+    // A decision that comes between would close an alert without the person having seen what joins it.
+    const found = await cases.hold(tx, partnerId, id)
     if (found !== undefined && found.resolution === null) open.set(subjectId, id)
   }
   return open

@@ -119,7 +119,8 @@ async function newPayees(
   const { currency, ms, sum } = rule
   const payouts = towards(page, 'Outward').filter(({ beneficiaryId }) => beneficiaryId !== null)
   if (payouts.length === 0) return []
-  const rows = await patterns.firstPayments(tx, partnerId, payouts, { currency, ms })
+  const around = payouts.map((movement) => ({ ...movement, to: aroundOf(movement, ms).to }))
+  const rows = await patterns.firstPayments(tx, partnerId, around, { currency, ms })
   const createdAt = new Map(payouts.map((movement) => [movement.id, movement.createdAt]))
   return rows.flatMap((row) => {
     const ageMs = (createdAt.get(row.id)?.getTime() ?? 0) - row.firstAt.getTime()

@@ -9,8 +9,9 @@ import {
   type Service,
   type TestPartner,
 } from '../../../../test/support/composition.ts'
+import { until } from '../../../../test/support/until.ts'
 import { Refusal } from '../../api/index.ts'
-import { dayMs, hourMs, minuteMs, secondMs } from '../../kernel/index.ts'
+import { dayMs, hourMs, minuteMs, nilId, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { processBankNotifications } from '../../settlement/index.ts'
 import { readRule } from './rules.ts'
@@ -52,8 +53,7 @@ async function read(): Promise<void> {
     left = Math.max(...steps)
   }
 }
-const alertsOf = async ({ partnerId }: TestPartner) =>
-  service.monitoring.alerts(service.db, partnerId, '00000000-0000-0000-0000-000000000000', 100)
+const alertsOf = async ({ partnerId }: TestPartner) => service.monitoring.alerts(service.db, partnerId, nilId, 100)
 /** The number of transactions of each alert. */
 const found = async (partner: TestPartner) => {
   await read()
@@ -87,7 +87,7 @@ test('many payments in a window are an alert, and a window of the next day is an
   await pay(service, partner, '1.00')
   assert.deepEqual(await found(partner), [1])
   const [alert] = await alertsOf(partner)
-  const [hit] = await service.monitoring.hits(service.db, partner.partnerId, alert?.id ?? '', 10)
+  const [hit] = await service.monitoring.hits(service.db, partner.partnerId, alert?.id ?? '', nilId, 10)
   const evidence = JSON.parse(hit?.evidence ?? '{}') as { count: number; sum: string; references: string[] }
   assert.deepEqual([evidence.count, evidence.sum, evidence.references.length], [4, '4.00', 4])
   assert.equal(alert?.subjectId, partner.customer.id)
@@ -126,6 +126,33 @@ test('an open alert gathers what follows; a decided one is followed by another',
   assert.deepEqual(await found(partner), [5])
   await pay(service, partner, '1.00')
   assert.deepEqual(await found(partner), [5, 1])
+})
+
+test('a transaction does not join an alert that two persons are closing at the same moment', async () => {
+  const partner = await addPartner(service, 1_000_00n)
+  const { partnerId } = partner
+  await on(partner, { kind: 'velocity', direction: 'Outward', hours: 24, count: 2 })
+  for (let index = 0; index < 2; index += 1) await pay(service, partner, '1.00')
+  assert.deepEqual(await found(partner), [2])
+  const [{ id } = { id: '' }] = await alertsOf(partner)
+  await service.db.transaction((tx) =>
+    service.decisions.propose(tx, { partnerId, id, action: 'note', note: 'Salaries', ...ada }),
+  )
+  await pay(service, partner, '1.00')
+  const gate = Promise.withResolvers<void>()
+  const closing = service.db.transaction(async (tx) => {
+    await service.decisions.approve(tx, { partnerId, id, ...joan })
+    await gate.promise
+  })
+  const reading = read()
+  await until('the worker waits for the decision', () =>
+    service.db.row(
+      sql`select 1 as one from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    ),
+  )
+  gate.resolve()
+  await Promise.all([closing, reading])
+  assert.deepEqual(await found(partner), [2, 1])
 })
 
 test('payments just under a threshold are an alert; one at it, and smaller ones, are not counted', async () => {

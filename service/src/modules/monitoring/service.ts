@@ -52,7 +52,7 @@ export type Monitoring = {
   readonly turnOff: (tx: Tx, given: { readonly id: string; readonly staff: string }) => Promise<Rule>
   /** Alerts of a partner after one, oldest first. Their decisions are those of the cases with the same ids. */
   readonly alerts: typeof store.alertsAfter
-  /** The transactions of an alert. */
+  /** The transactions of an alert, in pages. */
   readonly hits: typeof store.hitsOf
   /** Reads what has changed since the last step. Returns how many partners have more to read at once. */
   readonly step: () => Promise<number>
@@ -80,8 +80,16 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
       const horizon = after(await oldestTransactionStart(db), -clockDifferenceMsMax)
       if (waiting.length === 0) waiting = [...(await partnerIds(db))]
       let behind = 0
+      const failures: unknown[] = []
       for (const partnerId of waiting.splice(0, partnersPerStepMax))
-        if (await visit(deps, partnerId, on, horizon)) behind += 1
+        try {
+          if (await visit(deps, partnerId, on, horizon)) behind += 1
+        } catch (error) {
+          failures.push(error)
+        }
+      // One partner whose transactions cannot be read keeps no other from being read.
+      if (failures.length > 0)
+        throw new Error(`partners that monitoring could not read: ${failures.length}`, { cause: failures[0] })
       return behind + waiting.length
     },
   }

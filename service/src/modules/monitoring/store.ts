@@ -191,9 +191,15 @@ export function alertsAfter(
     from monitoring.alerts where partner_id = ${partnerId} and id > ${afterId} order by id limit ${rowsMax}`)
 }
 
-/** The transactions of an alert, oldest first. */
-export function hitsOf(tx: Tx, partnerId: string, alertId: string, rowsMax: number): Promise<readonly HitRow[]> {
+/** The transactions of an alert after one, oldest first. */
+export function hitsOf(
+  tx: Tx,
+  partnerId: string,
+  alertId: string,
+  afterId: string,
+  rowsMax: number,
+): Promise<readonly HitRow[]> {
   return tx.rows<HitRow>(sql`/* monitoring.hitsOf */
     select partner_id, rule_id, transaction_id, alert_id, reference, evidence, found_at from monitoring.hits
-    where partner_id = ${partnerId} and alert_id = ${alertId} order by transaction_id limit ${rowsMax}`)
+    where partner_id = ${partnerId} and alert_id = ${alertId} and transaction_id > ${afterId} order by transaction_id limit ${rowsMax}`)
 }

@@ -176,27 +176,34 @@ export function previousOf(
   )
 }
 
-/** Reads, for each payout of the page, the payouts to its beneficiary within a time after the first one, in its currency. */
+/**
+ * Reads, for each payout of the page that is within a time after the first one to its beneficiary, the payouts to it within that time,
+ * in the currency.
+ */
 export function firstPayments(
   tx: Tx,
   partnerId: string,
-  page: readonly Pick<Movement, 'id' | 'beneficiaryId'>[],
+  page: readonly (Pick<Movement, 'id' | 'beneficiaryId' | 'createdAt'> & Pick<Around, 'to'>)[],
   { currency, ms }: { readonly currency: Currency; readonly ms: number },
 ): Promise<readonly (Window & { readonly firstAt: Date })[]> {
   const column = columnOf(page)
+  const time = sql`make_interval(secs => ${ms / 1000})`
   return tx.rows(
     unprepared(sql`/* transactions.firstPayments */
     select page.id, first.created_at as first_at, early.count, early.sum, early.refs[1:${referencesMax}::integer] as references
-    from unnest(${column('id')}::uuid[], ${column('beneficiaryId')}::uuid[]) as page (id, beneficiary_id)
+    from unnest(${column('id')}::uuid[], ${column('beneficiaryId')}::uuid[], ${column('createdAt')}::timestamptz[], ${column('to')}::uuid[])
+      as page (id, beneficiary_id, created_at, to_id)
     cross join lateral (
-      select created_at from transactions.transactions
-      where partner_id = ${partnerId} and beneficiary_id = page.beneficiary_id and ${counts}
-      order by transactions.id limit 1) as first
+      select oldest.id, oldest.created_at from (
+        select id, created_at from transactions.transactions
+        where partner_id = ${partnerId} and beneficiary_id = page.beneficiary_id and ${counts}
+        order by transactions.id limit 1) as oldest
+      where page.created_at <= oldest.created_at + ${time}) as first
     cross join lateral (
       select count(*) as count, sum(amount)::bigint as sum, array_agg(reference order by transactions.id) as refs
       from transactions.transactions
       where partner_id = ${partnerId} and beneficiary_id = page.beneficiary_id and ${counts} and currency = ${currency}
-        and created_at <= first.created_at + make_interval(secs => ${ms / 1000})) as early
+        and transactions.id between first.id and page.to_id and created_at <= first.created_at + ${time}) as early
     where early.count > 0`),
   )
 }
