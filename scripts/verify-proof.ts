@@ -16,8 +16,18 @@ import {
 } from '@partner-payments/wire'
 
 const text = { type: 'string' } as const
+const options = { key: text, payee: text, account: text, salt: text }
+// One salt in 64 begins with a dash, which `parseArgs` only reads as a value behind an equals sign.
+const args: string[] = []
+for (let given = process.argv.slice(2); given.length > 0;) {
+  const [word = '', value, ...others] = given
+  const isOption = value !== undefined && Object.keys(options).some((name) => word === `--${name}`)
+  args.push(isOption ? `${word}=${value}` : word)
+  given = isOption ? others : given.slice(1)
+}
 const { values, positionals } = parseArgs({
-  options: { key: text, payee: text, account: text, salt: text },
+  args,
+  options,
   allowPositionals: true,
 })
 const [file] = positionals
