@@ -11,6 +11,7 @@ const transactions = Number(process.argv[2] ?? 300_000)
 /** How many of the last transactions are those in which one customer has four of ten. */
 const lastOnes = Math.min(20_000, transactions / 10)
 const customers = 5000
+const insertedAtOnce = 100_000
 
 /** The first is what the others are compared with. */
 const rules = [
@@ -26,8 +27,9 @@ const rules = [
 const service = await createTestService({ now: new Date() })
 const { partnerId, customer } = await addPartner(service)
 // Ids follow the time, as those of the service do.
-await service.db.pool.query(
-  `insert into transactions.transactions (partner_id, id, reference, amount, currency, category, direction, method, party_type, type,
+for (let first = 1; first <= transactions; first += insertedAtOnce)
+  await service.db.pool.query(
+    `insert into transactions.transactions (partner_id, id, reference, amount, currency, category, direction, method, party_type, type,
     status, customer_id, beneficiary_id, creditor, debtor, created_at, updated_at, timeline)
   select $1, (lpad(to_hex(ms), 12, '0') || '7000' || '8000' || lpad(to_hex(n), 12, '0'))::uuid, 'r' || n, 100 + n * 7919 % 100000, 'EUR',
     case n % 2 when 0 then 'Withdrawal' else 'Deposit' end, case n % 2 when 0 then 'Outward' else 'Inward' end, 'Fiat', 'Customer',
@@ -39,9 +41,18 @@ await service.db.pool.query(
     json_build_object('iban', 'DE' || lpad((n % 6007)::text, 20, '0'))::text,
     to_timestamp(ms / 1000.0), to_timestamp(ms / 1000.0), '[]'
   from (select n, $6::bigint - (($2::bigint - n) * (90.0 * 86400000 / $2::bigint))::bigint as ms
-    from generate_series(1, $2::bigint) as n) as made`,
-  [partnerId, transactions, customer.id, lastOnes, customers, service.clock.now().getTime()],
-)
+    from generate_series($7::bigint, $8::bigint) as n) as made`,
+    [
+      partnerId,
+      transactions,
+      customer.id,
+      lastOnes,
+      customers,
+      service.clock.now().getTime(),
+      first,
+      Math.min(transactions, first + insertedAtOnce - 1),
+    ],
+  )
 await service.db.pool.query('analyze transactions.transactions')
 
 const dayBefore = (days: number): string =>

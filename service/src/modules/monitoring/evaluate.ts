@@ -77,7 +77,7 @@ const aroundOf = ({ id, customerId }: Movement, ms: number) => ({
 /** Between the clock that makes an id and the one of the row: the same, a moment later. */
 const clockDifferenceMs = 60_000
 
-const evidenceOf = ({ count, sum, references }: patterns.Window): Evidence => ({
+const evidenceOf = ({ count, sum, references }: Omit<patterns.Window, 'id'>): Evidence => ({
   count: Number(count),
   sum,
   references,
@@ -106,7 +106,7 @@ async function windows(
     .map((movement) => aroundOf(movement, ms))
   if (around.length === 0) return []
   const what = { direction, currency, ...bounds }
-  const rows = await patterns.busiestWindows(tx, partnerId, around, { what, ms, countMin, sumMin })
+  const rows = await patterns.windowsOf(tx, partnerId, around, { what, ms, countMin, sumMin })
   return rows.map((row) => [row.id, evidenceOf(row)])
 }
 
@@ -119,12 +119,22 @@ async function newPayees(
   const { currency, ms, sum } = rule
   const payouts = towards(page, 'Outward').filter(({ beneficiaryId }) => beneficiaryId !== null)
   if (payouts.length === 0) return []
-  const around = payouts.map((movement) => ({ ...movement, to: aroundOf(movement, ms).to }))
-  const rows = await patterns.firstPayments(tx, partnerId, around, { currency, ms })
-  const createdAt = new Map(payouts.map((movement) => [movement.id, movement.createdAt]))
-  return rows.flatMap((row) => {
-    const ageMs = (createdAt.get(row.id)?.getTime() ?? 0) - row.firstAt.getTime()
-    return ageMs > ms || row.sum < sum ? [] : [[row.id, { ...evidenceOf(row), fact: Math.round(ageMs / 60_000) }]]
+  const beneficiaries = [...Map.groupBy(payouts, ({ beneficiaryId }) => beneficiaryId ?? '')].map(([id, own]) => ({
+    id,
+    at: new Date(Math.min(...own.map(({ createdAt }) => createdAt.getTime()))),
+    to:
+      own
+        .map((movement) => aroundOf(movement, ms).to)
+        .toSorted()
+        .at(-1) ?? '',
+  }))
+  const rows = await patterns.firstPayouts(tx, partnerId, beneficiaries, { currency, ms })
+  const byBeneficiary = new Map(rows.map((row) => [row.beneficiaryId, row]))
+  return payouts.flatMap(({ id, beneficiaryId, createdAt }) => {
+    const first = byBeneficiary.get(beneficiaryId ?? '')
+    const ageMs = createdAt.getTime() - (first?.firstAt.getTime() ?? 0)
+    if (first === undefined || ageMs > ms || first.sum < sum) return []
+    return [[id, { ...evidenceOf(first), fact: Math.round(ageMs / 60_000) }]]
   })
 }
 

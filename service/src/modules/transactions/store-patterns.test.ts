@@ -1,0 +1,119 @@
+/** Windows and payers against the plain definition, over random transactions with equal times. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
+import { drawing } from '../../../../test/support/drawing.ts'
+import { firstIdOf, hourMs, newId } from '../../kernel/index.ts'
+import { sql } from '../../postgres/index.ts'
+import { payersOf, returnsOf, windowsOf } from './store-patterns.ts'
+
+let service: Service
+before(async () => {
+  service = await createTestService()
+})
+after(() => service.close())
+
+/** Few hours, amounts and accounts, so that rows meet at the edges of a window. */
+const movement = fc.record({
+  hour: fc.nat(30),
+  minor: fc.constantFrom(100n, 90n, 500n, 1000n),
+  account: fc.constantFrom('A', 'B', 'C', null),
+  isInward: fc.boolean(),
+  isCustomer: fc.boolean(),
+  isCounted: fc.boolean(),
+})
+type Moved = (typeof movement extends fc.Arbitrary<infer M> ? M : never) & { readonly id: string }
+
+const epochMs = Date.parse('2026-01-01T00:00:00Z')
+
+async function store(rows: readonly Moved[]) {
+  const { partnerId, customer } = await addPartner(service)
+  const list = rows.map(({ id, hour, minor, account, isInward, isCustomer, isCounted }) => ({
+    id,
+    minor: minor.toString(),
+    at: new Date(epochMs + hour * hourMs).toISOString(),
+    direction: isInward ? 'Inward' : 'Outward',
+    party: isCustomer ? 'Customer' : 'Partner',
+    customer: isCustomer ? customer.id : null,
+    status: isCounted ? 'Completed' : isInward ? 'Pending' : 'Cancelled',
+    other: account === null ? null : JSON.stringify({ iban: account }),
+  }))
+  await service.db.run(sql`
+    insert into transactions.transactions (partner_id, id, reference, amount, currency, category, direction, method, party_type, type, status,
+      customer_id, creditor, debtor, created_at, updated_at, timeline)
+    select ${partnerId}, id, id::text, minor, 'EUR', case direction when 'Inward' then 'Deposit' else 'Withdrawal' end, direction, 'Fiat',
+      party, party || case direction when 'Inward' then 'Deposit' else 'Withdrawal' end, status, customer, other, other, at, at, '[]'
+    from json_to_recordset(${JSON.stringify(list)}::json)
+      as made (id uuid, minor bigint, at timestamptz, direction text, party text, customer uuid, status text, other text)`)
+  return { partnerId, customerId: customer.id }
+}
+
+/** Whether some window of this length with the row, which ends with a counted row, holds what is asked for. */
+const isIn = (
+  row: Moved,
+  counted: readonly Moved[],
+  hours: number,
+  holds: (window: readonly Moved[]) => boolean,
+): boolean =>
+  counted.some(
+    (end) =>
+      end.hour >= row.hour &&
+      end.hour <= row.hour + hours &&
+      holds(counted.filter(({ hour }) => hour <= end.hour && hour >= end.hour - hours)),
+  )
+
+test('a transaction is found if and only if a window with it holds so many, such a sum, or so many payers', async (t) => {
+  const given = fc.record({
+    rows: fc.array(movement, { maxLength: 40 }),
+    hours: fc.integer({ min: 1, max: 8 }),
+    countMin: fc.integer({ min: 1, max: 5 }),
+    sumMin: fc.constantFrom(0n, 1000n, 2500n),
+  })
+  await fc.assert(
+    fc.asyncProperty(given, async ({ rows: drawn, hours, countMin, sumMin }) => {
+      const rows = drawn.toSorted((a, b) => a.hour - b.hour).map((row) => ({ ...row, id: newId() }))
+      const { partnerId, customerId } = await store(rows)
+      const ms = hours * hourMs
+      const wide = { from: firstIdOf(new Date(0)), to: firstIdOf(new Date('2100-01-01')) }
+      for (const isCustomer of [true, false]) {
+        const own = rows.filter((row) => row.isCounted && row.isCustomer === isCustomer)
+        const inward = own.filter(({ isInward }) => isInward)
+        if (own.length === 0) continue
+        const around = (list: readonly Moved[]) =>
+          list.map(({ id }) => ({ id, customerId: isCustomer ? customerId : null, ...wide }))
+        const ids = (found: readonly { readonly id: string }[]) => found.map(({ id }) => id).toSorted()
+        if (inward.length > 0) {
+          const what = { direction: 'Inward', currency: 'EUR', amountMin: null, amountMax: null } as const
+          const reach = { what, ms, countMin, sumMin }
+          const windows = await windowsOf(service.db, partnerId, around(inward), reach)
+          const holds = (window: readonly Moved[]) =>
+            window.length >= countMin && window.reduce((sum, { minor }) => sum + minor, 0n) >= sumMin
+          assert.deepEqual(ids(windows), ids(inward.filter((row) => isIn(row, inward, hours, holds))))
+          for (const { count, sum } of windows) assert.ok(count >= BigInt(countMin) && sum >= sumMin)
+          const known = inward.filter(({ account }) => account !== null)
+          const payers = await payersOf(service.db, partnerId, around(inward), {
+            currency: 'EUR',
+            ms,
+            payersMin: countMin,
+          })
+          const pay = (window: readonly Moved[]) => new Set(window.map(({ account }) => account)).size >= countMin
+          assert.deepEqual(ids(payers), ids(known.filter((row) => isIn(row, known, hours, pay))))
+        }
+        const moved = own.map(({ id, minor, account, isInward }) => ({
+          ...{ id, customerId: isCustomer ? customerId : null, ...wide, amount: minor, account },
+          direction: isInward ? ('Inward' as const) : ('Outward' as const),
+        }))
+        const returns = await returnsOf(service.db, partnerId, moved, { currency: 'EUR', percent: 90 })
+        const isBack = (row: Moved, back: Moved) =>
+          row.account !== null &&
+          row.account === back.account &&
+          row.isInward !== back.isInward &&
+          back.minor * 100n >= row.minor * 90n &&
+          row.minor * 100n >= back.minor * 90n
+        assert.deepEqual(ids(returns), ids(own.filter((row) => own.some((back) => isBack(row, back)))))
+      }
+    }),
+    drawing(t, 60),
+  )
+})
