@@ -28,7 +28,7 @@ const amounts = [1n, 120_00n, 999_99n, 1_000_01n, 2_345_67n, 4001_01n, 4001_02n,
 const floatMinor = 30_000_00n
 const approvalAbove = 1_000_00n
 const expiresHours = 24
-/** What leaves on a day without an approval. */
+/** The sum that leaves on a day without an approval. */
 const unapprovedDay = 2_000_00n
 const limits = {
   'partner payment': 4_500_00n,

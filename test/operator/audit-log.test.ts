@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
+import { keptFromPartner } from '../../service/src/operator/changes.ts'
 import { addPartner, createTestService, type Service } from '../support/composition.ts'
 import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
@@ -124,6 +125,21 @@ test('cases and hits name each person; a list is in the log of the operator', as
   )
 })
 
+test('a partner reads neither why an account is blocked, nor the class of risk of a customer', async () => {
+  const { partnerId, customer } = await addPartner(service)
+  const about = ['--partner', partnerId, '--staff', sam, '--note', 'Suspected mule']
+  const account = [...about, '--customer', customer.id, '--reason', 'Compliance']
+  await printed('account', 'block', ...account)
+  await printed('account', 'unblock', ...account)
+  await printed('review', 'set', ...about, '--customer', customer.id, '--risk', 'high')
+  assert.deepEqual(await recordsOf(partnerId), [])
+  const kept = (await recordsOf(operatorPartnerId)).filter(({ subject }) => subject['partnerId'] === partnerId)
+  assert.deepEqual(
+    kept.map(({ action, reason }) => [action, reason]),
+    ['account block', 'account unblock', 'review set'].map((command) => [`operator ${command}`, 'Suspected mule']),
+  )
+})
+
 /** Commands without a record: they only read, or work on files without a database (docs/groups/transactions.md). */
 const unrecorded = [
   ...['partner list', 'service-account list', 'case list', 'case show', 'case history', 'screening status'],
@@ -169,6 +185,7 @@ test('each other command writes a record', async () => {
     ([, name = '']) => name,
   )
   assert.ok(commands.length > unrecorded.length && unrecorded.every((name) => commands.includes(name)))
+  assert.ok([...keptFromPartner].every((name) => commands.includes(name) && !unrecorded.includes(name)))
   for (const name of commands)
     assert.equal(code.includes(`command: '${name}'`), !unrecorded.includes(name), `the record of: ${name}`)
 })

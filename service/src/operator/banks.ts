@@ -1,11 +1,10 @@
 /** Commands for file banks: sent files, the progress of a payment, and recalls. */
-import { Refusal } from '../api/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { amountText } from '../kernel/index.ts'
 import { instructionIdOf } from '../modules/payouts/index.ts'
 import { recallReasons } from '../connectors/iso20022/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { record } from './changes.ts'
+import { record, refusedInOneLine } from './changes.ts'
 import type { Context } from './context.ts'
 import { type Options, readChoice, required } from './options.ts'
 
@@ -29,22 +28,13 @@ export const bankCommands = {
     const reason = readChoice(options, 'reason', recallReasons)
     const key = await instructionOf(context, options)
     const recorded = (tx: Tx) => record(context.service, tx, { command: 'bank recall', options })
-    return refused(() => context.service.isoBanks.requestRecall({ ...key, reason, staff }, recorded))
+    return refusedInOneLine(() => context.service.isoBanks.requestRecall({ ...key, reason, staff }, recorded))
   },
 }
 
 /** The bank knows a payout by the id of its instruction. */
 async function instructionOf({ service: { payouts } }: Context, options: Options) {
   const partnerId = required(options, 'partner')
-  const payout = await refused(() => payouts.get(partnerId, required(options, 'payout')))
+  const payout = await refusedInOneLine(() => payouts.get(partnerId, required(options, 'payout')))
   return { partnerId, id: instructionIdOf(payout) }
-}
-
-async function refused<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
-    throw error
-  }
 }

@@ -4,9 +4,8 @@
 import { type CaseAction, caseActions, keptFromPartners, operatorPartnerId } from '../cases/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { amountText, present } from '../kernel/index.ts'
-import { Refusal } from '../api/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { type Change, changing } from './changes.ts'
+import { type Change, changing, refusedInOneLine } from './changes.ts'
 import type { Context } from './context.ts'
 import { type Options, readId, required } from './options.ts'
 
@@ -93,16 +92,12 @@ export const caseCommands = {
 const keyOf = (options: Options) => ({ partnerId: required(options, 'partner'), id: required(options, 'id') })
 
 async function decided(context: Context, change: Change, work: (tx: Tx) => Promise<Case>): Promise<object> {
-  try {
-    const { partnerId, id } = keyOf(change.options)
-    const found = await context.service.cases.byId(context.db, partnerId, id)
-    // A partner reads its audit log, and must not learn that its customer is under suspicion (AMLD, Article 39).
-    const isHidden = found !== undefined && keptFromPartners.has(found.kind)
-    return viewOf(await changing(context, isHidden ? { ...change, partnerId: operatorPartnerId } : change, work))
-  } catch (error) {
-    if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
-    throw error
-  }
+  const { partnerId, id } = keyOf(change.options)
+  const found = await context.service.cases.byId(context.db, partnerId, id)
+  // A partner reads its audit log, and must not learn that its customer is under suspicion (AMLD, Article 39).
+  const isHidden = found !== undefined && keptFromPartners.has(found.kind)
+  const recorded = isHidden ? { ...change, partnerId: operatorPartnerId } : change
+  return refusedInOneLine(async () => viewOf(await changing(context, recorded, work)))
 }
 
 function readAction(options: Options): CaseAction {

@@ -1,4 +1,6 @@
 /** Runs a change of a command and its record in the partner's audit log in one transaction. */
+import { Refusal } from '../api/index.ts'
+import { ConfigError } from '../app/config.ts'
 import type { NewRecord } from '../audit/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
@@ -9,7 +11,7 @@ export type Change = {
   /** The command as typed: `limit set`. */
   readonly command: string
   readonly options: Options
-  /** Default: `--partner`. */
+  /** The partner whose log has the record. Default: `--partner`, or the operator if partners must not read of the command. */
   readonly partnerId?: string
   /** Ids of created records, if the options do not contain them. */
   readonly made?: Readonly<Record<string, string>>
@@ -29,8 +31,22 @@ const saidElsewhere: ReadonlySet<string> = new Set([
   'public-key',
 ])
 
+/**
+ * Commands whose notes, persons or results a partner must not read: a suspicion against its customer (tipping off; AMLD, Article 39), the class
+ * of risk of one, and why an account is blocked. Decisions about cases depend on the case (cases.ts).
+ */
+export const keptFromPartner: ReadonlySet<string> = new Set([
+  'screening decide',
+  'review set',
+  'account block',
+  'account unblock',
+  'account close',
+  'monitoring alert export',
+])
+
 /** The record of a command. Options are texts that a person has typed: none is a secret. */
-export function recordOf({ command, options, partnerId = options.partner, made = {} }: Change): NewRecord {
+export function recordOf({ command, options, partnerId: whose, made = {} }: Change): NewRecord {
+  const partnerId = whose ?? (keptFromPartner.has(command) ? operatorPartnerId : options.partner)
   const { id, partner, staff, note, reason } = options
   // A record about a partner that is not in its own log names it.
   const about = partner === undefined || partnerId === partner ? {} : { partnerId: partner.toLowerCase() }
@@ -56,6 +72,16 @@ export async function record({ access, audit }: Recording, tx: Tx, change: Chang
   const written = recordOf(change)
   if (written.partnerId === operatorPartnerId) await access.addOperator(tx, operatorPartnerId)
   audit.append(tx, [written])
+}
+
+/** Runs a verb. Its refusal is the line that the command prints. */
+export async function refusedInOneLine<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
+    throw error
+  }
 }
 
 /** Carries out a command and records it: both, or neither. `made` reads the result. */

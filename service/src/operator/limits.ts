@@ -5,7 +5,7 @@ import { ConfigError } from '../app/config.ts'
 import { amountText, nilId } from '../kernel/index.ts'
 import { type Limit, limitPeriods, limitScopes } from '../modules/payout-controls/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { type Change, changing } from './changes.ts'
+import { type Change, changing, refusedInOneLine } from './changes.ts'
 import type { Context } from './context.ts'
 import { type Options, readChoice, readCurrencyOption, readMoney, required } from './options.ts'
 
@@ -63,18 +63,13 @@ export async function decided(
   change: Change,
   work: (tx: Tx) => Promise<Readonly<Record<string, unknown>>>,
 ): Promise<object> {
-  try {
-    const known = async (tx: Tx) => {
-      const { partner } = change.options
-      if (partner !== undefined && (await context.service.access.partnerName(tx, partner)) === '')
-        throw new Refusal('not_found', 'No such partner.')
-      return work(tx)
-    }
-    return await changing(context, change, known, ({ id }) => (typeof id === 'string' ? { id } : {}))
-  } catch (error) {
-    if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
-    throw error
+  const known = async (tx: Tx) => {
+    const { partner } = change.options
+    if (partner !== undefined && (await context.service.access.partnerName(tx, partner)) === '')
+      throw new Refusal('not_found', 'No such partner.')
+    return work(tx)
   }
+  return refusedInOneLine(() => changing(context, change, known, ({ id }) => (typeof id === 'string' ? { id } : {})))
 }
 
 const viewOf = ({ scopeId, amount, ...limit }: Limit) => ({

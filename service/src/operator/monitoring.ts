@@ -1,11 +1,10 @@
 /** Commands of the monitoring of transactions: rules, their backtests, and the alerts of a partner, also as a file. */
 import { open, readFile } from 'node:fs/promises'
-import { Refusal } from '../api/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { nilId } from '../kernel/index.ts'
 import { readRule, type Rule } from '../modules/monitoring/index.ts'
-import { changing, record } from './changes.ts'
+import { changing, record, refusedInOneLine } from './changes.ts'
 import type { Context } from './context.ts'
 import { quoted } from './csv.ts'
 import { type Options, required } from './options.ts'
@@ -21,7 +20,7 @@ export const monitoringCommands = {
       throw new ConfigError(`operator: ${file}: ${error.message}`)
     })
     const given = options.id === undefined ? {} : { id: options.id }
-    return refused(() => {
+    return refusedInOneLine(() => {
       const draft = readRule(text)
       const staff = required(options, 'staff')
       return changed(context, { command: 'monitoring rule set', options }, (tx) =>
@@ -54,7 +53,7 @@ export const monitoringCommands = {
 
   /** Runs the last version over some days, and keeps the numbers. It opens no alert. */
   'monitoring rule backtest': async ({ service, db }: Context, options: Options) => {
-    const found = await refused(() =>
+    const found = await refusedInOneLine(() =>
       service.monitoring.backtest({
         id: required(options, 'id'),
         from: required(options, 'from'),
@@ -70,7 +69,7 @@ export const monitoringCommands = {
 
   /** The first person proposes, another one turns it on. */
   'monitoring rule on': (context: Context, options: Options) =>
-    refused(() =>
+    refusedInOneLine(() =>
       changed(context, { command: 'monitoring rule on', options }, (tx) =>
         context.service.monitoring.turnOn(tx, { id: required(options, 'id'), staff: required(options, 'staff') }),
       ),
@@ -78,7 +77,7 @@ export const monitoringCommands = {
 
   /** The first person proposes, another one turns it off. */
   'monitoring rule off': (context: Context, options: Options) =>
-    refused(() =>
+    refusedInOneLine(() =>
       changed(context, { command: 'monitoring rule off', options }, (tx) =>
         context.service.monitoring.turnOff(tx, { id: required(options, 'id'), staff: required(options, 'staff') }),
       ),
@@ -95,6 +94,8 @@ export const monitoringCommands = {
   'monitoring alert export': async (context: Context, options: Options) => {
     const { service, db } = context
     const [partnerId, file] = [required(options, 'partner'), required(options, 'to')]
+    // Before the file: what was read is on record, also if the command ends half way.
+    await db.transaction((tx) => record(service, tx, { command: 'monitoring alert export', options }))
     const handle = await open(file, 'w').catch((error: Error) => {
       throw new ConfigError(`operator: ${file}: ${error.message}`)
     })
@@ -111,9 +112,6 @@ export const monitoringCommands = {
     } finally {
       await handle.close()
     }
-    // Not in the log of the partner: it must not learn of an alert.
-    const change = { command: 'monitoring alert export', options, partnerId: operatorPartnerId }
-    await db.transaction((tx) => record(service, tx, change))
     return { file, alerts, transactions }
   },
 }
@@ -178,12 +176,3 @@ const changed = (
   { command, options }: { readonly command: string; readonly options: Options },
   work: Parameters<typeof changing<Rule>>[2],
 ) => changing(context, { command, options, partnerId: operatorPartnerId }, work, ({ id }) => ({ id })).then(viewOf)
-
-async function refused<T>(work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
-    throw error
-  }
-}

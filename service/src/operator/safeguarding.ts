@@ -1,7 +1,6 @@
 /** Commands of safeguarding: designated accounts, the computation of a day, its records as files, and their verification. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { isSigned } from '@partner-payments/wire'
-import { Refusal } from '../api/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { after, dayMs, systemClock } from '../kernel/index.ts'
@@ -16,7 +15,7 @@ import {
   type Signed,
   signedOfCsv,
 } from '../modules/safeguarding/index.ts'
-import { changing, record } from './changes.ts'
+import { changing, record, refusedInOneLine } from './changes.ts'
 import type { Context } from './context.ts'
 import { type Options, readChoice, readCurrencyOption, readTime, required } from './options.ts'
 
@@ -30,14 +29,18 @@ export const safeguardingCommands = {
       staff: required(options, 'staff'),
     }
     const change = { command: 'safeguarding accounts set', options, partnerId: operatorPartnerId }
-    return refused(() => changing(context, change, (tx) => context.service.safeguarding.designate(tx, designation)))
+    return refusedInOneLine(() =>
+      changing(context, change, (tx) => context.service.safeguarding.designate(tx, designation)),
+    )
   },
 
   'safeguarding accounts list': ({ service: { safeguarding }, db }: Context) => safeguarding.accounts(db),
 
   /** Computes a day, and prints the record of each currency, new or not. */
   'safeguarding run': async ({ service, db }: Context, options: Options) => {
-    const computed = await refused(() => service.safeguarding.compute(readDayText(options), readTime(options, 'at')))
+    const computed = await refusedInOneLine(() =>
+      service.safeguarding.compute(readDayText(options), readTime(options, 'at')),
+    )
     const change = { command: 'safeguarding run', options, partnerId: operatorPartnerId }
     await db.transaction((tx) => record(service, tx, change))
     return computed.map(({ record: found, isNew }) => ({ isNew, ...viewOf(found) }))
@@ -128,13 +131,4 @@ async function recordsOf({ service, db }: Context, options: Options, versions: '
   if (last.length === 0) throw new ConfigError(`operator: No safeguarding record of ${day}.`)
   if (versions === 'last') return last
   return (await Promise.all(last.map(({ currency }) => service.safeguarding.versions(db, day, currency)))).flat()
-}
-
-async function refused<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
-    throw error
-  }
 }

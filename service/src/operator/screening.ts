@@ -1,12 +1,11 @@
 /** Commands for sanctions lists and the hits on them. Loads a list from a file; one or two persons decide about a hit. */
 import { createReadStream } from 'node:fs'
-import { Refusal } from '../api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { type Hit, outcomes, readSanctionsList } from '../screening/index.ts'
 import { MessageProblem } from '../iso20022/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { changing, record } from './changes.ts'
+import { changing, record, refusedInOneLine } from './changes.ts'
 import type { Context } from './context.ts'
 import { type Options, required } from './options.ts'
 
@@ -96,8 +95,7 @@ export const screeningCommands = {
     if (outcome === undefined) throw new ConfigError(`operator: --outcome must be ${outcomes.join(' or ')}`)
     const [staff, note] = [required(options, 'staff'), required(options, 'note')]
     const deciding = { ...keyOf(options), outcome, staff, note }
-    // Not in the log of the partner: its customer could be warned.
-    const change = { command: 'screening decide', options, partnerId: operatorPartnerId }
+    const change = { command: 'screening decide', options }
     return refusedInOneLine(async () => viewOf(await changing(context, change, (tx) => screening.decide(tx, deciding))))
   },
 }
@@ -123,13 +121,4 @@ async function allOpen(screening: Context['service']['screening']): Promise<read
 /** Summary of a hit for choosing one; `show` has the rest. */
 function viewOf({ words, entryDigest: _digest, endedGeneration: _ended, cause: _cause, ...hit }: Hit): object {
   return { ...hit, matched: words.map(({ word, listed, how }) => `${word ?? '-'} ~ ${listed ?? '-'}: ${how}`) }
-}
-
-async function refusedInOneLine<T extends object>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof Refusal) throw new ConfigError(`operator: ${error.detail}`)
-    throw error
-  }
 }

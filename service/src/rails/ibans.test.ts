@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { composeIban, issuingCountries } from '../modules/accounts/rules.ts'
-import { ibanCountries, ibanProblem, isIban } from './ibans.ts'
+import { britishAccountOf, ibanCountries, ibanProblem, isIban } from './ibans.ts'
 
 /** SWIFT, IBAN Registry: the example of each country in the electronic format. Release 101 has the countries of release 99. */
 const examples = `
@@ -163,4 +163,10 @@ test('the IBANs that we issue are valid, with their national check digits', () =
       const bankCode = codes[country] ?? '9'.repeat(lengths[country] ?? 0)
       assert.equal(ibanProblem(composeIban({ country, bankCode }, index * 7919)), undefined, `${country} ${index}`)
     }
+})
+
+test("the British account is that of the registry's example", () => {
+  // SWIFT's IBAN Registry, United Kingdom: domestic account number 60-16-13 31926819.
+  assert.deepEqual(britishAccountOf('GB29NWBK60161331926819'), { sortCode: '601613', accountNumber: '31926819' })
+  assert.equal(britishAccountOf('DE89370400440532013000'), undefined)
 })
