@@ -297,15 +297,15 @@ const rules: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
   },
   approval: async ({ kind, side, asking }) => {
     const { partnerId } = asking.partner
-    const plain = { beneficiaryHours: null, expiresHours: 24, needsPasskey: false, aboveDayAmount: null }
-    const rule = { partnerId, currency: side.currency, ...plain }
-    const set = (aboveAmount: bigint) =>
-      service.db.transaction((tx) => service.payoutControls.approvalRules.set(tx, { ...rule, aboveAmount }))
-    await set(side.amount - 1n)
-    const held = await accepts(kind, asking)
-    assert.deepEqual([held.status, held.dueAt], ['PendingApproval', null])
-    await set(side.amount)
-    assert.equal((await accepts(kind, asking)).status, 'Pending')
+    const rule = { partnerId, currency: side.currency, beneficiaryHours: null, expiresHours: 24, needsPasskey: false }
+    const setting = { ...rule, aboveAmount: side.amount, aboveDayAmount: side.amount }
+    for (const lower of ['aboveAmount', 'aboveDayAmount', undefined] as const) {
+      const given = lower === undefined ? setting : { ...setting, [lower]: side.amount - 1n }
+      await service.db.transaction((tx) => service.payoutControls.approvalRules.set(tx, given))
+      const { status, dueAt } = await accepts(kind, asking)
+      if (lower === undefined) assert.equal(status, 'Pending')
+      else assert.deepEqual([status, dueAt], ['PendingApproval', null])
+    }
   },
   coolingOff: async ({ kind, side, asking }) => {
     const { partnerId } = asking.partner
