@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { partnerById } from './access/index.ts'
 import { runCommand } from './command.ts'
+import { deskChanges } from './operator/index.ts'
 import { compose, type Service } from './app/compose.ts'
 import {
   type Config,
@@ -147,7 +148,8 @@ async function run(role: ServiceRole, context: Context): Promise<void> {
     () => undefined,
   )
   // Processes that only pass requests on, or answer them for a gateway, have no desk.
-  const desk = role === 'serve' || role === 'worker' ? await service.desk() : undefined
+  const changes = deskChanges({ service, db, config, databaseUrl: url })
+  const desk = role === 'serve' || role === 'worker' ? await service.desk(changes) : undefined
   const opsPort = await listenForOperations(config, answersRequests(role), (host, port) =>
     observability.listen(host, port, desk),
   )

@@ -5,7 +5,7 @@
 import type { RequestListener } from 'node:http'
 import { type Access, sealedApiSecrets } from '../access/index.ts'
 import { type Audit, auditedHandlers, sealedAuditKeys } from '../audit/index.ts'
-import { createCheckoutSite, createConsoleSite, createDeskSite } from '../pages/index.ts'
+import { createCheckoutSite, createConsoleSite, createDeskSite, type DeskChanges } from '../pages/index.ts'
 import { gatewayLimits } from './derived-settings.ts'
 import { type BackgroundDeps, backgroundJobs, paymentJobs } from './background.ts'
 import { createGateway, createOperate, createSiteListener, docsAssets, type Gateway } from '../gateway/index.ts'
@@ -95,8 +95,8 @@ export type Service = {
   /** Every column with sealed values. */
   readonly sealedColumns: readonly SealedColumn[]
   readonly staff: Staff
-  /** Answers the requests of the operator's desk. */
-  readonly desk: () => Promise<RequestListener>
+  /** Answers the requests of the operator's desk. `changes` carries out commands that a second person approves. */
+  readonly desk: (changes: DeskChanges) => Promise<RequestListener>
   readonly gateway: (form: GatewayForm) => Promise<Gateway>
   readonly startWorkers: () => Stoppable
   /** Only the workers that send payouts to the bank and process its notifications. */
@@ -170,7 +170,7 @@ export function compose(given: ServiceDeps): Service {
     ...modules,
     sealedColumns,
     startSettlement: () => start(paymentJobs(deps, modules)),
-    desk: () => composeDesk(deps, modules),
+    desk: (changes) => composeDesk(deps, modules, changes),
     gateway: (form) => composeGateway(deps, modules, form),
     releaseLeases: async () => {
       await isoBanks.releaseLeases()
@@ -202,9 +202,13 @@ export function compose(given: ServiceDeps): Service {
   }
 }
 
-async function composeDesk({ config, db, clock, log }: ServiceDeps, modules: Modules): Promise<RequestListener> {
+async function composeDesk(
+  { config, db, clock, log }: ServiceDeps,
+  modules: Modules,
+  changes: DeskChanges,
+): Promise<RequestListener> {
   return createSiteListener({
-    site: await createDeskSite({ ...modules, db, sandbox: config.MODE === 'sandbox' }),
+    site: await createDeskSite({ ...modules, changes, db, sandbox: config.MODE === 'sandbox' }),
     clock,
     log,
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,

@@ -25,6 +25,7 @@ import {
   type SettingValues,
 } from '../kernel/index.ts'
 import { customerSettings } from './customer-settings.ts'
+import { staffSettings } from './staff-settings.ts'
 import { mailSettings } from '../mail/index.ts'
 import { observabilitySettings } from '../observability/index.ts'
 import { databaseSettings } from '../postgres/index.ts'
@@ -125,6 +126,7 @@ export const settings = {
   ...processSettings,
   ...cellSettings,
   ...customerSettings,
+  ...staffSettings,
   ...gatewaySettings,
   ...databaseSettings,
   ...railsSettings,

@@ -18,13 +18,16 @@ export type Change = {
 }
 
 /**
- * Options left out of the record: the actor, the reason and ids have fields of their own; the paths of key files do not
+ * Options left out of the record: the persons, the reason and ids have fields of their own; the paths of key files do not
  * concern the partner.
  */
 const saidElsewhere: ReadonlySet<string> = new Set([
   'partner',
   'id',
   'staff',
+  'staffId',
+  'second',
+  'token-file',
   'note',
   'reason',
   'key-file',
@@ -47,14 +50,19 @@ export const keptFromPartner: ReadonlySet<string> = new Set([
 /** The record of a command. Options are texts that a person has typed: none is a secret. */
 export function recordOf({ command, options, partnerId: whose, made = {} }: Change): NewRecord {
   const partnerId = whose ?? (keptFromPartner.has(command) ? operatorPartnerId : options.partner)
-  const { id, partner, staff, note, reason } = options
+  const { id, partner, staff, staffId, note, reason, second } = options
   // A record about a partner that is not in its own log names it.
   const about = partner === undefined || partnerId === partner ? {} : { partnerId: partner.toLowerCase() }
-  const said = Object.entries(options).filter(([name]) => !saidElsewhere.has(name))
+  const said: (readonly [string, unknown])[] = Object.entries(options).filter(([name]) => !saidElsewhere.has(name))
+  if (typeof second === 'object') said.push(['approvedBy', second.fullName], ['change', second.changeId])
   const why = note ?? reason
   return {
     partnerId: (partnerId ?? operatorPartnerId).toLowerCase(),
-    actor: { kind: 'operator', ...(staff === undefined ? {} : { name: staff }) },
+    actor: {
+      kind: 'operator',
+      ...(staffId === undefined ? {} : { id: staffId }),
+      ...(staff === undefined ? {} : { name: staff }),
+    },
     action: `operator ${command}`,
     subject: { ...(id === undefined ? {} : { id: id.toLowerCase() }), ...about, ...made },
     ...(said.length === 0 ? {} : { details: Object.fromEntries(said) }),
@@ -62,13 +70,15 @@ export function recordOf({ command, options, partnerId: whose, made = {} }: Chan
   }
 }
 
-type Recording = Pick<Context['service'], 'access' | 'audit'>
+type Recording = Pick<Context['service'], 'access' | 'audit' | 'staff'>
 
 /**
  * Joins the transaction of the change. Records without a partner are in the log of the operator, which is a partner of
- * its own.
+ * its own. Refuses: permission_denied (the account of the person was removed since the command began).
  */
-export async function record({ access, audit }: Recording, tx: Tx, change: Change): Promise<void> {
+export async function record({ access, audit, staff }: Recording, tx: Tx, change: Change): Promise<void> {
+  const { staffId } = change.options
+  if (staffId !== undefined) await staff.commands.hold(tx, staffId)
   const written = recordOf(change)
   if (written.partnerId === operatorPartnerId) await access.addOperator(tx, operatorPartnerId)
   audit.append(tx, [written])
@@ -84,15 +94,26 @@ export async function refusedInOneLine<T>(work: () => T | Promise<T>): Promise<T
   }
 }
 
-/** Carries out a command and records it: both, or neither. `made` reads the result. */
+/** The command has passed its checks, wrote nothing, and waits for a second person. */
+export class WaitsForSecondPerson extends Error {
+  override readonly name = 'WaitsForSecondPerson'
+}
+
+/**
+ * Carries out a command and records it: both, or neither. `made` reads the result. Throws WaitsForSecondPerson, with nothing written, if another
+ * person must approve it first.
+ */
 export function changing<T>(
   { service, db }: { readonly service: Recording; readonly db: Database },
   change: Change,
   work: (tx: Tx) => Promise<T>,
   made?: (result: T) => Readonly<Record<string, string>>,
 ): Promise<T> {
+  const { second } = change.options
   return db.transaction(async (tx) => {
+    if (typeof second === 'object') await service.staff.changes.carryOut(tx, second.changeId, second)
     const result = await work(tx)
+    if (second === 'needed') throw new WaitsForSecondPerson()
     await record(service, tx, made === undefined ? change : { ...change, made: made(result) })
     return result
   })

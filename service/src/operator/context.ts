@@ -44,5 +44,8 @@ export const withBaseUrl = <T extends object>({ config }: Pick<Context, 'config'
   ...credential,
 })
 
+/** A result that is too long for memory writes its parts itself, and waits for the reader of each. */
+export type Result = object | ((write: Write) => Promise<void>)
+
 /** Prints a part of a result. Resolves when it is on its way to the reader. */
 export type Write = (text: string) => Promise<void>

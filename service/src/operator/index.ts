@@ -2,7 +2,10 @@
  * The operator's commands. Each prints one JSON object or list on standard output, a statement prints its lines. They use
  * the database of the service and may run while it runs.
  */
+import { Refusal } from '../api/index.ts'
 import { type Config, ConfigError } from '../app/config.ts'
+import { present } from '../kernel/index.ts'
+import type { DeskChanges } from '../pages/index.ts'
 import { accountCommands } from './accounts.ts'
 import { auditCommands } from './audit.ts'
 import { approvalCommands } from './approvals.ts'
@@ -11,11 +14,13 @@ import { bankCommands } from './banks.ts'
 import { bicCommands } from './bics.ts'
 import { caseCommands } from './cases.ts'
 import { coolingOffCommands } from './cooling-offs.ts'
-import type { Context, Write } from './context.ts'
+import { WaitsForSecondPerson } from './changes.ts'
+import type { Context, Result, Write } from './context.ts'
 import { feeCommands } from './fees.ts'
 import { fxCommands } from './fx.ts'
 import { gateCommands } from './gates.ts'
 import { ibanCommands } from './ibans.ts'
+import { identified } from './identity.ts'
 import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
 import { limitCommands } from './limits.ts'
@@ -27,14 +32,25 @@ import { paymentCommands } from './payments.ts'
 import { reconcileCommands } from './reconcile.ts'
 import { monitoringCommands } from './monitoring.ts'
 import { safeguardingCommands, verifySafeguarding } from './safeguarding.ts'
+import { rolesOf } from './roles.ts'
 import { reviewCommands } from './reviews.ts'
 import { screeningCommands } from './screening.ts'
+import { approveChange, createChangeCommands, proposed, rejectChange } from './second-person.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
+import { signInCommands } from './sign-in.ts'
 import { segregationCommands } from './segregation.ts'
 import { staffCommands } from './staff.ts'
 import { walletCommands } from './wallets.ts'
 
-const operatorUsage = `operator commands (those that change something take --staff NAME and --note TEXT, for the audit log):
+const operatorUsage = `operator commands (those that change something take --note TEXT for the audit log; they act for the person who has signed in, or in a sandbox without staff for --staff NAME):
+  operator sign-in [--token-file FILE]
+  operator sign-out [--token-file FILE]
+  operator who [--token-file FILE]
+  operator change list
+  operator change show --id ID
+  operator change approve --id ID
+  operator change reject --id ID --note TEXT
+  operator change run --id ID
   operator partner create --name NAME
   operator partner list
   operator partner rotate --partner ID [--overlap-hours 24]
@@ -46,48 +62,48 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator service-account rotate --partner ID --id ID [--overlap-hours 24] [--public-key FILE.pem]
   operator service-account expire --partner ID --id ID [--at TIME]
   operator service-account revoke --partner ID --id ID
-  operator impersonate --partner ID --staff NAME [--minutes 15]
+  operator impersonate --partner ID [--staff NAME] [--minutes 15]
   operator case list
   operator case show --partner ID --id ID
   operator case history --partner ID --id ID
-  operator case propose --partner ID --id ID --action match|credit|fees|return|reverse|write-off|note --staff NAME --note TEXT
+  operator case propose --partner ID --id ID --action match|credit|fees|return|reverse|write-off|note [--staff NAME] --note TEXT
     [--to-partner ID] [--payout ID | --customer ID]
-  operator case approve --partner ID --id ID --staff NAME [--proposal ID]
-  operator case reject --partner ID --id ID --staff NAME --note TEXT
+  operator case approve --partner ID --id ID [--staff NAME] [--proposal ID]
+  operator case reject --partner ID --id ID [--staff NAME] --note TEXT
   operator payment find --id ID | --reference TEXT [--day DATE] | --amount 100.00 --currency EUR [--day DATE]
     [--partner ID]
     (ID: of the payout or of its instruction, or the end-to-end id)
-  operator screening load --from FILE --staff NAME
+  operator screening load --from FILE [--staff NAME]
     (FILE: the list of the UN, of the EU (1.1), SDN.XML or SDN_ADVANCED.XML)
   operator screening status
   operator screening rescreen
   operator screening hits
   operator screening show --partner ID --id ID
-  operator screening decide --partner ID --id ID --outcome clear|confirm --staff NAME --note TEXT
+  operator screening decide --partner ID --id ID --outcome clear|confirm [--staff NAME] --note TEXT
   operator reconcile [--connector ID] [--account IBAN] [--at DATE] [--format json|csv]
-  operator safeguarding accounts set --account IBAN --currency EUR --staff NAME [--from DAY] [--until DAY]
+  operator safeguarding accounts set --account IBAN --currency EUR [--staff NAME] [--from DAY] [--until DAY]
   operator safeguarding accounts list
   operator safeguarding run --day DAY [--at TIME]
   operator safeguarding show --day DAY [--currency EUR]
   operator safeguarding export --day DAY --to FILE [--format json|csv|pdf] [--currency EUR]
   operator safeguarding verify --from FILE [--key PUBLIC_KEY]
-  operator monitoring rule set --from FILE.json --staff NAME [--id ID]
+  operator monitoring rule set --from FILE.json [--staff NAME] [--id ID]
   operator monitoring rule list
-  operator monitoring rule backtest --id ID --from DAY --until DAY --staff NAME
-  operator monitoring rule on --id ID --staff NAME
-  operator monitoring rule off --id ID --staff NAME
+  operator monitoring rule backtest --id ID --from DAY --until DAY [--staff NAME]
+  operator monitoring rule on --id ID [--staff NAME]
+  operator monitoring rule off --id ID [--staff NAME]
   operator monitoring alert list --partner ID
   operator monitoring alert export --partner ID --to FILE.csv
   operator bank files [--connector ID]
   operator bank payment --partner ID --payout ID
-  operator bank recall --partner ID --payout ID --reason DUPL|TECH|FRAD|CUST|AC03|AM09 --staff NAME
+  operator bank recall --partner ID --payout ID --reason DUPL|TECH|FRAD|CUST|AC03|AM09 [--staff NAME]
   operator ledger balances --partner ID [--at TIME]
   operator ledger statement --partner ID --currency EUR [--account balance] [--from TIME] [--to TIME] [--format table|csv]
   operator ledger check [--partner ID | --from ID]
   operator account block --partner ID --currency EUR | --customer ID [--direction both|inbound|outbound]
-    --reason Compliance|CourtOrder|CustomerRequest|Fraud|PartnerRequest|Other --staff NAME [--note TEXT]
-  operator account unblock --partner ID --currency EUR | --customer ID --reason CODE --staff NAME [--note TEXT]
-  operator account close --partner ID --currency EUR | --customer ID --reason CODE --staff NAME [--note TEXT]
+    --reason Compliance|CourtOrder|CustomerRequest|Fraud|PartnerRequest|Other [--staff NAME] [--note TEXT]
+  operator account unblock --partner ID --currency EUR | --customer ID --reason CODE [--staff NAME] [--note TEXT]
+  operator account close --partner ID --currency EUR | --customer ID --reason CODE [--staff NAME] [--note TEXT]
   operator account list --partner ID
   operator limit set --partner ID --scope partner|customer|beneficiary --period payment|day|month --currency EUR --amount 1000.00
     [--customer ID | --state Complete|Incomplete|Invalid | --beneficiary ID]
@@ -109,17 +125,17 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator gate remove --partner ID --state Complete|Incomplete|Invalid
   operator segregation list --partner ID
   operator segregation plan --partner ID --currency EUR
-  operator segregation cover --partner ID --currency EUR --staff NAME [--note TEXT]
-  operator segregation set --partner ID --currency EUR --mode segregated|pooled --staff NAME [--note TEXT]
-  operator review set --partner ID --customer ID --risk low|medium|high --staff NAME [--months 12] [--note TEXT]
+  operator segregation cover --partner ID --currency EUR [--staff NAME] [--note TEXT]
+  operator segregation set --partner ID --currency EUR --mode segregated|pooled [--staff NAME] [--note TEXT]
+  operator review set --partner ID --customer ID --risk low|medium|high [--staff NAME] [--months 12] [--note TEXT]
   operator review list --partner ID
   operator review overdue [--partner ID]
   operator review missing --partner ID
-  operator bic load --from FILE --staff NAME
+  operator bic load --from FILE [--staff NAME]
   operator bic show
-  operator ibans import --file FILE --pool NAME --staff NAME [--currency EUR] [--connector ID] [--partner ID] [--skip-bad]
+  operator ibans import --file FILE --pool NAME [--staff NAME] [--currency EUR] [--connector ID] [--partner ID] [--skip-bad]
   operator ibans list
-  operator ibans withdraw --pool NAME --staff NAME [--iban IBAN] [--partner ID]
+  operator ibans withdraw --pool NAME [--staff NAME] [--iban IBAN] [--partner ID]
   operator fx position
   operator wallet-key create
   operator travel-rule show --hash HASH
@@ -127,6 +143,9 @@ const operatorUsage = `operator commands (those that change something take --sta
   operator staff invite --email ADDRESS --name NAME --role support|compliance|finance|admin
   operator staff list
   operator staff remove --id ID
+  operator staff token create --commands "screening load,bic load" --to FILE [--days 90]
+  operator staff token list
+  operator staff token end --id ID
   operator key list
   operator key reseal
   operator backup create
@@ -141,11 +160,12 @@ export function helpOf(args: readonly string[]): string | undefined {
   return [title, ...(own.length > 0 ? own : entries)].join('\n')
 }
 
-export type { Write }
+export type { Result, Write }
 
-/** A result that is too long for memory writes its parts itself, and waits for the reader of each. */
-export type Result = object | ((write: Write) => Promise<void>)
 type Command = (context: Context, options: Options) => Result | Promise<Result>
+
+const run = async (command: string, context: Context, options: Options): Promise<Result> =>
+  present(commands.get(command), 'the command of a change exists')(context, options)
 
 const commands: ReadonlyMap<string, Command> = new Map(
   Object.entries<Command>({
@@ -175,6 +195,8 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...ibanCommands,
     ...auditCommands,
     ...staffCommands,
+    ...signInCommands,
+    ...createChangeCommands(run),
     ...backupCommands,
   }),
 )
@@ -193,11 +215,10 @@ function unknownCommand(command: string): string {
   return meant === undefined ? operatorUsage : `operator: no command ${command}; did you mean ${meant}?`
 }
 
-function find(args: readonly string[]): { readonly run: Command; readonly options: Options } {
-  const { command, options } = parseCommand(args)
-  const run = commands.get(command)
-  if (run === undefined) throw new ConfigError(unknownCommand(command))
-  return { run, options }
+function find(args: readonly string[]): { readonly command: string; readonly options: Options } {
+  const parsed = parseCommand(args)
+  if (!commands.has(parsed.command)) throw new ConfigError(unknownCommand(parsed.command))
+  return parsed
 }
 
 /** Throws a ConfigError for an unknown command, before a database is opened or created. */
@@ -211,8 +232,28 @@ export async function runOffline(args: readonly string[], config: Config): Promi
   return offlineCommands.get(command)?.(config, options)
 }
 
-/** Runs one command. Throws a ConfigError of one line if an argument is wrong. */
+/** Decides changes at the desk, by the commands that carry them out. */
+export const deskChanges = (context: Context): DeskChanges => ({
+  mayDecide: (command, role) => rolesOf.get(command)?.includes(role) ?? false,
+  approve: async (by, id) => {
+    try {
+      await approveChange(run, context, by, id)
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      throw new Refusal('validation_failed', error.message.replace(/^operator: /, ''))
+    }
+  },
+  reject: (by, id, note) => rejectChange(context, by, id, note),
+})
+
+/** Runs one command for the person who has signed in. Throws a ConfigError of one line if an argument is wrong. */
 export async function runOperator(args: readonly string[], context: Context): Promise<Result> {
-  const { run, options } = find(args)
-  return run(context, options)
+  const { command, options } = find(args)
+  const given = await identified(context, command, options)
+  try {
+    return await run(command, context, given)
+  } catch (error) {
+    if (error instanceof WaitsForSecondPerson) return proposed(context, command, given)
+    throw error
+  }
 }

@@ -64,10 +64,21 @@ const names = [
   'risk',
   'months',
   'key',
+  'token-file',
+  'commands',
+  'days',
 ] as const
 const flags = ['remove', 'copy', 'skip-bad', 'passkey'] as const
 type Name = (typeof names)[number]
-export type Options = Readonly<Partial<Record<Name, string> & Record<(typeof flags)[number], boolean>>>
+type Typed = Readonly<Partial<Record<Name, string> & Record<(typeof flags)[number], boolean>>>
+
+/** What was typed, and who acts. `staff` is the name of the account, if a person has signed in. */
+export type Options = Typed & {
+  /** The account of staff for whom the command acts. */
+  readonly staffId?: string
+  /** `needed`: the command waits for a second person. Else the person who has approved the change. */
+  readonly second?: 'needed' | { readonly changeId: string; readonly id: string; readonly fullName: string }
+}
 
 const rsaBitsMin = 2048
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -171,6 +182,8 @@ export function readChoice<T extends string>(options: Options, name: Name, choic
   return choice
 }
 
+const pemStart = '-----BEGIN PUBLIC KEY-----'
+
 export function readPermissions(text: string): readonly Permission[] {
   if (text === 'all') return permissions
   const requested = text.split(',').map((part) => part.trim())
@@ -185,10 +198,13 @@ export async function readPublicKey(options: Options): Promise<{ readonly public
   const file = options['public-key']
   if (file === undefined) return {}
   const refuse = (reason: string) => new ConfigError(`operator: --public-key ${file}: ${reason}`)
-  const pem = await readFile(file, 'utf8').catch((error: Error) => {
-    throw refuse(error.message)
-  })
-  if (!pem.includes('-----BEGIN PUBLIC KEY-----')) throw refuse('must be a public key in PEM (SPKI)')
+  // A change that waited has the text of the file.
+  const pem = file.startsWith(pemStart)
+    ? file
+    : await readFile(file, 'utf8').catch((error: Error) => {
+        throw refuse(error.message)
+      })
+  if (!pem.includes(pemStart)) throw refuse('must be a public key in PEM (SPKI)')
   let key: KeyObject
   try {
     key = createPublicKey(pem)

@@ -6,5 +6,6 @@
  * Owns no tables.
  */
 export { createDeskSite } from './desk/site.ts'
+export type { DeskChanges } from './desk/request.ts'
 export { createConsoleSite } from './console/site.ts'
 export { createCheckoutSite } from './site.ts'

@@ -1,8 +1,11 @@
 /**
  * Staff: the operator's people, who sign in to the desk and decide cases as two persons.
  *
- * Tables: staff.accounts, staff.invitations. Invariants: an invitation is accepted once, within 24 hours; no two accounts have one address or
- * one name; an admin remains; each decision checks the role in its own transaction.
+ * Tables: staff.accounts, staff.invitations, staff.command_tokens, staff.changes. Invariants: an invitation is accepted once, within 24 hours; no two accounts have one address or
+ * one name; an admin remains; each decision checks the role in its own transaction; a change is
+ * carried out once, after another person has approved it.
  */
-export { decidesCases, decidesHits, staffRealmId, staffRoles } from './rules.ts'
+export { decidesCases, decidesHits, staffRealmId, type StaffRole, staffRoles } from './rules.ts'
+export type { StaffChange } from './changes.ts'
+export type { Bearer } from './commands.ts'
 export { createStaff, type SignedStaff, type Staff } from './service.ts'

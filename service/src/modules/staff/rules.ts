@@ -1,7 +1,7 @@
 /** Pure: the roles of staff, what each may do, and the forms of names and tokens. */
 import { createHash } from 'node:crypto'
 import { Refusal } from '../../api/index.ts'
-import { hourMs } from '../../kernel/index.ts'
+import { hourMs, minuteMs } from '../../kernel/index.ts'
 
 /**
  * The id that stands for staff where tables of the sign-in have a partner (RFC 9562, version 8). It is no partner's id, so that no team has a
@@ -43,3 +43,28 @@ export const invitationMs = 24 * hourMs
 export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
 
 export const emailKey = (email: string): string => email.trim().toLowerCase()
+
+/** A command that signs in is confirmed at the desk within this time, and acts for its person for the next one. */
+export const confirmMs = 10 * minuteMs
+export const commandsMs = hourMs
+/** Days for which a token of a schedule works at most. */
+export const scheduleDaysMax = 366
+/** A change waits for its second person at most this long. */
+export const changeMs = 72 * hourMs
+export const originCharsMax = 200
+
+/** Letters without vowels, so that no code is a word (RFC 8628, section 6.1). */
+const userCodeLetters = 'BCDFGHJKLMNPQRSTVWXZ'
+const userCodeChars = 8
+
+/** Makes a code of 34 bits, `BCDF-GHJK`. `random` returns an integer below its argument. */
+export const newUserCode = (random: (below: number) => number): string =>
+  Array.from({ length: userCodeChars }, () => userCodeLetters[random(userCodeLetters.length)])
+    .join('')
+    .replace(/^(.{4})/, '$1-')
+
+/** Hashes a code, however it was typed. */
+export const userCodeHash = (code: string): Buffer =>
+  createHash('sha256')
+    .update(code.toUpperCase().replaceAll(/[^A-Z]/g, ''))
+    .digest()

@@ -16,6 +16,9 @@ import {
   type StaffRole,
   tokenHash,
 } from './rules.ts'
+import { createStaffChanges, type StaffChanges } from './changes.ts'
+import { createStaffCommands, type StaffCommands } from './commands.ts'
+import { endTokensOf } from './store-commands.ts'
 import * as store from './store.ts'
 
 export type StaffAccount = store.AccountRow
@@ -45,9 +48,13 @@ export type Staff = {
   /** Undefined: the session has ended, or is not of staff. */
   readonly signedIn: (token: string) => Promise<SignedStaff | undefined>
   readonly signOut: (signed: SignedStaff) => Promise<void>
-  /** Ends all sessions at once. Refuses: not_found, validation_failed (the last admin). */
+  /** Ends all sessions and tokens of commands at once. Refuses: not_found, validation_failed (the last admin). */
   readonly remove: (tx: Tx, id: string) => Promise<StaffAccount>
   readonly list: typeof store.accounts
+  /** The sign-in of the operator's commands. */
+  readonly commands: StaffCommands
+  /** Changes of rules that wait for a second person. */
+  readonly changes: StaffChanges
   /** Each refuses as the verb of cases, and permission_denied. The role is that of the moment, not that of the page. */
   readonly propose: (signed: SignedStaff, given: Given<'propose'>) => Promise<CaseRow>
   readonly approve: (signed: SignedStaff, given: Given<'approve'>) => Promise<CaseRow>
@@ -89,9 +96,12 @@ export function createStaff(deps: StaffDeps): Staff {
       refuseLastAdmin(account.role, admins)
       await store.removeAccount(tx, id, clock.now())
       await signIn.forget(tx, staffRealmId, id)
+      await endTokensOf(tx, id, clock.now())
       return account
     },
     list: store.accounts,
+    commands: createStaffCommands(deps),
+    changes: createStaffChanges(deps),
     signedIn: async (token) => {
       const session = await signIn.session(token)
       if (session?.partnerId !== staffRealmId) return undefined

@@ -6,7 +6,7 @@ import { decidesCases, type SignedStaff } from '../../modules/staff/index.ts'
 import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
 import type { ConsoleView } from '../console/view.ts'
 import { casePage, type DeskCase, queuePage } from './case-pages.ts'
-import { afterOf, type DeskFrame, keyOf, withStaff } from './request.ts'
+import { afterOf, type DeskFrame, keyOf, noteOf, withStaff } from './request.ts'
 
 const casesShown = 50
 
@@ -81,14 +81,6 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
     form('reject', (signed, key, given) => staff.reject(signed, { ...key, note: noteOf(given) })),
   ]
 }
-
-function noteOf(given: Form): string {
-  const note = given('note').trim()
-  if (note === '' || note.length > noteCharsMax)
-    throw new Refusal('validation_failed', 'A note of 1 to 500 characters is required.')
-  return note
-}
-const noteCharsMax = 500
 
 function proposalOf(given: Form) {
   const action = caseActions.find((each) => each === given('action'))

@@ -1,19 +1,29 @@
 /** Parts that the routes of the desk share: the view of a request, and the person of staff who is signed in. */
-import { notFound, type PublicAnswer, type PublicRequest, readCookie, staffCookie } from '../../api/index.ts'
+import { notFound, Refusal, type PublicAnswer, type PublicRequest, readCookie, staffCookie } from '../../api/index.ts'
 import type { Cases, Decisions } from '../../cases/index.ts'
 import type { Customers } from '../../modules/customers/index.ts'
 import type { Safeguarding } from '../../modules/safeguarding/index.ts'
-import type { SignedStaff, Staff } from '../../modules/staff/index.ts'
+import type { SignedStaff, Staff, StaffRole } from '../../modules/staff/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import { html } from '../html.ts'
 import { consoleLanguageOf, consoleTexts } from '../console/language.ts'
-import { seeOther, uuid } from '../console/request.ts'
+import { type Form, seeOther, uuid } from '../console/request.ts'
 import type { ConsoleView } from '../console/view.ts'
 import type { Screening } from '../../screening/index.ts'
+import { commandTexts } from './command-texts.ts'
 import { hitTexts } from './hit-texts.ts'
 import { reviewTexts } from './review-texts.ts'
 import { safeguardingTexts } from './safeguarding-texts.ts'
 import { deskTexts } from './texts.ts'
+
+/** Decides changes that wait for a second person; an approval carries the command out. */
+export type DeskChanges = {
+  readonly mayDecide: (command: string, role: StaffRole) => boolean
+  /** Refuses as the command, and: not_found, validation_failed, permission_denied. */
+  readonly approve: (by: SignedStaff['account'], id: string) => Promise<unknown>
+  /** Refuses: not_found, validation_failed, permission_denied. */
+  readonly reject: (by: SignedStaff['account'], id: string, note: string) => Promise<void>
+}
 
 export type DeskDeps = {
   readonly db: Database
@@ -23,6 +33,7 @@ export type DeskDeps = {
   readonly screening: Pick<Screening, 'openHits' | 'hit' | 'decisionsOf'>
   readonly safeguarding: Pick<Safeguarding, 'list' | 'versions'>
   readonly customers: { readonly reviews: Pick<Customers['reviews'], 'overduePage'> }
+  readonly changes: DeskChanges
   readonly sandbox: boolean
 }
 
@@ -41,7 +52,7 @@ type Person = { readonly signed: SignedStaff; readonly view: ConsoleView }
 export async function withStaff(
   frame: DeskFrame,
   request: PublicRequest,
-  current: 'queue' | 'hits' | 'safeguarding' | 'reviews',
+  current: 'queue' | 'hits' | 'safeguarding' | 'reviews' | 'changes' | 'device',
   answer: (person: Person) => PublicAnswer | Promise<PublicAnswer>,
 ): Promise<PublicAnswer> {
   const token = readCookie(request.headers['cookie'], staffCookie)
@@ -68,6 +79,12 @@ export async function withStaff(
       text: reviewTexts[view.language].reviews,
       icon: 'M4 4.5h12v12H4zM4 8h12M7.5 2.5v4M12.5 2.5v4M7.5 12l2 2 3.5-3.5',
     },
+    {
+      name: 'changes',
+      text: commandTexts[view.language].changes,
+      icon: 'M4 6.5h10M11 3.5l3 3-3 3M16 13.5H6M9 10.5l-3 3 3 3',
+    },
+    { name: 'device', text: commandTexts[view.language].commands, icon: 'M3 4.5h14v11H3zM6 8l2.5 2L6 12M10 12.5h4' },
   ]
   return answer({ signed, view: { ...view, person, places, current } })
 }
@@ -89,3 +106,12 @@ export function afterOf({ query }: PublicRequest): { readonly openedAt: Date; re
   const [openedAt, id] = [new Date(fields.get('at') ?? ''), fields.get('after') ?? '']
   return uuid.test(id) && !Number.isNaN(openedAt.getTime()) ? { openedAt, id } : undefined
 }
+
+/** The note of a form. Refuses: validation_failed. */
+export function noteOf(given: Form): string {
+  const note = given('note').trim()
+  if (note === '' || note.length > noteCharsMax)
+    throw new Refusal('validation_failed', 'A note of 1 to 500 characters is required.')
+  return note
+}
+const noteCharsMax = 500

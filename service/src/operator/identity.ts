@@ -1,0 +1,81 @@
+/**
+ * The person for whom a command acts: the one who has signed in by `operator sign-in`. A token of the sign-in is in a file of the user; commands
+ * of a schedule name one with `--token-file`.
+ */
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type Config, ConfigError } from '../app/config.ts'
+import { masterKeyId } from '../kernel/index.ts'
+import type { Bearer } from '../modules/staff/index.ts'
+import type { Context } from './context.ts'
+import type { Options } from './options.ts'
+import { needsTwo, rolesOf } from './roles.ts'
+
+/** One file for each installation, which its key names. */
+const tokenFile = ({ MASTER_KEY }: Config, options: Options): string =>
+  options['token-file'] ?? join(homedir(), '.partner-payments', `${masterKeyId(MASTER_KEY[0])}.token`)
+
+/** Writes a token so that only its user can read it. */
+export async function keepToken(config: Config, options: Options, token: string): Promise<string> {
+  const path = tokenFile(config, options)
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  // A file that exists keeps its mode: a new one is made.
+  await rm(path, { force: true })
+  await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'wx' })
+  return path
+}
+
+export const forgetToken = (config: Config, options: Options): Promise<void> =>
+  rm(tokenFile(config, options), { force: true })
+
+/** Undefined: there is no file, or its token works no longer. */
+export async function bearerOf({ service, config }: Context, options: Options): Promise<Bearer | undefined> {
+  const path = tokenFile(config, options)
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' && options['token-file'] === undefined) return undefined
+    throw new ConfigError(`operator: --token-file ${path}: ${error.message}`)
+  })
+  if (found === undefined) return undefined
+  if ((found.mode & 0o077) !== 0)
+    throw new ConfigError(`operator: other users can read ${path}: give it the mode 600, or sign in again`)
+  const bearer = await service.staff.commands.bearer((await readFile(path, 'utf8')).trim())
+  return bearer === 'waiting' ? undefined : bearer
+}
+
+const howToSignIn = 'sign in first: npm run -s operator -- sign-in'
+
+/**
+ * Adds to the options who acts. A sandbox without an account of staff takes the typed `--staff`. Throws a ConfigError if a person must sign in, or
+ * may not run the command.
+ */
+export async function identified(context: Context, command: string, options: Options): Promise<Options> {
+  const roles = rolesOf.get(command)
+  if (roles === undefined) return options
+  const { config, db, service } = context
+  const bearer = await bearerOf(context, options)
+  if (bearer === undefined) {
+    const isFirst = (await service.staff.list(db)).length === 0
+    if (isFirst && (command === 'staff invite' || (config.MODE === 'sandbox' && config.TWO_PERSONS === 'off')))
+      return options
+    const first = isFirst ? '; the first account: staff invite --email ADDRESS --name NAME --role admin' : ''
+    throw new ConfigError(`operator: ${howToSignIn}${first}`)
+  }
+  const { account, commands } = bearer
+  if (options.staff !== undefined)
+    throw new ConfigError(`operator: leave out --staff: the command acts for ${account.fullName}, who is signed in`)
+  if (commands !== null && !commands.includes(command))
+    throw new ConfigError(`operator: this token is for ${commands.join(', ')}`)
+  if (!roles.includes(account.role))
+    throw new ConfigError(
+      `operator: ${command} needs the role ${roles.join(' or ')}; ${account.fullName} has ${account.role}`,
+    )
+  const person = { ...options, staff: account.fullName, staffId: account.id }
+  return (await waits(context, command)) ? { ...person, second: 'needed' } : person
+}
+
+/** Whether the command waits for a second person. One admin alone invites the next one. */
+async function waits({ config, db, service }: Context, command: string): Promise<boolean> {
+  if (config.TWO_PERSONS === 'off' || !needsTwo.has(command)) return false
+  return !command.startsWith('staff ') || (await service.staff.changes.admins(db)) > 1
+}

@@ -1,0 +1,63 @@
+/** Pure: the role that each command needs, which of them need a second person, and which a schedule may run. */
+import type { StaffRole } from '../modules/staff/index.ts'
+
+const roles: Readonly<Record<string, readonly StaffRole[]>> = {
+  finance: ['finance', 'admin'],
+  compliance: ['compliance', 'admin'],
+  money: ['finance', 'compliance', 'admin'],
+  admin: ['admin'],
+  all: ['support', 'compliance', 'finance', 'admin'],
+}
+
+const commandsOf = {
+  finance: [
+    ...['case propose', 'case approve', 'case reject', 'bank recall', 'safeguarding accounts set', 'safeguarding run'],
+    ...['limit set', 'limit remove', 'fee set', 'fee remove', 'approval set', 'approval remove'],
+    ...['cooling-off set', 'cooling-off remove', 'segregation cover', 'segregation set', 'bic load'],
+    ...['ibans import', 'ibans withdraw'],
+  ],
+  compliance: [
+    ...['screening load', 'screening decide', 'gate set', 'gate remove', 'review set'],
+    ...['monitoring rule set', 'monitoring rule backtest', 'monitoring rule on', 'monitoring rule off'],
+    'monitoring alert export',
+  ],
+  money: ['account block', 'account unblock', 'account close'],
+  admin: [
+    ...['partner create', 'partner rotate', 'partner expire', 'partner export', 'partner import'],
+    ...['service-account create', 'service-account rotate', 'service-account expire', 'service-account revoke'],
+    ...['staff invite', 'staff remove', 'staff token create', 'staff token end', 'key reseal', 'wallet-key create'],
+  ],
+  all: ['impersonate', 'change approve', 'change reject', 'change run'],
+} as const
+
+/** The roles of each command that changes something. Commands that only read need no person. */
+export const rolesOf: ReadonlyMap<string, readonly StaffRole[]> = new Map(
+  Object.entries(commandsOf).flatMap(([group, commands]) =>
+    commands.map((command) => [command, roles[group] ?? []] as const),
+  ),
+)
+
+/** Commands whose result only its author may see: approved by another person, and then run by the author. */
+export const printsSecret: ReadonlySet<string> = new Set([
+  'partner rotate',
+  'service-account create',
+  'service-account rotate',
+  'impersonate',
+  'staff invite',
+])
+
+/**
+ * Commands that two persons carry out where TWO_PERSONS is on. A block is not among them: while it waits, the money leaves. Nor are the ends of
+ * credentials. Cases, hits and rules of monitoring have proposals of their own.
+ */
+export const needsTwo: ReadonlySet<string> = new Set([
+  ...printsSecret,
+  ...['limit set', 'limit remove', 'fee set', 'fee remove', 'approval set', 'approval remove'],
+  ...['cooling-off set', 'cooling-off remove', 'gate set', 'gate remove', 'account unblock', 'account close'],
+  ...['segregation cover', 'segregation set', 'staff remove'],
+])
+
+/** Commands that a schedule may run with a token: they load or compute, and decide nothing. */
+export const scheduled: ReadonlySet<string> = new Set([
+  ...['screening load', 'bic load', 'safeguarding run', 'monitoring rule backtest', 'monitoring alert export'],
+])

@@ -1,0 +1,186 @@
+/** The sign-in of commands, and the changes that wait for a second person. */
+import { fill } from '../language.ts'
+import { html, type Html } from '../html.ts'
+import {
+  call,
+  dialog,
+  dialogButtons,
+  empty,
+  errorSummary,
+  field,
+  hiddenField,
+  message,
+  openDialog,
+  table,
+  time,
+} from '../console/components.ts'
+import { freeText, identifier } from '../console/lists.ts'
+import { type ConsoleView, shell } from '../console/view.ts'
+import { commandTexts } from './command-texts.ts'
+
+type DeviceShown = {
+  /** As typed. */
+  readonly code: string
+  /** The command that waits with the code. */
+  readonly request?: { readonly origin: string; readonly requestedAt: Date } | undefined
+  readonly error?: boolean
+  readonly said?: string | undefined
+  readonly tokens: readonly {
+    readonly id: string
+    readonly origin: string
+    readonly commands: readonly string[] | null
+    readonly expiresAt: Date | null
+  }[]
+}
+
+export function devicePage(view: ConsoleView, { code, request, error = false, said, tokens }: DeviceShown): string {
+  const d = commandTexts[view.language]
+  return shell(view, {
+    title: d.commands,
+    hasErrors: error,
+    main: html`${error && errorSummary(view, [{ text: d.wrongCode, field: 'code' }])}
+      <h1>${d.commands}</h1>
+      ${said !== undefined && message('good', said)}
+      <p class="lead">${d.commandsText}</p>
+      ${request === undefined ? lookUp(view, code, error) : confirming(view, code, request)}
+      <h2>${d.signedIn}</h2>
+      ${
+        tokens.length === 0
+          ? empty({
+              title: d.signedInNone,
+              text: d.signedInNoneText,
+              more: call(view, 'npm run -s operator -- sign-in', d.call),
+            })
+          : table({
+              caption: d.signedIn,
+              columns: [
+                { label: d.from, kind: 'head' },
+                { label: d.allows },
+                { label: d.until },
+                { label: d.end, kind: 'actions' },
+              ],
+              rows: tokens.map(({ id, origin, commands, expiresAt }) => [
+                freeText(origin),
+                commands === null ? d.allCommands : commands.join(', '),
+                expiresAt === null ? '–' : time(view, expiresAt),
+                html`<form method="post" action="${view.root}device/${id}/end">
+                  <button type="submit" class="small danger">${d.end}<span class="away"> ${origin}</span></button>
+                </form>`,
+              ]),
+            })
+      }`,
+  })
+}
+
+function lookUp(view: ConsoleView, code: string, error: boolean): Html {
+  const d = commandTexts[view.language]
+  return html`<form method="get" action="${view.root}device">
+    ${field({
+      ...{ id: 'code', name: 'code', label: d.code, help: d.codeHelp, value: code },
+      ...(error ? { error: d.wrongCode } : {}),
+      more: html`maxlength="20" autocomplete="off" autocapitalize="characters" spellcheck="false"`,
+    })}
+    <button type="submit" class="primary">${d.look}</button>
+  </form>`
+}
+
+function confirming(view: ConsoleView, code: string, request: NonNullable<DeviceShown['request']>): Html {
+  const d = commandTexts[view.language]
+  return html`<p>${fill(d.asked, { origin: request.origin })} ${time(view, request.requestedAt)}</p>
+    <p><strong class="code">${code}</strong></p>
+    <form method="post" action="${view.root}device">
+      ${hiddenField('code', code)}
+      <div class="buttons">
+        <button type="submit" class="primary">${d.confirm}</button
+        ><a class="button" href="${view.root}device">${d.cancel}</a>
+      </div>
+    </form>`
+}
+
+export type DeskChange = {
+  readonly id: string
+  readonly command: string
+  readonly partnerId: string | undefined
+  /** What was typed, `--name value`. */
+  readonly options: string
+  readonly note: string | undefined
+  readonly by: string
+  readonly at: Date
+  /** Who has approved it, if its author runs it. */
+  readonly approvedBy: string | null
+  readonly isOwn: boolean
+  readonly mayDecide: boolean
+}
+
+type ChangesShown = { readonly changes: readonly DeskChange[]; readonly error?: string | undefined }
+
+export function changesPage(view: ConsoleView, { changes, error }: ChangesShown): string {
+  const d = commandTexts[view.language]
+  const propose =
+    'npm run -s operator -- limit set --partner ID --scope partner --period day --currency EUR --amount 1000.00'
+  return shell(view, {
+    title: d.changes,
+    wide: true,
+    hasErrors: error !== undefined,
+    main: html`${error !== undefined && errorSummary(view, [{ text: error }])}
+      <h1>${d.changes}</h1>
+      <p class="lead">${d.changesText}</p>
+      ${
+        changes.length === 0
+          ? empty({ title: d.none, text: d.noneText, more: call(view, propose, d.proposeCall) })
+          : html`${table({
+              caption: d.changes,
+              columns: [
+                { label: d.command, kind: 'head' },
+                { label: d.options },
+                { label: d.partner },
+                { label: d.by },
+                { label: d.at },
+                { label: d.decide, kind: 'actions' },
+              ],
+              rows: changes.map((change) => [
+                change.command,
+                html`<code>${freeText(change.options)}</code
+                  >${change.note !== undefined && html`<p>${freeText(change.note)}</p>`}`,
+                change.partnerId === undefined ? '–' : identifier(view, change.partnerId, d.partner),
+                freeText(change.by),
+                time(view, change.at),
+                deciding(view, change),
+              ]),
+            })}
+            ${changes.filter(({ mayDecide }) => mayDecide).map((change) => rejecting(view, change))}`
+      }`,
+  })
+}
+
+function deciding(view: ConsoleView, change: DeskChange): Html {
+  const d = commandTexts[view.language]
+  const { id, command, approvedBy, isOwn, mayDecide, by } = change
+  if (!mayDecide) return html`<p>${d.needsRole}</p>`
+  const label = isOwn ? d.withdraw : d.reject
+  const reject = openDialog({ id: `reject-${id}`, label, about: command, tone: 'danger' })
+  if (approvedBy !== null)
+    return html`<p>${fill(d.approvedBy, { name: approvedBy, author: by })}</p>
+      ${call(view, `npm run -s operator -- change run --id ${id}`, d.run)} ${reject}`
+  if (isOwn)
+    return html`<p>${d.own}</p>
+      ${reject}`
+  return html`<form method="post" action="${view.root}changes/${id}/approve">
+      <button type="submit" class="small primary">${d.approve}<span class="away"> ${command}</span></button>
+    </form>
+    ${reject}`
+}
+
+function rejecting(view: ConsoleView, { id, isOwn }: DeskChange): Html {
+  const d = commandTexts[view.language]
+  const label = isOwn ? d.withdraw : d.reject
+  const act = html`<button type="submit" class="danger">${label}</button>`
+  return dialog({
+    id: `reject-${id}`,
+    title: label,
+    body: html`<form method="post" action="${view.root}changes/${id}/reject">
+      ${field({ id: `note-${id}`, name: 'note', label: d.note, more: html`maxlength="500"` })}
+      ${dialogButtons(`reject-${id}`, act, d.cancel)}
+    </form>`,
+  })
+}

@@ -1,0 +1,126 @@
+/** The routes by which staff sign commands in, and decide changes that wait for a second person. */
+import { notFound, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
+import type { SignedStaff, StaffChange } from '../../modules/staff/index.ts'
+import { fill } from '../language.ts'
+import { page, readForm, seeOther, uuid } from '../console/request.ts'
+import type { ConsoleView } from '../console/view.ts'
+import { changesPage, type DeskChange, devicePage } from './command-pages.ts'
+import { commandTexts } from './command-texts.ts'
+import { type DeskFrame, noteOf, withStaff } from './request.ts'
+
+const changesShown = 100
+
+export const commandRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
+  ...deviceRoutes(frame),
+  ...changeRoutes(frame),
+]
+
+function deviceRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { db, staff } = frame
+  const show = async (
+    request: PublicRequest,
+    { view, signed }: { readonly view: ConsoleView; readonly signed: SignedStaff },
+    { code, error = false, said }: { readonly code: string; readonly error?: boolean; readonly said?: string },
+  ) => {
+    const tokens = await staff.commands.list(db, signed.account.id)
+    const found = code === '' || error ? undefined : await ifFound(staff.commands.requested(code))
+    const isWrong = error || (code !== '' && found === undefined)
+    return page(request, isWrong ? 400 : 200, devicePage(view, { code, request: found, error: isWrong, said, tokens }))
+  }
+  return [
+    {
+      method: 'GET',
+      path: '/desk/device',
+      handle: (request) =>
+        withStaff(frame, request, 'device', (person) =>
+          show(request, person, { code: new URLSearchParams(request.query).get('code') ?? '' }),
+        ),
+    },
+    {
+      method: 'POST',
+      path: '/desk/device',
+      handle: (request) =>
+        withStaff(frame, request, 'device', async (person) => {
+          const code = readForm(request)('code')
+          // A session that has rested may be in other hands.
+          if (person.signed.session.rested) return seeOther('sign-in')
+          const confirmed = await ifFound(staff.commands.confirm(person.signed, code))
+          if (confirmed === undefined) return show(request, person, { code, error: true })
+          const said = fill(commandTexts[person.view.language].confirmed, { origin: confirmed.origin })
+          return show(request, person, { code: '', said })
+        }),
+    },
+    {
+      method: 'POST',
+      path: '/desk/device/{id}/end',
+      handle: (request) =>
+        withStaff(frame, request, 'device', async ({ signed }) => {
+          const { id = '' } = request.params
+          const own = (await staff.commands.list(db, signed.account.id)).find((token) => token.id === id)
+          if (own !== undefined) await ifFound(db.transaction((tx) => staff.commands.end(tx, own.id)))
+          return seeOther('../../device')
+        }),
+    },
+  ]
+}
+
+/** Undefined: the verb refuses with not_found. */
+async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'not_found') return undefined
+    throw error
+  }
+}
+
+function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { db, staff, changes } = frame
+  const show = async (request: PublicRequest, view: ConsoleView, { account }: SignedStaff, error?: string) => {
+    const rows = await staff.changes.waiting(db, changesShown)
+    const shown = rows.map((row) => toChange(row, account.id, changes.mayDecide(row.command, account.role)))
+    return page(request, error === undefined ? 200 : 400, changesPage(view, { changes: shown, error }))
+  }
+  const form = (
+    name: 'approve' | 'reject',
+    act: (signed: SignedStaff, id: string, request: PublicRequest) => Promise<unknown>,
+  ): PublicRoute => ({
+    method: 'POST',
+    path: `/desk/changes/{id}/${name}`,
+    handle: (request) =>
+      withStaff(frame, request, 'changes', async ({ signed, view }) => {
+        const { id = '' } = request.params
+        if (!uuid.test(id)) throw notFound('page')
+        if (signed.session.rested) return seeOther('../../sign-in')
+        try {
+          await act(signed, id, request)
+          return seeOther('../../changes')
+        } catch (error) {
+          if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+          return show(request, view, signed, error.detail)
+        }
+      }),
+  })
+  return [
+    {
+      method: 'GET',
+      path: '/desk/changes',
+      handle: (request) => withStaff(frame, request, 'changes', ({ view, signed }) => show(request, view, signed)),
+    },
+    form('approve', ({ account }, id) => changes.approve(account, id)),
+    form('reject', ({ account }, id, request) => changes.reject(account, id, noteOf(readForm(request)))),
+  ]
+}
+
+function toChange(row: StaffChange, staffId: string, mayDecide: boolean): DeskChange {
+  const { partner, note, ...typed } = JSON.parse(row.options) as Readonly<Record<string, string | boolean>>
+  const words = Object.entries(typed).map(([name, value]) => (value === true ? `--${name}` : `--${name} ${value}`))
+  return {
+    ...{ id: row.id, command: row.command, options: words.join(' '), by: row.proposedByName, at: row.proposedAt },
+    partnerId: partner === undefined ? undefined : String(partner),
+    note: note === undefined ? undefined : String(note),
+    approvedBy: row.approved === true ? row.decidedByName : null,
+    isOwn: row.proposedBy === staffId,
+    mayDecide,
+  }
+}

@@ -1,0 +1,310 @@
+/** Commands act for a person who has signed in, and changes of rules wait for a second one. */
+import assert from 'node:assert/strict'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { operatorPartnerId } from '../../service/src/cases/index.ts'
+import { hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
+import { needsTwo, rolesOf } from '../../service/src/operator/roles.ts'
+import { addPartner, createTestService, type Service, type TestPartner } from '../support/composition.ts'
+import { runOperator } from '../support/operator.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { joinedStaff } from '../support/staff.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'partner-payments-staff-'))
+const database = await createTestDatabase()
+const env = {
+  DATA_DIR: folder,
+  DATABASE_URL: database.url,
+  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
+  TWO_PERSONS: 'on',
+}
+type Joined = Awaited<ReturnType<typeof joinedStaff>>
+let service: Service
+let partner: TestPartner
+let ada: Joined
+let grace: Joined
+let sam: Joined
+before(async () => {
+  service = await createTestService({ url: database.url, now: new Date() })
+  partner = await addPartner(service, 100_000n)
+})
+after(async () => {
+  await service.close()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+})
+
+const command = (...words: readonly string[]) => runOperator(words, env)
+async function printed(...words: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
+  const { code, stdout, stderr } = await command(...words)
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, words.join(' '))
+  return JSON.parse(stdout) as Readonly<Record<string, unknown>>
+}
+async function refused(expected: RegExp, ...words: readonly string[]): Promise<void> {
+  const { code, stdout, stderr } = await command(...words)
+  assert.deepEqual({ code, stdout }, { code: 1, stdout: '' }, words.join(' '))
+  assert.match(stderr, expected)
+}
+const limit = (amount = '500.00') => [
+  ...['limit', 'set', '--partner', partner.partnerId, '--scope', 'partner', '--period', 'day'],
+  ...['--currency', 'EUR', '--amount', amount],
+]
+const limits = () => service.payoutControls.limits.list(service.db, partner.partnerId)
+
+test('without an account only the first one is invited; then each change needs a person', async () => {
+  await refused(/sign in first.*the first account: staff invite/, ...limit())
+  await refused(/sign in first/, ...limit(), '--staff', 'Sam Staff')
+  const invite = ['staff', 'invite', '--name', 'Nora', '--role', 'admin', '--email']
+  assert.match(String((await printed(...invite, 'nora@example.com'))['link']), /\/desk\/join\?token=/)
+  ada = await joinedStaff(service, folder, 'Ada Admin', 'admin')
+  await refused(/sign in first: npm run -s operator -- sign-in\n/, ...invite, 'second@example.com')
+  await refused(/sign in first/, ...limit(), '--staff', 'Ada Admin')
+  // One admin alone invites the next one.
+  assert.ok((await printed(...invite, 'second@example.com', ...ada.as))['link'])
+  grace = await joinedStaff(service, folder, 'Grace Finance', 'finance')
+  sam = await joinedStaff(service, folder, 'Sam Support', 'support')
+  assert.deepEqual(
+    await printed('limit', 'list', '--partner', partner.partnerId),
+    [],
+    'a command that reads needs nobody',
+  )
+  assert.equal((await printed('who', ...grace.as))['signedIn'], 'Grace Finance')
+})
+
+test('a command refuses another name, another role, a file that others read, and a token that is over', async () => {
+  await refused(
+    /leave out --staff: the command acts for Grace Finance/,
+    ...limit(),
+    '--staff',
+    'Ada Admin',
+    ...grace.as,
+  )
+  await refused(/limit set needs the role finance or admin; Sam Support has support/, ...limit(), ...sam.as)
+  await chmod(sam.file, 0o644)
+  await refused(/other users can read .*: give it the mode 600/, ...limit(), ...sam.as)
+  await chmod(sam.file, 0o600)
+  await refused(/--token-file .*ENOENT/, ...limit(), '--token-file', join(folder, 'none'))
+  const wrong = join(folder, 'wrong.token')
+  await writeFile(wrong, 'AAAA', { mode: 0o600 })
+  await refused(/sign in first/, ...limit(), '--token-file', wrong)
+  const { token } = await service.staff.commands.request('somebody@host')
+  await writeFile(wrong, token, { mode: 0o600 })
+  await refused(/sign in first/, ...limit(), '--token-file', wrong)
+  assert.deepEqual(await limits(), [])
+})
+
+test('a change waits with nothing written, is approved by another person, and is carried out once', async () => {
+  const made = await printed(...limit(), '--note', 'Contract of May', ...grace.as)
+  assert.match(String(made['next']), /another person runs: change approve --id/)
+  const id = String(made['waits'])
+  assert.deepEqual(await limits(), [])
+  await refused(/Another person approves a change: you proposed it/, 'change', 'approve', '--id', id, ...grace.as)
+  await refused(
+    /limit set needs the role finance or admin; yours is support/,
+    'change',
+    'approve',
+    '--id',
+    id,
+    ...sam.as,
+  )
+  const list = (await printed('change', 'list')) as unknown as readonly {
+    id: string
+    status: string
+    options: object
+  }[]
+  const waiting = list.find((each) => each.id === id)
+  assert.equal(waiting?.status, 'waits')
+  const typed = { scope: 'partner', period: 'day', currency: 'EUR', amount: '500.00', note: 'Contract of May' }
+  assert.deepEqual(waiting.options, { ...typed, partner: partner.partnerId })
+  const third = await joinedStaff(service, folder, 'Finn Finance', 'finance')
+  const answers = await Promise.all([ada, third].map(({ as }) => command('change', 'approve', '--id', id, ...as)))
+  assert.deepEqual(answers.map(({ code }) => code).toSorted(), [0, 1])
+  assert.match(answers.find(({ code }) => code === 1)?.stderr ?? '', /The change was carried out/)
+  assert.deepEqual(
+    (await limits()).map(({ amount }) => amount),
+    [50_000n],
+  )
+  const { data } = await service.audit.list(partner.partnerId, {})
+  const record = data.find(({ action }) => action === 'operator limit set')
+  assert.deepEqual(
+    [record?.actor.name, record?.actor.id, record?.reason, record?.details?.['change']],
+    ['Grace Finance', grace.signed.account.id, 'Contract of May', id],
+  )
+  assert.ok(['Ada Admin', 'Finn Finance'].includes(String(record?.details?.['approvedBy'])))
+  const own = (await service.audit.list(operatorPartnerId, {})).data.find(({ subject }) => subject.id === id)
+  assert.deepEqual([own?.action, own?.actor.name], ['operator change propose', 'Grace Finance'])
+  await refused(/The change was carried out/, 'change', 'reject', '--id', id, '--note', 'Late', ...ada.as)
+})
+
+test('the checks of a command are those of the moment, at the proposal and at the approval', async () => {
+  const [made] = await limits()
+  assert.ok(made)
+  const remove = ['limit', 'remove', '--partner', partner.partnerId, '--id']
+  await refused(/No such limit/i, ...remove, newId(), ...grace.as)
+  const first = String((await printed(...remove, made.id, ...grace.as))['waits'])
+  const second = String((await printed(...remove, made.id, ...grace.as))['waits'])
+  assert.deepEqual(await printed('change', 'approve', '--id', first, ...ada.as), { removed: made.id })
+  await refused(/No such limit/i, 'change', 'approve', '--id', second, ...ada.as)
+  assert.equal((await printed('change', 'show', '--id', second))['status'], 'waits', 'a refused approval is none')
+  await printed('change', 'reject', '--id', second, '--note', 'Done already', ...ada.as)
+  await refused(/was rejected by Ada Admin/, 'change', 'approve', '--id', second, ...ada.as)
+})
+
+test('an author withdraws a change; one that has waited for 72 hours is over', async () => {
+  const withdrawn = String((await printed(...limit(), ...grace.as))['waits'])
+  await printed('change', 'reject', '--id', withdrawn, '--note', 'Typed wrongly', ...grace.as)
+  await refused(/was rejected by Grace Finance/, 'change', 'approve', '--id', withdrawn, ...ada.as)
+  const propose = (hours: number) => {
+    const by = { id: grace.signed.account.id, fullName: 'Grace Finance' }
+    service.clock.advance(-hours * hourMs)
+    return service.db.transaction((tx) => service.staff.changes.propose(tx, by, { command: 'limit set', options: {} }))
+  }
+  const old = await propose(73)
+  service.clock.advance(73 * hourMs)
+  await refused(/has waited for too long/, 'change', 'approve', '--id', old.id, ...ada.as)
+})
+
+test('a secret is printed to its author only, after an approval, and once', async () => {
+  const create = ['service-account', 'create', '--partner', partner.partnerId, '--name', 'Back office']
+  const id = String((await printed(...create, '--permissions', 'payouts:read', ...ada.as))['waits'])
+  await refused(/No second person has approved/, 'change', 'run', '--id', id, ...ada.as)
+  await refused(/needs the role admin; yours is finance/, 'change', 'approve', '--id', id, ...grace.as)
+  const bob = await joinedStaff(service, folder, 'Bob Admin', 'admin')
+  const approved = await printed('change', 'approve', '--id', id, ...bob.as)
+  assert.match(String(approved['next']), /^Ada Admin runs: change run --id/)
+  assert.equal(approved['apiSecret'], undefined)
+  await refused(/was approved by Bob Admin/, 'change', 'approve', '--id', id, ...bob.as)
+  await refused(/Ada Admin proposed it/, 'change', 'run', '--id', id, ...bob.as)
+  const runs = await Promise.all([1, 2].map(() => command('change', 'run', '--id', id, ...ada.as)))
+  assert.deepEqual(runs.map(({ code }) => code).toSorted(), [0, 1])
+  const { apiSecret } = JSON.parse(runs.find(({ code }) => code === 0)?.stdout ?? '{}') as { apiSecret?: string }
+  assert.ok(apiSecret)
+  const accounts = await service.access.serviceAccounts(service.db, partner.partnerId)
+  assert.equal(accounts.filter(({ name }) => name === 'Back office').length, 1)
+})
+
+test('the key of a change is the one of the proposal, although its file changes', async () => {
+  const file = join(folder, 'partner.pem')
+  const { publicKey } = await import('node:crypto').then(({ generateKeyPairSync }) =>
+    generateKeyPairSync('rsa', { modulusLength: 2048 }),
+  )
+  const pem = publicKey.export({ type: 'spki', format: 'pem' })
+  await writeFile(file, pem)
+  const create = [
+    'service-account',
+    'create',
+    '--partner',
+    partner.partnerId,
+    '--name',
+    'Keyed',
+    '--permissions',
+    'all',
+  ]
+  const id = String((await printed(...create, '--public-key', file, ...ada.as))['waits'])
+  await writeFile(file, 'another key')
+  const second = await joinedStaff(service, folder, 'Cleo Admin', 'admin')
+  await printed('change', 'approve', '--id', id, ...second.as)
+  assert.ok((await printed('change', 'run', '--id', id, ...ada.as))['serviceAccountId'])
+})
+
+test('a removal ends commands and sessions at once, also those of a change that waits', async () => {
+  const [gone, other] = [
+    await joinedStaff(service, folder, 'Gone Admin', 'admin'),
+    await joinedStaff(service, folder, 'Other Admin', 'admin'),
+  ]
+  const id = String((await printed(...limit('7.00'), ...gone.as))['waits'])
+  const removal = String((await printed('staff', 'remove', '--id', gone.signed.account.id, ...ada.as))['waits'])
+  await printed('change', 'approve', '--id', removal, ...other.as)
+  await refused(/sign in first/, ...limit(), ...gone.as)
+  await refused(/account of a person of this change was removed/, 'change', 'approve', '--id', id, ...other.as)
+  assert.deepEqual(await limits(), [])
+})
+
+test('a block acts at once, its end waits', async () => {
+  const account = ['--partner', partner.partnerId, '--currency', 'EUR', '--reason', 'Fraud']
+  assert.equal((await printed('account', 'block', ...account, ...grace.as))['state'], 'Blocked')
+  const id = String((await printed('account', 'unblock', ...account, ...grace.as))['waits'])
+  assert.equal((await service.accounts.notActive(service.db, partner.partnerId)).length, 1)
+  await printed('change', 'approve', '--id', id, ...ada.as)
+  assert.equal((await service.accounts.notActive(service.db, partner.partnerId)).length, 0)
+})
+
+test('a token of a schedule runs its commands only, ends, and decides nothing', async () => {
+  const to = join(folder, 'schedule.token')
+  const create = ['staff', 'token', 'create', '--to', to, ...ada.as, '--commands']
+  await refused(/case approve is not one of screening load/, ...create, 'case approve')
+  const { id } = await printed(...create, 'screening load', '--days', '30')
+  const list = new URL('../../service/src/screening/samples/un.xml', import.meta.url).pathname
+  await printed('screening', 'load', '--from', list, '--token-file', to)
+  await refused(/this token is for screening load/, ...limit(), '--token-file', to)
+  const tokens = (await printed('staff', 'token', 'list')) as unknown as readonly { id: string; commands: unknown }[]
+  assert.deepEqual(tokens.find((each) => each.id === id)?.commands, ['screening load'])
+  assert.ok(!JSON.stringify(tokens).includes((await readFile(to, 'utf8')).trim()))
+  await printed('staff', 'token', 'end', '--id', String(id), ...ada.as)
+  await refused(/sign in first/, 'screening', 'load', '--from', list, '--token-file', to)
+})
+
+test('a code is confirmed once, within ten minutes, however it is typed, and signs in for an hour', async () => {
+  const { commands } = service.staff
+  const asked = await commands.request('ada@host')
+  assert.equal(await commands.bearer(asked.token), 'waiting')
+  assert.equal((await commands.requested(` ${asked.userCode.toLowerCase().replace('-', ' ')}`)).origin, 'ada@host')
+  const answers = await Promise.allSettled([ada, grace].map(({ signed }) => commands.confirm(signed, asked.userCode)))
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+  const late = await commands.request('ada@host')
+  service.clock.advance(11 * minuteMs)
+  await assert.rejects(commands.confirm(ada.signed, late.userCode), { code: 'not_found' })
+  assert.equal(await commands.bearer(late.token), undefined)
+  service.clock.advance(50 * minuteMs)
+  assert.equal(await commands.bearer(asked.token), undefined)
+  service.clock.advance(-61 * minuteMs)
+})
+
+test('signing out ends the token and removes its file', async () => {
+  const leaver = await joinedStaff(service, folder, 'Lea Finance', 'finance')
+  const copy = join(folder, 'copy.token')
+  await writeFile(copy, await readFile(leaver.file), { mode: 0o600 })
+  assert.deepEqual(await printed('sign-out', ...leaver.as), { signedOut: 'Lea Finance' })
+  await assert.rejects(readFile(leaver.file), { code: 'ENOENT' })
+  await refused(/sign in first/, ...limit(), '--token-file', copy)
+})
+
+test('each command that two persons carry out writes nothing before the second one', async () => {
+  assert.ok([...needsTwo].every((name) => rolesOf.has(name)))
+  const { partnerId, customer } = partner
+  const ids = ['--partner', partnerId, '--id', newId()]
+  const words: Readonly<Record<string, readonly string[]>> = {
+    'partner rotate': ['--partner', partnerId],
+    'service-account create': ['--partner', partnerId, '--name', 'x', '--permissions', 'all'],
+    'service-account rotate': ids,
+    impersonate: ['--partner', partnerId],
+    'staff invite': ['--email', 'x@example.com', '--name', 'Xenia', '--role', 'admin'],
+    'staff remove': ['--id', sam.signed.account.id],
+    'limit set': limit().slice(2),
+    'limit remove': ids,
+    'fee set': ['--partner', partnerId, '--currency', 'EUR', '--fixed', '0.20'],
+    'fee remove': ids,
+    'approval set': ['--partner', partnerId, '--currency', 'EUR', '--above', '100.00'],
+    'approval remove': ids,
+    'cooling-off set': ['--partner', partnerId, '--currency', 'EUR', '--hours', '24'],
+    'cooling-off remove': ids,
+    'gate set': ['--partner', partnerId, '--state', 'Incomplete', '--allow', 'none'],
+    'gate remove': ['--partner', partnerId, '--state', 'Incomplete'],
+    'account unblock': ['--partner', partnerId, '--customer', customer.id, '--reason', 'Other'],
+    'account close': ['--partner', partnerId, '--customer', customer.id, '--reason', 'Other'],
+    'segregation cover': ['--partner', partnerId, '--currency', 'EUR'],
+    'segregation set': ['--partner', partnerId, '--currency', 'EUR', '--mode', 'segregated'],
+  }
+  assert.deepEqual(Object.keys(words).toSorted(), [...needsTwo].toSorted())
+  const rows = () => service.audit.list(partnerId, { limit: '100' }).then(({ data }) => data.length)
+  const before_ = await rows()
+  for (const [name, options] of Object.entries(words)) {
+    const { code, stdout, stderr } = await command(...name.split(' '), ...options, ...ada.as)
+    // What does not exist is refused at once. All else waits.
+    if (code === 0) assert.ok('waits' in (JSON.parse(stdout) as object), `${name} waits`)
+    else assert.match(stderr, /No such|not/i, name)
+  }
+  assert.equal(await rows(), before_)
+})
