@@ -52,8 +52,8 @@ function refuseRole(role: StaffRole, { command }: StaffChange): void {
  */
 export async function approveChange(run: Run, context: Context, by: Person, id: string): Promise<Result> {
   const { service, db } = context
-  const row = await service.staff.changes.get(db, id)
-  refuseRole(by.role, row)
+  refuseRole(by.role, await service.staff.changes.get(db, id))
+  const row = await service.staff.changes.approvable(db, id, by)
   if (!printsSecret.has(row.command)) return carryOut(run, context, row, by)
   await db.transaction(async (tx) => {
     await service.staff.changes.approve(tx, id, by)

@@ -18,6 +18,8 @@ export type StaffChanges = {
   ) => Promise<StaffChange>
   /** Refuses: not_found. */
   readonly get: (tx: Tx, id: string) => Promise<StaffChange>
+  /** A change that `by` may approve. Refuses: not_found, validation_failed (decided, over, or by the same person). */
+  readonly approvable: (tx: Tx, id: string, by: SecondPerson) => Promise<StaffChange>
   /** Those that are not carried out, rejected or over, oldest first. */
   readonly waiting: (tx: Tx, rowsMax: number) => Promise<readonly StaffChange[]>
   /** Approves what its proposer carries out. Refuses: not_found, validation_failed (decided, over, or by the same person). */
@@ -34,8 +36,8 @@ export type StaffChanges = {
 }
 
 export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffChanges {
-  const lock = async (tx: Tx, id: string) => {
-    const row = await stored.lockChange(tx, id)
+  const waiting = async (read: Promise<StaffChange | undefined>) => {
+    const row = await read
     if (row === undefined) throw notFound('change')
     if (row.doneAt !== null) throw new Refusal('validation_failed', 'The change was carried out.')
     if (row.approved === false)
@@ -44,9 +46,15 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
       throw new Refusal('validation_failed', 'The change has waited for too long: propose it again.')
     return row
   }
-  const approve = async (tx: Tx, row: StaffChange, by: SecondPerson) => {
+  const lock = (tx: Tx, id: string) => waiting(stored.lockChange(tx, id))
+  const refuseApprover = (row: StaffChange, by: SecondPerson) => {
+    if (row.approved === true)
+      throw new Refusal('validation_failed', `The change was approved by ${row.decidedByName}.`)
     if (row.proposedBy === by.id)
       throw new Refusal('validation_failed', 'Another person approves a change: you proposed it.')
+  }
+  const approve = async (tx: Tx, row: StaffChange, by: SecondPerson) => {
+    refuseApprover(row, by)
     const decided = { by: by.id, byName: by.fullName, approved: true, reason: null, now: clock.now() }
     await stored.decideChange(tx, row.id, decided)
     // Both persons are staff at this moment.
@@ -72,11 +80,14 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
       if (row === undefined) throw notFound('change')
       return row
     },
+    approvable: async (tx, id, by) => {
+      const row = await waiting(stored.changeById(tx, id))
+      refuseApprover(row, by)
+      return row
+    },
     waiting: (tx, rowsMax) => stored.waitingChanges(tx, clock.now(), rowsMax),
     approve: async (tx, id, by) => {
       const row = await lock(tx, id)
-      if (row.approved === true)
-        throw new Refusal('validation_failed', `The change was approved by ${row.decidedByName}.`)
       await approve(tx, row, by)
       return row
     },
