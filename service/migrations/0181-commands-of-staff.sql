@@ -10,7 +10,7 @@ create table staff.command_tokens (
   user_code_hash bytea unique check (octet_length(user_code_hash) = 32),
   -- user and host that asked.
   origin text not null,
-  -- null: nobody has confirmed it.
+  -- null: no person has confirmed it.
   staff_id uuid,
   -- null: each command of the person's role.
   commands text[],

@@ -33,6 +33,8 @@ export async function runCommand(args: readonly string[], write: Write, env?: En
   }
 }
 
+export { deskChanges } from './operator/index.ts'
+
 type Context = { readonly config: Config; readonly log: Log; readonly started: Started[] }
 
 /** Uses the configured database, the embedded one of a running service, or starts the embedded one for this command. */

@@ -6,8 +6,7 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { partnerById } from './access/index.ts'
-import { runCommand } from './command.ts'
-import { deskChanges } from './operator/index.ts'
+import { deskChanges, runCommand } from './command.ts'
 import { compose, type Service } from './app/compose.ts'
 import {
   type Config,

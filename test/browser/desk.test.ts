@@ -1,8 +1,10 @@
 /** The desk in a real browser: two persons of staff join with passkeys and decide a case. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { textAt } from '../support/client.ts'
 import { createTestService } from '../support/composition.ts'
@@ -21,7 +23,7 @@ before(async () => {
   if (skip !== false) return
   // The key of the composed services, which sign by a key of this database.
   const MASTER_KEY = Buffer.alloc(32, '686f757365', 'hex').toString('base64')
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', MASTER_KEY } })
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', MASTER_KEY, TWO_PERSONS: 'on' } })
   site = service.opsUrl.replace('127.0.0.1', 'localhost')
   browser = await launchBrowser()
 })
@@ -30,9 +32,12 @@ after(async () => {
   await service?.dispose()
 })
 
+/** The options by which commands act for the first admin. Empty until then. */
+let as: readonly string[] = []
+
 async function joinStaff(name: string, role: string, expected: readonly string[] = []) {
   const email = `${name.toLowerCase()}@example.com`
-  const printed = await service.operator('staff', 'invite', '--email', email, '--name', name, '--role', role)
+  const printed = await service.operator('staff', 'invite', '--email', email, '--name', name, '--role', role, ...as)
   const opened = await openPage(browser, site, {}, expected)
   await addAuthenticator(opened.context, opened.page)
   const link = textAt(printed, 'link')
@@ -43,6 +48,92 @@ async function joinStaff(name: string, role: string, expected: readonly string[]
   await opened.page.waitForURL(`${site}/desk/queue`)
   return opened
 }
+
+/** Checks a page in both schemes, narrow and wide. */
+async function checkForms(page: Page): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [360, 1280]) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize({ width, height: 800 })
+      await check(page)
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, `${width}`)
+    }
+}
+
+test('the first admin joins, and confirms at the desk the code of a command that signs in', { skip }, async () => {
+  const rosa = await joinStaff('Rosa', 'admin', ['400'])
+  await rosa.page.getByRole('link', { name: 'Commands' }).click()
+  await rosa.page.getByText('No command is signed in for you').waitFor()
+  await rosa.page.getByLabel('Code').fill('bcdf ghjk')
+  await rosa.page.getByRole('button', { name: 'Look up code' }).click()
+  await rosa.page.getByText('No command waits with this code').first().waitFor()
+  await checkForms(rosa.page)
+  const file = join(service.dataDir, 'rosa.token')
+  const { runCommand } = await import('../../service/src/command.ts')
+  const lines: string[] = []
+  const signingIn = runCommand(['sign-in', '--token-file', file], async (line) => void lines.push(line), service.env)
+  const [, link = ''] = /Open (\S+) and confirm/.exec(await until('the link', () => lines[0])) ?? []
+  assert.ok(link.startsWith(`${site}/desk/device?code=`), link)
+  await rosa.page.goto(link)
+  await rosa.page.getByText(`@${hostname()} asked at`).waitFor()
+  await checkForms(rosa.page)
+  await rosa.page.getByRole('button', { name: 'Sign this command in' }).click()
+  await rosa.page.getByText(`@${hostname()} is signed in.`).waitFor()
+  await signingIn
+  await check(rosa.page)
+  as = ['--token-file', file]
+  assert.equal((await service.operator('who', ...as))['signedIn'], 'Rosa')
+  await rosa.page.goto(link)
+  await rosa.page.getByText('No command waits with this code').first().waitFor()
+  await rosa.close()
+})
+
+test('two persons change a limit: a command proposes, another person approves at the desk', { skip }, async () => {
+  const { partnerId } = service.credentials
+  const limit = ['limit', 'set', '--partner', partnerId, '--scope', 'partner', '--period', 'month', '--currency', 'EUR']
+  const propose = (amount: string) =>
+    service.operator(...limit, '--amount', amount, '--note', 'Contract <b>of May</b>', ...as)
+  await propose('90000.00')
+  const finn = await joinStaff('Fiona', 'finance')
+  await finn.page.getByRole('link', { name: 'Changes' }).click()
+  await finn.page.getByText('Contract <b>of May</b>').waitFor()
+  await checkForms(finn.page)
+  const reader = await joinStaff('Rita', 'support', ['403'])
+  await reader.page.goto(`${site}/desk/changes`)
+  await reader.page.getByText('Your role does not decide this change.').waitFor()
+  const id = (await finn.page.locator('form[action$="/approve"]').getAttribute('action'))?.split('/').at(-2) ?? ''
+  const status = await reader.page.evaluate(
+    `fetch('changes/${id}/approve', { method: 'POST', body: new URLSearchParams() }).then(({ status }) => status)`,
+  )
+  assert.equal(status, 403)
+  await finn.page.getByRole('button', { name: 'Approve change' }).click()
+  await finn.page.getByText('No change waits').waitFor()
+  await checkForms(finn.page)
+  const limits = (await service.operator('limit', 'list', '--partner', partnerId)) as unknown as readonly {
+    amount: string
+  }[]
+  assert.deepEqual(
+    limits.map(({ amount }) => amount),
+    ['90000.00'],
+  )
+  await propose('1.00')
+  await finn.page.reload()
+  await finn.page.getByRole('button', { name: 'Reject change' }).click()
+  await finn.page.getByLabel('Note').fill('Not agreed')
+  await finn.page.locator('dialog').getByRole('button', { name: 'Reject change' }).click()
+  await finn.page.getByText('No change waits').waitFor()
+  const german = await openPage(browser, site, { locale: 'de-DE' })
+  await german.context.addCookies(await finn.context.cookies())
+  for (const [page, heading] of [
+    ['changes', 'Änderungen'],
+    ['device', 'Befehle'],
+  ] as const) {
+    await german.page.goto(`${site}/desk/${page}`)
+    await german.page.getByRole('heading', { name: heading, exact: true }).waitFor()
+    await checkForms(german.page)
+  }
+  await Promise.all([finn.close(), reader.close(), german.close()])
+})
 
 test('two persons join with passkeys and decide a case, and the first cannot approve it', { skip }, async () => {
   const inside = await createTestService({ url: service.databaseUrl, now: new Date(), bankAccounts: [isoAccount] })
@@ -70,7 +161,7 @@ test('two persons join with passkeys and decide a case, and the first cannot app
   await one.page.getByText(`Missing, due for`).waitFor()
   await check(one.page)
   await one.page.goto(`${site}/desk/queue`)
-  const two = await joinStaff('Grace', 'admin')
+  const two = await joinStaff('Grace', 'finance')
   await check(one.page)
   await one.page.getByRole('link', { name: 'unknown_payment' }).click()
   await check(one.page)
@@ -95,7 +186,7 @@ test('two persons join with passkeys and decide a case, and the first cannot app
 
 test('compliance decides hits of screening, two persons a high one; finance reads them', { skip }, async () => {
   const list = fileURLToPath(new URL('../../service/src/screening/samples/un.xml', import.meta.url))
-  await service.operator('screening', 'load', '--from', list, '--staff', 'Sam')
+  await service.operator('screening', 'load', '--from', list, ...as)
   await createCustomer(service.client, { kyc: { fullName: 'Borislav Tremurov' } })
   await until('the customer is a hit', async () => {
     const { openHits } = await service.operator('screening', 'status')
@@ -167,13 +258,7 @@ test(
       return cells.length
     }
     assert.equal(await read(), 50)
-    for (const colorScheme of ['light', 'dark'] as const)
-      for (const width of [360, 1280]) {
-        await sam.page.emulateMedia({ colorScheme })
-        await sam.page.setViewportSize({ width, height: 800 })
-        await check(sam.page)
-        assert.equal(await sam.page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, `${width}`)
-      }
+    await checkForms(sam.page)
     await sam.page.getByRole('link', { name: 'Next page' }).click()
     await sam.page.waitForURL(/reviews\?due=/)
     assert.equal(await read(), 1)

@@ -17,6 +17,7 @@ import { type Client, createClient, type JsonObject } from '../support/client.ts
 import { createTestDatabase } from '../support/postgres.ts'
 import { inheritedEnvironment, type Program, start, stop } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
+import { secretByTwo, staffAtDesk } from '../support/staff.ts'
 import { until } from '../support/until.ts'
 import { balanceOf, createBeneficiary, createCustomer, payoutText, transactionOf } from '../support/world.ts'
 
@@ -67,9 +68,13 @@ before(async () => {
     LOG_LEVEL: 'warn',
   }
   program = await start(['serve'], env)
-  const { partnerId } = await operator('partner', 'create', '--name', 'First Partner')
+  const desk = { opsUrl: `http://localhost:${opsPort}`, env, folder }
+  const ada = await staffAtDesk(desk, { name: 'Ada', role: 'admin' })
+  const grace = await staffAtDesk(desk, { name: 'Grace', role: 'admin', by: ada.as })
+  const { partnerId } = await operator('partner', 'create', '--name', 'First Partner', ...ada.as)
   const permissions = ['--name', 'Back office', '--permissions', 'all']
-  const account = await operator('service-account', 'create', '--partner', String(partnerId), ...permissions)
+  const words = ['service-account', 'create', '--partner', String(partnerId), ...permissions]
+  const account = await secretByTwo(operator, [ada, grace], ...words)
   client = createClient(`http://127.0.0.1:${port}`, readCredentials({ ...account, partnerId: String(partnerId) }))
 })
 after(async () => {

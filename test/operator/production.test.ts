@@ -10,6 +10,7 @@ import { mailServer } from '../support/mail-server.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { type Ending, freePorts, linesOf, type Program, run, start, stop } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
+import { secretByTwo, staffAtDesk } from '../support/staff.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createCustomer, invitee, listAll, payoutText } from '../support/world.ts'
 
@@ -29,6 +30,11 @@ const env = {
 let service: Program
 let client: Client
 let partnerId: string
+type Acting = Awaited<ReturnType<typeof staffAtDesk>>
+
+const tokens = await mkdtemp(join(tmpdir(), 'partner-payments-tokens-'))
+const desk = { opsUrl: `http://localhost:${OPS_PORT}`, env, folder: tokens }
+let admins: readonly [Acting, Acting]
 
 const operator = async (...words: readonly string[]): Promise<Record<string, string>> => {
   // Log lines of level info would mix with the error that a test reads.
@@ -39,18 +45,22 @@ const operator = async (...words: readonly string[]): Promise<Record<string, str
 
 before(async () => {
   service = await start(['serve'], env)
-  const made = await operator('partner', 'create', '--name', 'First Partner')
+  const refused = await run(['operator', 'partner', 'create', '--name', 'First Partner', '--staff', 'Sam'], env)
+  assert.match(refused.stderr, /^operator: sign in first: .*; the first account: staff invite/)
+  const ada = await staffAtDesk(desk, { name: 'Ada', role: 'admin' })
+  admins = [ada, await staffAtDesk(desk, { name: 'Grace', role: 'admin', by: ada.as })]
+  const made = await operator('partner', 'create', '--name', 'First Partner', ...ada.as)
   assert.deepEqual(Object.keys(made), ['partnerId'], 'a partner has no credentials before its first service account')
   partnerId = made.partnerId ?? ''
   const words = ['--partner', partnerId, '--name', 'Back office', '--permissions', 'all']
-  const credentials = readCredentials(await operator('service-account', 'create', ...words))
+  const credentials = readCredentials(await secretByTwo(operator, admins, 'service-account', 'create', ...words))
   client = createClient(`http://127.0.0.1:${PORT}`, credentials)
 })
 after(async () => {
   assert.equal((await stop(service)).code, 0)
   await mails.stop()
   await database.drop()
-  await rm(dataDir, { recursive: true, force: true })
+  for (const folder of [dataDir, tokens]) await rm(folder, { recursive: true, force: true })
 })
 
 test('production writes no credentials, key or mail to disk', async () => {
@@ -111,14 +121,16 @@ test('an invitation is sent by mail', async () => {
 
 test('an invalid public key is refused with one line, and a revoked service account is refused', async () => {
   const words = ['operator', 'service-account', 'create', '--partner', partnerId, '--name', 'x', '--permissions', 'all']
-  const ending = await run([...words, '--public-key', '/dev/null'], { ...env, LOG_LEVEL: 'warn' })
+  const [ada] = admins
+  const ending = await run([...words, '--public-key', '/dev/null', ...ada.as], { ...env, LOG_LEVEL: 'warn' })
   assert.equal(ending.code, 1)
   assert.equal(ending.stdout, '')
   assert.equal(ending.stderr, 'operator: --public-key /dev/null: must be a public key in PEM (SPKI)\n')
-  const second = await operator(...words.slice(1))
+  const second = await secretByTwo(operator, admins, ...words.slice(1))
   const other = createClient(`http://127.0.0.1:${PORT}`, readCredentials(second))
   success(await other.get('/v1/accounts'))
-  const id = second.serviceAccountId ?? ''
-  assert.deepEqual(await operator('service-account', 'revoke', '--partner', partnerId, '--id', id), { revoked: id })
+  const id = String(second['serviceAccountId'])
+  const revoke = ['service-account', 'revoke', '--partner', partnerId, '--id', id, ...ada.as]
+  assert.deepEqual(await operator(...revoke), { revoked: id })
   await until('the revoked key is refused', async () => (await other.get('/v1/accounts')).status === 401)
 })

@@ -253,7 +253,7 @@ test('unknown roles, unknown arguments and unknown operator commands are refused
     assert.equal(ending.stdout, '')
     assert.match(
       ending.stderr,
-      /^operator(?: commands \(.+\):\n {2}operator partner create|: no option --nome; did you mean --name\?)/,
+      /^operator(?: commands \(.+\):\n {2}operator sign-in|: no option --nome; did you mean --name\?)/,
     )
     assert.equal(existsSync(dataDir), false, 'an unknown command creates no database')
   }

@@ -68,7 +68,7 @@ test('without an account only the first one is invited; then each change needs a
   assert.deepEqual(
     await printed('limit', 'list', '--partner', partner.partnerId),
     [],
-    'a command that reads needs nobody',
+    'a command that reads needs no person',
   )
   assert.equal((await printed('who', ...grace.as))['signedIn'], 'Grace Finance')
 })
@@ -89,7 +89,7 @@ test('a command refuses another name, another role, a file that others read, and
   const wrong = join(folder, 'wrong.token')
   await writeFile(wrong, 'AAAA', { mode: 0o600 })
   await refused(/sign in first/, ...limit(), '--token-file', wrong)
-  const { token } = await service.staff.commands.request('somebody@host')
+  const { token } = await service.staff.commands.request('ada@host')
   await writeFile(wrong, token, { mode: 0o600 })
   await refused(/sign in first/, ...limit(), '--token-file', wrong)
   assert.deepEqual(await limits(), [])

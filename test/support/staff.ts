@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { JsonObject } from './client.ts'
 import type { Service } from './composition.ts'
 import { runOperator } from './operator.ts'
 import type { Environment } from './program.ts'
@@ -59,4 +60,17 @@ async function confirmedSignIn({ opsUrl, env, cookie, file }: Omit<Desk, 'folder
   }
   await runCommand(['sign-in', '--token-file', file], write, env)
   assert.equal((await confirmed)?.status, 200)
+}
+
+type Acting = { readonly as: readonly string[] }
+
+/** Runs a command whose result is a secret: proposed, approved by another person, and run by its author. Returns the JSON that it prints. */
+export async function secretByTwo(
+  operator: (...words: readonly string[]) => Promise<JsonObject>,
+  [author, approver]: readonly [Acting, Acting],
+  ...words: readonly string[]
+): Promise<JsonObject> {
+  const id = String((await operator(...words, ...author.as))['waits'])
+  await operator('change', 'approve', '--id', id, ...approver.as)
+  return operator('change', 'run', '--id', id, ...author.as)
 }

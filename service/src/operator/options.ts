@@ -72,7 +72,7 @@ const flags = ['remove', 'copy', 'skip-bad', 'passkey'] as const
 type Name = (typeof names)[number]
 type Typed = Readonly<Partial<Record<Name, string> & Record<(typeof flags)[number], boolean>>>
 
-/** What was typed, and who acts. `staff` is the name of the account, if a person has signed in. */
+/** Options as typed, and the person who acts. `staff` is the name of the account, if a person has signed in. */
 export type Options = Typed & {
   /** The account of staff for whom the command acts. */
   readonly staffId?: string

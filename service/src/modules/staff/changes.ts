@@ -20,7 +20,7 @@ export type StaffChanges = {
   readonly get: (tx: Tx, id: string) => Promise<StaffChange>
   /** A change that `by` may approve. Refuses: not_found, validation_failed (decided, over, or by the same person). */
   readonly approvable: (tx: Tx, id: string, by: SecondPerson) => Promise<StaffChange>
-  /** Those that are not carried out, rejected or over, oldest first. */
+  /** Changes that are not carried out, rejected or over, oldest first. */
   readonly waiting: (tx: Tx, rowsMax: number) => Promise<readonly StaffChange[]>
   /** Approves what its proposer carries out. Refuses: not_found, validation_failed (decided, over, or by the same person). */
   readonly approve: (tx: Tx, id: string, by: SecondPerson) => Promise<StaffChange>

@@ -1,19 +1,18 @@
 /** The verbs by which commands act for a person of staff: a sign-in that the person confirms at the desk, and tokens for schedules. */
-import { randomInt } from 'node:crypto'
 import { newLinkToken, notFound, Refusal } from '../../api/index.ts'
 import type { Audit } from '../../audit/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
-import { after, type Clock, dayMs, newId } from '../../kernel/index.ts'
+import { after, type Clock, dayMs, newId, randomBytes } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import {
   commandsMs,
   confirmMs,
-  newUserCode,
   originCharsMax,
   scheduleDaysMax,
   staffRealmId,
   tokenHash,
   userCodeHash,
+  userCodeOf,
 } from './rules.ts'
 import * as stored from './store-commands.ts'
 import * as store from './store.ts'
@@ -77,7 +76,7 @@ export function createStaffCommands({ db, clock, audit, addOperator }: Deps): St
   return {
     request: async (origin) => {
       const token = newLinkToken(staffRealmId)
-      const userCode = newUserCode(randomInt)
+      const userCode = userCodeOf(randomBytes(32))
       const now = clock.now()
       const row = { id: newId(), origin: origin.slice(0, originCharsMax), requestedAt: now }
       const confirmBefore = after(now, confirmMs)

@@ -1,7 +1,7 @@
 /** Pure: the roles of staff, what each may do, and the forms of names and tokens. */
 import { createHash } from 'node:crypto'
 import { Refusal } from '../../api/index.ts'
-import { hourMs, minuteMs } from '../../kernel/index.ts'
+import { assert, hourMs, minuteMs } from '../../kernel/index.ts'
 
 /**
  * The id that stands for staff where tables of the sign-in have a partner (RFC 9562, version 8). It is no partner's id, so that no team has a
@@ -57,11 +57,20 @@ export const originCharsMax = 200
 const userCodeLetters = 'BCDFGHJKLMNPQRSTVWXZ'
 const userCodeChars = 8
 
-/** Makes a code of 34 bits, `BCDF-GHJK`. `random` returns an integer below its argument. */
-export const newUserCode = (random: (below: number) => number): string =>
-  Array.from({ length: userCodeChars }, () => userCodeLetters[random(userCodeLetters.length)])
+/** Bytes that give a letter without a bias are below this. */
+const unbiased = 256 - (256 % userCodeLetters.length)
+
+/** Writes a code of 34 bits, `BCDF-GHJK`, out of more random bytes than it needs. */
+export function userCodeOf(random: Uint8Array): string {
+  const letters = [...random]
+    .filter((byte) => byte < unbiased)
+    .map((byte) => userCodeLetters[byte % userCodeLetters.length])
+  assert(letters.length >= userCodeChars, 'a code is made of enough random bytes')
+  return letters
+    .slice(0, userCodeChars)
     .join('')
     .replace(/^(.{4})/, '$1-')
+}
 
 /** Hashes a code, however it was typed. */
 export const userCodeHash = (code: string): Buffer =>

@@ -24,7 +24,7 @@ type NewRequest = RequestRow & {
   readonly confirmBefore: Date
 }
 
-/** Also forgets the requests that were not confirmed in time. */
+/** Adds a request, and forgets those that were not confirmed in time. */
 export async function insertRequest(tx: Tx, row: NewRequest): Promise<void> {
   await tx.run(sql`/* staff.insertRequest */
     delete from staff.command_tokens where staff_id is null and confirm_before < ${row.requestedAt}`)

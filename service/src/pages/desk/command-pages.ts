@@ -19,7 +19,7 @@ import { type ConsoleView, shell } from '../console/view.ts'
 import { commandTexts } from './command-texts.ts'
 
 type DeviceShown = {
-  /** As typed. */
+  /** The code as typed. */
   readonly code: string
   /** The command that waits with the code. */
   readonly request?: { readonly origin: string; readonly requestedAt: Date } | undefined
@@ -101,12 +101,12 @@ export type DeskChange = {
   readonly id: string
   readonly command: string
   readonly partnerId: string | undefined
-  /** What was typed, `--name value`. */
+  /** Options as typed, `--name value`. */
   readonly options: string
   readonly note: string | undefined
   readonly by: string
   readonly at: Date
-  /** Who has approved it, if its author runs it. */
+  /** The person who has approved it, if its author runs it. */
   readonly approvedBy: string | null
   readonly isOwn: boolean
   readonly mayDecide: boolean

@@ -23,7 +23,7 @@ const en = {
   end: 'End',
   ended: 'The sign-in has ended.',
   changes: 'Changes',
-  changesText: 'Changes of rules that wait for a second person, oldest first. Whoever approves one carries it out.',
+  changesText: 'Changes of rules that wait for a second person, oldest first. An approval carries the change out.',
   none: 'No change waits',
   noneText: 'A change that two persons make is proposed by a command, such as this one:',
   proposeCall: 'Command that proposes a change',

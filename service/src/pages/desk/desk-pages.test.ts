@@ -13,6 +13,8 @@ import { kindsOf } from '../../modules/safeguarding/rules.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../console/language.ts'
 import { html } from '../html.ts'
 import { casePage, queuePage } from './case-pages.ts'
+import { changesPage, devicePage } from './command-pages.ts'
+import { commandTexts } from './command-texts.ts'
 import { hitPage, hitsPage } from './hit-pages.ts'
 import { hitTexts } from './hit-texts.ts'
 import { reviewsPage } from './review-pages.ts'
@@ -88,6 +90,26 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
       }),
     ],
     ['no reviews', reviewsPage(view, { reviews: [] })],
+    ['no changes', changesPage(view, { changes: [] })],
+    ...[true, false].map((isOwn) => {
+      const change = { id: text, command: text, partnerId: text, options: text, note: text, by: text, at }
+      const changes = [null, text].map((approvedBy, nth) => ({
+        ...change,
+        id: `change-${nth}`,
+        approvedBy,
+        isOwn,
+        mayDecide,
+      }))
+      return ['changes', changesPage(view, { changes, error: text })] as const
+    }),
+    ['device', devicePage(view, { code: text, error: true, tokens: [] })],
+    [
+      'device of a command',
+      devicePage(view, {
+        ...{ code: text, request: { origin: text, requestedAt: at }, said: text },
+        tokens: [null, [text]].map((commands) => ({ id: text, origin: text, commands, expiresAt: at })),
+      }),
+    ],
     ['no hits', hitsPage(view, { hits: [], next: null })],
     [
       'hit',
@@ -113,7 +135,7 @@ test('pages of the desk escape hostile texts, label fields and have their struct
 })
 
 test('German has every text of the desk', () => {
-  for (const { en, de } of [deskTexts, hitTexts, safeguardingTexts, reviewTexts])
+  for (const { en, de } of [deskTexts, hitTexts, safeguardingTexts, reviewTexts, commandTexts])
     for (const [key, text] of Object.entries(de)) {
       assert.notEqual(text.trim(), '', key)
       const placeholders = (of: string) => (of.match(/\{\w+\}/g) ?? []).toSorted()
