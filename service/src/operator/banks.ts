@@ -2,11 +2,12 @@
 import { ConfigError } from '../app/config.ts'
 import { amountText } from '../kernel/index.ts'
 import { instructionIdOf } from '../modules/payouts/index.ts'
-import { recallReasons } from '../connectors/iso20022/index.ts'
+import { paymentEnds, recallReasons } from '../connectors/iso20022/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { record, refusedInOneLine } from './changes.ts'
 import type { Context } from './context.ts'
-import { type Options, readChoice, required } from './options.ts'
+import { decided } from './limits.ts'
+import { type Options, readChoice, readEvidence, required } from './options.ts'
 
 export const bankCommands = {
   /** The newest files of each bank, newest first. */
@@ -29,6 +30,19 @@ export const bankCommands = {
     const key = await instructionOf(context, options)
     const recorded = (tx: Tx) => record(context.service, tx, { command: 'bank recall', options })
     return refusedInOneLine(() => context.service.isoBanks.requestRecall({ ...key, reason, staff }, recorded))
+  },
+
+  /** Ends a payment by the bank's written word, whose hash is recorded. Settlement then ends the payout. */
+  'payment end': async (context: Context, options: Options) => {
+    const end = readChoice({ outcome: required(options, 'outcome') }, 'outcome', paymentEnds)
+    required(options, 'note')
+    const evidence = await readEvidence(options)
+    const key = await instructionOf(context, options)
+    const change = { command: 'payment end', options: { ...options, evidence } }
+    return decided(context, change, async (tx) => {
+      await context.service.isoBanks.endPayment(tx, { ...key, end })
+      return { partnerId: key.partnerId, payoutId: required(options, 'payout'), outcome: end, evidence }
+    })
   },
 }
 

@@ -10,7 +10,7 @@ import { masterKeyId } from '../kernel/index.ts'
 import type { Bearer } from '../modules/staff/index.ts'
 import type { Context } from './context.ts'
 import type { Options } from './options.ts'
-import { needsTwo, rolesOf } from './roles.ts'
+import { alwaysNeedsTwo, needsTwo, rolesOf } from './roles.ts'
 
 /** One file for each installation, which its key names. */
 const tokenFile = ({ MASTER_KEY }: Config, options: Options): string =>
@@ -56,8 +56,8 @@ export async function identified(context: Context, command: string, options: Opt
   const bearer = await bearerOf(context, options)
   if (bearer === undefined) {
     const isFirst = (await service.staff.list(db)).length === 0
-    if (isFirst && (command === 'staff invite' || (config.MODE === 'sandbox' && config.TWO_PERSONS === 'off')))
-      return options
+    const isTyped = config.MODE === 'sandbox' && config.TWO_PERSONS === 'off' && !alwaysNeedsTwo.has(command)
+    if (isFirst && (command === 'staff invite' || isTyped)) return options
     const first = isFirst ? '; the first account: staff invite --email ADDRESS --name NAME --role admin' : ''
     throw new ConfigError(`operator: ${howToSignIn}${first}`)
   }
@@ -76,6 +76,7 @@ export async function identified(context: Context, command: string, options: Opt
 
 /** Whether the command waits for a second person. One admin alone invites the next one. */
 async function waits({ config, db, service }: Context, command: string): Promise<boolean> {
+  if (alwaysNeedsTwo.has(command)) return true
   if (config.TWO_PERSONS === 'off' || !needsTwo.has(command)) return false
   return !command.startsWith('staff ') || (await service.staff.changes.admins(db)) > 1
 }

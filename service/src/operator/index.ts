@@ -73,6 +73,7 @@ const operatorUsage = `operator commands (those that change something take --not
   operator payment find --id ID | --reference TEXT [--day DATE] | --amount 100.00 --currency EUR [--day DATE]
     [--partner ID]
     (ID: of the payout or of its instruction, or the end-to-end id)
+  operator payment end --partner ID --payout ID --outcome paid|not-paid --evidence FILE --note TEXT
   operator screening load --from FILE [--staff NAME]
     (FILE: the list of the UN, of the EU (1.1), SDN.XML or SDN_ADVANCED.XML)
   operator screening status

@@ -1,6 +1,7 @@
 /** Reads the options of a command. Throws a ConfigError of one line if one is missing or wrong. */
-import { createPublicKey, type KeyObject } from 'node:crypto'
+import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Permission, permissions } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
@@ -65,6 +66,7 @@ const names = [
   'months',
   'key',
   'token-file',
+  'evidence',
   'commands',
   'days',
 ] as const
@@ -183,6 +185,21 @@ export function readChoice<T extends string>(options: Options, name: Name, choic
 }
 
 const pemStart = '-----BEGIN PUBLIC KEY-----'
+
+const evidenceForm = / sha256:[0-9a-f]{64}$/
+const evidenceBytesMax = 50_000_000
+
+/** Reads a document of a bank: the name of its file, and its hash. A change that waited has both. */
+export async function readEvidence(options: Options): Promise<string> {
+  const file = required(options, 'evidence')
+  if (evidenceForm.test(file)) return file
+  const bytes = await readFile(file).catch((error: Error) => {
+    throw new ConfigError(`operator: --evidence ${file}: ${error.message}`)
+  })
+  if (bytes.length === 0 || bytes.length > evidenceBytesMax)
+    throw new ConfigError(`operator: --evidence ${file}: must have 1 to ${evidenceBytesMax} bytes`)
+  return `${basename(file)} sha256:${hash('sha256', bytes)}`
+}
 
 export function readPermissions(text: string): readonly Permission[] {
   if (text === 'all') return permissions

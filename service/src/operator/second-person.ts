@@ -7,7 +7,7 @@ import { present } from '../kernel/index.ts'
 import type { StaffChange, StaffRole } from '../modules/staff/index.ts'
 import { record, refusedInOneLine } from './changes.ts'
 import type { Context, Result } from './context.ts'
-import { type Options, required } from './options.ts'
+import { type Options, readEvidence, required } from './options.ts'
 import { printsSecret, rolesOf } from './roles.ts'
 
 const changesShown = 1000
@@ -20,8 +20,12 @@ export async function proposed(context: Context, command: string, options: Optio
   const { staff, staffId, second: _second, 'token-file': _file, ...typed } = options
   const by = { id: present(staffId, 'a change has an author'), fullName: present(staff, 'an author has a name') }
   const key = typed['public-key'] === undefined ? {} : { 'public-key': await readFile(typed['public-key'], 'utf8') }
+  const evidence = typed.evidence === undefined ? {} : { evidence: await readEvidence(typed) }
   const row = await context.db.transaction(async (tx) => {
-    const change = await context.service.staff.changes.propose(tx, by, { command, options: { ...typed, ...key } })
+    const change = await context.service.staff.changes.propose(tx, by, {
+      command,
+      options: { ...typed, ...key, ...evidence },
+    })
     const about = { staff: by.fullName, staffId: by.id, ...pick(typed), action: command, id: change.id }
     await record(context.service, tx, { command: 'change propose', options: about, partnerId: operatorPartnerId })
     return change

@@ -5,6 +5,7 @@ import type { Database, Tx } from '../../postgres/index.ts'
 import type { Connector, InstructionKey } from '../../rails/index.ts'
 import { type BankObserver, createIsoBank, type IsoBank } from './connector.ts'
 import { type Scheme, schemes, type Transport } from './deps.ts'
+import { createEndPayment, type PaymentEnd } from './end-payment.ts'
 import { createRequestRecall, type RecallRequest } from './recalls.ts'
 import type { BankConfig } from './settings.ts'
 import * as files from './store-files.ts'
@@ -27,6 +28,8 @@ export type IsoBanks = {
   /** The id is that of the instruction. Refuses: not_found, validation_failed. */
   /** `also` joins the transaction. */
   readonly requestRecall: (request: RecallRequest, also?: (tx: Tx) => Promise<void>) => Promise<recalls.RecallView>
+  /** Ends a payment by the bank's written word. The id is that of the instruction. Refuses: not_found, validation_failed. */
+  readonly endPayment: (tx: Tx, ending: InstructionKey & { readonly end: PaymentEnd }) => Promise<void>
   /** The newest files of a connector, newest first. */
   readonly files: (connector: string) => Promise<readonly files.ListedFile[]>
   /** Finds a payment by the id of the instruction. Undefined: no file bank has it. */
@@ -64,6 +67,7 @@ export function createIsoBanks(deps: Deps): IsoBanks {
     jobs: banks.flatMap((bank) => bankJobs(deps, bank)),
     releaseLeases: () => files.releaseFileLeases(db),
     requestRecall: createRequestRecall(deps),
+    endPayment: createEndPayment(deps),
     files: (connector) => files.newestFiles(db, connector, filesListedMax),
     payment: async (key) => {
       const payment = await recalls.paymentById(db, key)

@@ -2,6 +2,7 @@
 export { type BanksObserver, createIsoBanks, type IsoBanks } from './banks.ts'
 export { createIsoBooks } from './books.ts'
 export { bankProblem } from './check.ts'
+export { paymentEnds } from './end-payment.ts'
 export { recallReasons } from './recalls.ts'
 export { isoSettings } from './settings.ts'
 export { eraseInstructions, keptIsoEntries } from './store-personal.ts'

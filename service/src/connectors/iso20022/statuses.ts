@@ -230,7 +230,13 @@ async function withoutRequeued(
   return said.filter(({ sent: { partnerId, id } }) => !again.has(partnerKey(partnerId, id)))
 }
 
-async function write(tx: Tx, deps: BankDeps, said: readonly Said[]): Promise<void> {
+type Writing = Pick<BankDeps, 'clock' | 'operatorId'> & { readonly rules: Pick<BankDeps['rules'], 'id'> }
+
+/** Applies what the bank has told people about one locked payment, as a status of it. */
+export const applyWord = (tx: Tx, deps: Writing, sent: store.Sent, meaning: 'settled' | 'rejected'): Promise<void> =>
+  write(tx, deps, [{ sent, word: { meaning, status: '', reasons: [], attempt: null } }])
+
+async function write(tx: Tx, deps: Writing, said: readonly Said[]): Promise<void> {
   const { clock, rules } = deps
   const now = clock.now()
   await tellUnclear(tx, deps, said)
@@ -247,7 +253,7 @@ async function write(tx: Tx, deps: BankDeps, said: readonly Said[]): Promise<voi
  * Payments that the bank blocks, or refuses as duplicates, wait for its booking, with a case. `DU..` about an accepted
  * payment reports the second arrival of that payment, and changes nothing.
  */
-async function tellUnclear(tx: Tx, { clock, rules, operatorId }: BankDeps, said: readonly Said[]): Promise<void> {
+async function tellUnclear(tx: Tx, { clock, rules, operatorId }: Writing, said: readonly Said[]): Promise<void> {
   const unclear = said.filter(({ sent: { status }, word }) => {
     if (word.meaning !== 'duplicate' && word.meaning !== 'blocked') return false
     const isRepeated = word.meaning === 'duplicate' && codeOf(word)?.startsWith('DU') === true

@@ -139,11 +139,14 @@ test('a transaction does not join an alert that two persons are closing at the s
     service.decisions.propose(tx, { partnerId, id, action: 'note', note: 'Salaries', ...ada }),
   )
   await pay(service, partner, '1.00')
-  const gate = Promise.withResolvers<void>()
+  const [approved, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const closing = service.db.transaction(async (tx) => {
     await service.decisions.approve(tx, { partnerId, id, ...joan })
+    approved.resolve()
     await gate.promise
   })
+  // Otherwise the worker may hold the case first, and waits for no one.
+  await approved.promise
   const reading = read()
   await until('the worker waits for the decision', () =>
     service.db.row(
