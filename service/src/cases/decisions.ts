@@ -46,6 +46,8 @@ export type CaseEffects = {
   readonly deposit: (tx: Tx, moving: Moving, customerId: string | undefined) => Promise<void>
   /** A partner gets the money without a payment. Refuses: not_found. */
   readonly credit: (tx: Tx, moving: Moving) => Promise<void>
+  /** A partner bears the money that left. Refuses: not_found, account_blocked, validation_failed. */
+  readonly charge: (tx: Tx, moving: Moving) => Promise<void>
   /** The entry of the case is one that is already counted. Refuses: validation_failed. */
   readonly announced: (tx: Tx, row: store.CaseRow) => Promise<void>
   /** Reason why the case cannot be decided now. Undefined: it can. */
@@ -249,6 +251,7 @@ async function carryOut(
   if (action === 'announced') return effects.announced(tx, row)
   const moving = { case: row, partnerId: toPartnerId, money, report: reportOf(row) }
   if (action === 'credit') await effects.credit(tx, moving)
+  else if (action === 'charge') await effects.charge(tx, moving)
   else if (action === 'match' && payoutId !== undefined) await effects.payout(tx, moving, payoutId)
   else if (action === 'match') await effects.deposit(tx, moving, customerId)
 }

@@ -39,10 +39,20 @@ export type CaseKind =
 /**
  * `match`: the money belongs to a payout, or to the owner of an account. `credit`: a partner gets it. `fees`: charges
  * of the bank, which the operator bears. `return`: an instruction sends it back to the payer. `reverse`: it went back
- * outside this service. `announced`: the entry is one that another message has reported and that is already counted.
+ * outside this service. `charge`: the partner bears money that left. `announced`: the entry is one that another message has reported and that is already counted.
  * `write-off`: the operator keeps the gain or bears the loss. `note`: there is no money.
  */
-export const caseActions = ['match', 'credit', 'fees', 'return', 'reverse', 'announced', 'write-off', 'note'] as const
+export const caseActions = [
+  'match',
+  'credit',
+  'fees',
+  'return',
+  'reverse',
+  'charge',
+  'announced',
+  'write-off',
+  'note',
+] as const
 export type CaseAction = (typeof caseActions)[number]
 
 export const resolutions = {
@@ -51,6 +61,7 @@ export const resolutions = {
   fees: 'booked_to_fees',
   return: 'returned',
   reverse: 'reversed',
+  charge: 'charged',
   announced: 'announced',
   'write-off': 'written_off',
   note: 'noted',
@@ -90,17 +101,19 @@ export function misfitOf(
   { customerId, payoutId }: Named,
 ): string | undefined {
   if (booked === null) return action === 'note' ? undefined : 'The case has no money: use note.'
-  if (action === 'note') return 'The case has money: use match, credit, fees, return, reverse, announced or write-off.'
+  if (action === 'note')
+    return 'The case has money: use match, credit, fees, return, reverse, charge, announced or write-off.'
   if (payoutId !== undefined && action !== 'match') return 'Only match names a payout.'
   if (customerId !== undefined && action !== 'match') return 'Only match names a customer.'
   if (customerId !== undefined && payoutId !== undefined) return 'Name a payout or a customer.'
   if (booked > 0n) {
+    if (action === 'charge') return 'The money of the case came in: a partner is charged for money that left.'
     const isBare = action === 'return' && debtorAccount === undefined
     return isBare ? 'The report of the bank does not name the account that sent the money.' : undefined
   }
   if (action === 'match' && payoutId === undefined) return 'The money of the case left: name the payout that it paid.'
   if (action === 'credit' || action === 'return')
-    return 'The money of the case left: use match, fees, announced or write-off, or reverse when it is back.'
+    return 'The money of the case left: use match, fees, charge, announced or write-off, or reverse when it is back.'
   return undefined
 }
 

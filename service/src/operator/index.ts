@@ -66,13 +66,14 @@ const operatorUsage = `operator commands (those that change something take --not
   operator case list
   operator case show --partner ID --id ID
   operator case history --partner ID --id ID
-  operator case propose --partner ID --id ID --action match|credit|fees|return|reverse|write-off|note [--staff NAME] --note TEXT
+  operator case propose --partner ID --id ID --action match|credit|fees|return|reverse|charge|announced|write-off|note [--staff NAME] --note TEXT
     [--to-partner ID] [--payout ID | --customer ID]
   operator case approve --partner ID --id ID [--staff NAME] [--proposal ID]
   operator case reject --partner ID --id ID [--staff NAME] --note TEXT
   operator payment find --id ID | --reference TEXT [--day DATE] | --amount 100.00 --currency EUR [--day DATE]
     [--partner ID]
     (ID: of the payout or of its instruction, or the end-to-end id)
+  operator deposit undo --partner ID --reference TEXT --note TEXT
   operator payment end --partner ID --payout ID --outcome paid|not-paid --evidence FILE --note TEXT
   operator screening load --from FILE [--staff NAME]
     (FILE: the list of the UN, of the EU (1.1), SDN.XML or SDN_ADVANCED.XML)

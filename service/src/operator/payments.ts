@@ -3,6 +3,7 @@ import { ConfigError } from '../app/config.ts'
 import { amountText } from '../kernel/index.ts'
 import { instructionIdOf, partiesOf, type PayoutSearch } from '../modules/payouts/index.ts'
 import type { Context } from './context.ts'
+import { decided } from './limits.ts'
 import { type Options, readCurrencyOption, readDay, readMoney, required } from './options.ts'
 
 /** More than a person reads: the search is too wide. */
@@ -11,6 +12,16 @@ const paymentsMax = 50
 const runbook = 'docs/runbooks/stuck-payout.md'
 
 export const paymentCommands = {
+  /** Takes a credit out of the balance that it was matched with by mistake. A case in suspense waits for its owner. */
+  'deposit undo': (context: Context, options: Options) => {
+    required(options, 'note')
+    const undone = { partnerId: required(options, 'partner'), reference: required(options, 'reference') }
+    return decided(context, { command: 'deposit undo', options }, async (tx) => {
+      const { caseId, reference } = await context.service.deposits.undoCredit(tx, undone)
+      return { id: caseId, ...undone, correction: reference }
+    })
+  },
+
   /** Payouts that match a search, of one partner or partner by partner, newest first within a partner. */
   'payment find': async (context: Context, options: Options) => {
     const { access, payouts } = context.service

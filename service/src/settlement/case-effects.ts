@@ -1,7 +1,7 @@
 /** Effects of decided cases on payments: money is credited, and a report is tied to its payout or deposit. */
 import type { Access } from '../access/index.ts'
 import { Refusal } from '../api/index.ts'
-import type { CaseEffects } from '../cases/index.ts'
+import { type CaseEffects, operatorPartnerId } from '../cases/index.ts'
 import { isUuid } from '../kernel/index.ts'
 import type { Deposits } from '../modules/deposits/index.ts'
 import { instructionOf, type PayoutLife } from '../modules/payouts/index.ts'
@@ -11,7 +11,7 @@ import type { BankBooks } from '../rails/index.ts'
 export type CaseEffectsDeps = {
   readonly access: Pick<Access, 'partnerName'>
   readonly payoutLife: Pick<PayoutLife, 'matched'>
-  readonly deposits: Pick<Deposits, 'creditOwner' | 'creditPartner' | 'isInScreening'>
+  readonly deposits: Pick<Deposits, 'chargePartner' | 'creditOwner' | 'creditPartner' | 'isInScreening'>
   readonly books: BankBooks
 }
 
@@ -32,6 +32,12 @@ export function createCaseEffects({
   }
   return {
     credit,
+    charge: async (tx, { case: { connector }, partnerId, money, report: { details } }) => {
+      if (partnerId === operatorPartnerId) throw refuse('Name the partner that bears the money: --to-partner.')
+      await requirePartner(tx, partnerId)
+      const description = `Charge: ${details ?? 'money that left our account at the bank'}`
+      await deposits.chargePartner(tx, { partnerId, connector, ...money, amount: -money.amount, description })
+    },
     notNow: async (tx, { kind, partnerId, id }) =>
       kind === 'sanctions_hold' && (await deposits.isInScreening(tx, partnerId, id))
         ? 'The money waits for a decision about a name: decide the hit (screening hits).'

@@ -4,11 +4,12 @@
  * person looks at each.
  */
 import { amountText, isFiat, present } from '../../kernel/index.ts'
-import { type Entry, type EntryRequest, entryOf } from '../../ledger/index.ts'
+import type { Entry } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankNotification } from '../../rails/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
-import { credit, type CreditApplied, type DepositsDeps } from './deps.ts'
+import { covers, debitEntry } from './debits.ts'
+import type { CreditApplied, DepositsDeps } from './deps.ts'
 import type { Reversed } from './progress.ts'
 import * as store from './store.ts'
 
@@ -55,7 +56,7 @@ async function reverse(
   if (isWithdrawn)
     await deps.withdraw(tx, { kind: 'reversed', id: notificationId, partnerId, subjectId: subject, connector, details })
   const back = { ...deposit, amount: money.amount < credited ? money.amount : credited }
-  const isCovered = status === 'Completed' && back.amount > 0n && (await covers(deps, tx, connector, back))
+  const isCovered = status === 'Completed' && back.amount > 0n && (await covers(deps, tx, { ...back, connector }))
   const taken = isCovered ? await takeBack(deps, tx, connector, notification, back) : undefined
   const report = { status, money, details, reversal: taken?.reference ?? null }
   const rest = money.amount - (isCovered || isWithdrawn ? back.amount : 0n)
@@ -64,27 +65,6 @@ async function reverse(
   const suspended = await cases.record(tx, [opened])
   await ledger.settleMany(tx, [], [...(taken ? [taken.entry] : []), ...suspended])
   return true
-}
-
-/** Whether the money is still there, under the lock of the balance: in a segregated one, the customer's. */
-async function covers(
-  { ledger }: DepositsDeps,
-  tx: Tx,
-  connector: string,
-  { partnerId, customerId, currency, amount }: store.Deposit,
-): Promise<boolean> {
-  const partyId = customerId ?? partnerId
-  const request: EntryRequest = {
-    transfers: [{ ...backTo(connector, partnerId), partyId, currency, amount, kind: 'direct' }],
-  }
-  const accounts = await ledger.accountsOf(tx, request.transfers)
-  const [fits] = await ledger.fittingUnderLock(tx, [request], accounts)
-  return fits === true
-}
-
-const backTo = (connector: string, partnerId: string) => {
-  const { debit, credit: balance } = credit(connector, partnerId)
-  return { partnerId, debit: balance, credit: debit } as const
 }
 
 /** `back`: the deposit with the amount taken from it. */
@@ -102,8 +82,7 @@ async function takeBack(
     steps: ['Settled', 'Returned'],
     actor: 'bank',
   })
-  const moved = { currency, amount, partyId: customerId ?? partnerId, reference }
-  return { reference, entry: entryOf('direct', { ...backTo(connector, partnerId), ...moved }) }
+  return { reference, entry: debitEntry({ partnerId, customerId, currency, amount, connector }, reference) }
 }
 
 function toReversal(deposit: store.Deposit, details: string): NewTransaction {

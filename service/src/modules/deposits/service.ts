@@ -8,6 +8,7 @@ import { KeyTaken, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
 import type { Party } from '../transactions/index.ts'
 import { type Credits, createCredits } from './credits.ts'
+import { createDebits, type Debits } from './debits.ts'
 import type { DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
 import { depositLifecycle, heldMsMax } from './lifecycle.ts'
@@ -49,6 +50,7 @@ export type NewDeposit = Omit<AwaitedDeposit, 'paymentCountry'> & {
 }
 
 export type Deposits = Credits &
+  Debits &
   Screened & {
     /**
      * Reports which customers must not be asked for money, in their order. Gives no reason: it may be a sanctions list.
@@ -159,6 +161,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       return oldestOf(depositLifecycle.subject, limitsMs, oldest === undefined ? [] : [oldest], clock.now())
     },
     creditPartner: createCreditPartner(deps),
+    ...createDebits(deps),
   }
 }
 
