@@ -1,5 +1,7 @@
 /** Commands for file banks: sent files, the progress of a payment, and recalls. */
+import { Refusal } from '../api/index.ts'
 import { ConfigError } from '../app/config.ts'
+import { operatorPartnerId } from '../cases/index.ts'
 import { amountText } from '../kernel/index.ts'
 import { instructionIdOf } from '../modules/payouts/index.ts'
 import { paymentEnds, recallReasons } from '../connectors/iso20022/index.ts'
@@ -32,6 +34,21 @@ export const bankCommands = {
     return refusedInOneLine(() => context.service.isoBanks.requestRecall({ ...key, reason, staff }, recorded))
   },
 
+  /** Takes a file that was put aside. Closes its case. */
+  'bank file take': async (context: Context, options: Options) => {
+    const { service } = context
+    const [id, note, staff] = [required(options, 'id'), required(options, 'note'), options.staff ?? '']
+    return decided(context, { command: 'bank file take', options, partnerId: operatorPartnerId }, async (tx) => {
+      const found = await service.cases.byId(tx, operatorPartnerId, id)
+      if (found === undefined || !releasable.has(found.kind))
+        throw new Refusal('not_found', `No case of a file that can be taken: ${[...releasable].join(', ')}.`)
+      const released = await service.isoBanks.releaseFile(tx, found.subject)
+      if (!(await service.decisions.resolveGone(tx, found, staff, note)))
+        throw new Refusal('validation_failed', 'The case was decided before.')
+      return { caseId: id, ...released }
+    })
+  },
+
   /** Ends a payment by the bank's written word, whose hash is recorded. Settlement then ends the payout. */
   'payment end': async (context: Context, options: Options) => {
     const end = readChoice({ outcome: required(options, 'outcome') }, 'outcome', paymentEnds)
@@ -45,6 +62,9 @@ export const bankCommands = {
     })
   },
 }
+
+/** Kinds of cases about files that people may take. Others cannot be read. */
+const releasable: ReadonlySet<string> = new Set(['message_differs', 'sum_differs'])
 
 /** The bank knows a payout by the id of its instruction. */
 async function instructionOf({ service: { payouts } }: Context, options: Options) {

@@ -97,6 +97,7 @@ const operatorUsage = `operator commands (those that change something take --not
   operator monitoring alert list --partner ID
   operator monitoring alert export --partner ID --to FILE.csv
   operator bank files [--connector ID]
+  operator bank file take --id CASE --note TEXT
   operator bank payment --partner ID --payout ID
   operator bank recall --partner ID --payout ID --reason DUPL|TECH|FRAD|CUST|AC03|AM09 [--staff NAME]
   operator ledger balances --partner ID [--at TIME]

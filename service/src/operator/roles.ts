@@ -14,7 +14,7 @@ const commandsOf = {
     ...['case propose', 'case approve', 'case reject', 'bank recall', 'safeguarding accounts set', 'safeguarding run'],
     ...['limit set', 'limit remove', 'fee set', 'fee remove', 'approval set', 'approval remove'],
     ...['cooling-off set', 'cooling-off remove', 'segregation cover', 'segregation set', 'bic load'],
-    ...['ibans import', 'ibans withdraw', 'payment end', 'deposit undo'],
+    ...['ibans import', 'ibans withdraw', 'payment end', 'deposit undo', 'bank file take'],
   ],
   compliance: [
     ...['screening load', 'screening decide', 'gate set', 'gate remove', 'review set'],
@@ -47,7 +47,7 @@ export const printsSecret: ReadonlySet<string> = new Set([
 ])
 
 /** Commands that move money by the decision of people: two persons carry them out everywhere. */
-export const alwaysNeedsTwo: ReadonlySet<string> = new Set(['payment end', 'deposit undo'])
+export const alwaysNeedsTwo: ReadonlySet<string> = new Set(['payment end', 'deposit undo', 'bank file take'])
 
 /**
  * Commands that two persons carry out where TWO_PERSONS is on. A block is not among them: while it waits, the money leaves. Nor are the ends of

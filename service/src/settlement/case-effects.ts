@@ -32,11 +32,10 @@ export function createCaseEffects({
   }
   return {
     credit,
-    charge: async (tx, { case: { connector }, partnerId, money, report: { details } }) => {
-      if (partnerId === operatorPartnerId) throw refuse('Name the partner that bears the money: --to-partner.')
-      await requirePartner(tx, partnerId)
-      const description = `Charge: ${details ?? 'money that left our account at the bank'}`
-      await deposits.chargePartner(tx, { partnerId, connector, ...money, amount: -money.amount, description })
+    charge: async (tx, moving) => {
+      if (moving.partnerId === operatorPartnerId) throw refuse('Name the partner that bears the money: --to-partner.')
+      await requirePartner(tx, moving.partnerId)
+      await deposits.chargePartner(tx, chargeOf(moving))
     },
     notNow: async (tx, { kind, partnerId, id }) =>
       kind === 'sanctions_hold' && (await deposits.isInScreening(tx, partnerId, id))
@@ -89,6 +88,17 @@ export function createCaseEffects({
       if (!isCredited) throw refuse('The partner has a deposit of this credit already.')
     },
   }
+}
+
+/** The reason of the bank is the partner's to read. */
+function chargeOf({
+  case: { connector },
+  partnerId,
+  money,
+  report: { details },
+}: Parameters<CaseEffects['charge']>[1]) {
+  const description = `Charge: ${details ?? 'money that left our account at the bank'}`
+  return { partnerId, connector, ...money, amount: -money.amount, description }
 }
 
 const unfit = (hasLeft: boolean) =>

@@ -6,6 +6,7 @@ import type { Connector, InstructionKey } from '../../rails/index.ts'
 import { type BankObserver, createIsoBank, type IsoBank } from './connector.ts'
 import { type Scheme, schemes, type Transport } from './deps.ts'
 import { createEndPayment, type PaymentEnd } from './end-payment.ts'
+import { createReleaseFile } from './release.ts'
 import { createRequestRecall, type RecallRequest } from './recalls.ts'
 import type { BankConfig } from './settings.ts'
 import * as files from './store-files.ts'
@@ -30,6 +31,8 @@ export type IsoBanks = {
   readonly requestRecall: (request: RecallRequest, also?: (tx: Tx) => Promise<void>) => Promise<recalls.RecallView>
   /** Ends a payment by the bank's written word. The id is that of the instruction. Refuses: not_found, validation_failed. */
   readonly endPayment: (tx: Tx, ending: InstructionKey & { readonly end: PaymentEnd }) => Promise<void>
+  /** Lets the worker take a file that was put aside. The id is the subject of its case. Refuses: not_found, validation_failed. */
+  readonly releaseFile: (tx: Tx, id: string) => Promise<{ readonly connector: string; readonly fileName: string }>
   /** The newest files of a connector, newest first. */
   readonly files: (connector: string) => Promise<readonly files.ListedFile[]>
   /** Finds a payment by the id of the instruction. Undefined: no file bank has it. */
@@ -68,6 +71,7 @@ export function createIsoBanks(deps: Deps): IsoBanks {
     releaseLeases: () => files.releaseFileLeases(db),
     requestRecall: createRequestRecall(deps),
     endPayment: createEndPayment(deps),
+    releaseFile: createReleaseFile(deps),
     files: (connector) => files.newestFiles(db, connector, filesListedMax),
     payment: async (key) => {
       const payment = await recalls.paymentById(db, key)

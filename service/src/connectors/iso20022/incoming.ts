@@ -9,7 +9,8 @@ import type { BankDeps, RemoteFile } from './deps.ts'
 import { createLeases, type Lease, LeaseLost } from './lease.ts'
 import { createOverdue } from './overdue.ts'
 import { createSpool } from './spool.ts'
-import { createTake, type Later } from './take.ts'
+import { createTakeReleased } from './release.ts'
+import { createAnswers, createTake, type Later } from './take.ts'
 import { createWatch } from './watch.ts'
 
 export type Incoming = {
@@ -29,7 +30,9 @@ export function createIncoming(deps: BankDeps): Incoming {
   const underLease = createLeases({ db, clock, connector })
   const spool = createSpool(rules.archive)
   const watch = createWatch(clock)
-  const take = createTake(deps, spool, watch)
+  const answers = createAnswers(deps)
+  const take = createTake(deps, spool, watch, answers)
+  const takeReleased = createTakeReleased(deps, spool, answers)
   const overdue = createOverdue(deps)
   const continuity = createContinuity(deps)
   let isFirst = true
@@ -68,7 +71,7 @@ export function createIncoming(deps: BankDeps): Incoming {
   const round = async (lease: Lease): Promise<number> => {
     if (isFirst) await spool.clean()
     isFirst = false
-    const taken = await takeAll(lease)
+    const taken = (await takeReleased(lease)) + (await takeAll(lease))
     isUnchecked ||= taken > 0
     if (isUnchecked) {
       await continuity(lease)

@@ -33,8 +33,13 @@ export type Verdict =
   | { readonly refused: Refused }
   | { readonly unfinished: true; readonly refused: Refused }
 
-/** `keep`: called repeatedly while a long file is read. */
-export async function inspect(spooled: Spooled, rules: BankRules, keep: () => Promise<void>): Promise<Verdict> {
+/** `keep`: called repeatedly while a long file is read. `isReleased`: people have decided to take it although its sums differ. */
+export async function inspect(
+  spooled: Spooled,
+  rules: BankRules,
+  keep: () => Promise<void>,
+  isReleased = false,
+): Promise<Verdict> {
   let kind: MessageKind | null = null
   const refuse = (problem: string, what: Oddity = 'file_unreadable', messageId: string | null = null) => ({
     refused: { what, problem, kind, messageId },
@@ -51,7 +56,8 @@ export async function inspect(spooled: Spooled, rules: BankRules, keep: () => Pr
       case 'camt.054': {
         const report = await inspectReport(keepParsed(spooled.path, readAccountReport(source(), limits)), rules, keep)
         const { messageId, problem } = report
-        if (problem !== undefined) return refuse(problem.text, problem.what, messageId)
+        if (problem !== undefined && !(isReleased && problem.what === 'sum_differs'))
+          return refuse(problem.text, problem.what, messageId)
         return { message: { kind, messageId, report } }
       }
       case 'pain.002': {

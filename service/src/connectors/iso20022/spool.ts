@@ -3,7 +3,7 @@
  * processed.
  */
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { createHash, hash } from 'node:crypto'
 import { join } from 'node:path'
 import { dayMs, newId, systemClock } from '../../kernel/index.ts'
@@ -70,6 +70,24 @@ export function createSpool(archive: string) {
       await rename(spooled.path, join(to, archiveName(fileName, spooled.sha256)))
       await flush(to)
       await rm(parsedPathOf(spooled.path), { force: true })
+    },
+    /** Copies a file that was put aside out of the archive. Undefined: the archive of this process does not have it. */
+    again: async (row: { readonly receivedAt: Date; readonly fileName: string; readonly sha256: string }) => {
+      await mkdir(folder, { recursive: true })
+      const from = join(
+        archive,
+        'aside',
+        row.receivedAt.toISOString().slice(0, 10),
+        archiveName(row.fileName, row.sha256),
+      )
+      const path = join(folder, `${own}-${hash('sha1', row.sha256)}.again`)
+      try {
+        await copyFile(from, path)
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+        throw error
+      }
+      return describe(path, (await stat(path)).size)
     },
     /** Removes the files that killed processes have left. */
     clean: async (): Promise<void> => {

@@ -109,6 +109,37 @@ export function endMessage(tx: Tx, id: string, now: Date): void {
   )
 }
 
+export type AsideRow = Pick<
+  MessageRow,
+  'id' | 'connector' | 'kind' | 'messageId' | 'fileName' | 'sha256' | 'receivedAt'
+> & {
+  readonly releasedAt: Date | null
+}
+
+/** A file that was put aside, locked. */
+export function lockAside(tx: Tx, id: string): Promise<AsideRow | undefined> {
+  return tx.row<AsideRow>(sql`/* rails.lockAside */
+    select id, connector, kind, message_id, file_name, sha256, received_at, released_at from rails.iso_messages
+    where id = ${id} and state = 'Aside' for update`)
+}
+
+export async function releaseAside(tx: Tx, id: string, now: Date): Promise<void> {
+  await tx.run(sql`/* rails.releaseAside */ update rails.iso_messages set released_at = ${now} where id = ${id}`)
+}
+
+/** Files that were released and are not taken yet. */
+export function releasedFiles(tx: Tx, connector: string): Promise<readonly AsideRow[]> {
+  return tx.rows<AsideRow>(sql`/* rails.releasedFiles */
+    select id, connector, kind, message_id, file_name, sha256, received_at, released_at from rails.iso_messages
+    where connector = ${connector} and released_at is not null and state = 'Aside' and taken_at is null
+    order by received_at, id limit 100`)
+}
+
+/** Marks a released file as taken: the message that was made of it counts. */
+export async function endReleased(tx: Tx, id: string, now: Date): Promise<void> {
+  await tx.run(sql`/* rails.endReleased */ update rails.iso_messages set taken_at = ${now} where id = ${id}`)
+}
+
 /** Marks a file that is in our archive and no longer at the bank. */
 export async function finishMessage(tx: Tx, id: string, now: Date): Promise<void> {
   await tx.run(sql`/* rails.finishMessage */

@@ -41,12 +41,12 @@ type Context = {
   readonly deps: BankDeps
   readonly spool: Spool
   readonly watch: Watch
-  readonly answers: ReturnType<typeof createAnswers>
+  readonly answers: Answers
 }
 
-export function createTake(deps: BankDeps, spool: Spool, watch: Watch) {
+export function createTake(deps: BankDeps, spool: Spool, watch: Watch, answers: Answers) {
   const { rules, transport } = deps
-  const context = { deps, spool, watch, answers: createAnswers(deps) }
+  const context = { deps, spool, watch, answers }
   return async (lease: Lease, file: RemoteFile, later: Later): Promise<FileTaken> => {
     if (watch.isLeft(file, rules.unfinishedAfterMs)) return 'left'
     if (file.bytes > rules.messageBytesMax) return leaveThere(deps, lease, file, watch)
@@ -208,11 +208,11 @@ async function goOn(context: Context, taking: Taking, found: store.KnownMessage)
 }
 
 /** Carries out a message, from where it was left. */
-function createAnswers(deps: BankDeps) {
+export function createAnswers(deps: BankDeps) {
   const statuses = createStatuses(deps)
   const recalls = createRecallAnswers(deps)
   return async (
-    { lease, spooled: { path, sha256 } }: Taking,
+    { lease, spooled: { path, sha256 } }: Pick<Taking, 'lease' | 'spooled'>,
     { id, receivedAt }: Pick<store.KnownMessage, 'id' | 'receivedAt'>,
     message: Inspected,
   ): Promise<void> => {
@@ -227,6 +227,8 @@ function createAnswers(deps: BankDeps) {
     })
   }
 }
+
+export type Answers = ReturnType<typeof createAnswers>
 
 type Decided = Pick<store.MessageRow, 'kind' | 'messageId' | 'problem' | 'state'>
 

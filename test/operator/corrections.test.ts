@@ -1,0 +1,145 @@
+/** Commands that move money by the decision of people: each needs two who have signed in, in a sandbox too. */
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { operatorPartnerId } from '../../service/src/cases/index.ts'
+import { alwaysNeedsTwo } from '../../service/src/operator/roles.ts'
+import { submitDuePayouts } from '../../service/src/settlement/index.ts'
+import { addPartner, balanceOf, createTestService, pay, type Service } from '../support/composition.ts'
+import {
+  type BankFolders,
+  createBankFolders,
+  createIncomingBank,
+  entryOf,
+  markFiled,
+  reportXml,
+} from '../support/iso-incoming.ts'
+import { runOperator } from '../support/operator.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { joinedStaff } from '../support/staff.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'partner-payments-corrections-'))
+const database = await createTestDatabase()
+const env = {
+  DATA_DIR: folder,
+  DATABASE_URL: database.url,
+  MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64'),
+}
+let service: Service
+let folders: BankFolders
+let bank: ReturnType<typeof createIncomingBank>
+let [one, two]: readonly (readonly string[])[] = []
+before(async () => {
+  service = await createTestService({ url: database.url, now: new Date(), chooseConnector: () => 'iso20022' })
+  folders = await createBankFolders()
+  bank = createIncomingBank(service, folders)
+})
+after(async () => {
+  await service.close()
+  await folders.remove()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+})
+
+async function printed(...words: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
+  const { code, stdout, stderr } = await runOperator(words, env)
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, words.join(' '))
+  return JSON.parse(stdout) as Readonly<Record<string, unknown>>
+}
+/** One person proposes it, another one approves. */
+async function byTwo(...words: readonly string[]) {
+  const id = String((await printed(...words, ...(one ?? [])))['waits'])
+  return printed('change', 'approve', '--id', id, ...(two ?? []))
+}
+
+test('a typed name does none of it, also in a sandbox without staff', async () => {
+  assert.equal(alwaysNeedsTwo.size, 3)
+  for (const command of alwaysNeedsTwo) {
+    const { code, stderr } = await runOperator([...command.split(' '), '--staff', 'Sam'], env)
+    assert.equal(code, 1)
+    assert.match(stderr, /^operator: sign in first/)
+  }
+  one = (await joinedStaff(service, folder, 'Ada Finance', 'finance')).as
+  two = (await joinedStaff(service, folder, 'Grace Finance', 'finance')).as
+})
+
+test('a stuck payout ends by the written word of the bank, whose hash the audit log has', async () => {
+  const partner = await addPartner(service, 1_000_00n)
+  const { partnerId } = partner
+  const { payout } = await pay(service, partner, '10.00')
+  await submitDuePayouts(bank.settlement)
+  const letter = join(folder, 'letter.pdf')
+  await writeFile(letter, 'We will not execute it.')
+  const end = ['payment', 'end', '--partner', partnerId, '--payout', payout.id, '--outcome', 'not-paid']
+  const rest = ['--evidence', letter, '--note', 'Letter of the bank']
+  const early = await runOperator([...end, ...rest, ...(one ?? [])], env)
+  assert.match(early.stderr, /The payment is Queued/)
+  await markFiled(service)
+  const lacking = await runOperator([...end, '--note', 'Without a letter', ...(one ?? [])], env)
+  assert.equal(lacking.stderr, 'operator: --evidence is required\n')
+  const ended = await byTwo(...end, ...rest)
+  const evidence = `letter.pdf sha256:${hash('sha256', 'We will not execute it.')}`
+  assert.deepEqual(ended, { partnerId, payoutId: payout.id, outcome: 'not-paid', evidence })
+  await bank.work()
+  assert.equal((await service.payouts.get(partnerId, payout.id)).status, 'Failed')
+  const { data } = await service.audit.list(partnerId, {})
+  const { actor, details, reason } = data.find(({ action }) => action === 'operator payment end') ?? {}
+  assert.deepEqual(
+    [actor?.name, details?.['approvedBy'], details?.['evidence'], reason],
+    [...['Ada Finance', 'Grace Finance', evidence, 'Letter of the bank']],
+  )
+})
+
+test('a file that was put aside is taken, and its case is closed', async () => {
+  const { partnerId, customer } = await addPartner(service)
+  const { iban } = (await service.accounts.create(partnerId, customer.id)).ibans[0]
+  const entry = entryOf(5n, {
+    details: [{ references: { endToEndId: 'E1' }, creditorAccount: { iban }, debtor: { name: 'Ada' } }],
+  })
+  await folders.put('a.xml', reportXml([entry], { kind: 'camt.053', opening: 0n, closing: 6n }))
+  await bank.work()
+  const found = (await service.cases.list(undefined, 100)).find(({ kind }) => kind === 'sum_differs')
+  assert.ok(found)
+  const released = await byTwo('bank', 'file', 'take', '--id', found.id, '--note', 'The bank confirms the entry')
+  assert.equal(released['fileName'], 'a.xml')
+  await bank.work()
+  assert.equal((await balanceOf(service, partnerId)).posted, 5n)
+  const closed = await service.cases.byId(service.db, operatorPartnerId, found.id)
+  assert.deepEqual(
+    [closed?.resolution, closed?.resolvedBy, closed?.note],
+    ['gone', 'Ada Finance', 'The bank confirms the entry'],
+  )
+  const { stderr } = await runOperator(
+    ['bank', 'file', 'take', '--id', found.id, '--note', 'Again', ...(one ?? [])],
+    env,
+  )
+  assert.match(stderr, /was released before|was decided before/)
+})
+
+test('a credit of the wrong customer is taken back, with a case for its owner', async () => {
+  const { partnerId, customer } = await addPartner(service)
+  const { iban } = (await service.accounts.create(partnerId, customer.id)).ibans[0]
+  const entry = entryOf(8n, {
+    details: [{ references: { endToEndId: 'E2' }, creditorAccount: { iban }, debtor: { name: 'Ada' } }],
+  })
+  await folders.put('b.xml', reportXml([entry]))
+  await bank.work()
+  const { data } = await service.transactions.list(partnerId, { category: 'Deposit' })
+  const reference = data[0]?.row.reference ?? ''
+  const undone = await byTwo(
+    'deposit',
+    'undo',
+    '--partner',
+    partnerId,
+    '--reference',
+    reference,
+    '--note',
+    'Other John',
+  )
+  assert.equal((await balanceOf(service, partnerId)).posted, 0n)
+  const opened = await service.cases.byId(service.db, partnerId, String(undone['id']))
+  assert.deepEqual([opened?.booked, opened?.kind], [8n, 'unknown_payment'])
+})
