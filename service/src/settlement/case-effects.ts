@@ -17,15 +17,17 @@ export type CaseEffectsDeps = {
 
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
+async function refuseUnknown(access: CaseEffectsDeps['access'], tx: Tx, partnerId: string): Promise<void> {
+  if ((await access.partnerName(tx, partnerId)) === '') throw new Refusal('not_found', 'No such partner.')
+}
+
 export function createCaseEffects({
   access,
   payoutLife,
   deposits,
   books,
 }: CaseEffectsDeps): Omit<CaseEffects, 'sendBack'> {
-  const requirePartner = async (tx: Tx, partnerId: string): Promise<void> => {
-    if ((await access.partnerName(tx, partnerId)) === '') throw new Refusal('not_found', 'No such partner.')
-  }
+  const requirePartner = (tx: Tx, partnerId: string) => refuseUnknown(access, tx, partnerId)
   const credit: CaseEffects['credit'] = async (tx, { case: { connector }, partnerId, money }) => {
     await requirePartner(tx, partnerId)
     await deposits.creditPartner(tx, partnerId, { ...money, debit: `settlement.${connector}` }, 'NotDefined')
@@ -33,7 +35,6 @@ export function createCaseEffects({
   return {
     credit,
     charge: async (tx, moving) => {
-      if (moving.partnerId === operatorPartnerId) throw refuse('Name the partner that bears the money: --to-partner.')
       await requirePartner(tx, moving.partnerId)
       await deposits.chargePartner(tx, chargeOf(moving))
     },
@@ -90,13 +91,14 @@ export function createCaseEffects({
   }
 }
 
-/** The reason of the bank is the partner's to read. */
+/** Makes the charge of a case. The reason of the bank is the partner's to read. */
 function chargeOf({
   case: { connector },
   partnerId,
   money,
   report: { details },
 }: Parameters<CaseEffects['charge']>[1]) {
+  if (partnerId === operatorPartnerId) throw refuse('Name the partner that bears the money: --to-partner.')
   const description = `Charge: ${details ?? 'money that left our account at the bank'}`
   return { partnerId, connector, ...money, amount: -money.amount, description }
 }
