@@ -1,19 +1,20 @@
 /** The desk in a real browser: two persons of staff join with passkeys and decide a case. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { readdir, readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
-import { textAt } from '../support/client.ts'
+import { type JsonObject, textAt } from '../support/client.ts'
 import { createTestService } from '../support/composition.ts'
-import { addAuthenticator, check, inviteTo, openPage } from '../support/console.ts'
+import { addAuthenticator, check, inviteTo, type OpenedPage, openPage } from '../support/console.ts'
 import { isoAccount } from '../support/iso-books.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { joinByPassword } from '../support/team.ts'
 import { until } from '../support/until.ts'
-import { dayMs } from '../../service/src/kernel/index.ts'
+import { dayMs, present } from '../../service/src/kernel/index.ts'
 import { createCustomer } from '../support/world.ts'
 
 let service: TestService
@@ -34,6 +35,8 @@ after(async () => {
 
 /** The options by which commands act for the first admin. Empty until then. */
 let as: readonly string[] = []
+/** The browser of the first admin. */
+let rosa: OpenedPage | undefined
 
 async function joinStaff(name: string, role: string, expected: readonly string[] = []) {
   const email = `${name.toLowerCase()}@example.com`
@@ -61,31 +64,31 @@ async function checkForms(page: Page): Promise<void> {
 }
 
 test('the first admin joins, and confirms at the desk the code of a command that signs in', { skip }, async () => {
-  const rosa = await joinStaff('Rosa', 'admin', ['400'])
-  await rosa.page.getByRole('link', { name: 'Commands' }).click()
-  await rosa.page.getByText('No command is signed in for you').waitFor()
-  await rosa.page.getByLabel('Code').fill('bcdf ghjk')
-  await rosa.page.getByRole('button', { name: 'Look up code' }).click()
-  await rosa.page.getByText('No command waits with this code').first().waitFor()
-  await checkForms(rosa.page)
+  rosa = await joinStaff('Rosa', 'admin', ['400'])
+  const { page } = rosa
+  await page.getByRole('link', { name: 'Commands' }).click()
+  await page.getByText('No command is signed in for you').waitFor()
+  await page.getByLabel('Code').fill('bcdf ghjk')
+  await page.getByRole('button', { name: 'Look up code' }).click()
+  await page.getByText('No command waits with this code').first().waitFor()
+  await checkForms(page)
   const file = join(service.dataDir, 'rosa.token')
   const { runCommand } = await import('../../service/src/command.ts')
   const lines: string[] = []
   const signingIn = runCommand(['sign-in', '--token-file', file], async (line) => void lines.push(line), service.env)
   const [, link = ''] = /Open (\S+) and confirm/.exec(await until('the link', () => lines[0])) ?? []
   assert.ok(link.startsWith(`${site}/desk/device?code=`), link)
-  await rosa.page.goto(link)
-  await rosa.page.getByText(`@${hostname()} asked at`).waitFor()
-  await checkForms(rosa.page)
-  await rosa.page.getByRole('button', { name: 'Sign this command in' }).click()
-  await rosa.page.getByText(`@${hostname()} is signed in.`).waitFor()
+  await page.goto(link)
+  await page.getByText(`@${hostname()} asked at`).waitFor()
+  await checkForms(page)
+  await page.getByRole('button', { name: 'Sign this command in' }).click()
+  await page.getByText(`@${hostname()} is signed in.`).waitFor()
   await signingIn
-  await check(rosa.page)
+  await check(page)
   as = ['--token-file', file]
   assert.equal((await service.operator('who', ...as))['signedIn'], 'Rosa')
-  await rosa.page.goto(link)
-  await rosa.page.getByText('No command waits with this code').first().waitFor()
-  await rosa.close()
+  await page.goto(link)
+  await page.getByText('No command waits with this code').first().waitFor()
 })
 
 test('two persons change a limit: a command proposes, another person approves at the desk', { skip }, async () => {
@@ -134,6 +137,73 @@ test('two persons change a limit: a command proposes, another person approves at
   }
   await Promise.all([finn.close(), reader.close(), german.close()])
 })
+
+test(
+  'an admin changes a role, removes a person, and reads as a partner, whose Admins get a mail',
+  { skip },
+  async () => {
+    const { page } = present(rosa, 'the first admin is signed in')
+    const rob = await joinStaff('Rob', 'support')
+    await page.goto(`${site}/desk/staff`)
+    await checkForms(page)
+    const row = page.getByRole('row', { name: /Rob/ })
+    await row.getByRole('button', { name: 'Change role' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Change role: Rob' })
+    await dialog.getByLabel('Role').selectOption('compliance')
+    await dialog.getByLabel('Note').fill('Moves to compliance')
+    await check(page)
+    await dialog.getByRole('button', { name: 'Change role' }).click()
+    await row.getByText('Compliance').waitFor()
+    await rob.page.reload()
+    await rob.page.getByText('Compliance').first().waitFor()
+    await row.getByRole('button', { name: 'Remove' }).click()
+    const removal = page.getByRole('dialog', { name: 'Remove: Rob' })
+    await removal.getByLabel('Note').fill('Left the company')
+    await removal.getByRole('button', { name: 'Remove' }).click()
+    await row.waitFor({ state: 'detached' })
+    await rob.page.goto(`${site}/desk/staff`)
+    await rob.page.waitForURL(`${site}/desk/sign-in`)
+    await rob.close()
+    await page.getByLabel('Partner ID').fill('no partner')
+    await page.getByLabel('Reason, which the partner reads').fill('Ticket 7: a payout is missing')
+    await page.getByRole('button', { name: 'Open credential' }).click()
+    assert.match(await page.locator('.summary').innerText(), /--partner must be a UUID/)
+    await joinByPassword(service, await inviteTo(service, 'Admin'))
+    await page.getByLabel('Partner ID').fill(service.credentials.partnerId)
+    await page.getByRole('button', { name: 'Open credential' }).click()
+    await page.getByText('The change waits for a second person').waitFor()
+    await checkForms(page)
+    const ines = await joinStaff('Ines', 'support')
+    await ines.page.goto(`${site}/desk/changes`)
+    await ines.page.getByRole('button', { name: 'Approve change' }).click()
+    await ines.page.getByText('Approved by Ines. Rosa runs it:').waitFor()
+    await checkForms(ines.page)
+    await page.goto(`${site}/desk/changes`)
+    await checkForms(page)
+    await page.getByRole('button', { name: 'Run and show the result' }).click()
+    await page.getByRole('heading', { name: 'Result' }).waitFor()
+    await checkForms(page)
+    const shown = JSON.parse(await page.locator('pre').innerText()) as JsonObject
+    const reader = service.clientOf(shown)
+    assert.equal((await reader.get('/v1/accounts')).status, 200)
+    assert.equal((await reader.post('/v1/customers', { email: 'eve@example.com' })).status, 403)
+    const folder = join(service.dataDir, 'mailbox')
+    await until('the mail to the Admin', async () => {
+      const mails = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')))
+      return mails.some(
+        (mail) => mail.includes('Rosa, who works for the operator') && mail.includes('Ticket 7: a payout'),
+      )
+    })
+    await page.goto(`${site}/desk/changes`)
+    await page.getByText('No change waits').waitFor()
+    const other = await openPage(browser, site)
+    await other.context.addCookies(await ines.context.cookies())
+    await ines.page.goto(`${site}/desk/device`)
+    await ines.page.getByRole('heading', { name: 'Your sessions' }).waitFor()
+    await checkForms(ines.page)
+    await Promise.all([ines.close(), other.close(), rosa?.close()])
+  },
+)
 
 test('two persons join with passkeys and decide a case, and the first cannot approve it', { skip }, async () => {
   const inside = await createTestService({ url: service.databaseUrl, now: new Date(), bankAccounts: [isoAccount] })

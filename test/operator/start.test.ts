@@ -64,7 +64,7 @@ test('a second service on the same folder and a failing command end with one lin
   ])
   assert.equal(second.stdout, '')
   const unknownPartnerId = '00000000-0000-7000-8000-000000000000'
-  const words = ['operator', 'impersonate', '--partner', unknownPartnerId, '--staff', 'Sam']
+  const words = ['operator', 'impersonate', '--partner', unknownPartnerId, '--staff', 'Sam', '--note', 'Ticket 7']
   const refused = await run(words, env)
   const { code, stdout, stderr } = refused
   assert.deepEqual({ code, stdout, stderr }, { code: 1, stdout: '', stderr: 'No such partner.\n' })

@@ -194,7 +194,7 @@ test('502 when the api process is down, hangs up, refuses the token or responds 
 
 test('an impersonated session can read and not write, leaves an audit line for each request, and expires', async () => {
   const staff = 'Sam Staff'
-  const words = ['--partner', credentials.partnerId, '--staff', staff, '--minutes', '5']
+  const words = ['--partner', credentials.partnerId, '--staff', staff, '--minutes', '5', '--note', 'Ticket 7']
   const marked = await service.operator('impersonate', ...words)
   const session = service.client(gateways[0].url, marked)
   success(await session.get('/v1/accounts'))

@@ -281,6 +281,15 @@ export async function accountWith(service: Operated, permissions: readonly strin
 }
 
 export async function impersonation(service: Operated): Promise<Client> {
-  const words = ['--partner', service.credentials.partnerId, '--staff', 'Sam Staff', '--minutes', '15']
+  const words = [
+    '--partner',
+    service.credentials.partnerId,
+    '--staff',
+    'Sam Staff',
+    '--minutes',
+    '15',
+    '--note',
+    'Ticket 7',
+  ]
   return service.clientOf(await service.operator('impersonate', ...words))
 }

@@ -95,6 +95,8 @@ export type Service = {
   /** Every column with sealed values. */
   readonly sealedColumns: readonly SealedColumn[]
   readonly staff: Staff
+  /** Mails the Admins of a partner, in the transaction that opens the session. */
+  readonly tellOfImpersonation: Modules['tellOfImpersonation']
   /** Answers the requests of the operator's desk. `changes` carries out commands that a second person approves. */
   readonly desk: (changes: DeskChanges) => Promise<RequestListener>
   readonly gateway: (form: GatewayForm) => Promise<Gateway>

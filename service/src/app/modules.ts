@@ -52,7 +52,13 @@ import { createStandingOrders } from '../modules/standing-orders/index.ts'
 import { createSimulations } from '../modules/simulations/index.ts'
 import { createStaff } from '../modules/staff/index.ts'
 import { createTransactions } from '../modules/transactions/index.ts'
-import { createFactors, createFirstAdmin, createMembers, createUsers } from '../modules/users/index.ts'
+import {
+  createFactors,
+  createFirstAdmin,
+  createImpersonationNotice,
+  createMembers,
+  createUsers,
+} from '../modules/users/index.ts'
 import { createSignIn } from '../sign-in/index.ts'
 import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type Sample } from '../delivery/index.ts'
 import { composePersonalData } from './personal-data.ts'
@@ -142,7 +148,8 @@ function composeDelivery({ config, db, clock, log }: ModulesDeps, core: Core) {
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ ...core, db, clock, send, sample: createSample(access, db) })
   const factors = createFactors({ ...core, db, clock, mail, signIn })
-  return { users, members, firstAdmin, factors, signIn, webhooks, testDeliveries }
+  const tellOfImpersonation = createImpersonationNotice({ mail, membersWithRoles: users.membersWithRoles })
+  return { tellOfImpersonation, users, members, firstAdmin, factors, signIn, webhooks, testDeliveries }
 }
 
 /** Composes the balance monitors, which mail the team. */

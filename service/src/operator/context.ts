@@ -32,6 +32,7 @@ export type Context = {
     | 'sealer'
     | 'sealedColumns'
     | 'staff'
+    | 'tellOfImpersonation'
   >
   readonly db: Database
   readonly config: Config

@@ -66,6 +66,17 @@ export async function identified(context: Context, command: string, options: Opt
     throw new ConfigError(`operator: leave out --staff: the command acts for ${account.fullName}, who is signed in`)
   if (commands !== null && !commands.includes(command))
     throw new ConfigError(`operator: this token is for ${commands.join(', ')}`)
+  return actingAs(context, command, options, account)
+}
+
+/** Adds an account to the options of a command. Throws a ConfigError if its role may not run the command. */
+export async function actingAs(
+  context: Context,
+  command: string,
+  options: Options,
+  account: Bearer['account'],
+): Promise<Options> {
+  const roles = rolesOf.get(command) ?? []
   if (!roles.includes(account.role))
     throw new ConfigError(
       `operator: ${command} needs the role ${roles.join(' or ')}; ${account.fullName} has ${account.role}`,

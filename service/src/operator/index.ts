@@ -20,7 +20,7 @@ import { feeCommands } from './fees.ts'
 import { fxCommands } from './fx.ts'
 import { gateCommands } from './gates.ts'
 import { ibanCommands } from './ibans.ts'
-import { identified } from './identity.ts'
+import { actingAs, identified } from './identity.ts'
 import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
 import { limitCommands } from './limits.ts'
@@ -35,7 +35,7 @@ import { safeguardingCommands, verifySafeguarding } from './safeguarding.ts'
 import { rolesOf } from './roles.ts'
 import { reviewCommands } from './reviews.ts'
 import { screeningCommands } from './screening.ts'
-import { approveChange, createChangeCommands, proposed, rejectChange } from './second-person.ts'
+import { approveChange, carryOutApproved, createChangeCommands, proposed, rejectChange } from './second-person.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
 import { signInCommands } from './sign-in.ts'
 import { segregationCommands } from './segregation.ts'
@@ -62,7 +62,7 @@ const operatorUsage = `operator commands (those that change something take --not
   operator service-account rotate --partner ID --id ID [--overlap-hours 24] [--public-key FILE.pem]
   operator service-account expire --partner ID --id ID [--at TIME]
   operator service-account revoke --partner ID --id ID
-  operator impersonate --partner ID [--staff NAME] [--minutes 15]
+  operator impersonate --partner ID --note TEXT [--staff NAME] [--minutes 15]
   operator case list
   operator case show --partner ID --id ID
   operator case history --partner ID --id ID
@@ -145,7 +145,9 @@ const operatorUsage = `operator commands (those that change something take --not
   operator audit verify [--partner ID]
   operator staff invite --email ADDRESS --name NAME --role support|compliance|finance|admin
   operator staff list
+  operator staff role --id ID --role support|compliance|finance|admin
   operator staff remove --id ID
+  operator staff end-sessions --id ID
   operator staff token create --commands "screening load,bic load" --to FILE [--days 90]
   operator staff token list
   operator staff token end --id ID
@@ -238,16 +240,30 @@ export async function runOffline(args: readonly string[], config: Config): Promi
 /** Decides changes at the desk, by the commands that carry them out. */
 export const deskChanges = (context: Context): DeskChanges => ({
   mayDecide: (command, role) => rolesOf.get(command)?.includes(role) ?? false,
-  approve: async (by, id) => {
-    try {
-      await approveChange(run, context, by, id)
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error
-      throw new Refusal('validation_failed', error.message.replace(/^operator: /, ''))
-    }
-  },
+  approve: (by, id) => refusedAtDesk(async () => void (await approveChange(run, context, by, id))),
   reject: (by, id, note) => rejectChange(context, by, id, note),
+  carryOut: (by, id) => refusedAtDesk(() => carryOutApproved(run, context, by, id)),
+  run: (by, command, typed) =>
+    refusedAtDesk(async () => {
+      const given = await actingAs(context, command, typed, by)
+      try {
+        return { result: await run(command, context, given) }
+      } catch (error) {
+        if (!(error instanceof WaitsForSecondPerson)) throw error
+        return { waits: (await proposed(context, command, given)).waits }
+      }
+    }),
 })
+
+/** Turns the line that a command prints into a refusal. */
+async function refusedAtDesk<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    throw new Refusal('validation_failed', error.message.replace(/^operator: /, ''))
+  }
+}
 
 /** Runs one command for the person who has signed in. Throws a ConfigError of one line if an argument is wrong. */
 export async function runOperator(args: readonly string[], context: Context): Promise<Result> {

@@ -25,7 +25,16 @@ const commandsOf = {
   admin: [
     ...['partner create', 'partner rotate', 'partner expire', 'partner export', 'partner import'],
     ...['service-account create', 'service-account rotate', 'service-account expire', 'service-account revoke'],
-    ...['staff invite', 'staff remove', 'staff token create', 'staff token end', 'key reseal', 'wallet-key create'],
+    ...[
+      'staff invite',
+      'staff role',
+      'staff remove',
+      'staff end-sessions',
+      'staff token create',
+      'staff token end',
+      'key reseal',
+      'wallet-key create',
+    ],
   ],
   all: ['impersonate', 'change approve', 'change reject', 'change run'],
 } as const
@@ -57,7 +66,7 @@ export const needsTwo: ReadonlySet<string> = new Set([
   ...printsSecret,
   ...['limit set', 'limit remove', 'fee set', 'fee remove', 'approval set', 'approval remove'],
   ...['cooling-off set', 'cooling-off remove', 'gate set', 'gate remove', 'account unblock', 'account close'],
-  ...['segregation cover', 'segregation set', 'staff remove'],
+  ...['segregation cover', 'segregation set', 'staff role', 'staff remove'],
 ])
 
 /** Commands that a schedule may run with a token: they load or compute, and decide nothing. */

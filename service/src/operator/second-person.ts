@@ -16,7 +16,7 @@ type Run = (command: string, context: Context, options: Options) => Promise<Resu
 type Person = { readonly id: string; readonly fullName: string; readonly role: StaffRole }
 
 /** Keeps a change whose checks have passed. What a file said is kept, not its path. */
-export async function proposed(context: Context, command: string, options: Options): Promise<object> {
+export async function proposed(context: Context, command: string, options: Options) {
   const { staff, staffId, second: _second, 'token-file': _file, ...typed } = options
   const by = { id: present(staffId, 'a change has an author'), fullName: present(staff, 'an author has a name') }
   const key = typed['public-key'] === undefined ? {} : { 'public-key': await readFile(typed['public-key'], 'utf8') }
@@ -77,6 +77,16 @@ export async function rejectChange(context: Context, by: Person, id: string, not
   })
 }
 
+/** Carries out an approved change for its author. Refuses: not_found, permission_denied, validation_failed. */
+export async function carryOutApproved(run: Run, context: Context, by: Person, id: string): Promise<Result> {
+  const row = await context.service.staff.changes.get(context.db, id)
+  if (row.proposedBy !== by.id) throw new Refusal('permission_denied', `${row.proposedByName} proposed it.`)
+  if (row.approved !== true || row.decidedBy === null)
+    throw new Refusal('validation_failed', 'No second person has approved the change.')
+  const second = { id: row.decidedBy, fullName: present(row.decidedByName, 'a person has a name') }
+  return carryOut(run, context, row, second)
+}
+
 const optionsOf = ({ id: staffId, fullName: staff }: Person, id: string) => ({ id, staff, staffId })
 
 function carryOut(run: Run, context: Context, row: StaffChange, by: Omit<Person, 'role'>): Promise<Result> {
@@ -115,14 +125,7 @@ export const createChangeCommands = (run: Run) => {
     /** Carries out an approved change whose result is a secret. Its author runs it, once. */
     'change run': async (context: Context, options: Options) => {
       const by = await personOf(context, options)
-      return refusedInOneLine(async () => {
-        const row = await context.service.staff.changes.get(context.db, required(options, 'id'))
-        if (row.proposedBy !== by.id) throw new Refusal('permission_denied', `${row.proposedByName} proposed it.`)
-        if (row.approved !== true || row.decidedBy === null)
-          throw new Refusal('validation_failed', 'No second person has approved the change.')
-        const second = { id: row.decidedBy, fullName: present(row.decidedByName, 'a person has a name') }
-        return carryOut(run, context, row, second)
-      })
+      return refusedInOneLine(() => carryOutApproved(run, context, by, required(options, 'id')))
     },
   }
 }

@@ -62,7 +62,12 @@ export const serviceAccountCommands = {
   impersonate: async (context: Context, options: Options) => {
     const minutes = readInteger(options, 'minutes', { min: 1, max: 60, otherwise: 15 })
     const [partnerId, staff] = [required(options, 'partner'), required(options, 'staff')]
-    const open = (tx: Tx) => context.service.access.impersonate(tx, partnerId, staff, minutes)
+    const reason = required(options, 'note')
+    const open = async (tx: Tx) => {
+      const issued = await context.service.access.impersonate(tx, partnerId, staff, minutes)
+      await context.service.tellOfImpersonation(tx, { partnerId, id: issued.serviceAccountId, staff, reason, minutes })
+      return issued
+    }
     return withBaseUrl(context, await changing(context, { command: 'impersonate', options }, open, idOf))
   },
 }

@@ -20,6 +20,24 @@ export const staffCommands = {
     })
   },
 
+  'staff role': (context: Context, options: Options) => {
+    const role = readChoice({ role: required(options, 'role') }, 'role', staffRoles)
+    const change = { command: 'staff role', options, partnerId: operatorPartnerId }
+    return decided(context, change, async (tx) => {
+      const { id, email, fullName } = await context.service.staff.setRole(tx, required(options, 'id'), role)
+      return { id, email, fullName, role }
+    })
+  },
+
+  /** Ends all sessions and commands of a person, who signs in again. */
+  'staff end-sessions': (context: Context, options: Options) => {
+    const change = { command: 'staff end-sessions', options, partnerId: operatorPartnerId }
+    return decided(context, change, async (tx) => {
+      const { id, email, fullName } = await context.service.staff.endSessions(tx, required(options, 'id'))
+      return { id, email, fullName }
+    })
+  },
+
   'staff list': ({ service, db }: Context) => service.staff.list(db),
 
   /** Ends all sessions of the person at once. */

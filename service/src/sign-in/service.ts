@@ -81,6 +81,8 @@ export type SignIn = {
   readonly sessions: (partnerId: string, memberId: string) => Promise<readonly Session[]>
   /** Ends one session of a member. False: there is none. */
   readonly end: (partnerId: string, memberId: string, id: string) => Promise<boolean>
+  /** Ends all sessions of a member, which keeps its factors. */
+  readonly endAll: (tx: Tx, partnerId: string, memberId: string) => Promise<void>
   /** Ends all sessions of a member but one. */
   readonly endOthers: (partnerId: string, memberId: string, keptId: string) => Promise<number>
   /** Ends all sessions of a member and forgets how the member signs in. */
@@ -142,6 +144,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
     sessions: async (partnerId, memberId) =>
       (await store.sessionsOf(db, partnerId, memberId, alive())).map((row) => toSession(partnerId, row)),
     end: async (partnerId, memberId, id) => (await store.endSession(db, partnerId, memberId, id)) === 1,
+    endAll: async (tx, partnerId, memberId) => void (await store.endSessions(tx, partnerId, memberId, null)),
     endOthers: (partnerId, memberId, keptId) => store.endSessions(db, partnerId, memberId, keptId),
     forget: async (tx, partnerId, memberId) => {
       await store.endSessions(tx, partnerId, memberId, null)

@@ -50,6 +50,16 @@ export type Staff = {
   readonly signOut: (signed: SignedStaff) => Promise<void>
   /** Ends all sessions and tokens of commands at once. Refuses: not_found, validation_failed (the last admin). */
   readonly remove: (tx: Tx, id: string) => Promise<StaffAccount>
+  /** The role counts from the next request. Refuses: not_found, validation_failed (the last admin). */
+  readonly setRole: (tx: Tx, id: string, role: StaffRole) => Promise<StaffAccount>
+  /** Ends all sessions and tokens of commands of a person, who signs in again. Refuses: not_found. */
+  readonly endSessions: (tx: Tx, id: string) => Promise<StaffAccount>
+  /** The sessions of a person at the desk, newest first. */
+  readonly sessions: (id: string) => Promise<readonly Session[]>
+  /** Ends one session of a person. */
+  readonly endSession: (id: string, sessionId: string) => Promise<void>
+  /** How people of staff sign in. */
+  readonly factorsOf: (tx: Tx, ids: readonly string[]) => ReturnType<SignIn['factorsOf']>
   readonly list: typeof store.accounts
   /** The sign-in of the operator's commands. */
   readonly commands: StaffCommands
@@ -99,6 +109,23 @@ export function createStaff(deps: StaffDeps): Staff {
       await endTokensOf(tx, id, clock.now())
       return account
     },
+    setRole: async (tx, id, role) => {
+      const { account, admins } = await store.lockWithAdmins(tx, id)
+      if (account === undefined) throw notFound('staff account')
+      if (role !== 'admin') refuseLastAdmin(account.role, admins)
+      await store.updateRole(tx, id, role)
+      return { ...account, role }
+    },
+    endSessions: async (tx, id) => {
+      const account = await store.holdAccount(tx, id)
+      if (account === undefined) throw notFound('staff account')
+      await signIn.endAll(tx, staffRealmId, id)
+      await endTokensOf(tx, id, clock.now())
+      return account
+    },
+    sessions: (id) => signIn.sessions(staffRealmId, id),
+    endSession: async (id, sessionId) => void (await signIn.end(staffRealmId, id, sessionId)),
+    factorsOf: (tx, ids) => signIn.factorsOf(tx, staffRealmId, ids),
     list: store.accounts,
     commands: createStaffCommands(deps),
     changes: createStaffChanges(deps),

@@ -86,6 +86,10 @@ export async function lockWithAdmins(
   return { account: rows.find((row) => row.id === id), admins: rows.filter(({ role }) => role === 'admin').length }
 }
 
+export async function updateRole(tx: Tx, id: string, role: StaffRole): Promise<void> {
+  await tx.run(sql`/* staff.updateRole */ update staff.accounts set role = ${role} where id = ${id}`)
+}
+
 export async function removeAccount(tx: Tx, id: string, now: Date): Promise<void> {
   await tx.run(sql`/* staff.removeAccount */ update staff.accounts set removed_at = ${now} where id = ${id}`)
 }

@@ -20,4 +20,5 @@ export { createMembers, type Members, type Signed, type SignedIn, type User } fr
 export { membersRoutes } from './member-routes.ts'
 export { usersRoutes } from './routes.ts'
 export { createUsers, type Invitation, type Users } from './service.ts'
+export { createImpersonationNotice, renderImpersonation } from './impersonation-mail.ts'
 export { renderSignInLink } from './sign-in-mail.ts'

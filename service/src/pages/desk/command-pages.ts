@@ -2,6 +2,7 @@
 import { fill } from '../language.ts'
 import { html, type Html } from '../html.ts'
 import {
+  badge,
   call,
   dialog,
   dialogButtons,
@@ -17,6 +18,7 @@ import {
 import { freeText, identifier } from '../console/lists.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
 import { commandTexts } from './command-texts.ts'
+import { staffTexts } from './staff-texts.ts'
 
 type DeviceShown = {
   /** The code as typed. */
@@ -31,9 +33,19 @@ type DeviceShown = {
     readonly commands: readonly string[] | null
     readonly expiresAt: Date | null
   }[]
+  readonly sessions: readonly {
+    readonly id: string
+    readonly ip: string
+    readonly userAgent: string
+    readonly lastUsedAt: Date
+    readonly isThis: boolean
+  }[]
 }
 
-export function devicePage(view: ConsoleView, { code, request, error = false, said, tokens }: DeviceShown): string {
+export function devicePage(
+  view: ConsoleView,
+  { code, request, error = false, said, tokens, sessions }: DeviceShown,
+): string {
   const d = commandTexts[view.language]
   return shell(view, {
     title: d.commands,
@@ -68,8 +80,33 @@ export function devicePage(view: ConsoleView, { code, request, error = false, sa
                 </form>`,
               ]),
             })
-      }`,
+      }
+      ${sessionTable(view, sessions)}`,
   })
+}
+
+function sessionTable(view: ConsoleView, sessions: DeviceShown['sessions']): Html {
+  const s = staffTexts[view.language]
+  return html`<h2>${s.sessions}</h2>
+    ${table({
+      caption: s.sessions,
+      columns: [
+        { label: s.session, kind: 'head' },
+        { label: s.address },
+        { label: s.lastUsed },
+        { label: s.end, kind: 'actions' },
+      ],
+      rows: sessions.map(({ id, ip, userAgent, lastUsedAt, isThis }) => [
+        freeText(userAgent),
+        ip,
+        time(view, lastUsedAt),
+        isThis
+          ? badge('neutral', s.thisOne)
+          : html`<form method="post" action="${view.root}sessions/${id}/end">
+              <button type="submit" class="small danger">${s.end}<span class="away"> ${userAgent}</span></button>
+            </form>`,
+      ]),
+    })}`
 }
 
 function lookUp(view: ConsoleView, code: string, error: boolean): Html {
@@ -161,7 +198,16 @@ function deciding(view: ConsoleView, change: DeskChange): Html {
   const reject = openDialog({ id: `reject-${id}`, label, about: command, tone: 'danger' })
   if (approvedBy !== null)
     return html`<p>${fill(d.approvedBy, { name: approvedBy, author: by })}</p>
-      ${call(view, `npm run -s operator -- change run --id ${id}`, d.run)} ${reject}`
+      ${
+        isOwn
+          ? html`<form method="post" action="${view.root}changes/${id}/run">
+              <button type="submit" class="small primary">
+                ${staffTexts[view.language].run}<span class="away"> ${command}</span>
+              </button>
+            </form>`
+          : call(view, `npm run -s operator -- change run --id ${id}`, d.run)
+      }
+      ${reject}`
   if (isOwn)
     return html`<p>${d.own}</p>
       ${reject}`

@@ -1,5 +1,5 @@
 /** The routes by which staff sign commands in, and decide changes that wait for a second person. */
-import { notFound, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
 import type { SignedStaff, StaffChange } from '../../modules/staff/index.ts'
 import { fill } from '../language.ts'
 import { page, readForm, seeOther, uuid } from '../console/request.ts'
@@ -7,6 +7,7 @@ import type { ConsoleView } from '../console/view.ts'
 import { changesPage, type DeskChange, devicePage } from './command-pages.ts'
 import { commandTexts } from './command-texts.ts'
 import { type DeskFrame, noteOf, withStaff } from './request.ts'
+import { resultPage } from './staff-pages.ts'
 
 const changesShown = 100
 
@@ -23,9 +24,15 @@ function deviceRoutes(frame: DeskFrame): readonly PublicRoute[] {
     { code, error = false, said }: { readonly code: string; readonly error?: boolean; readonly said?: string },
   ) => {
     const tokens = await staff.commands.list(db, signed.account.id)
+    const own = await staff.sessions(signed.account.id)
+    const sessions = own.map((session) => ({ ...session, isThis: session.id === signed.session.id }))
     const found = code === '' || error ? undefined : await ifFound(staff.commands.requested(code))
     const isWrong = error || (code !== '' && found === undefined)
-    return page(request, isWrong ? 400 : 200, devicePage(view, { code, request: found, error: isWrong, said, tokens }))
+    return page(
+      request,
+      isWrong ? 400 : 200,
+      devicePage(view, { code, request: found, error: isWrong, said, tokens, sessions }),
+    )
   }
   return [
     {
@@ -61,6 +68,17 @@ function deviceRoutes(frame: DeskFrame): readonly PublicRoute[] {
           return seeOther('../../device')
         }),
     },
+    {
+      method: 'POST',
+      path: '/desk/sessions/{id}/end',
+      handle: (request) =>
+        withStaff(frame, request, 'device', async ({ signed }) => {
+          const { id = '' } = request.params
+          if (!uuid.test(id)) throw notFound('page')
+          await staff.endSession(signed.account.id, id)
+          return seeOther('../../device')
+        }),
+    },
   ]
 }
 
@@ -82,8 +100,10 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
     return page(request, error === undefined ? 200 : 400, changesPage(view, { changes: shown, error }))
   }
   const form = (
-    name: 'approve' | 'reject',
+    name: 'approve' | 'reject' | 'run',
     act: (signed: SignedStaff, id: string, request: PublicRequest) => Promise<unknown>,
+    answer: (request: PublicRequest, view: ConsoleView, result: unknown) => PublicAnswer = () =>
+      seeOther('../../changes'),
   ): PublicRoute => ({
     method: 'POST',
     path: `/desk/changes/{id}/${name}`,
@@ -93,8 +113,7 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
         if (!uuid.test(id)) throw notFound('page')
         if (signed.session.rested) return seeOther('../../sign-in')
         try {
-          await act(signed, id, request)
-          return seeOther('../../changes')
+          return answer(request, view, await act(signed, id, request))
         } catch (error) {
           if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
           return show(request, view, signed, error.detail)
@@ -107,6 +126,12 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
       path: '/desk/changes',
       handle: (request) => withStaff(frame, request, 'changes', ({ view, signed }) => show(request, view, signed)),
     },
+    form(
+      'run',
+      ({ account }, id) => changes.carryOut(account, id),
+      (request, view, result) =>
+        page(request, 200, resultPage(view, { result: JSON.stringify(result, null, 2), back: 'changes' })),
+    ),
     form('approve', ({ account }, id) => changes.approve(account, id)),
     form('reject', ({ account }, id, request) => changes.reject(account, id, noteOf(readForm(request)))),
   ]

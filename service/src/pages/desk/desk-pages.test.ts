@@ -20,6 +20,8 @@ import { hitTexts } from './hit-texts.ts'
 import { reviewsPage } from './review-pages.ts'
 import { reviewTexts } from './review-texts.ts'
 import { dayPage, daysPage } from './safeguarding-pages.ts'
+import { resultPage, staffPage } from './staff-pages.ts'
+import { staffTexts } from './staff-texts.ts'
 import { safeguardingTexts } from './safeguarding-texts.ts'
 import { deskTexts } from './texts.ts'
 
@@ -102,14 +104,23 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
       }))
       return ['changes', changesPage(view, { changes, error: text })] as const
     }),
-    ['device', devicePage(view, { code: text, error: true, tokens: [] })],
+    ['device', devicePage(view, { code: text, error: true, tokens: [], sessions: [] })],
     [
       'device of a command',
       devicePage(view, {
         ...{ code: text, request: { origin: text, requestedAt: at }, said: text },
         tokens: [null, [text]].map((commands) => ({ id: text, origin: text, commands, expiresAt: at })),
+        sessions: [true, false].map((isThis) => ({ id: text, ip: text, userAgent: text, lastUsedAt: at, isThis })),
       }),
     ],
+    ...[true, false].map((isAdmin) => {
+      const people = (['support', 'compliance', 'finance', 'admin'] as const).map((role) => ({
+        ...{ id: `id-${role}`, fullName: text, email: text, role, createdAt: at, isSelf: role === 'admin' },
+        factors: role === 'support' ? [] : (['passkey', 'password'] as const),
+      }))
+      return ['staff', staffPage(view, { people, isAdmin, waits: isAdmin, error: text, typed })] as const
+    }),
+    ['result', resultPage(view, { result: text, back: text })],
     ['no hits', hitsPage(view, { hits: [], next: null })],
     [
       'hit',
@@ -135,7 +146,7 @@ test('pages of the desk escape hostile texts, label fields and have their struct
 })
 
 test('German has every text of the desk', () => {
-  for (const { en, de } of [deskTexts, hitTexts, safeguardingTexts, reviewTexts, commandTexts])
+  for (const { en, de } of [deskTexts, hitTexts, safeguardingTexts, reviewTexts, commandTexts, staffTexts])
     for (const [key, text] of Object.entries(de)) {
       assert.notEqual(text.trim(), '', key)
       const placeholders = (of: string) => (of.match(/\{\w+\}/g) ?? []).toSorted()

@@ -13,6 +13,7 @@ import type { Screening } from '../../screening/index.ts'
 import { commandTexts } from './command-texts.ts'
 import { hitTexts } from './hit-texts.ts'
 import { reviewTexts } from './review-texts.ts'
+import { staffTexts } from './staff-texts.ts'
 import { safeguardingTexts } from './safeguarding-texts.ts'
 import { deskTexts } from './texts.ts'
 
@@ -21,6 +22,17 @@ export type DeskChanges = {
   readonly mayDecide: (command: string, role: StaffRole) => boolean
   /** Refuses as the command, and: not_found, validation_failed, permission_denied. */
   readonly approve: (by: SignedStaff['account'], id: string) => Promise<unknown>
+  /** Carries out an approved change for its author, and returns its result. Refuses as the command, and: not_found, permission_denied. */
+  readonly carryOut: (by: SignedStaff['account'], id: string) => Promise<object>
+  /**
+   * Runs a command of the operator for the person, with its options as they are typed. `waits`: the id of the change, if another person has to
+   * approve it first. Refuses as the command, and: validation_failed (the role, an option).
+   */
+  readonly run: (
+    by: SignedStaff['account'],
+    command: string,
+    options: Readonly<Record<string, string>>,
+  ) => Promise<{ readonly waits?: string; readonly result?: object }>
   /** Refuses: not_found, validation_failed, permission_denied. */
   readonly reject: (by: SignedStaff['account'], id: string, note: string) => Promise<void>
 }
@@ -52,7 +64,7 @@ type Person = { readonly signed: SignedStaff; readonly view: ConsoleView }
 export async function withStaff(
   frame: DeskFrame,
   request: PublicRequest,
-  current: 'queue' | 'hits' | 'safeguarding' | 'reviews' | 'changes' | 'device',
+  current: 'queue' | 'hits' | 'safeguarding' | 'reviews' | 'changes' | 'device' | 'staff',
   answer: (person: Person) => PublicAnswer | Promise<PublicAnswer>,
 ): Promise<PublicAnswer> {
   const token = readCookie(request.headers['cookie'], staffCookie)
@@ -83,6 +95,11 @@ export async function withStaff(
       name: 'changes',
       text: commandTexts[view.language].changes,
       icon: 'M4 6.5h10M11 3.5l3 3-3 3M16 13.5H6M9 10.5l-3 3 3 3',
+    },
+    {
+      name: 'staff',
+      text: staffTexts[view.language].staff,
+      icon: 'M7.5 9.5a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2.5 16.5c0-3 2-5 5-5s5 2 5 5M13 4a3 3 0 0 1 0 5.5M14.5 12c2 .6 3 2.3 3 4.5',
     },
     { name: 'device', text: commandTexts[view.language].commands, icon: 'M3 4.5h14v11H3zM6 8l2.5 2L6 12M10 12.5h4' },
   ]

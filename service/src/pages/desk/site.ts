@@ -22,6 +22,7 @@ import { commandRoutes } from './command-routes.ts'
 import { hitRoutes } from './hit-routes.ts'
 import { type DeskDeps, type DeskFrame, noStaffCookie, staffCookieOf, viewOf } from './request.ts'
 import { reviewRoutes } from './review-routes.ts'
+import { staffRoutes } from './staff-routes.ts'
 import { safeguardingRoutes } from './safeguarding-routes.ts'
 import { deskTexts } from './texts.ts'
 
@@ -49,6 +50,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...safeguardingRoutes(frame),
       ...reviewRoutes(frame),
       ...commandRoutes(frame),
+      ...staffRoutes(frame),
     ],
     refused: (request, { status }) => {
       const view = viewOf(frame, request)

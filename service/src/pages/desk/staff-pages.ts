@@ -1,0 +1,143 @@
+/** The people of staff, impersonations, and results that are shown once. */
+import { html, type Html } from '../html.ts'
+import {
+  badge,
+  call,
+  dialog,
+  dialogButtons,
+  errorSummary,
+  field,
+  message,
+  openDialog,
+  table,
+  time,
+} from '../console/components.ts'
+import { freeText, select } from '../console/lists.ts'
+import { type ConsoleView, shell } from '../console/view.ts'
+import { staffTexts } from './staff-texts.ts'
+import { deskTexts } from './texts.ts'
+
+const roles = ['support', 'compliance', 'finance', 'admin'] as const
+export type DeskRole = (typeof roles)[number]
+
+export type DeskPerson = {
+  readonly id: string
+  readonly fullName: string
+  readonly email: string
+  readonly role: DeskRole
+  readonly createdAt: Date
+  readonly factors: readonly ('passkey' | 'password')[]
+  readonly isSelf: boolean
+}
+
+type StaffShown = {
+  readonly people: readonly DeskPerson[]
+  /** Only admins change staff. */
+  readonly isAdmin: boolean
+  readonly waits: boolean
+  readonly error?: string | undefined
+  /** Values of a refused form. */
+  readonly typed: (name: string) => string
+}
+
+const roleOptions = (view: ConsoleView) => roles.map((role) => [role, deskTexts[view.language][role]] as const)
+
+export function staffPage(view: ConsoleView, { people, isAdmin, waits, error, typed }: StaffShown): string {
+  const d = staffTexts[view.language]
+  return shell(view, {
+    title: d.staff,
+    wide: true,
+    hasErrors: error !== undefined,
+    main: html`${error !== undefined && errorSummary(view, [{ text: error }])}
+      <h1>${d.staff}</h1>
+      ${waits && message('neutral', d.waits)}
+      <p class="lead">${d.staffText}</p>
+      ${table({
+        caption: d.staff,
+        columns: [
+          { label: d.person, kind: 'head' },
+          { label: d.role },
+          { label: d.factors },
+          { label: d.since },
+          ...(isAdmin ? [{ label: d.actions, kind: 'actions' as const }] : []),
+        ],
+        rows: people.map((person) => [
+          html`<span class="name">${freeText(person.fullName)}</span> ${person.isSelf && badge('neutral', d.you)}
+            <span class="soft">${freeText(person.email)}</span>`,
+          deskTexts[view.language][person.role],
+          person.factors.length === 0 ? d.noFactor : person.factors.map((factor) => d[factor]).join(', '),
+          time(view, person.createdAt, 'date'),
+          ...(isAdmin ? [actions(view, person)] : []),
+        ]),
+      })}
+      ${isAdmin && people.map((person) => dialogs(view, person))} ${isAdmin && invite(view, typed)}
+      ${impersonate(view, typed)}`,
+  })
+}
+
+function actions(view: ConsoleView, { id, fullName }: DeskPerson): Html {
+  const d = staffTexts[view.language]
+  return html`<div class="actions">
+    ${openDialog({ id: `role-${id}`, label: d.changeRole, about: fullName })}
+    ${openDialog({ id: `sessions-${id}`, label: d.endSessions, about: fullName })}
+    ${openDialog({ id: `remove-${id}`, label: d.remove, about: fullName, tone: 'danger' })}
+  </div>`
+}
+
+function dialogs(view: ConsoleView, { id, fullName, role }: DeskPerson): Html {
+  const d = staffTexts[view.language]
+  const form = (name: string, title: string, body: Html, tone = 'danger') =>
+    dialog({
+      id: `${name}-${id}`,
+      title: `${title}: ${fullName}`,
+      body: html`<form method="post" action="${view.root}staff/${id}/${name}">
+        ${body} ${field({ id: `${name}-note-${id}`, name: 'note', label: d.note, more: html`maxlength="500"` })}
+        ${dialogButtons(`${name}-${id}`, html`<button type="submit" class="${tone}">${title}</button>`, d.back)}
+      </form>`,
+    })
+  const roleField = select({
+    ...{ id: `role-field-${id}`, name: 'role', label: d.role, value: role, options: roleOptions(view) },
+  })
+  return html`${form('role', d.changeRole, roleField, 'primary')}
+  ${form('sessions', d.endSessions, html`<p>${d.endSessionsText}</p>`)}
+  ${form('remove', d.remove, html`<p>${d.removeText}</p>`)}`
+}
+
+function invite(view: ConsoleView, typed: StaffShown['typed']): Html {
+  const d = staffTexts[view.language]
+  return html`<h2>${d.invite}</h2>
+    <p>${d.inviteText}</p>
+    <form method="post" action="${view.root}staff/invite">
+      ${field({ id: 'name', name: 'name', label: d.name, value: typed('name'), more: html`maxlength="140"` })}
+      ${field({ id: 'email', name: 'email', label: d.email, type: 'email', value: typed('email') })}
+      ${select({ id: 'role', name: 'role', label: d.role, value: typed('role') || 'support', options: roleOptions(view) })}
+      <button type="submit" class="primary">${d.invite}</button>
+    </form>`
+}
+
+function impersonate(view: ConsoleView, typed: StaffShown['typed']): Html {
+  const d = staffTexts[view.language]
+  const minutes = html`inputmode="numeric" maxlength="2"`
+  return html`<h2>${d.impersonate}</h2>
+    <p>${d.impersonateText}</p>
+    <form method="post" action="${view.root}staff/impersonate">
+      ${field({ id: 'partner', name: 'partner', label: d.partner, value: typed('partner'), more: html`maxlength="36"` })}
+      ${field({ id: 'minutes', name: 'minutes', label: d.minutes, value: typed('minutes') || '15', more: minutes })}
+      ${field({ id: 'reason', name: 'note', label: d.reason, value: typed('note'), more: html`maxlength="500"` })}
+      <button type="submit">${d.open}</button>
+    </form>`
+}
+
+type ResultShown = { readonly result: string; readonly back: string }
+
+/** A result that is kept nowhere: a link of an invitation, a credential. */
+export function resultPage(view: ConsoleView, { result, back }: ResultShown): string {
+  const d = staffTexts[view.language]
+  return shell(view, {
+    title: d.result,
+    main: html`<h1>${d.result}</h1>
+      <p class="message warning">${d.once}</p>
+      ${call(view, result, d.result)}
+      <p><a class="button" href="${view.root}${back}">${d.back}</a></p>`,
+  })
+}
