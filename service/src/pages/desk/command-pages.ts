@@ -123,7 +123,8 @@ function lookUp(view: ConsoleView, code: string, error: boolean): Html {
 
 function confirming(view: ConsoleView, code: string, request: NonNullable<DeviceShown['request']>): Html {
   const d = commandTexts[view.language]
-  return html`<p>${fill(d.asked, { origin: request.origin })} ${time(view, request.requestedAt)}</p>
+  return html`<div class="card">
+    <p>${fill(d.asked, { origin: request.origin })} ${time(view, request.requestedAt)}</p>
     <p><strong class="code">${code}</strong></p>
     <form method="post" action="${view.root}device">
       ${hiddenField('code', code)}
@@ -131,15 +132,16 @@ function confirming(view: ConsoleView, code: string, request: NonNullable<Device
         <button type="submit" class="primary">${d.confirm}</button
         ><a class="button" href="${view.root}device">${d.cancel}</a>
       </div>
-    </form>`
+    </form>
+  </div>`
 }
 
 export type DeskChange = {
   readonly id: string
   readonly command: string
   readonly partnerId: string | undefined
-  /** Options as typed, `--name value`. */
-  readonly options: string
+  /** Options as typed, `name value`. */
+  readonly options: readonly string[]
   readonly note: string | undefined
   readonly by: string
   readonly at: Date
@@ -177,8 +179,9 @@ export function changesPage(view: ConsoleView, { changes, error }: ChangesShown)
               ],
               rows: changes.map((change) => [
                 change.command,
-                html`<code>${freeText(change.options)}</code
-                  >${change.note !== undefined && html`<p>${freeText(change.note)}</p>`}`,
+                html`${change.options.map((option) => html`<div><code>${freeText(option)}</code></div>`)}${
+                  change.note !== undefined && html`<p>${freeText(change.note)}</p>`
+                }`,
                 change.partnerId === undefined ? '–' : identifier(view, change.partnerId, d.partner),
                 freeText(change.by),
                 time(view, change.at),
@@ -211,10 +214,12 @@ function deciding(view: ConsoleView, change: DeskChange): Html {
   if (isOwn)
     return html`<p>${d.own}</p>
       ${reject}`
-  return html`<form method="post" action="${view.root}changes/${id}/approve">
+  return html`<div class="actions">
+    <form method="post" action="${view.root}changes/${id}/approve">
       <button type="submit" class="small primary">${d.approve}<span class="away"> ${command}</span></button>
     </form>
-    ${reject}`
+    ${reject}
+  </div>`
 }
 
 function rejecting(view: ConsoleView, { id, isOwn }: DeskChange): Html {

@@ -139,9 +139,9 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
 
 function toChange(row: StaffChange, staffId: string, mayDecide: boolean): DeskChange {
   const { partner, note, ...typed } = JSON.parse(row.options) as Readonly<Record<string, string | boolean>>
-  const words = Object.entries(typed).map(([name, value]) => (value === true ? `--${name}` : `--${name} ${value}`))
+  const words = Object.entries(typed).map(([name, value]) => (value === true ? name : `${name} ${value}`))
   return {
-    ...{ id: row.id, command: row.command, options: words.join(' '), by: row.proposedByName, at: row.proposedAt },
+    ...{ id: row.id, command: row.command, options: words, by: row.proposedByName, at: row.proposedAt },
     partnerId: partner === undefined ? undefined : String(partner),
     note: note === undefined ? undefined : String(note),
     approvedBy: row.approved === true ? row.decidedByName : null,

@@ -94,7 +94,7 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
     ['no reviews', reviewsPage(view, { reviews: [] })],
     ['no changes', changesPage(view, { changes: [] })],
     ...[true, false].map((isOwn) => {
-      const change = { id: text, command: text, partnerId: text, options: text, note: text, by: text, at }
+      const change = { id: text, command: text, partnerId: text, options: [text, text], note: text, by: text, at }
       const changes = [null, text].map((approvedBy, nth) => ({
         ...change,
         id: `change-${nth}`,
