@@ -171,17 +171,15 @@ export function changesPage(view: ConsoleView, { changes, error }: ChangesShown)
               caption: d.changes,
               columns: [
                 { label: d.command, kind: 'head' },
-                { label: d.options },
                 { label: d.partner },
                 { label: d.by },
                 { label: d.at },
                 { label: d.decide, kind: 'actions' },
               ],
               rows: changes.map((change) => [
-                change.command,
-                html`${change.options.map((option) => html`<div><code>${freeText(option)}</code></div>`)}${
-                  change.note !== undefined && html`<p>${freeText(change.note)}</p>`
-                }`,
+                html`<span class="name">${change.command}</span>
+                  ${change.options.map((option) => html`<span class="soft">${freeText(option)}</span>`)}
+                  ${change.note !== undefined && html`<span class="soft">${d.note}: ${freeText(change.note)}</span>`}`,
                 change.partnerId === undefined ? '–' : identifier(view, change.partnerId, d.partner),
                 freeText(change.by),
                 time(view, change.at),
