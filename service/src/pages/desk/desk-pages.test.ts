@@ -12,6 +12,7 @@ import type { Content } from '../../modules/safeguarding/index.ts'
 import { kindsOf } from '../../modules/safeguarding/rules.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../console/language.ts'
 import { html } from '../html.ts'
+import type { ConsoleView } from '../console/view.ts'
 import { casePage, queuePage } from './case-pages.ts'
 import { changesPage, devicePage } from './command-pages.ts'
 import { commandTexts } from './command-texts.ts'
@@ -92,6 +93,24 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
       }),
     ],
     ['no reviews', reviewsPage(view, { reviews: [] })],
+    ...staffPages(view, text, mayDecide),
+    ['no hits', hitsPage(view, { hits: [], next: null })],
+    [
+      'hit',
+      hitPage(view, {
+        ...aHit,
+        ...{ reference: text, subjectKind: text, subjectId: text, role: text, births: [text], programmes: [text] },
+        words: [{ word: text, listed: null, how: text }],
+        ...{ status: text, decidedBy: text, hasEnded: false, proposal: text, decisions, mayDecide, error: text, typed },
+      }),
+    ],
+  ]
+}
+
+/** The pages of commands, changes and staff. */
+function staffPages(view: ConsoleView, text: string, mayDecide: boolean): readonly (readonly [string, string])[] {
+  const typed = () => text
+  return [
     ['no changes', changesPage(view, { changes: [] })],
     ...[true, false].map((isOwn) => {
       const change = { id: text, command: text, partnerId: text, options: [text, text], note: text, by: text, at }
@@ -121,16 +140,6 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
       return ['staff', staffPage(view, { people, isAdmin, waits: isAdmin, error: text, typed })] as const
     }),
     ['result', resultPage(view, { result: text, back: text })],
-    ['no hits', hitsPage(view, { hits: [], next: null })],
-    [
-      'hit',
-      hitPage(view, {
-        ...aHit,
-        ...{ reference: text, subjectKind: text, subjectId: text, role: text, births: [text], programmes: [text] },
-        words: [{ word: text, listed: null, how: text }],
-        ...{ status: text, decidedBy: text, hasEnded: false, proposal: text, decisions, mayDecide, error: text, typed },
-      }),
-    ],
   ]
 }
 
