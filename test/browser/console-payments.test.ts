@@ -47,7 +47,7 @@ test('a person saves a payee, previews and sends a payout, and finds its transac
   await page.fill('#name', 'Jean Bartik')
   await page.fill('#account', 'FR14 2004 1010 0505 0001 3M02 607')
   await press(page, 'Check payee')
-  assert.match(await main(page), /not a valid IBAN/)
+  assert.match(await main(page), /not a valid account/)
   assert.equal(await page.locator('#name').inputValue(), 'Jean Bartik')
   await page.fill('#account', ibans.FR)
   await press(page, 'Check payee')
@@ -98,6 +98,43 @@ test('a person saves a payee, previews and sends a payout, and finds its transac
   await other.getByText('Request recall').first().click()
   await press(other, 'Request recall')
   assert.match(await main(other), /has an open or accepted recall|Only a completed payout can be recalled/)
+  await close()
+})
+
+test('a person saves and pays a payee by sort code and account number, and by routing number', { skip }, async () => {
+  const { page, close } = await person('Operator', 'Ann Islander')
+  for (const [currency, wrong, account] of [
+    ['GBP', '20-00-00 55', '20-00-00 55779911'],
+    ['USD', '021000022 123456789', '021000021 123456789'],
+  ] as const) {
+    await open(page, 'payees/new')
+    await page.fill('#name', `Kay McNulty ${currency}`)
+    await page.fill('#currency', currency)
+    await page.fill('#account', wrong)
+    await press(page, 'Check payee')
+    await press(page, /^Save/)
+    assert.match(await main(page), /not a valid account/)
+    await check(page)
+    await page.fill('#account', account)
+    await press(page, 'Check payee')
+    assert.match(await main(page), new RegExp(`Is this the right payee\\?[^]*${account}`))
+    await press(page, /^Save/)
+    assert.match(
+      await main(page),
+      new RegExp(`The payee is saved[^]*${account}[^]*Only names of accounts with an IBAN`),
+    )
+    assert.equal(await page.getByRole('button', { name: 'Verify' }).count(), 0)
+    await check(page)
+    await page.getByRole('link', { name: 'New payout' }).click()
+    await page.fill('#amount', '7.50')
+    await page.fill('#reference', `Rent in ${currency}`)
+    await press(page, 'Preview')
+    await press(page, `Send 7.50 ${currency}`)
+    assert.match(await main(page), new RegExp(`The payout is accepted[^]*${account}`))
+    await finalTransaction(service.client, `Rent in ${currency}`)
+    await page.getByRole('link', { name: 'Open the transaction' }).click()
+    assert.match(await main(page), new RegExp(account))
+  }
   await close()
 })
 

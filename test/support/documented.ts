@@ -127,7 +127,7 @@ export const beneficiary = object({
   name: always(string),
   alias: maybe(string),
   customerId: maybe(uuid),
-  ...each(['iban', 'bic', 'walletAddress'], maybe(string)),
+  ...each(['iban', 'sortCode', 'routingNumber', 'accountNumber', 'bic', 'walletAddress'], maybe(string)),
   country: maybe(country),
   currency: always(string),
   createdAt: always(dateTime),
@@ -142,7 +142,21 @@ export const customerAccount = object({
 })
 
 const party = object(
-  each(['bankName', 'bic', 'iban', 'accountHolderName', 'address', 'country', 'walletAddress'], maybe(string)),
+  each(
+    [
+      'bankName',
+      'bic',
+      'iban',
+      'sortCode',
+      'routingNumber',
+      'accountNumber',
+      'accountHolderName',
+      'address',
+      'country',
+      'walletAddress',
+    ],
+    maybe(string),
+  ),
 )
 const status = oneOf('Pending', 'Completed', 'Unsuccessful', 'Cancelled', 'Expired')
 const steps = [

@@ -34,13 +34,28 @@ export const BeneficiaryCreate = closed({
   name: described(Name, 'Name of the account holder. The payment message contains it.', { examples: ['Grace Hopper'] }),
   iban: described(
     optional(text(42)),
-    'IBAN of the beneficiary, ISO 13616. Required for fiat currencies. The service removes spaces.',
+    'IBAN of the beneficiary, ISO 13616. Required for EUR; for GBP and USD the account may have a domestic form instead. The service removes spaces.',
     { examples: ['NL91ABNA0417164300'] },
   ),
   bic: described(
     optional(text(11)),
     'BIC of the bank, ISO 9362. Refused if it contradicts the IBAN. Without it, the service completes it if it knows the bank.',
     { examples: ['ABNANL2A'] },
+  ),
+  sortCode: described(
+    optional(text(10)),
+    'Sort code of a British account, six digits, with or without hyphens. Only for GBP, with `accountNumber`, instead of `iban`.',
+    { examples: ['20-00-00'] },
+  ),
+  routingNumber: described(
+    optional(text(9)),
+    'Routing number (ABA) of an American bank, nine digits with a check digit. Only for USD, with `accountNumber`, instead of `iban`.',
+    { examples: ['021000021'] },
+  ),
+  accountNumber: described(
+    optional(text(20)),
+    'Number of the account at the bank that `sortCode` or `routingNumber` names: British numbers have 6 to 8 digits, American ones at most 17 characters.',
+    { examples: ['55779911'] },
   ),
   walletAddress: described(
     optional(text(128)),
@@ -77,7 +92,16 @@ export const Beneficiary = closed({
   customerId: described(optional(Uuid), 'The `guid` of the owning customer. Absent if the partner itself owns it.'),
   alias: described(optional(Type.String()), 'Your short name for the beneficiary. Absent if none was given.'),
   name: described(Type.String(), 'Name of the account holder.'),
-  iban: described(optional(Iban), 'IBAN, ISO 13616, without spaces. Absent for token currencies.'),
+  iban: described(
+    optional(Iban),
+    'IBAN, ISO 13616, without spaces. Absent for token currencies, and if the account has a domestic form.',
+  ),
+  sortCode: described(optional(Type.String()), 'Sort code, six digits. Only of a British account without an IBAN.'),
+  routingNumber: described(optional(Type.String()), 'Routing number, nine digits. Only of an American account.'),
+  accountNumber: described(
+    optional(Type.String()),
+    'Number of the account. Absent if it has an IBAN, and for token currencies.',
+  ),
   bic: described(optional(Bic), 'BIC of the bank, ISO 9362. Absent if none was given and the bank is not known.'),
   walletAddress: described(optional(Type.String()), 'Address of the wallet. Absent for fiat currencies.'),
   vasp: described(

@@ -192,7 +192,11 @@ export const TokenPayout = closed({
 
 const documented = {
   amount: described(Amount, 'Amount in major units of `currency`.'),
-  beneficiaryAccount: described(Iban, 'IBAN that receives the money.'),
+  beneficiaryAccount: described(
+    Type.String(),
+    'IBAN that receives the money. Of an account without one its clearing system, bank and number: `GBDSC200000/55779911`, `USABA021000021/123456789`.',
+    { examples: ['NL91ABNA0417164300'] },
+  ),
   beneficiaryName: described(Type.String(), 'Name of the account holder when the payout was accepted.'),
   currency: described(Currency, 'Currency of the payout, ISO 4217 alpha-3.'),
   idempotencyKey: described(Type.String(), 'The idempotency key of the request.'),
@@ -253,7 +257,10 @@ const PayoutApproval = closed({
 export const PayoutRecord = closed({
   id: described(Uuid, 'Identifies the payout.'),
   ...documented,
-  beneficiaryAccount: described(Type.String(), 'IBAN or address of the wallet that receives the money.'),
+  beneficiaryAccount: described(
+    Type.String(),
+    'IBAN, domestic account (`GBDSC200000/55779911`) or address of the wallet that receives the money.',
+  ),
   ...sold,
   fee: described(
     optional(Amount),

@@ -134,8 +134,14 @@ export type Beneficiary = {
   readonly alias?: string
   /** Name of the account holder. */
   readonly name: string
-  /** IBAN, ISO 13616, without spaces. Absent for token currencies. */
+  /** IBAN, ISO 13616, without spaces. Absent for token currencies, and if the account has a domestic form. */
   readonly iban?: string
+  /** Sort code, six digits. Only of a British account without an IBAN. */
+  readonly sortCode?: string
+  /** Routing number, nine digits. Only of an American account. */
+  readonly routingNumber?: string
+  /** Number of the account. Absent if it has an IBAN, and for token currencies. */
+  readonly accountNumber?: string
   /** BIC of the bank, ISO 9362. Absent if none was given and the bank is not known. */
   readonly bic?: string
   /** Address of the wallet. Absent for fiat currencies. */
@@ -159,10 +165,16 @@ export type BeneficiaryCreate = {
   readonly alias?: string | undefined
   /** Name of the account holder. The payment message contains it. */
   readonly name: string
-  /** IBAN of the beneficiary, ISO 13616. Required for fiat currencies. The service removes spaces. */
+  /** IBAN of the beneficiary, ISO 13616. Required for EUR; for GBP and USD the account may have a domestic form instead. The service removes spaces. */
   readonly iban?: string | undefined
   /** BIC of the bank, ISO 9362. Refused if it contradicts the IBAN. Without it, the service completes it if it knows the bank. */
   readonly bic?: string | undefined
+  /** Sort code of a British account, six digits, with or without hyphens. Only for GBP, with `accountNumber`, instead of `iban`. */
+  readonly sortCode?: string | undefined
+  /** Routing number (ABA) of an American bank, nine digits with a check digit. Only for USD, with `accountNumber`, instead of `iban`. */
+  readonly routingNumber?: string | undefined
+  /** Number of the account at the bank that `sortCode` or `routingNumber` names: British numbers have 6 to 8 digits, American ones at most 17 characters. */
+  readonly accountNumber?: string | undefined
   /** Address of the wallet. Required for token currencies. With capitals, its check sum (EIP-55) must be right. */
   readonly walletAddress?: string | undefined
   /** Name of the provider that keeps the wallet, for the travel rule. Only for token currencies. Absent: a wallet of its own. */
@@ -473,7 +485,7 @@ export type FeedPage = {
 export type FiatPayout = {
   /** Amount in major units of `currency`. */
   readonly amount: Amount
-  /** IBAN that receives the money. */
+  /** IBAN that receives the money. Of an account without one its clearing system, bank and number: `GBDSC200000/55779911`, `USABA021000021/123456789`. */
   readonly beneficiaryAccount: string
   /** Name of the account holder when the payout was accepted. */
   readonly beneficiaryName: string
@@ -554,7 +566,7 @@ export type FiatPayoutPreviewCreate = {
 export type FxPayout = {
   /** Amount in major units of `currency`. */
   readonly amount: Amount
-  /** IBAN that receives the money. */
+  /** IBAN that receives the money. Of an account without one its clearing system, bank and number: `GBDSC200000/55779911`, `USABA021000021/123456789`. */
   readonly beneficiaryAccount: string
   /** Name of the account holder when the payout was accepted. */
   readonly beneficiaryName: string
@@ -848,6 +860,12 @@ export type PartyDetails = {
   readonly bic?: string
   /** IBAN of the account, ISO 13616, without spaces. */
   readonly iban?: string
+  /** Sort code of a British account without an IBAN, six digits. */
+  readonly sortCode?: string
+  /** Routing number of an American account, nine digits. */
+  readonly routingNumber?: string
+  /** Number of an account without an IBAN. */
+  readonly accountNumber?: string
   /** Name of the account holder. */
   readonly accountHolderName?: string
   /** Postal address of the account holder, on one line. */
@@ -940,7 +958,7 @@ export type PayoutRecord = {
   readonly id: string
   /** Amount in major units of `currency`. */
   readonly amount: Amount
-  /** IBAN or address of the wallet that receives the money. */
+  /** IBAN, domestic account (`GBDSC200000/55779911`) or address of the wallet that receives the money. */
   readonly beneficiaryAccount: string
   /** Name of the account holder when the payout was accepted. */
   readonly beneficiaryName: string

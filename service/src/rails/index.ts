@@ -32,6 +32,17 @@ export {
   sandboxConnectorId,
   simulatedChainConnectorId,
 } from './connector-ids.ts'
+export {
+  type DomesticAccount,
+  domesticCountryOf,
+  domesticCurrencies,
+  domesticText,
+  readAmericanNumber,
+  readBritishNumber,
+  readDomestic,
+  readSortCode,
+  routingProblem,
+} from './domestic.ts'
 export { type BritishAccount, britishAccountOf, ibanCountries, ibanProblem, isIban } from './ibans.ts'
 export {
   type Acknowledgement,

@@ -9,7 +9,7 @@ import {
   type Remittance,
 } from '../../iso20022/index.ts'
 import { amountText, assert, present } from '../../kernel/index.ts'
-import { dayOf, nextWindow } from '../../rails/index.ts'
+import { dayOf, nextWindow, readDomestic } from '../../rails/index.ts'
 import type { BankRules, Scheme } from './deps.ts'
 import { bankInstructionId, batchIdOf } from './ids.ts'
 import { qrReferenceOf } from './qr-bill.ts'
@@ -127,13 +127,25 @@ const transferOf = (payment: Payment, rules: BankRules): CreditTransfer => ({
   instructionId: bankInstructionId(payment),
   endToEndId: payment.endToEndId,
   money: { currency: payment.currency, minor: payment.amount },
-  ...(payment.creditorBic === null ? {} : { creditorAgent: { bic: payment.creditorBic } }),
+  ...creditorOf(payment),
   creditor: { name: payment.creditorName },
-  creditorAccount: { iban: payment.creditorAccount },
   ...ifGiven('purpose', rules.purpose),
   ...((kindOf(payment, rules) === 'QrBill' ? billOf(payment.remittance) : undefined) ??
     remittanceOf(payment.remittance)),
 })
+
+/** The bank and the account of the payee. The clearing system names the bank of an account without an IBAN. */
+function creditorOf({
+  creditorAccount: text,
+  creditorBic: bic,
+}: Payment): Pick<CreditTransfer, 'creditorAgent' | 'creditorAccount'> {
+  const account = readDomestic(text)
+  if (account === undefined)
+    return { ...(bic === null ? {} : { creditorAgent: { bic } }), creditorAccount: { iban: text } }
+  const clearingId = account.system === 'GBDSC' ? account.sortCode : account.routingNumber
+  const creditorAgent = { ...(bic === null ? {} : { bic }), clearingSystem: { code: account.system }, clearingId }
+  return { creditorAgent, creditorAccount: { other: account.accountNumber } }
+}
 
 /** A bill carries its QR reference and no text. Undefined: the payment was accepted before the bank's profile had bills. */
 function billOf(text: string | null): { readonly remittance: Remittance } | undefined {

@@ -2,7 +2,7 @@
 import type { ErrorKey } from '@partner-payments/wire'
 import { isValidBIC } from 'ibantools'
 import type { PaymentKind } from '../../iso20022/index.ts'
-import { type Instruction, isIban, railOf } from '../../rails/index.ts'
+import { domesticCurrencies, type Instruction, isIban, railOf, readDomestic } from '../../rails/index.ts'
 import type { BankRules, Reach, Scheme } from './deps.ts'
 import { isQrIban, qrReferenceOf } from './qr-bill.ts'
 
@@ -54,7 +54,10 @@ export function chooseScheme(payment: Payment, rules: Rules): SchemeChoice | Sch
   if (!isSepa(payment)) {
     if (profile.kinds.Other === undefined) return unreached
     const { bicUnlessIn } = profile.kinds.Other
-    const needsBic = bicUnlessIn !== undefined && !bicUnlessIn.includes(payment.creditorAccount.slice(0, 2))
+    const needsBic =
+      bicUnlessIn !== undefined &&
+      !bicUnlessIn.includes(payment.creditorAccount.slice(0, 2)) &&
+      readDomestic(payment.creditorAccount) === undefined
     if (needsBic && payment.creditorBic === null) return bankUnknown
   }
   // The lists of reach are those of the schemes of SEPA. Other currencies have been configured by them as well.
@@ -99,7 +102,8 @@ function refusalOf(
       details: 'Payments in this currency are not possible from here.',
       reasonCode: 'AM03',
     }
-  if (!isIban(creditorAccount))
+  const domestic = readDomestic(creditorAccount)
+  if (domestic === undefined ? !isIban(creditorAccount) : domesticCurrencies[domestic.system] !== currency)
     return { errorKey: 'InvalidAccountDetails', details: 'The account number is not a valid IBAN.', reasonCode: 'AC01' }
   if (creditorBic !== null && !isValidBIC(creditorBic))
     return {

@@ -85,7 +85,14 @@ const commonRules: readonly Rule[] = [
     place: '2.95',
   },
   { within: transfer, element: 'Cdtr/Nm', demand: { is: 'form', pattern: nameForm }, source: from, place: '2.117' },
-  { within: transfer, element: 'CdtrAcct/Id/IBAN', demand: { is: 'present' }, source: from, place: 'AT-C001' },
+  {
+    within: transfer,
+    element: 'CdtrAcct/Id/IBAN',
+    demand: { is: 'present' },
+    kinds: bySepa,
+    source: from,
+    place: 'AT-C001',
+  },
   { within: `${transfer}/RmtInf`, element: '*', demand: { is: 'count', max: 1 }, source: from, place: '2.164' },
 ]
 export const epcRules: readonly Rule[] = [

@@ -2,18 +2,29 @@
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
+import { readDomestic } from '../../rails/index.ts'
 import type { Beneficiaries, Beneficiary } from './service.ts'
 import { toVerification } from './verification-shape.ts'
 
+/** The fields of an account without an IBAN. */
+function domesticFields(text: string | null) {
+  const account = text === null ? undefined : readDomestic(text)
+  if (account === undefined) return {}
+  const { system: _system, ...fields } = account
+  return fields
+}
+
 /** A field without a value is absent, not null. */
 export function toBeneficiary(beneficiary: Beneficiary): ResponseOf<'getBeneficiary'> {
-  const { id, customerId, alias, name, iban, bic, walletAddress, vasp, country, currency } = beneficiary
+  const { id, customerId, alias, name, iban, domesticAccount, bic, walletAddress, vasp, country, currency } =
+    beneficiary
   return {
     id,
     ...(customerId === null ? {} : { customerId }),
     ...(alias === null ? {} : { alias }),
     name,
     ...(iban === null ? {} : { iban }),
+    ...domesticFields(domesticAccount),
     ...(bic === null ? {} : { bic }),
     ...(walletAddress === null ? {} : { walletAddress }),
     ...(vasp === null ? {} : { vasp }),

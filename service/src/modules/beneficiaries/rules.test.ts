@@ -28,6 +28,7 @@ test('an IBAN is stored in capitals without spaces, and gives the country', () =
   assert.deepEqual(destination, {
     currency: 'EUR',
     iban,
+    domesticAccount: null,
     bic: 'COBADEFFXXX',
     walletAddress: null,
     vasp: null,
@@ -50,7 +51,9 @@ test('400 when the country contradicts the IBAN; territories that use the IBAN o
 test('a token needs a wallet, which gives no country', () => {
   for (const currency of ['USDC', 'EURC']) {
     const destination = readDestination({ name, currency, walletAddress })
-    assert.deepEqual(destination, { currency, iban: null, bic: null, walletAddress, vasp: null, country: null })
+    assert.deepEqual(destination, {
+      ...{ currency, iban: null, domesticAccount: null, bic: null, walletAddress, vasp: null, country: null },
+    })
   }
 })
 

@@ -4,7 +4,18 @@ import countries from 'i18n-iso-countries/index.js'
 import { isValidBIC } from 'ibantools'
 import { readCurrency, refuseField, refuseFields } from '../../api/index.ts'
 import { type Currency, isFiat } from '../../kernel/index.ts'
-import { addressProblem, isIban, territoriesWithIbansOf } from '../../rails/index.ts'
+import {
+  addressProblem,
+  type DomesticAccount,
+  domesticCountryOf,
+  domesticText,
+  isIban,
+  readAmericanNumber,
+  readBritishNumber,
+  readSortCode,
+  routingProblem,
+  territoriesWithIbansOf,
+} from '../../rails/index.ts'
 
 export type BeneficiaryCreate = BodyOf<'createBeneficiary'>
 export type BeneficiaryUpdate = BodyOf<'updateBeneficiary'>
@@ -13,6 +24,8 @@ export type BeneficiaryUpdate = BodyOf<'updateBeneficiary'>
 export type Destination = {
   readonly currency: Currency
   readonly iban: string | null
+  /** An account without an IBAN, as `domesticText` writes it. */
+  readonly domesticAccount: string | null
   readonly bic: string | null
   readonly walletAddress: string | null
   readonly vasp: string | null
@@ -41,41 +54,89 @@ export function readDestination(input: BeneficiaryCreate): Destination {
   const bic = input.bic === undefined ? null : electronic(input.bic)
   const walletAddress = input.walletAddress ?? null
   const unfit = kindErrors(currency, input)
+  const domestic = readAccount(input)
+  const given = { iban, bic, walletAddress, country: input.country, domestic: domestic.account }
   // A field that the currency does not use has one error, whatever its form.
-  const malformed = formErrors({ iban, bic, walletAddress, country: input.country }).filter(
+  const malformed = [...domestic.errors, ...formErrors(given)].filter(
     ({ pointer }) => !unfit.some((error) => error.pointer === pointer),
   )
   refuseFields([...unfit, ...malformed])
   const vasp = input.vasp ?? null
-  return { currency, iban, bic, walletAddress, vasp, country: input.country ?? iban?.slice(0, 2) ?? null }
+  const home = domestic.account && domesticCountryOf(domestic.account)
+  const country = input.country ?? home ?? iban?.slice(0, 2) ?? null
+  const domesticAccount = domestic.account === undefined ? null : domesticText(domestic.account)
+  return { currency, iban, domesticAccount, bic, walletAddress, vasp, country }
 }
 
-/** Fiat money needs an IBAN, a token a wallet. A field that the currency does not use is refused, not ignored. */
-function kindErrors(currency: Currency, { iban, bic, walletAddress, vasp }: BeneficiaryCreate): readonly FieldError[] {
+/** The fields of a bank account that are used in no other currency. */
+const domesticBanks = { GBP: 'sortCode', USD: 'routingNumber' } as const
+
+/** Fiat money needs a bank account, a token a wallet. A field that the currency does not use is refused, not ignored. */
+function kindErrors(currency: Currency, input: BeneficiaryCreate): readonly FieldError[] {
   const errors: FieldError[] = []
-  const required = (pointer: string) =>
-    errors.push({ pointer, code: 'required', message: `is required for ${currency}` })
-  const excess = (pointer: string) =>
-    errors.push({ pointer, code: 'invalid_value', message: `is not used by ${currency}; omit it` })
-  if (isFiat(currency)) {
-    if (iban === undefined) required('/iban')
-    if (walletAddress !== undefined) excess('/walletAddress')
-    if (vasp !== undefined) excess('/vasp')
-  } else {
-    if (walletAddress === undefined) required('/walletAddress')
-    if (iban !== undefined) excess('/iban')
-    if (bic !== undefined) excess('/bic')
+  const required = (pointer: string, message = `is required for ${currency}`) =>
+    errors.push({ pointer, code: 'required', message })
+  const excess = (name: keyof BeneficiaryCreate, message = `is not used by ${currency}; omit it`) => {
+    if (input[name] !== undefined) errors.push({ pointer: `/${name}`, code: 'invalid_value', message })
   }
+  if (!isFiat(currency)) {
+    if (input.walletAddress === undefined) required('/walletAddress')
+    for (const name of ['iban', 'bic', 'sortCode', 'routingNumber', 'accountNumber'] as const) excess(name)
+    return errors
+  }
+  const own = currency === 'GBP' || currency === 'USD' ? domesticBanks[currency] : undefined
+  if (own === undefined) {
+    if (input.iban === undefined) required('/iban')
+    excess('accountNumber')
+  } else if (input.iban !== undefined)
+    for (const name of [own, 'accountNumber'] as const) excess(name, 'names the account a second time; omit it or iban')
+  else if (input[own] === undefined && input.accountNumber === undefined)
+    required('/iban', `is required for ${currency}, or ${own} and accountNumber`)
+  else
+    for (const name of [own, 'accountNumber'] as const)
+      if (input[name] === undefined) required(`/${name}`, 'is required for an account without an IBAN')
+  for (const bank of Object.values(domesticBanks)) if (bank !== own) excess(bank)
+  for (const name of ['walletAddress', 'vasp'] as const) excess(name)
   return errors
 }
+
+type ReadAccount = { readonly account?: DomesticAccount; readonly errors: readonly FieldError[] }
+
+/** Reads an account without an IBAN. Without an account, a field is missing, or wrong. */
+function readAccount({ sortCode, routingNumber, accountNumber }: BeneficiaryCreate): ReadAccount {
+  const errors: FieldError[] = []
+  const wrong = (name: string, message: string) =>
+    void errors.push({ pointer: `/${name}`, code: 'invalid_format', message })
+  if (sortCode !== undefined) {
+    const [sort, number] = [readSortCode(sortCode), readBritishNumber(accountNumber ?? '')]
+    if (sort === undefined) wrong('sortCode', 'must have six digits, for example 20-00-00')
+    if (accountNumber !== undefined && number === undefined) wrong('accountNumber', 'must have 6 to 8 digits')
+    if (sort === undefined || number === undefined) return { errors }
+    return { account: { system: 'GBDSC', sortCode: sort, accountNumber: number }, errors }
+  }
+  if (routingNumber === undefined) return { errors }
+  const [problem, number] = [routingProblem(routingNumber), readAmericanNumber(accountNumber ?? '')]
+  if (problem !== undefined) wrong('routingNumber', routingTexts[problem])
+  if (accountNumber !== undefined && number === undefined)
+    wrong('accountNumber', 'must have 1 to 17 digits, letters or hyphens, one of them a digit')
+  if (problem !== undefined || number === undefined) return { errors }
+  return { account: { system: 'USABA', routingNumber, accountNumber: number }, errors }
+}
+
+const routingTexts = {
+  form: 'must have nine digits, for example 021000021',
+  prefix: 'is not a routing number: its first two digits are not assigned',
+  checkDigit: 'has a wrong check digit; copy the number again',
+} as const
 
 function formErrors(given: {
   readonly iban: string | null
   readonly bic: string | null
   readonly walletAddress: string | null
   readonly country: string | undefined
+  readonly domestic: DomesticAccount | undefined
 }): readonly FieldError[] {
-  const { iban, bic, walletAddress, country } = given
+  const { iban, bic, walletAddress, country, domestic } = given
   const errors: FieldError[] = []
   if (iban !== null && !isIban(iban)) errors.push({ pointer: '/iban', ...notAnIban })
   if (bic !== null && !isValidBIC(bic))
@@ -106,7 +167,19 @@ function formErrors(given: {
       code: 'invalid_value',
       message: `contradicts the IBAN; must be ${countriesOf(iban).join(' or ')}, or omitted`,
     })
+  else if (country !== undefined && domestic !== undefined && !homesOf(domestic).includes(country))
+    errors.push({
+      pointer: '/country',
+      code: 'invalid_value',
+      message: `contradicts the account; must be ${homesOf(domestic).join(' or ')}, or omitted`,
+    })
   return errors
+}
+
+/** The countries of an account without an IBAN: British sort codes are used in three territories. */
+const homesOf = (account: DomesticAccount): readonly string[] => {
+  const country = domesticCountryOf(account)
+  return [country, ...territoriesWithIbansOf(country)]
 }
 
 /** The countries of an account: that of its IBAN, and the territories that use the same IBAN. */

@@ -138,7 +138,10 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     byIbans: (partnerId, customerId, ibans) => store.byIbans(db, partnerId, customerId, ibans),
     subjectOf: async (tx, partnerId, id) => {
       const row = await store.nameById(tx, partnerId, id)
-      return { names: row === undefined ? [] : namesOf(row), account: row?.iban ?? row?.walletAddress ?? null }
+      return {
+        names: row === undefined ? [] : namesOf(row),
+        account: row?.iban ?? row?.domesticAccount ?? row?.walletAddress ?? null,
+      }
     },
     idsAfter: store.idsAfter,
     payeesByIds: async (tx, keys) => {

@@ -10,6 +10,8 @@ export type Beneficiary = {
   readonly alias: string | null
   readonly name: string
   readonly iban: string | null
+  /** An account without an IBAN, as `domesticText` writes it. */
+  readonly domesticAccount: string | null
   readonly bic: string | null
   readonly walletAddress: string | null
   /** The provider that keeps the wallet. Null: a bank account, or a wallet of the beneficiary's own. */
@@ -23,16 +25,16 @@ export type Beneficiary = {
 export type Payee = Omit<Beneficiary, 'updatedAt'> & { readonly unchangedSince: Date }
 export type BeneficiaryFilter = { readonly customerId?: string; readonly currency?: string }
 
-const columns = sql`id, customer_id, alias, name, iban, bic, wallet_address, vasp, country, currency, created_at, updated_at`
+const columns = sql`id, customer_id, alias, name, iban, domestic_account, bic, wallet_address, vasp, country, currency, created_at, updated_at`
 
 /** `bicCompletedAt`: since when the BIC is that of the directory. Null: it was given, or there is none. */
 type NewBeneficiary = Beneficiary & { readonly bicCompletedAt: Date | null }
 
 export async function insert(tx: Tx, partnerId: string, row: NewBeneficiary): Promise<void> {
   await tx.run(sql`/* beneficiaries.insert */
-    insert into beneficiaries.beneficiaries (partner_id, id, customer_id, alias, name, iban, bic, wallet_address,
+    insert into beneficiaries.beneficiaries (partner_id, id, customer_id, alias, name, iban, domestic_account, bic, wallet_address,
       vasp, country, currency, created_at, updated_at, bic_completed_at)
-    values (${partnerId}, ${row.id}, ${row.customerId}, ${row.alias}, ${row.name}, ${row.iban}, ${row.bic},
+    values (${partnerId}, ${row.id}, ${row.customerId}, ${row.alias}, ${row.name}, ${row.iban}, ${row.domesticAccount}, ${row.bic},
       ${row.walletAddress}, ${row.vasp}, ${row.country}, ${row.currency}, ${row.createdAt}, ${row.updatedAt},
       ${row.bicCompletedAt})`)
 }
@@ -49,7 +51,7 @@ export function payeesByIds(
   keys: readonly { readonly partnerId: string; readonly id: string }[],
 ): Promise<readonly (Payee & { readonly partnerId: string })[]> {
   return tx.rows(sql`/* beneficiaries.payeesByIds */
-    select partner_id, id, customer_id, alias, name, iban, bic, wallet_address, vasp, country, currency,
+    select partner_id, id, customer_id, alias, name, iban, domestic_account, bic, wallet_address, vasp, country, currency,
       created_at, greatest(created_at, named_at) as unchanged_since
     from beneficiaries.beneficiaries
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
@@ -161,9 +163,9 @@ export function nameById(
   tx: Tx,
   partnerId: string,
   id: string,
-): Promise<Pick<Beneficiary, 'name' | 'iban' | 'walletAddress'> | undefined> {
+): Promise<Pick<Beneficiary, 'name' | 'iban' | 'domesticAccount' | 'walletAddress'> | undefined> {
   return tx.row(sql`/* beneficiaries.nameById */
-    select name, iban, wallet_address from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
+    select name, iban, domestic_account, wallet_address from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
 }
 
 /** Pages through ids in their order, removed beneficiaries included. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { type payouts, problems, type TransactionType } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { currencies, type Currency, isFiat, type Minor, minuteMs, secondMs } from '../../kernel/index.ts'
+import { readDomestic } from '../../rails/index.ts'
 import type { Party } from '../transactions/index.ts'
 
 export type PayoutStatus = (typeof payouts.payoutStatuses)[number]
@@ -78,10 +79,17 @@ export function partyOf(creditor: {
   const { name, account, bic, country, currency } = creditor
   return {
     accountHolderName: name,
-    ...(isFiat(currency) ? { iban: account } : { walletAddress: account }),
+    ...(isFiat(currency) ? bankAccountOf(account) : { walletAddress: account }),
     ...(country === unknownCountry ? {} : { country }),
     ...(bic === null ? {} : { bic }),
   }
+}
+
+function bankAccountOf(text: string): Pick<Party, 'iban' | 'sortCode' | 'routingNumber' | 'accountNumber'> {
+  const domestic = readDomestic(text)
+  if (domestic === undefined) return { iban: text }
+  const { system: _system, ...account } = domestic
+  return account
 }
 
 type Types = { readonly withdrawal: TransactionType; readonly refund: TransactionType }

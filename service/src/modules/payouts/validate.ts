@@ -3,7 +3,7 @@ import { Refusal } from '../../api/index.ts'
 import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, isFiat, partnerKey, present } from '../../kernel/index.ts'
 import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutbound } from '../../ledger/index.ts'
-import { type ChooseConnector, internalConnectorId, isIban } from '../../rails/index.ts'
+import { type ChooseConnector, internalConnectorId, isIban, readDomestic } from '../../rails/index.ts'
 import type { Payee } from '../beneficiaries/index.ts'
 import { notVerified, type Payer } from '../customers/index.ts'
 import { type Controlled, debitedOf } from '../payout-controls/index.ts'
@@ -86,9 +86,9 @@ export const payoutRules: readonly Rule[] = [
     name: 'beneficiaryAccount',
     judge: ({ beneficiary, account }) => {
       if (beneficiary === undefined) return 'notApplicable'
-      if (account === undefined) return notPayable('has no bank account; use a beneficiary with an IBAN')
+      if (account === undefined) return notPayable('has no bank account; use a beneficiary with one')
       // It was registered when more numbers counted as IBANs.
-      return isFiat(beneficiary.currency) && !isIban(account.account)
+      return isFiat(beneficiary.currency) && !isIban(account.account) && readDomestic(account.account) === undefined
         ? notPayable('has an account number that is not a valid IBAN; use a beneficiary with a valid one')
         : 'passed'
     },
@@ -189,12 +189,13 @@ export function validate(judged: Judged): ValidPayout {
 }
 
 /** Undefined: a beneficiary of an earlier version, without an account. */
-function accountOf({ currency, iban, bic, walletAddress, country }: Payee): Account | undefined {
+function accountOf({ currency, iban, domesticAccount, bic, walletAddress, country }: Payee): Account | undefined {
   if (!isFiat(currency))
     return walletAddress === null
       ? undefined
       : { account: walletAddress, bic: null, country: country ?? unknownCountry }
-  return iban === null || country === null ? undefined : { account: iban, bic, country }
+  const account = iban ?? domesticAccount
+  return account === null || country === null ? undefined : { account, bic, country }
 }
 
 const invalid = (

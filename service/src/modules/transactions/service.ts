@@ -32,6 +32,10 @@ import * as store from './store.ts'
 export type Party = {
   readonly accountHolderName?: string
   readonly iban?: string
+  /** An account without an IBAN. */
+  readonly sortCode?: string
+  readonly routingNumber?: string
+  readonly accountNumber?: string
   readonly bic?: string
   readonly bankName?: string
   readonly address?: string

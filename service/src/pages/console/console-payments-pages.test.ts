@@ -101,7 +101,16 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
   const rules = (['passed', 'failed', 'notApplicable'] as const).map((verdict) => ({
     ...{ rule: `limit.${text}`, verdict, code: text, detail: text },
   }))
-  const payee = { id: 'b1', name: text, alias: text, account: text, isWallet: false, currency: 'EUR', createdAt: at }
+  const payee = {
+    id: 'b1',
+    name: text,
+    alias: text,
+    account: text,
+    isWallet: false,
+    isVerifiable: true,
+    currency: 'EUR',
+    createdAt: at,
+  }
   const recall = {
     ...{ id: 'r1', reason: text, status: text, requestedAt: at, requestedBy: text, answerDueOn: at, answer: text },
     returned: { ...amounts, href },
@@ -156,13 +165,22 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
 
 function payeePages(language: ConsoleLanguage, text: string): Named {
   const view = insideOf(language, text)
-  const payee = { id: 'b1', name: text, alias: text, account: text, isWallet: false, currency: 'EUR', createdAt: at }
+  const payee = {
+    id: 'b1',
+    name: text,
+    alias: text,
+    account: text,
+    isWallet: false,
+    isVerifiable: true,
+    currency: 'EUR',
+    createdAt: at,
+  }
   const results = ['Match', 'CloseMatch', 'NoMatch', 'NotPossible'] as const
   const typed = { name: text, account: text, currency: text, bic: text, alias: text, customerId: text }
   const draft = { ...typed, idempotencyKey: text }
   const may = { write: true, pay: true, readPayouts: true }
   const values = wholeQuery(payeeFilters, text)
-  const wallet = { ...payee, isWallet: true }
+  const wallet = { ...payee, isWallet: true, isVerifiable: false }
   return [
     ['payees', payeesPage(view, { rows: [payee, wallet], values, problems: values, pages, may, done: 'deleted' })],
     ['no payees', payeesPage(view, { rows: [], values: {}, problems: {}, pages: {}, may })],

@@ -1,4 +1,5 @@
 /** The components of lists, and of the page of one thing: filters, tabs, pages, money, identifiers, facts, steps, raw JSON. */
+import { readDomestic } from '../../rails/index.ts'
 import { html, type Html } from '../html.ts'
 import { copyButton, empty, time } from './components.ts'
 import { grouped } from './money.ts'
@@ -101,9 +102,26 @@ export const moneyText = ({ language }: ConsoleView, amount: string, currency: s
 const groupChars = 4
 const shortChars = 16
 
-/** Writes an IBAN in groups of four. An address of a wallet stays whole. */
-export const inFours = (account: string): string =>
-  account.startsWith('0x') ? account : account.replaceAll(' ', '').replaceAll(/(.{4})(?=.)/g, '$1 ')
+/** Writes an IBAN in groups of four, and an account without one as people of its country do. An address of a wallet stays whole. */
+export function inFours(account: string): string {
+  const domestic = readDomestic(account)
+  if (domestic !== undefined) return accountText(domestic)
+  return /^[A-Za-z]{2}\d\d/.test(account) ? account.replaceAll(' ', '').replaceAll(/(.{4})(?=.)/g, '$1 ') : account
+}
+
+type AccountFields = {
+  readonly iban?: string
+  readonly sortCode?: string
+  readonly routingNumber?: string
+  readonly accountNumber?: string
+  readonly walletAddress?: string
+}
+
+/** The account of a payee or of a party, as a text. */
+export const accountText = ({ iban, sortCode, routingNumber, accountNumber, walletAddress }: AccountFields): string =>
+  iban ??
+  walletAddress ??
+  [sortCode?.replaceAll(/(\d\d)(?=\d)/g, '$1-') ?? routingNumber, accountNumber].filter(Boolean).join(' ')
 
 /** A text of any length in a cell. A cell without one has no line on a narrow page. */
 export const freeText = (text: string | undefined): Html | string =>

@@ -70,9 +70,9 @@ function details(view: ConsoleView, payee: Payee): Html {
   ])
 }
 
-function verificationSection(view: ConsoleView, { id, isWallet, verification, may }: Payee): Html {
+function verificationSection(view: ConsoleView, { id, isVerifiable, verification, may }: Payee): Html {
   const p = paymentTexts[view.language]
-  if (isWallet) return html`<p>${p.walletUnverified}</p>`
+  if (!isVerifiable) return html`<p>${p.walletUnverified}</p>`
   return html`${verification === undefined ? html`<p>${p.verificationNone}</p>` : verificationPart(view, verification)}
   ${
     may.write &&

@@ -2,6 +2,7 @@
 import type { Permission, ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
+import { accountText } from './lists.ts'
 import { payeePage } from './payee-page.ts'
 import {
   checkPayeePage,
@@ -28,10 +29,11 @@ import { paymentTexts } from './texts/payments.ts'
 
 type Beneficiary = ResponseOf<'getBeneficiary'>
 
-export const payeeRowOf = ({ id, name, alias, iban, walletAddress, currency, createdAt }: Beneficiary): PayeeRow => ({
+export const payeeRowOf = ({ id, name, alias, currency, createdAt, ...account }: Beneficiary): PayeeRow => ({
   ...{ id, name, alias, currency },
-  account: iban ?? walletAddress ?? '',
-  isWallet: walletAddress !== undefined,
+  account: accountText(account),
+  isWallet: account.walletAddress !== undefined,
+  isVerifiable: account.iban !== undefined,
   createdAt: new Date(createdAt),
 })
 
@@ -154,28 +156,42 @@ const draftOf = (request: PublicRequest): PayeeDraft => {
 
 const emptyDraft = { name: '', account: '', currency: 'EUR', bic: '', alias: '', customerId: '' }
 
+/** Reads the field of the account: an IBAN, a wallet, or for pounds and dollars the numbers that people of the country write. */
+function accountFields({ account, currency }: Pick<PayeeDraft, 'account' | 'currency'>) {
+  if (account.startsWith('0x')) return { walletAddress: account }
+  const [british, american] = [/^((?:\d[\s-]*){6})(\d.*)$/.exec(account), /^(\d{9})[\s/]*(.+)$/.exec(account)]
+  if (currency === 'GBP' && british !== null) return { sortCode: british[1]?.trim(), accountNumber: british[2] }
+  if (currency === 'USD' && american !== null) return { routingNumber: american[1], accountNumber: american[2] }
+  return { iban: account }
+}
+
 /** Saving a payee: the form, the answer of the bank about the name, and the operation. */
 const newPayeeRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
   const show = (request: PublicRequest, { view }: Person, draft: PayeeDraft, problems: Problems = {}): PublicAnswer =>
     page(request, hasAny(problems) ? 400 : 200, newPayeePage({ ...view, current: 'payees' }, draft, problems))
   const refused = (request: PublicRequest, person: Person, error: unknown): PublicAnswer => {
     const p = paymentTexts[person.view.language]
-    const fields = [...payeeFields, 'iban', 'walletAddress']
-    const own = { iban: p.payeeAccountWrong, walletAddress: p.payeeAccountWrong }
-    const { iban, walletAddress = iban, ...others } = problemsOf(p, error, fields, own)
+    const names = ['iban', 'walletAddress', 'sortCode', 'routingNumber', 'accountNumber']
+    const own = Object.fromEntries(names.map((name) => [name, p.payeeAccountWrong]))
+    const problems = problemsOf(p, error, [...payeeFields, ...names], own)
+    const account = names.map((name) => problems[name]).find((text) => text !== undefined)
+    const others = Object.fromEntries(Object.entries(problems).filter(([name]) => !names.includes(name)))
     return show(request, person, draftOf(request), {
-      ...(walletAddress === undefined ? {} : { account: walletAddress }),
+      ...(account === undefined ? {} : { account }),
       ...others,
     })
   }
-  const isWallet = ({ account }: PayeeDraft) => account.startsWith('0x')
   const check = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const draft = draftOf(request)
     const { name, account } = draft
     try {
-      const verification = isWallet(draft)
-        ? undefined
-        : await operate('createBeneficiaryVerification', { ...callOf(person, request), body: { name, iban: account } })
+      const verification =
+        'iban' in accountFields(draft)
+          ? await operate('createBeneficiaryVerification', {
+              ...callOf(person, request),
+              body: { name, iban: account },
+            })
+          : undefined
       const shown = verification && verificationOf(verification)
       return page(request, 200, checkPayeePage({ ...person.view, current: 'payees' }, draft, shown))
     } catch (error) {
@@ -184,9 +200,9 @@ const newPayeeRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
   }
   const save = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const draft = draftOf(request)
-    const { name, account, currency, idempotencyKey, ...others } = draft
+    const { name, account: _account, currency, idempotencyKey, ...others } = draft
     const given = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== ''))
-    const body = { name, currency, ...(isWallet(draft) ? { walletAddress: account } : { iban: account }), ...given }
+    const body = { name, currency, ...accountFields(draft), ...given }
     try {
       const { id } = await operate('createBeneficiary', { ...callOf(person, request), idempotencyKey, body })
       return seeOther(`../${id}?done=saved`)

@@ -15,6 +15,8 @@ export type PayeeRow = {
   /** IBAN, or address of a wallet. */
   readonly account: string
   readonly isWallet: boolean
+  /** Whether names of its account can be verified: it has an IBAN. */
+  readonly isVerifiable: boolean
   readonly currency: string
   readonly createdAt: Date
 }

@@ -1,4 +1,5 @@
 /** The list of transactions and the page of one, made of the operations that read them. */
+import { accountText } from './lists.ts'
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
 import { fill } from '../language.ts'
@@ -120,7 +121,7 @@ const partyOf = ({ direction, creditorDetails, debtorDetails }: Transaction) =>
 const shownParty = (party: Transaction['creditorDetails']) =>
   party && {
     name: party.accountHolderName,
-    account: party.iban ?? party.walletAddress,
+    account: accountText(party) || undefined,
     bank: [party.bankName, party.bic].filter(Boolean).join(', ') || undefined,
   }
 

@@ -183,8 +183,9 @@ export const paymentsDe: PaymentTexts = {
   newPayee: 'Neuer Empfänger',
   payeeName: 'Name des Kontoinhabers',
   payeeNameHelp: 'So, wie die Bank ihn kennt. 1 bis 140 Zeichen.',
-  payeeAccountHelp: 'Eine IBAN, oder für Token die Adresse einer Wallet.',
-  payeeAccountWrong: 'Das ist keine gültige IBAN oder Adresse. Vergleichen Sie sie mit der Rechnung.',
+  payeeAccountHelp:
+    'Eine IBAN. Für Pfund auch Sort Code und Kontonummer, 20-00-00 55779911; für Dollar Routing Number und Kontonummer; für Token die Adresse einer Wallet.',
+  payeeAccountWrong: 'Das ist kein gültiges Konto und keine gültige Adresse. Vergleichen Sie es mit der Rechnung.',
   bic: 'BIC der Bank',
   bicHelp: 'Der Dienst ergänzt sie, wenn er die Bank kennt.',
   alias: 'Kurzname',
@@ -220,7 +221,7 @@ export const paymentsDe: PaymentTexts = {
     SchemeTimeout: 'Die Bank hat nicht rechtzeitig geantwortet.',
     SchemeUnavailable: 'Das Verfahren ist nicht erreichbar.',
   },
-  walletUnverified: 'Eine Wallet hat keinen Namen, der sich prüfen lässt.',
+  walletUnverified: 'Nur bei Konten mit IBAN lässt sich der Name prüfen.',
   editPayee: 'Namen ändern',
   editPayeeText:
     'Der neue Name gilt für spätere Auszahlungen. Für ein anderes Konto speichern Sie einen neuen Empfänger.',

@@ -1,0 +1,92 @@
+/** Payees by sort code or routing number. Contract page, Extensions. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { type JsonObject, success, textAt } from '../support/client.ts'
+import { assertShape, beneficiary as beneficiaryShape } from '../support/documented.ts'
+import { assertProblem } from '../support/problem.ts'
+import { joinTestService } from '../support/service.ts'
+import { createCustomer, payoutText, transactionOf } from '../support/world.ts'
+import { until } from '../support/until.ts'
+
+const service = await joinTestService()
+after(() => service.dispose())
+const { client } = service
+
+const named = { name: 'Grace Hopper' }
+const british = { ...named, currency: 'GBP', sortCode: '20-00-00', accountNumber: '5779911' }
+const american = { ...named, currency: 'USD', routingNumber: '021000021', accountNumber: '123 456 789' }
+const create = async (body: JsonObject) => success(await client.post('/v1/beneficiaries', body))
+
+test('200 to a British and to an American account, in the form that the bank reads', async () => {
+  const made = await create(british)
+  assertShape(beneficiaryShape, made)
+  const { iban, sortCode, accountNumber, country } = made
+  assert.deepEqual([iban, sortCode, accountNumber, country], [undefined, '200000', '05779911', 'GB'])
+  assert.deepEqual(success(await client.get(`/v1/beneficiaries/${textAt(made, 'id')}`)), made)
+  const other = await create(american)
+  assert.deepEqual([other.routingNumber, other.accountNumber, other.country], ['021000021', '123456789', 'US'])
+  const island = await create({ ...british, country: 'JE' })
+  assert.equal(island.country, 'JE')
+  assert.equal((await create({ ...named, currency: 'GBP', iban: 'GB29NWBK60161331926819' })).sortCode, undefined)
+})
+
+const refused: readonly (readonly [title: string, body: JsonObject, pointers: readonly string[]])[] = [
+  ['without an account', { ...named, currency: 'GBP' }, ['/iban']],
+  ['without an account number', { ...named, currency: 'GBP', sortCode: '200000' }, ['/accountNumber']],
+  ['without a bank', { ...named, currency: 'USD', accountNumber: '1' }, ['/routingNumber']],
+  ['with an IBAN as well', { ...british, iban: 'GB29NWBK60161331926819' }, ['/sortCode', '/accountNumber']],
+  ['in euro', { ...british, currency: 'EUR' }, ['/sortCode', '/accountNumber', '/iban']],
+  ['in a token', { ...british, currency: 'USDC' }, ['/sortCode', '/walletAddress', '/accountNumber']],
+  ['of the other country', { ...american, currency: 'GBP' }, ['/routingNumber', '/sortCode']],
+  [
+    'with a wrong sort code and number',
+    { ...british, sortCode: '2000', accountNumber: '12' },
+    ['/sortCode', '/accountNumber'],
+  ],
+  ['with a wrong check digit', { ...american, routingNumber: '021000022' }, ['/routingNumber']],
+  ['with a number that is too long', { ...american, accountNumber: '123456789012345678' }, ['/accountNumber']],
+  ['in another country', { ...british, country: 'DE' }, ['/country']],
+]
+for (const [title, body, pointers] of refused)
+  test(`400 ${title}, with a pointer to each field`, async () => {
+    const problem = assertProblem(await client.post('/v1/beneficiaries', body), {
+      status: 400,
+      pointer: pointers[0] ?? '',
+    })
+    const errors = problem['errors'] as readonly { readonly pointer: string }[]
+    assert.deepEqual(errors.map(({ pointer }) => pointer).toSorted(), pointers.toSorted())
+  })
+
+test('a payout to it ends, and payout, transaction and preview name the account', async () => {
+  const customer = await createCustomer(client)
+  for (const [body, account] of [
+    [british, 'GBDSC200000/05779911'],
+    [american, 'USABA021000021/123456789'],
+  ] as const) {
+    const { id } = await create({ ...body, customerId: textAt(customer, 'guid') })
+    const order = {
+      beneficiaryId: String(id),
+      amount: 12.5,
+      currency: body.currency,
+      idempotencyKey: crypto.randomUUID(),
+    }
+    const preview = success(
+      await client.post('/v1/payouts/fiat/preview', { ...order, idempotencyKey: crypto.randomUUID() }),
+    )
+    assert.equal(preview['accepted'], true, JSON.stringify(preview))
+    const paid = success(await client.post('/v1/payouts/fiat', { ...order, reference: `Rent ${body.currency}` }))
+    assert.equal(paid.beneficiaryAccount, account)
+    const reference = textAt(paid, 'reference')
+    await until('the payout has ended', async () => (await transactionOf(client, reference)).status === 'Completed')
+    const { creditorDetails } = await transactionOf(client, reference)
+    const { sortCode, routingNumber, accountNumber, iban } = creditorDetails as JsonObject
+    assert.equal(iban, undefined)
+    assert.deepEqual([sortCode ?? routingNumber, accountNumber], account.slice(5).split('/'))
+  }
+})
+
+test('a payout in another currency than that of the account is refused', async () => {
+  const { id } = await create(british)
+  const problem = await client.post('/v1/payouts/fiat', payoutText(String(id), '5.00'))
+  assertProblem(problem, { status: 422, pointer: '/currency' })
+})
