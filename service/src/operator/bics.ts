@@ -41,7 +41,8 @@ export const bicCommands = {
   },
 }
 
-async function readText(file: string): Promise<string> {
+/** Reads a file of UTF-8 as a whole. Throws a ConfigError of one line. */
+export async function readText(file: string): Promise<string> {
   try {
     const { size } = await stat(file)
     if (size > fileBytesMax) throw new Error(`is larger than ${fileBytesMax} bytes`)

@@ -39,6 +39,7 @@ import { approveChange, carryOutApproved, createChangeCommands, proposed, reject
 import { serviceAccountCommands } from './service-accounts.ts'
 import { signInCommands } from './sign-in.ts'
 import { segregationCommands } from './segregation.ts'
+import { sortCodeCommands } from './sort-codes.ts'
 import { staffCommands } from './staff.ts'
 import { walletCommands } from './wallets.ts'
 
@@ -136,6 +137,8 @@ const operatorUsage = `operator commands (those that change something take --not
   operator review missing --partner ID
   operator bic load --from FILE [--staff NAME]
   operator bic show
+  operator sort-codes load --from FILE [--substitutes FILE] [--staff NAME]
+  operator sort-codes show
   operator ibans import --file FILE --pool NAME [--staff NAME] [--currency EUR] [--connector ID] [--partner ID] [--skip-bad]
   operator ibans list
   operator ibans withdraw --pool NAME [--staff NAME] [--iban IBAN] [--partner ID]
@@ -197,6 +200,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...monitoringCommands,
     ...bankCommands,
     ...bicCommands,
+    ...sortCodeCommands,
     ...ibanCommands,
     ...auditCommands,
     ...staffCommands,

@@ -67,6 +67,7 @@ const names = [
   'key',
   'token-file',
   'evidence',
+  'substitutes',
   'commands',
   'days',
 ] as const

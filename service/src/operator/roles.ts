@@ -13,7 +13,7 @@ const commandsOf = {
   finance: [
     ...['case propose', 'case approve', 'case reject', 'bank recall', 'safeguarding accounts set', 'safeguarding run'],
     ...['limit set', 'limit remove', 'fee set', 'fee remove', 'approval set', 'approval remove'],
-    ...['cooling-off set', 'cooling-off remove', 'segregation cover', 'segregation set', 'bic load'],
+    ...['cooling-off set', 'cooling-off remove', 'segregation cover', 'segregation set', 'bic load', 'sort-codes load'],
     ...['ibans import', 'ibans withdraw', 'payment end', 'deposit undo', 'bank file take'],
   ],
   compliance: [
@@ -71,5 +71,12 @@ export const needsTwo: ReadonlySet<string> = new Set([
 
 /** Commands that a schedule may run with a token: they load or compute, and decide nothing. */
 export const scheduled: ReadonlySet<string> = new Set([
-  ...['screening load', 'bic load', 'safeguarding run', 'monitoring rule backtest', 'monitoring alert export'],
+  ...[
+    'screening load',
+    'bic load',
+    'sort-codes load',
+    'safeguarding run',
+    'monitoring rule backtest',
+    'monitoring alert export',
+  ],
 ])

@@ -1,14 +1,16 @@
 /**
  * Beneficiaries: the payees of payouts. A beneficiary belongs to a customer or to the partner itself.
  *
- * Tables: beneficiaries.beneficiaries, beneficiaries.verifications, beneficiaries.renewals, and of no partner beneficiaries.bic_directories, beneficiaries.bics. Invariants: a beneficiary has a bank account (IBAN) for fiat money or a wallet for
- * a token, not both. `customer_id` is the customer's guid. Only name and alias can change: another account is another
+ * Tables: beneficiaries.beneficiaries, beneficiaries.verifications, beneficiaries.renewals, and of no partner beneficiaries.bic_directories, beneficiaries.bics,
+ * beneficiaries.modulus_tables, beneficiaries.modulus_weights, beneficiaries.modulus_substitutes.
+ * Invariants: a beneficiary has one account: for fiat money an IBAN or a domestic account of its currency, for a token a wallet. `customer_id` is the customer's guid. Only name and alias can change: another account is another
  * beneficiary. A BIC that the partner did not give is that of the directory. Removal hides the row and keeps it, because payouts refer to it. A verification never changes; it belongs to a
  * name and an IBAN, so that a new name needs a new one.
  * For payouts: `payeesByIds` joins the caller's transaction. It does not distinguish removed, unknown and another
  * partner's beneficiaries.
  */
 export { BicFileProblem } from './bic-file.ts'
+export { ModulusFileProblem } from './modulus-file.ts'
 export { renewalJob } from './jobs.ts'
 export { beneficiariesRoutes, toBeneficiary } from './routes.ts'
 export type { BeneficiaryCreate, BeneficiaryUpdate } from './rules.ts'

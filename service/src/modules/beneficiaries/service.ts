@@ -5,6 +5,7 @@ import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Screening, Subject } from '../../screening/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { type BicDirectory, checkBic, createBicDirectory } from './bics.ts'
+import { createModulusTables, type ModulusTables, refuseWrongModulus } from './modulus.ts'
 import {
   type BeneficiaryCreate,
   type BeneficiaryUpdate,
@@ -28,9 +29,11 @@ export type BeneficiaryList = store.BeneficiaryFilter & { readonly limit?: strin
 
 export type Beneficiaries = Verifications & {
   readonly bicDirectory: BicDirectory
+  /** The tables by which numbers of British accounts are checked. */
+  readonly modulusTables: ModulusTables
   /**
    * Completes the BIC by the directory.
-   * Refuses: validation_failed (currency, iban, bic, walletAddress, vasp, country), not_found (/customerId),
+   * Refuses: validation_failed (currency, iban, sortCode, routingNumber, accountNumber, bic, walletAddress, vasp, country), not_found (/customerId),
    * wallet_address_not_payable, recipient_blocked.
    */
   readonly create: (partnerId: string, input: BeneficiaryCreate, tx?: Tx) => Promise<Beneficiary>
@@ -109,6 +112,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
           customerId === undefined ? null : await customers.hold(tx, partnerId, customerId, '/customerId')
         const now = clock.now()
         const owner = customer?.id ?? null
+        await refuseWrongModulus(tx, destination.domesticAccount)
         const { bic, bicCompletedAt } = await checkBic(tx, destination, now)
         const named = { id: newId(), customerId: owner, alias, name, createdAt: now, updatedAt: now }
         const row: Beneficiary = { ...destination, ...named, bic }
@@ -132,6 +136,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     },
     ...createVerifications(deps),
     bicDirectory: createBicDirectory(deps),
+    modulusTables: createModulusTables(deps),
     partyOf: store.partyById,
     ofCustomer: store.ofCustomer,
     eraseOf: store.eraseOf,

@@ -102,14 +102,8 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
     ...{ rule: `limit.${text}`, verdict, code: text, detail: text },
   }))
   const payee = {
-    id: 'b1',
-    name: text,
-    alias: text,
-    account: text,
-    isWallet: false,
-    isVerifiable: true,
-    currency: 'EUR',
-    createdAt: at,
+    ...{ id: 'b1', name: text, alias: text, account: text, currency: 'EUR', createdAt: at },
+    ...{ isWallet: false, isVerifiable: true },
   }
   const recall = {
     ...{ id: 'r1', reason: text, status: text, requestedAt: at, requestedBy: text, answerDueOn: at, answer: text },
@@ -166,14 +160,8 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
 function payeePages(language: ConsoleLanguage, text: string): Named {
   const view = insideOf(language, text)
   const payee = {
-    id: 'b1',
-    name: text,
-    alias: text,
-    account: text,
-    isWallet: false,
-    isVerifiable: true,
-    currency: 'EUR',
-    createdAt: at,
+    ...{ id: 'b1', name: text, alias: text, account: text, currency: 'EUR', createdAt: at },
+    ...{ isWallet: false, isVerifiable: true },
   }
   const results = ['Match', 'CloseMatch', 'NoMatch', 'NotPossible'] as const
   const typed = { name: text, account: text, currency: text, bic: text, alias: text, customerId: text }
