@@ -5,7 +5,6 @@ import {
   CalendarDate,
   Currency,
   CustomerRef,
-  Iban,
   IdempotencyKey,
   PaymentAmount,
   Reference,
