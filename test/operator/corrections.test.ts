@@ -1,12 +1,13 @@
 /** Commands that move money by the decision of people: each needs two who have signed in, in a sandbox too. */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { alwaysNeedsTwo } from '../../service/src/operator/roles.ts'
+import { sql } from '../../service/src/postgres/index.ts'
 import { submitDuePayouts } from '../../service/src/settlement/index.ts'
 import { addPartner, balanceOf, createTestService, pay, type Service } from '../support/composition.ts'
 import {
@@ -44,6 +45,20 @@ after(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 10 })
 })
 
+const bankSetting = {
+  initiator: { name: 'Example Payments' },
+  accounts: [
+    {
+      iban: 'DE02120300000000202051',
+      bic: 'BYLADEM1001',
+      ownerName: 'Example',
+      ownerAddress: { town: 'Berlin', country: 'DE' },
+    },
+  ],
+  recalls: 'letter',
+  archive: join(folder, 'archive'),
+  transport: { kind: 'folder', toBank: join(folder, 'to'), fromBank: join(folder, 'from') },
+}
 async function printed(...words: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
   const { code, stdout, stderr } = await runOperator(words, env)
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, words.join(' '))
@@ -91,6 +106,44 @@ test('a stuck payout ends by the written word of the bank, whose hash the audit 
     [actor?.name, details?.['approvedBy'], details?.['evidence'], reason],
     [...['Ada Finance', 'Grace Finance', evidence, 'Letter of the bank']],
   )
+})
+
+test('a letter recalls a payment where the bank takes no files: written, sent, answered, each on record', async () => {
+  const partner = await addPartner(service, 1_000_00n)
+  const { partnerId } = partner
+  const { payout } = await pay(service, partner, '10.00')
+  await submitDuePayouts(bank.settlement)
+  await markFiled(service)
+  const about = ['--partner', partnerId, '--payout', payout.id]
+  const [person] = [one ?? []]
+  await printed('bank', 'recall', ...about, '--reason', 'DUPL', ...person)
+  // The worker of a bank with letters has told of it.
+  await service.db.run(
+    sql`update rails.iso_recalls set told_at = ${service.clock.now()} where partner_id = ${partnerId}`,
+  )
+  const file = join(folder, 'letter-to-the-bank.pdf')
+  const early = await runOperator(['bank', 'recall', 'answer', ...about, '--outcome', 'refused', ...person], env)
+  assert.match(early.stderr, /The recall is Queued/)
+  const banks = JSON.stringify([bankSetting])
+  const written = await runOperator(['bank', 'recall', 'letter', ...about, '--to', file], {
+    ...env,
+    ISO20022_BANKS: banks,
+  })
+  assert.deepEqual([written.code, written.stderr], [0, ''])
+  assert.equal((await readFile(file)).subarray(0, 5).toString(), '%PDF-')
+  const again = await runOperator(['bank', 'recall', 'letter', ...about, '--to', file], {
+    ...env,
+    ISO20022_BANKS: banks,
+  })
+  assert.match(again.stderr, /^operator: --to .*EEXIST/)
+  await printed('bank', 'recall', 'sent', ...about, '--note', 'By post', ...person)
+  await printed('bank', 'recall', 'answer', ...about, '--outcome', 'refused', '--reason', 'NOAS', ...person)
+  const shown = await printed('bank', 'payment', ...about)
+  const { status, answerCode } = shown['recall'] as Record<string, unknown>
+  assert.deepEqual([status, answerCode], ['Refused', 'NOAS'])
+  const actions = (await service.audit.list(partnerId, {})).data.map(({ action }) => action)
+  for (const action of ['bank recall', 'bank recall sent', 'bank recall answer'])
+    assert.ok(actions.includes(`operator ${action}`), action)
 })
 
 test('a file that was put aside is taken, and its case is closed', async () => {

@@ -215,7 +215,7 @@ test('what does not fit a case is refused when it is proposed', async () => {
 })
 
 test('every action is one of the list, and a case without money is noted by one person', async () => {
-  assert.equal(caseActions.length, 8)
+  assert.equal(caseActions.length, 9)
   const id = newId()
   await report({
     kind: 'oddity',

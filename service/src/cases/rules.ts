@@ -29,6 +29,7 @@ export type CaseKind =
   | 'entry_unclear'
   | 'announced_missing'
   | 'payee_mismatch'
+  | 'recall_letter'
   | 'unexplained'
   | 'sanctions_hold'
   | 'account_blocked'

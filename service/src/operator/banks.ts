@@ -1,4 +1,5 @@
 /** Commands for file banks: sent files, the progress of a payment, and recalls. */
+import { writeFile } from 'node:fs/promises'
 import { Refusal } from '../api/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { operatorPartnerId } from '../cases/index.ts'
@@ -32,6 +33,43 @@ export const bankCommands = {
     const key = await instructionOf(context, options)
     const recorded = (tx: Tx) => record(context.service, tx, { command: 'bank recall', options })
     return refusedInOneLine(() => context.service.isoBanks.requestRecall({ ...key, reason, staff }, recorded))
+  },
+
+  /** Writes the letter by which people recall a payment at a bank that takes no files of recalls. */
+  'bank recall letter': async (context: Context, options: Options) => {
+    const file = required(options, 'to')
+    const key = await instructionOf(context, options)
+    await writeFile(file, await refusedInOneLine(() => context.service.isoBanks.recallLetter(key)), {
+      flag: 'wx',
+    }).catch((error: Error) => {
+      throw error instanceof ConfigError ? error : new ConfigError(`operator: --to ${file}: ${error.message}`)
+    })
+    return { file }
+  },
+
+  /** Records that the letter is sent, and closes its case. */
+  'bank recall sent': async (context: Context, options: Options) => {
+    const { service } = context
+    const [key, note] = [await instructionOf(context, options), required(options, 'note')]
+    return decided(context, { command: 'bank recall sent', options }, async (tx) => {
+      const recallId = await service.isoBanks.letterSent(tx, key)
+      for (const found of await service.cases.openAbout(tx, key.partnerId, [recallId]))
+        await service.decisions.resolveGone(tx, found, options.staff ?? 'operator', note)
+      return { recallId }
+    })
+  },
+
+  /** Records the bank's answer to the letter. */
+  'bank recall answer': async (context: Context, options: Options) => {
+    const outcome = readChoice({ outcome: required(options, 'outcome') }, 'outcome', ['accepted', 'refused'])
+    const key = await instructionOf(context, options)
+    const { reason: code = null } = options
+    if (code !== null && !/^[A-Z0-9]{4}$/.test(code))
+      throw new ConfigError('operator: --reason must be a code of ISO 20022, such as NOAS')
+    return decided(context, { command: 'bank recall answer', options }, async (tx) => {
+      await context.service.isoBanks.letterAnswered(tx, { ...key, accepted: outcome === 'accepted', code })
+      return { outcome }
+    })
   },
 
   /** Takes a file that was put aside. Closes its case. */

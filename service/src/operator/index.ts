@@ -98,6 +98,9 @@ const operatorUsage = `operator commands (those that change something take --not
   operator monitoring alert list --partner ID
   operator monitoring alert export --partner ID --to FILE.csv
   operator bank files [--connector ID]
+  operator bank recall letter --partner ID --payout ID --to FILE.pdf
+  operator bank recall sent --partner ID --payout ID --note TEXT [--staff NAME]
+  operator bank recall answer --partner ID --payout ID --outcome accepted|refused [--reason CODE] [--staff NAME] [--note TEXT]
   operator bank file take --id CASE --note TEXT
   operator bank payment --partner ID --payout ID
   operator bank recall --partner ID --payout ID --reason DUPL|TECH|FRAD|CUST|AC03|AM09 [--staff NAME]

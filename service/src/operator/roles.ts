@@ -11,7 +11,16 @@ const roles: Readonly<Record<string, readonly StaffRole[]>> = {
 
 const commandsOf = {
   finance: [
-    ...['case propose', 'case approve', 'case reject', 'bank recall', 'safeguarding accounts set', 'safeguarding run'],
+    ...[
+      'case propose',
+      'case approve',
+      'case reject',
+      'bank recall',
+      'bank recall sent',
+      'bank recall answer',
+      'safeguarding accounts set',
+      'safeguarding run',
+    ],
     ...['limit set', 'limit remove', 'fee set', 'fee remove', 'approval set', 'approval remove'],
     ...['cooling-off set', 'cooling-off remove', 'segregation cover', 'segregation set', 'bic load', 'sort-codes load'],
     ...['ibans import', 'ibans withdraw', 'payment end', 'deposit undo', 'bank file take'],

@@ -173,6 +173,7 @@ export type DebitReason = 'bank_fee' | 'doubled' | 'unknown_debit'
  * entries. `payment_missing`: the bank reports nothing about an instruction for too long. `foreign_currency`: an entry
  * in a currency that is not carried. `entry_unclear`: an entry that cannot be split. `announced_missing`: the statement
  * of the day lacks an announced entry. `payee_mismatch`: the bank has checked payees, and names do not match.
+ * `recall_letter`: a recall that people send by a letter.
  */
 export type Oddity =
   | 'file_unreadable'
@@ -186,6 +187,7 @@ export type Oddity =
   | 'entry_unclear'
   | 'announced_missing'
   | 'payee_mismatch'
+  | 'recall_letter'
 
 /** The limits of a connector's bank. The settlement worker observes them. */
 export type ConnectorLimits = {

@@ -6,6 +6,7 @@ import type { Connector, InstructionKey } from '../../rails/index.ts'
 import { type BankObserver, createIsoBank, type IsoBank } from './connector.ts'
 import { type Scheme, schemes, type Transport } from './deps.ts'
 import { createEndPayment, type PaymentEnd } from './end-payment.ts'
+import { createLetterAnswered, createLetterSent, createRecallLetter } from './recall-letter.ts'
 import { createReleaseFile } from './release.ts'
 import { createRequestRecall, type RecallRequest } from './recalls.ts'
 import type { BankConfig } from './settings.ts'
@@ -31,6 +32,15 @@ export type IsoBanks = {
   readonly requestRecall: (request: RecallRequest, also?: (tx: Tx) => Promise<void>) => Promise<recalls.RecallView>
   /** Ends a payment by the bank's written word. The id is that of the instruction. Refuses: not_found, validation_failed. */
   readonly endPayment: (tx: Tx, ending: InstructionKey & { readonly end: PaymentEnd }) => Promise<void>
+  /** The letter by which people recall a payment. The id is that of the instruction. Refuses: not_found. */
+  readonly recallLetter: (key: InstructionKey) => Promise<AsyncGenerator<Uint8Array>>
+  /** Records that the letter is sent. Returns the id of the recall. Refuses: not_found, validation_failed. */
+  readonly letterSent: (tx: Tx, key: InstructionKey) => Promise<string>
+  /** Records the bank's answer to the letter. Refuses: not_found, validation_failed. */
+  readonly letterAnswered: (
+    tx: Tx,
+    answer: InstructionKey & { readonly accepted: boolean; readonly code: string | null },
+  ) => Promise<void>
   /** Lets the worker take a file that was put aside. The id is the subject of its case. Refuses: not_found, validation_failed. */
   readonly releaseFile: (tx: Tx, id: string) => Promise<{ readonly connector: string; readonly fileName: string }>
   /** The newest files of a connector, newest first. */
@@ -72,6 +82,9 @@ export function createIsoBanks(deps: Deps): IsoBanks {
     requestRecall: createRequestRecall(deps),
     endPayment: createEndPayment(deps),
     releaseFile: createReleaseFile(deps),
+    recallLetter: createRecallLetter({ ...deps, banks: configured }),
+    letterSent: createLetterSent(deps),
+    letterAnswered: createLetterAnswered(deps),
     files: (connector) => files.newestFiles(db, connector, filesListedMax),
     payment: async (key) => {
       const payment = await recalls.paymentById(db, key)

@@ -13,6 +13,7 @@ import { createIncoming } from './incoming.ts'
 import { createMakeFiles } from './make.ts'
 import { createMakeRecalls } from './make-recalls.ts'
 import { createNotificationsOf } from './notifications.ts'
+import { createTellLetters } from './recall-letter.ts'
 import { createTakeRecall } from './recalls.ts'
 import { createRecentBytes } from './recent-bytes.ts'
 import { createSubmit, storedAnswers } from './submit.ts'
@@ -48,7 +49,10 @@ export function createIsoBank(deps: BankDeps, observe?: BankObserver): IsoBank {
   const takeRecall = createTakeRecall(deps)
   const recent = createRecentBytes()
   const makePayments = createMakeFiles(deps, recent, (payments) => observe?.fileMade(id, 'pain.001', payments))
-  const makeRecalls = createMakeRecalls(deps, (payments) => observe?.fileMade(id, 'camt.055', payments))
+  const makeRecalls =
+    deps.rules.recalls === 'letter'
+      ? createTellLetters(deps)
+      : createMakeRecalls(deps, (payments) => observe?.fileMade(id, 'camt.055', payments))
   const deliver = createDeliverFiles(deps, recent, ({ kind }) => observe?.fileDelivered(id, kind))
   const adopt = createAdopt(deps)
   const incoming = createIncoming(deps)

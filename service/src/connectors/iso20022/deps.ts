@@ -52,6 +52,8 @@ export type BankRules = Calendar & {
   readonly chargeBearer: (typeof chargeBearers)[number]
   /** Whether the files ask for a check of the payees, or against one; absent: they do not say. */
   readonly payeeCheck?: 'in' | 'out'
+  /** How the bank takes recalls: as files (absent), or by a letter that people send. */
+  readonly recalls?: 'camt.055' | 'letter'
   /** A larger message is not read. */
   readonly messageBytesMax: number
   /** An incomplete file that has not grown for this long is quarantined. */

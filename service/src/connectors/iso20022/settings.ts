@@ -57,6 +57,7 @@ const bankFields = [
   'purpose',
   'chargeBearer',
   'payeeCheck',
+  'recalls',
   'messageBytesMax',
   'unfinishedAfterMs',
   'missingAfterMs',
@@ -219,6 +220,8 @@ function purposeOf(fields: Fields, key: 'categoryPurpose' | 'purpose'): { readon
     : refuseField(fields, key, 'a code of four capital letters, such as SUPP')
 }
 
+const recallForms = ['camt.055', 'letter'] as const
+
 function profileSettings(fields: Fields) {
   const profile = profileOf(choiceOf(fields, 'profile', profileIds, usualProfile.id)) ?? usualProfile
   if (fields.given['payeeCheck'] !== undefined && profile.payeeCheck === undefined)
@@ -227,6 +230,7 @@ function profileSettings(fields: Fields) {
   return {
     profile,
     chargeBearer: choiceOf(fields, 'chargeBearer', chargeBearers, 'SHAR'),
+    recalls: choiceOf(fields, 'recalls', recallForms, 'camt.055'),
     ...purposeOf(fields, 'categoryPurpose'),
     ...purposeOf(fields, 'purpose'),
     ...(payeeCheck === undefined ? {} : { payeeCheck: choiceOf(fields, 'payeeCheck', ['in', 'out']) }),

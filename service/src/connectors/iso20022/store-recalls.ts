@@ -89,6 +89,39 @@ export function recallsOfFile(tx: Tx, fileId: string): Promise<readonly Recalled
   )
 }
 
+/** Recalls that wait for a letter, and of which no case tells yet. */
+export function recallsToTell(
+  tx: Tx,
+  connector: string,
+  recallsMax: number,
+): Promise<readonly (InstructionKey & { readonly instructionId: string; readonly reason: string })[]> {
+  return tx.rows(
+    dueWork('finds recalls that wait for a letter, by the index of waiting ones', (whose) =>
+      unprepared(sql`/* rails.recallsToTell */
+        select partner_id, id, instruction_id, reason from rails.iso_recalls
+        where connector = ${connector} and status = 'Queued' and told_at is null and ${whose()}
+        order by created_at, id limit ${recallsMax}`),
+    ),
+  )
+}
+
+export function noteTold(tx: Tx, keys: readonly InstructionKey[], now: Date): void {
+  const column = columnOf(keys)
+  tx.later(
+    unprepared(sql`/* rails.noteTold */
+    update rails.iso_recalls set told_at = ${now}
+    where ${ofPartners(column('partnerId'))} and id = any(${column('id')}::uuid[]) and status = 'Queued'`),
+  )
+}
+
+/** False: it does not wait for a letter. */
+export async function sendByLetter(tx: Tx, { partnerId, id }: InstructionKey, now: Date): Promise<boolean> {
+  const sent = await tx.run(sql`/* rails.sendByLetter */
+    update rails.iso_recalls set status = 'Sent', updated_at = ${now}
+    where partner_id = ${partnerId} and id = ${id} and status = 'Queued' and told_at is not null`)
+  return sent === 1
+}
+
 /** A payment as an operator sees it, with its file and its recall. */
 export type PaymentView = {
   readonly connector: string
