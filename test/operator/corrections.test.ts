@@ -127,12 +127,14 @@ test('a letter recalls a payment where the bank takes no files: written, sent, a
   const banks = JSON.stringify([bankSetting])
   const written = await runOperator(['bank', 'recall', 'letter', ...about, '--to', file], {
     ...env,
+    RAIL: 'iso20022',
     ISO20022_BANKS: banks,
   })
   assert.deepEqual([written.code, written.stderr], [0, ''])
   assert.equal((await readFile(file)).subarray(0, 5).toString(), '%PDF-')
   const again = await runOperator(['bank', 'recall', 'letter', ...about, '--to', file], {
     ...env,
+    RAIL: 'iso20022',
     ISO20022_BANKS: banks,
   })
   assert.match(again.stderr, /^operator: --to .*EEXIST/)
