@@ -14,4 +14,4 @@ export { type Credential, credentialTtlMs, type IssuedCredential } from './crede
 export type { ConsumedNonce } from './nonces.ts'
 export { type Access, createAccess } from './service.ts'
 export { diagnoseSignature, type SignatureDiagnosis } from './signature-diagnosis.ts'
-export { allPartnerIds, partnerById } from './store.ts'
+export { allPartnerIds, partnerById, partnerRow, partnersPage } from './store.ts'

@@ -32,6 +32,21 @@ export function partnerById(tx: Tx, id: string): Promise<{ readonly id: string; 
   return tx.row(sql`/* access.partnerById */ select id, name from access.partners where id = ${id}`)
 }
 
+export type PartnerRow = { readonly id: string; readonly name: string; readonly createdAt: Date }
+
+export function partnerRow(tx: Tx, id: string): Promise<PartnerRow | undefined> {
+  return tx.row<PartnerRow>(
+    sql`/* access.partnerRow */ select id, name, created_at from access.partners where id = ${id}`,
+  )
+}
+
+/** Newest first, after one of them. Null: from the newest. */
+export function partnersPage(tx: Tx, afterId: string | null, rowsMax: number): Promise<readonly PartnerRow[]> {
+  return tx.rows<PartnerRow>(sql`/* access.partnersPage */
+    select id, name, created_at from access.partners
+    where ${afterId}::uuid is null or id < ${afterId}::uuid order by id desc limit ${rowsMax}`)
+}
+
 /** Every node of a sharded database has this table. */
 export const allPartnerIds = sql`/* access.partnerById */ select id from access.partners order by id`
 

@@ -3,7 +3,7 @@
  * is no registry and no global state.
  */
 import type { RequestListener } from 'node:http'
-import { type Access, sealedApiSecrets } from '../access/index.ts'
+import { type Access, sealedApiSecrets, partnerRow, partnersPage } from '../access/index.ts'
 import { type Audit, auditedHandlers, sealedAuditKeys } from '../audit/index.ts'
 import { createCheckoutSite, createConsoleSite, createDeskSite, type DeskChanges } from '../pages/index.ts'
 import { gatewayLimits } from './derived-settings.ts'
@@ -209,8 +209,9 @@ async function composeDesk(
   modules: Modules,
   changes: DeskChanges,
 ): Promise<RequestListener> {
+  const partners = { byId: partnerRow, page: partnersPage }
   return createSiteListener({
-    site: await createDeskSite({ ...modules, changes, db, sandbox: config.MODE === 'sandbox' }),
+    site: await createDeskSite({ ...modules, changes, db, partners, sandbox: config.MODE === 'sandbox' }),
     clock,
     log,
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,

@@ -4,7 +4,7 @@
  */
 import { Refusal } from '../api/index.ts'
 import { type Config, ConfigError } from '../app/config.ts'
-import { present } from '../kernel/index.ts'
+import { assert, present } from '../kernel/index.ts'
 import type { DeskChanges } from '../pages/index.ts'
 import { accountCommands } from './accounts.ts'
 import { auditCommands } from './audit.ts'
@@ -249,6 +249,11 @@ export const deskChanges = (context: Context): DeskChanges => ({
   mayDecide: (command, role) => rolesOf.get(command)?.includes(role) ?? false,
   approve: (by, id) => refusedAtDesk(async () => void (await approveChange(run, context, by, id))),
   reject: (by, id, note) => rejectChange(context, by, id, note),
+  read: (command, options) =>
+    refusedAtDesk(() => {
+      assert(!rolesOf.has(command), 'the desk reads by commands that change nothing')
+      return run(command, context, options)
+    }),
   carryOut: (by, id) => refusedAtDesk(() => carryOutApproved(run, context, by, id)),
   run: (by, command, typed) =>
     refusedAtDesk(async () => {

@@ -21,6 +21,9 @@ import { hitTexts } from './hit-texts.ts'
 import { reviewsPage } from './review-pages.ts'
 import { reviewTexts } from './review-texts.ts'
 import { dayPage, daysPage } from './safeguarding-pages.ts'
+import { partnerPage, partnersPage } from './partner-pages.ts'
+import { sections } from './partner-sections.ts'
+import { partnerNames, partnerTexts } from './partner-texts.ts'
 import { resultPage, staffPage } from './staff-pages.ts'
 import { staffTexts } from './staff-texts.ts'
 import { safeguardingTexts } from './safeguarding-texts.ts'
@@ -140,6 +143,23 @@ function staffPages(view: ConsoleView, text: string, mayDecide: boolean): readon
       return ['staff', staffPage(view, { people, isAdmin, waits: isAdmin, error: text, typed })] as const
     }),
     ['result', resultPage(view, { result: text, back: text })],
+    ['no partners', partnersPage(view, { partners: [] })],
+    ['partners', partnersPage(view, { partners: [{ id: text, name: text, createdAt: at }], next: text })],
+    ...['limit set', undefined].map((refused) => {
+      const commands = sections.flatMap(({ changes, removal }) => [
+        ...changes.map(({ command }) => command),
+        removal?.command ?? '',
+      ])
+      const named = sections.flatMap(({ columns, removal }) => [...columns, removal?.column ?? 'id'])
+      const row = Object.fromEntries(named.map((column) => [column, text]))
+      const shown = sections.map((section) => ({
+        ...{ section, rows: [row, { ...row, changedAt: at.toISOString(), lastUsedAt: at, permissions: [text] }] },
+        may: new Set(mayDecide ? commands : []),
+      }))
+      const partner = { id: 'partner-1', name: text, createdAt: at }
+      const said = refused === undefined ? 'waits' : 'done'
+      return ['partner', partnerPage(view, { partner, sections: shown, said, error: refused, refused, typed })] as const
+    }),
   ]
 }
 
@@ -154,8 +174,28 @@ test('pages of the desk escape hostile texts, label fields and have their struct
       }
 })
 
+test('every column, option, command and section of a partner has a text', () => {
+  for (const { id, columns, changes, removal } of sections) {
+    const options = changes.flatMap(({ fields }) =>
+      fields.map(({ option }) => option.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())),
+    )
+    for (const name of [...columns, ...options]) assert.ok(name in partnerNames.en, name)
+    const commands = [...changes.map(({ command }) => command), ...(removal === undefined ? [] : [removal.command])]
+    for (const name of [id, ...commands]) assert.ok(name in partnerTexts.en, name)
+  }
+})
+
 test('German has every text of the desk', () => {
-  for (const { en, de } of [deskTexts, hitTexts, safeguardingTexts, reviewTexts, commandTexts, staffTexts])
+  for (const { en, de } of [
+    deskTexts,
+    hitTexts,
+    safeguardingTexts,
+    reviewTexts,
+    commandTexts,
+    staffTexts,
+    partnerTexts,
+    partnerNames,
+  ])
     for (const [key, text] of Object.entries(de)) {
       assert.notEqual(text.trim(), '', key)
       const placeholders = (of: string) => (of.match(/\{\w+\}/g) ?? []).toSorted()

@@ -4,7 +4,7 @@ import type { Cases, Decisions } from '../../cases/index.ts'
 import type { Customers } from '../../modules/customers/index.ts'
 import type { Safeguarding } from '../../modules/safeguarding/index.ts'
 import type { SignedStaff, Staff, StaffRole } from '../../modules/staff/index.ts'
-import type { Database } from '../../postgres/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
 import { html } from '../html.ts'
 import { consoleLanguageOf, consoleTexts } from '../console/language.ts'
 import { type Form, seeOther, uuid } from '../console/request.ts'
@@ -12,6 +12,8 @@ import type { ConsoleView } from '../console/view.ts'
 import type { Screening } from '../../screening/index.ts'
 import { commandTexts } from './command-texts.ts'
 import { hitTexts } from './hit-texts.ts'
+import type { PartnerRow } from './partner-pages.ts'
+import { partnerTexts } from './partner-texts.ts'
 import { reviewTexts } from './review-texts.ts'
 import { staffTexts } from './staff-texts.ts'
 import { safeguardingTexts } from './safeguarding-texts.ts'
@@ -33,6 +35,8 @@ export type DeskChanges = {
     command: string,
     options: Readonly<Record<string, string>>,
   ) => Promise<{ readonly waits?: string; readonly result?: object }>
+  /** Runs a command that only reads. Refuses as the command. */
+  readonly read: (command: string, options: Readonly<Record<string, string>>) => Promise<object>
   /** Refuses: not_found, validation_failed, permission_denied. */
   readonly reject: (by: SignedStaff['account'], id: string, note: string) => Promise<void>
 }
@@ -46,6 +50,11 @@ export type DeskDeps = {
   readonly safeguarding: Pick<Safeguarding, 'list' | 'versions'>
   readonly customers: { readonly reviews: Pick<Customers['reviews'], 'overduePage'> }
   readonly changes: DeskChanges
+  readonly partners: {
+    readonly byId: (tx: Tx, id: string) => Promise<PartnerRow | undefined>
+    /** Newest first, after one of them. */
+    readonly page: (tx: Tx, afterId: string | null, rowsMax: number) => Promise<readonly PartnerRow[]>
+  }
   readonly sandbox: boolean
 }
 
@@ -64,7 +73,7 @@ type Person = { readonly signed: SignedStaff; readonly view: ConsoleView }
 export async function withStaff(
   frame: DeskFrame,
   request: PublicRequest,
-  current: 'queue' | 'hits' | 'safeguarding' | 'reviews' | 'changes' | 'device' | 'staff',
+  current: 'queue' | 'hits' | 'safeguarding' | 'reviews' | 'changes' | 'device' | 'staff' | 'partners',
   answer: (person: Person) => PublicAnswer | Promise<PublicAnswer>,
 ): Promise<PublicAnswer> {
   const token = readCookie(request.headers['cookie'], staffCookie)
@@ -90,6 +99,11 @@ export async function withStaff(
       name: 'reviews',
       text: reviewTexts[view.language].reviews,
       icon: 'M4 4.5h12v12H4zM4 8h12M7.5 2.5v4M12.5 2.5v4M7.5 12l2 2 3.5-3.5',
+    },
+    {
+      name: 'partners',
+      text: partnerTexts[view.language].partners,
+      icon: 'M3 16.5V7l5-3.5v13M8 16.5V8.5h9v8M11 11.5h3M11 14h3M2 16.5h16',
     },
     {
       name: 'changes',

@@ -19,6 +19,7 @@ import { clientOf, errorsOf, type Form, page, readForm, seeOther } from '../cons
 import { signInPage } from '../console/sign-in-page.ts'
 import { caseRoutes } from './case-routes.ts'
 import { commandRoutes } from './command-routes.ts'
+import { partnerRoutes } from './partner-routes.ts'
 import { hitRoutes } from './hit-routes.ts'
 import { type DeskDeps, type DeskFrame, noStaffCookie, staffCookieOf, viewOf } from './request.ts'
 import { reviewRoutes } from './review-routes.ts'
@@ -49,6 +50,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...hitRoutes(frame),
       ...safeguardingRoutes(frame),
       ...reviewRoutes(frame),
+      ...partnerRoutes(frame),
       ...commandRoutes(frame),
       ...staffRoutes(frame),
     ],

@@ -1,0 +1,106 @@
+/** The routes of partners: lists by the commands that read, and forms that run the commands that change. */
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
+import type { SignedStaff } from '../../modules/staff/index.ts'
+import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
+import type { ConsoleView } from '../console/view.ts'
+import { type PartnerRow, partnerPage, partnersPage, type ShownSection } from './partner-pages.ts'
+import { type Section, sections } from './partner-sections.ts'
+import { type DeskFrame, noteOf, withStaff } from './request.ts'
+
+const partnersShown = 50
+/** More rows of one kind are read by the command. */
+const rowsShown = 200
+
+type Person = { readonly view: ConsoleView; readonly signed: SignedStaff }
+
+export function partnerRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { db, partners, changes } = frame
+  const find = async ({ params }: PublicRequest): Promise<PartnerRow> => {
+    const { id = '' } = params
+    const found = uuid.test(id) ? await partners.byId(db, id) : undefined
+    if (found === undefined) throw notFound('partner')
+    return found
+  }
+  const show = async (
+    request: PublicRequest,
+    { view, signed }: Person,
+    { error, refused, form }: { readonly error?: string; readonly refused?: string; readonly form?: Form } = {},
+  ): Promise<PublicAnswer> => {
+    const partner = await find(request)
+    const { role } = signed.account
+    const shown = await Promise.all(
+      sections.map(async (section): Promise<ShownSection> => {
+        const rows = (await changes.read(section.list, { partner: partner.id })) as ShownSection['rows']
+        const commands = [...section.changes.map(({ command }) => command), section.removal?.command ?? []].flat()
+        const may = new Set(commands.filter((command) => changes.mayDecide(command, role)))
+        return { section, rows: rows.slice(0, rowsShown), may }
+      }),
+    )
+    const query = new URLSearchParams(request.query)
+    const said = query.has('waits') ? 'waits' : query.has('done') ? 'done' : undefined
+    const content = { partner, sections: shown, said, error, refused, typed: form ?? (() => '') } as const
+    return page(request, error === undefined ? 200 : 400, partnerPage(view, content))
+  }
+  return [
+    {
+      method: 'GET',
+      path: '/desk/partners',
+      handle: (request) =>
+        withStaff(frame, request, 'partners', async ({ view }) => {
+          const after = new URLSearchParams(request.query).get('after')
+          const rows = await partners.page(db, after !== null && uuid.test(after) ? after : null, partnersShown + 1)
+          const shown = rows.slice(0, partnersShown)
+          const next = rows.length > partnersShown ? `partners?after=${shown.at(-1)?.id ?? ''}` : undefined
+          return page(request, 200, partnersPage(view, { partners: shown, next }))
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/desk/partners/find',
+      handle: (request) =>
+        withStaff(frame, request, 'partners', () => {
+          const id = new URLSearchParams(request.query).get('id')?.trim().toLowerCase() ?? ''
+          if (!uuid.test(id)) throw notFound('partner')
+          return seeOther(id)
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/desk/partners/{id}',
+      handle: (request) => withStaff(frame, request, 'partners', (person) => show(request, person)),
+    },
+    {
+      method: 'POST',
+      path: '/desk/partners/{id}/change',
+      handle: (request) =>
+        withStaff(frame, request, 'partners', async (person) => {
+          const { view, signed } = person
+          const partner = await find(request)
+          if (signed.session.rested) return seeOther(`${view.root}sign-in`)
+          const form = readForm(request)
+          const command = form('command')
+          const options = { ...optionsOf(command, form), partner: partner.id }
+          try {
+            const given = { ...options, note: noteOf(form) }
+            const { waits } = await changes.run(signed.account, command, given)
+            return seeOther(`../${partner.id}?${waits === undefined ? 'done' : 'waits'}`)
+          } catch (error) {
+            if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+            return show(request, person, { error: error.detail, refused: command, form })
+          }
+        }),
+    },
+  ]
+}
+
+/** The options that the section of a command has. Only commands of sections are run. Refuses: not_found. */
+function optionsOf(command: string, form: Form): Readonly<Record<string, string>> {
+  const names = sections.flatMap((section: Section) => [
+    ...section.changes
+      .filter((change) => change.command === command)
+      .flatMap(({ fields }) => fields.map(({ option }) => option)),
+    ...(section.removal?.command === command ? [section.removal.option] : []),
+  ])
+  if (names.length === 0) throw notFound('change')
+  return Object.fromEntries(names.map((name) => [name, form(name).trim()] as const).filter(([, value]) => value !== ''))
+}
