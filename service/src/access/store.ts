@@ -32,6 +32,14 @@ export function partnerById(tx: Tx, id: string): Promise<{ readonly id: string; 
   return tx.row(sql`/* access.partnerById */ select id, name from access.partners where id = ${id}`)
 }
 
+/** Every node of a sharded database has this table. */
+export const allPartnerIds = sql`/* access.partnerById */ select id from access.partners order by id`
+
+export async function partnerIds(tx: Tx): Promise<readonly string[]> {
+  const rows = await tx.rows<{ readonly id: string }>(allPartnerIds)
+  return rows.map((row) => row.id)
+}
+
 export type PartnerRow = { readonly id: string; readonly name: string; readonly createdAt: Date }
 
 export function partnerRow(tx: Tx, id: string): Promise<PartnerRow | undefined> {
@@ -45,14 +53,6 @@ export function partnersPage(tx: Tx, afterId: string | null, rowsMax: number): P
   return tx.rows<PartnerRow>(sql`/* access.partnersPage */
     select id, name, created_at from access.partners
     where ${afterId}::uuid is null or id < ${afterId}::uuid order by id desc limit ${rowsMax}`)
-}
-
-/** Every node of a sharded database has this table. */
-export const allPartnerIds = sql`/* access.partnerById */ select id from access.partners order by id`
-
-export async function partnerIds(tx: Tx): Promise<readonly string[]> {
-  const rows = await tx.rows<{ readonly id: string }>(allPartnerIds)
-  return rows.map((row) => row.id)
 }
 
 export async function insertServiceAccount(tx: Tx, row: NewServiceAccount, now: Date): Promise<void> {

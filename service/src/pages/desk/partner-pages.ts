@@ -51,8 +51,9 @@ export function partnersPage(view: ConsoleView, { partners, next }: PartnersShow
   })
 }
 
+type Value = string | number | bigint | boolean | Date | null | undefined | readonly string[]
 /** A row as the command prints it. */
-type Printed = Readonly<Record<string, unknown>>
+type Printed = Readonly<Record<string, Value>>
 
 export type ShownSection = {
   readonly section: Section
@@ -125,17 +126,18 @@ function sectionPart(view: ConsoleView, shown: PartnerShown, { section, rows, ma
 const timeForm = /^\d{4}-\d\d-\d\dT/
 
 /** A value as a command prints it: a time, a list, a word. */
-function cell(view: ConsoleView, value: unknown): Html | string {
+function cell(view: ConsoleView, value: Value): Html | string {
   if (value === null || value === undefined) return '–'
   if (value instanceof Date) return time(view, value)
-  if (Array.isArray(value)) return value.length > 6 ? String(value.length) : freeText(value.join(', '))
+  if (typeof value === 'object') return value.length > 6 ? String(value.length) : freeText(value.join(', '))
   const text = String(value)
   return timeForm.test(text) && !Number.isNaN(Date.parse(text)) ? time(view, new Date(text)) : freeText(text)
 }
 
 const wordsOf = ({ columns }: Section, row: Printed): string =>
   columns
-    .flatMap((column) => row[column] ?? [])
+    .map((column) => row[column])
+    .filter((value) => typeof value === 'string')
     .slice(0, 3)
     .join(' ')
 

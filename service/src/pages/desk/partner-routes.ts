@@ -13,84 +13,90 @@ const rowsShown = 200
 
 type Person = { readonly view: ConsoleView; readonly signed: SignedStaff }
 
-export function partnerRoutes(frame: DeskFrame): readonly PublicRoute[] {
-  const { db, partners, changes } = frame
-  const find = async ({ params }: PublicRequest): Promise<PartnerRow> => {
-    const { id = '' } = params
-    const found = uuid.test(id) ? await partners.byId(db, id) : undefined
-    if (found === undefined) throw notFound('partner')
-    return found
-  }
-  const show = async (
-    request: PublicRequest,
-    { view, signed }: Person,
-    { error, refused, form }: { readonly error?: string; readonly refused?: string; readonly form?: Form } = {},
-  ): Promise<PublicAnswer> => {
-    const partner = await find(request)
-    const { role } = signed.account
-    const shown = await Promise.all(
-      sections.map(async (section): Promise<ShownSection> => {
-        const rows = (await changes.read(section.list, { partner: partner.id })) as ShownSection['rows']
-        const commands = [...section.changes.map(({ command }) => command), section.removal?.command ?? []].flat()
-        const may = new Set(commands.filter((command) => changes.mayDecide(command, role)))
-        return { section, rows: rows.slice(0, rowsShown), may }
+export const partnerRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
+  ...listRoutes(frame),
+  {
+    method: 'GET',
+    path: '/desk/partners/{id}',
+    handle: (request) => withStaff(frame, request, 'partners', (person) => show(frame, request, person)),
+  },
+  {
+    method: 'POST',
+    path: '/desk/partners/{id}/change',
+    handle: (request) => withStaff(frame, request, 'partners', (person) => change(frame, request, person)),
+  },
+]
+
+const listRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
+  {
+    method: 'GET',
+    path: '/desk/partners',
+    handle: (request) =>
+      withStaff(frame, request, 'partners', async ({ view }) => {
+        const after = new URLSearchParams(request.query).get('after')
+        const from = after !== null && uuid.test(after) ? after : null
+        const rows = await frame.partners.page(frame.db, from, partnersShown + 1)
+        const partners = rows.slice(0, partnersShown)
+        const next = rows.length > partnersShown ? `partners?after=${partners.at(-1)?.id ?? ''}` : undefined
+        return page(request, 200, partnersPage(view, { partners, next }))
       }),
-    )
-    const query = new URLSearchParams(request.query)
-    const said = query.has('waits') ? 'waits' : query.has('done') ? 'done' : undefined
-    const content = { partner, sections: shown, said, error, refused, typed: form ?? (() => '') } as const
-    return page(request, error === undefined ? 200 : 400, partnerPage(view, content))
+  },
+  {
+    method: 'GET',
+    path: '/desk/partners/find',
+    handle: (request) =>
+      withStaff(frame, request, 'partners', () => {
+        const id = new URLSearchParams(request.query).get('id')?.trim().toLowerCase() ?? ''
+        if (!uuid.test(id)) throw notFound('partner')
+        return seeOther(id)
+      }),
+  },
+]
+
+async function find({ db, partners }: DeskFrame, { params }: PublicRequest): Promise<PartnerRow> {
+  const { id = '' } = params
+  const found = uuid.test(id) ? await partners.byId(db, id) : undefined
+  if (found === undefined) throw notFound('partner')
+  return found
+}
+
+async function show(
+  frame: DeskFrame,
+  request: PublicRequest,
+  { view, signed }: Person,
+  { error, refused, form }: { readonly error?: string; readonly refused?: string; readonly form?: Form } = {},
+): Promise<PublicAnswer> {
+  const { changes } = frame
+  const partner = await find(frame, request)
+  const { role } = signed.account
+  const shown = await Promise.all(
+    sections.map(async (section): Promise<ShownSection> => {
+      const rows = (await changes.read(section.list, { partner: partner.id })) as ShownSection['rows']
+      const commands = [...section.changes.map(({ command }) => command), section.removal?.command ?? []].flat()
+      const may = new Set(commands.filter((command) => changes.mayDecide(command, role)))
+      return { section, rows: rows.slice(0, rowsShown), may }
+    }),
+  )
+  const query = new URLSearchParams(request.query)
+  const said = query.has('waits') ? 'waits' : query.has('done') ? 'done' : undefined
+  const content = { partner, sections: shown, said, error, refused, typed: form ?? (() => '') } as const
+  return page(request, error === undefined ? 200 : 400, partnerPage(view, content))
+}
+
+async function change(frame: DeskFrame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { view, signed } = person
+  const partner = await find(frame, request)
+  if (signed.session.rested) return seeOther(`${view.root}sign-in`)
+  const form = readForm(request)
+  const command = form('command')
+  const options = { ...optionsOf(command, form), partner: partner.id }
+  try {
+    const { waits } = await frame.changes.run(signed.account, command, { ...options, note: noteOf(form) })
+    return seeOther(`../${partner.id}?${waits === undefined ? 'done' : 'waits'}`)
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+    return show(frame, request, person, { error: error.detail, refused: command, form })
   }
-  return [
-    {
-      method: 'GET',
-      path: '/desk/partners',
-      handle: (request) =>
-        withStaff(frame, request, 'partners', async ({ view }) => {
-          const after = new URLSearchParams(request.query).get('after')
-          const rows = await partners.page(db, after !== null && uuid.test(after) ? after : null, partnersShown + 1)
-          const shown = rows.slice(0, partnersShown)
-          const next = rows.length > partnersShown ? `partners?after=${shown.at(-1)?.id ?? ''}` : undefined
-          return page(request, 200, partnersPage(view, { partners: shown, next }))
-        }),
-    },
-    {
-      method: 'GET',
-      path: '/desk/partners/find',
-      handle: (request) =>
-        withStaff(frame, request, 'partners', () => {
-          const id = new URLSearchParams(request.query).get('id')?.trim().toLowerCase() ?? ''
-          if (!uuid.test(id)) throw notFound('partner')
-          return seeOther(id)
-        }),
-    },
-    {
-      method: 'GET',
-      path: '/desk/partners/{id}',
-      handle: (request) => withStaff(frame, request, 'partners', (person) => show(request, person)),
-    },
-    {
-      method: 'POST',
-      path: '/desk/partners/{id}/change',
-      handle: (request) =>
-        withStaff(frame, request, 'partners', async (person) => {
-          const { view, signed } = person
-          const partner = await find(request)
-          if (signed.session.rested) return seeOther(`${view.root}sign-in`)
-          const form = readForm(request)
-          const command = form('command')
-          const options = { ...optionsOf(command, form), partner: partner.id }
-          try {
-            const given = { ...options, note: noteOf(form) }
-            const { waits } = await changes.run(signed.account, command, given)
-            return seeOther(`../${partner.id}?${waits === undefined ? 'done' : 'waits'}`)
-          } catch (error) {
-            if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-            return show(request, person, { error: error.detail, refused: command, form })
-          }
-        }),
-    },
-  ]
 }
 
 /** The options that the section of a command has. Only commands of sections are run. Refuses: not_found. */
