@@ -185,6 +185,40 @@ test('a secret is printed to its author only, after an approval, and once', asyn
   assert.equal(accounts.filter(({ name }) => name === 'Back office').length, 1)
 })
 
+test('an author who has lost the role does not run what was approved', async () => {
+  const author = await joinedStaff(service, folder, 'Dora Admin', 'admin')
+  const create = ['service-account', 'create', '--partner', partner.partnerId, '--name', 'Late', '--permissions', 'all']
+  const id = String((await printed(...create, ...author.as))['waits'])
+  await printed('change', 'approve', '--id', id, ...ada.as)
+  const demotion = ['staff', 'role', '--id', author.signed.account.id, '--role', 'support']
+  const change = String((await printed(...demotion, ...ada.as))['waits'])
+  const other = await joinedStaff(service, folder, 'Ewa Admin', 'admin')
+  await printed('change', 'approve', '--id', change, ...other.as)
+  await refused(
+    /service-account create needs the role admin; yours is support/,
+    'change',
+    'run',
+    '--id',
+    id,
+    ...author.as,
+  )
+})
+
+test('a token that cannot be kept is an error of one line', async () => {
+  const { code, stderr } = await command(
+    'staff',
+    'token',
+    'create',
+    '--commands',
+    'bic load',
+    '--to',
+    '/dev/null/x',
+    ...ada.as,
+  )
+  assert.equal(code, 1)
+  assert.match(stderr, /^operator: .*ENOTDIR.*; name another file by --token-file\n$/)
+})
+
 test('the key of a change is the one of the proposal, although its file changes', async () => {
   const file = join(folder, 'partner.pem')
   const { publicKey } = await import('node:crypto').then(({ generateKeyPairSync }) =>

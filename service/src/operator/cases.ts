@@ -46,6 +46,7 @@ export const caseCommands = {
       ...keyOf(options),
       action: readAction(options),
       staff: required(options, 'staff'),
+      ...accountOf(options),
       note: required(options, 'note'),
       ...(toPartnerId === undefined ? {} : { toPartnerId }),
       ...(payoutId === undefined ? {} : { payoutId }),
@@ -63,6 +64,7 @@ export const caseCommands = {
     const approving = {
       ...keyOf(options),
       staff: required(options, 'staff'),
+      ...accountOf(options),
       ...(proposalId === undefined ? {} : { proposalId }),
     }
     return decided(context, { command: 'case approve', options }, (tx) =>
@@ -71,7 +73,8 @@ export const caseCommands = {
   },
 
   'case reject': (context: Context, options: Options) => {
-    const rejecting = { ...keyOf(options), staff: required(options, 'staff'), note: required(options, 'note') }
+    const person = { staff: required(options, 'staff'), ...accountOf(options) }
+    const rejecting = { ...keyOf(options), ...person, note: required(options, 'note') }
     return decided(context, { command: 'case reject', options }, (tx) =>
       context.service.decisions.reject(tx, rejecting),
     )
@@ -88,6 +91,9 @@ export const caseCommands = {
     }))
   },
 }
+
+/** The account of the person, if one has signed in. */
+const accountOf = ({ staffId }: Options) => (staffId === undefined ? {} : { staffId })
 
 const keyOf = (options: Options) => ({ partnerId: required(options, 'partner'), id: required(options, 'id') })
 

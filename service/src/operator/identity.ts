@@ -3,7 +3,7 @@
  * of a schedule name one with `--token-file`.
  */
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { homedir, hostname, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type Config, ConfigError } from '../app/config.ts'
 import { masterKeyId } from '../kernel/index.ts'
@@ -12,17 +12,39 @@ import type { Context } from './context.ts'
 import type { Options } from './options.ts'
 import { alwaysNeedsTwo, needsTwo, rolesOf } from './roles.ts'
 
+/** The folder of the user. A user without one, as in some containers, has the data folder. */
+function homeOf({ DATA_DIR }: Config): string {
+  try {
+    return homedir()
+  } catch {
+    return DATA_DIR
+  }
+}
+
+/** The person and machine that ask for a sign-in, as the desk shows them. */
+export function originOf(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`
+  } catch {
+    return `user ${process.getuid?.() ?? ''}@${hostname()}`
+  }
+}
+
 /** One file for each installation, which its key names. */
-const tokenFile = ({ MASTER_KEY }: Config, options: Options): string =>
-  options['token-file'] ?? join(homedir(), '.partner-payments', `${masterKeyId(MASTER_KEY[0])}.token`)
+const tokenFile = (config: Config, options: Options): string =>
+  options['token-file'] ?? join(homeOf(config), '.partner-payments', `${masterKeyId(config.MASTER_KEY[0])}.token`)
 
 /** Writes a token so that only its user can read it. */
 export async function keepToken(config: Config, options: Options, token: string): Promise<string> {
   const path = tokenFile(config, options)
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  // A file that exists keeps its mode: a new one is made.
-  await rm(path, { force: true })
-  await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'wx' })
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    // A file that exists keeps its mode: a new one is made.
+    await rm(path, { force: true })
+    await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    throw new ConfigError(`operator: ${(error as Error).message}; name another file by --token-file`)
+  }
   return path
 }
 

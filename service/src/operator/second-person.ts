@@ -81,6 +81,7 @@ export async function rejectChange(context: Context, by: Person, id: string, not
 export async function carryOutApproved(run: Run, context: Context, by: Person, id: string): Promise<Result> {
   const row = await context.service.staff.changes.get(context.db, id)
   if (row.proposedBy !== by.id) throw new Refusal('permission_denied', `${row.proposedByName} proposed it.`)
+  refuseRole(by.role, row)
   if (row.approved !== true || row.decidedBy === null)
     throw new Refusal('validation_failed', 'No second person has approved the change.')
   const second = { id: row.decidedBy, fullName: present(row.decidedByName, 'a person has a name') }

@@ -1,5 +1,4 @@
 /** Commands by which a person signs in for the commands that follow, and tokens for schedules. */
-import { hostname, userInfo } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { operatorPartnerId } from '../cases/index.ts'
 import { deskUrlOf } from '../app/derived-settings.ts'
@@ -7,7 +6,7 @@ import { ConfigError } from '../app/config.ts'
 import { present, systemClock } from '../kernel/index.ts'
 import { refusedInOneLine } from './changes.ts'
 import type { Context, Write } from './context.ts'
-import { bearerOf, forgetToken, keepToken } from './identity.ts'
+import { bearerOf, forgetToken, keepToken, originOf } from './identity.ts'
 import { decided } from './limits.ts'
 import { type Options, readInteger, required } from './options.ts'
 import { scheduled } from './roles.ts'
@@ -16,13 +15,11 @@ import { scheduled } from './roles.ts'
 const askEveryMs = 500
 const daysMax = 366
 
-const origin = () => `${userInfo().username}@${hostname()}`
-
 export const signInCommands = {
   /** Prints a link to the desk and waits until a person has confirmed the code there, for ten minutes at most. */
   'sign-in': (context: Context, options: Options) => async (write: Write) => {
     const { service, config } = context
-    const { token, userCode, confirmBefore } = await service.staff.commands.request(origin())
+    const { token, userCode, confirmBefore } = await service.staff.commands.request(originOf())
     const link = new URL('/desk/device', deskUrlOf(config))
     link.searchParams.set('code', userCode)
     await write(`Open ${link.href} and confirm the code ${userCode} within ten minutes.\n`)
@@ -78,7 +75,7 @@ export const signInCommands = {
       const { token, ...issued } = await context.service.staff.commands.issue(tx, by, {
         commands,
         days,
-        origin: origin(),
+        origin: originOf(),
       })
       made = { token }
       return { ...issued, commands }
