@@ -69,19 +69,17 @@ export const signInCommands = {
     const to = required(options, 'to')
     if (options.staffId === undefined) throw new ConfigError('operator: a token is of a person who has signed in')
     const by = present(options.staffId, 'a token has a person')
-    let made: { readonly token: string } | undefined
     const change = { command: 'staff token create', options, partnerId: operatorPartnerId }
-    const told = await decided(context, change, async (tx) => {
+    return decided(context, change, async (tx) => {
       const { token, ...issued } = await context.service.staff.commands.issue(tx, by, {
         commands,
         days,
         origin: originOf(),
       })
-      made = { token }
-      return { ...issued, commands }
+      // Before the commit: a token that is kept nowhere does not work.
+      const file = await keepToken(context.config, { 'token-file': to }, token)
+      return { ...issued, commands, file }
     })
-    const file = await keepToken(context.config, { 'token-file': to }, present(made, 'a token was made').token)
-    return { ...told, file }
   },
 
   /** The tokens that work now, of all persons. */
