@@ -11,6 +11,8 @@ test('npm run demo -- --chapter payees: the chapter alone', async () => {
       'payees: a name with a slip',
       'payees: the corrected name',
       'payees: the evidence behind the payout',
+      'payees: a sort code that is too short',
+      'payees: the account that was paid',
       ...afterChapters,
     ],
   )
