@@ -5,4 +5,4 @@
  * one name; an admin remains; each decision checks the role in its own transaction.
  */
 export { decidesCases, decidesHits, staffRealmId, staffRoles } from './rules.ts'
-export { createStaff, type SignedStaff, type Staff } from './service.ts'
+export { createStaff, type SignedStaff, type Staff, type StaffSearch } from './service.ts'

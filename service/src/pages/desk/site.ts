@@ -18,6 +18,7 @@ import { recoveryCodesPage } from '../console/recovery-codes-page.ts'
 import { clientOf, errorsOf, type Form, page, readForm, seeOther } from '../console/request.ts'
 import { signInPage } from '../console/sign-in-page.ts'
 import { caseRoutes } from './case-routes.ts'
+import { findRoutes } from './find-routes.ts'
 import { hitRoutes } from './hit-routes.ts'
 import { type DeskDeps, type DeskFrame, noStaffCookie, staffCookieOf, viewOf } from './request.ts'
 import { reviewRoutes } from './review-routes.ts'
@@ -44,6 +45,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...joinRoutes(frame),
       ...signInRoutes(frame),
       ...caseRoutes(frame),
+      ...findRoutes(frame),
       ...hitRoutes(frame),
       ...safeguardingRoutes(frame),
       ...reviewRoutes(frame),
