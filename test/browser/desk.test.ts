@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Browser } from 'playwright-core'
 import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { listAt, success, textAt } from '../support/client.ts'
 import { createTestService } from '../support/composition.ts'
 import { check, inviteTo, openPage } from '../support/console.ts'
 import { checkForms, joinDesk } from '../support/desk.ts'
@@ -12,7 +13,8 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { staffAtDesk } from '../support/staff.ts'
 import { joinByPassword } from '../support/team.ts'
 import { until } from '../support/until.ts'
-import { dayMs } from '../../service/src/kernel/index.ts'
+import { operatorPartnerId } from '../../service/src/cases/index.ts'
+import { dayMs, newId } from '../../service/src/kernel/index.ts'
 import { createCustomer } from '../support/world.ts'
 
 let service: TestService
@@ -174,6 +176,71 @@ test(
     await german.page.getByRole('heading', { name: 'Überprüfungen' }).waitFor()
     await check(german.page)
     await Promise.all([sam.close(), german.close()])
+  },
+)
+
+test(
+  'every role finds a payout by its reference and its case, in both languages, on a narrow and a wide screen, light and dark',
+  { skip },
+  async () => {
+    const account = { iban: 'DE89370400440532013000', currency: 'EUR', name: 'Grace Hopper' }
+    const beneficiaryId = textAt(success(await service.client.post('/v1/beneficiaries', account)), 'id')
+    const reference = `find-${newId()}`
+    const body = { amount: 12.5, currency: 'EUR', beneficiaryId, idempotencyKey: newId(), reference }
+    success(await service.client.post('/v1/payouts/fiat', body))
+    const { json } = await service.client.get(`/v1/payouts?idempotencyKey=${body.idempotencyKey}`)
+    const payoutId = textAt(listAt(json, 'data')[0] ?? {}, 'id')
+    const inside = await createTestService({ url: service.databaseUrl, now: new Date() })
+    const { partnerId } = service.credentials
+    const about = { connector: 'sandbox', notificationId: reference, subject: reference, report: { kind: 'test' } }
+    await inside.cases.open({
+      partnerId,
+      kind: 'unknown_payment',
+      ...about,
+      booked: { currency: 'EUR', amount: 1250n },
+    })
+    const fay = await joinStaff('Fay', 'support', ['400'])
+    await fay.page.getByRole('link', { name: 'Find', exact: true }).click()
+    await check(fay.page)
+    const find = async (text: string) => {
+      await fay.page.locator('#q').fill(text)
+      await fay.page.getByRole('button', { name: 'Find' }).click()
+    }
+    await find('   ')
+    await fay.page.getByRole('alert').getByText('Type 1 to 140 characters.').waitFor()
+    await check(fay.page)
+    await find('nothing has this reference')
+    await fay.page.getByText('Nothing was found').waitFor()
+    await find(reference)
+    await fay.page.getByRole('heading', { name: 'Payouts' }).waitFor()
+    assert.equal(new URL(fay.page.url()).search, '')
+    assert.equal(await fay.page.locator(`code[title="${payoutId}"]`).count(), 1)
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const width of [360, 1280]) {
+        await fay.page.emulateMedia({ colorScheme })
+        await fay.page.setViewportSize({ width, height: 800 })
+        await check(fay.page)
+        assert.equal(await fay.page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, `${width}`)
+      }
+    await fay.page.getByRole('link', { name: 'Open case' }).click()
+    await fay.page.getByRole('heading', { name: 'Case unknown_payment' }).waitFor()
+    const german = await openPage(browser, site, { locale: 'de-DE' })
+    await german.context.addCookies(await fay.context.cookies())
+    await german.page.goto(`${site}/desk/find`)
+    await german.page.locator('#q').fill(reference)
+    await german.page.getByRole('button', { name: 'Suchen' }).click()
+    await german.page.getByRole('heading', { name: 'Auszahlungen' }).waitFor()
+    await check(german.page)
+    const { data } = await inside.audit.list(operatorPartnerId, {})
+    await inside.close()
+    const searches = data.filter(({ action, actor }) => action === 'staff find' && actor.name === 'Fay')
+    const withPayout = { by: 'text', payouts: [`${partnerId}/${payoutId}`], customers: [] }
+    const withNothing = { by: 'text', payouts: [], customers: [] }
+    assert.deepEqual(
+      searches.map(({ details }) => details),
+      [withPayout, withPayout, withNothing],
+    )
+    await Promise.all([fay.close(), german.close()])
   },
 )
 

@@ -22,6 +22,8 @@ type Rotation = {
 
 export type AccessManagement = {
   readonly partners: (tx: Tx) => Promise<readonly ListedPartner[]>
+  /** Ids and names of all partners, in the order of their ids. Reads no credential. */
+  readonly partnerNames: typeof store.partners
   /** All credentials of a partner, oldest first. Refuses: not_found (the partner). */
   readonly serviceAccounts: (tx: Tx, partnerId: string) => Promise<readonly ListedCredential[]>
   /**
@@ -58,6 +60,7 @@ export function createManagement(deps: {
   }
 
   return {
+    partnerNames: store.partners,
     partners: async (tx) => {
       const totals = new Map((await store.credentialTotals(tx, clock.now())).map((row) => [row.partnerId, row]))
       return (await store.partners(tx)).map((row) => {

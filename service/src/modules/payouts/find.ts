@@ -7,7 +7,7 @@ import { instructionIdOf, type PayoutStatus } from './rules.ts'
 import * as store from './store.ts'
 import * as reads from './store-reads.ts'
 
-/** `id`: of the payout or of its instruction, or the end-to-end id. */
+/** `id`: of the payout or of its instruction, or the end-to-end id, ours or the partner's. */
 export type PayoutSearch = { readonly id: string } | WithdrawalSearch
 export type FoundPayout = { readonly payout: store.PayoutRow; readonly transaction: TransactionView }
 
@@ -21,14 +21,19 @@ export function createFind({ db, transactions }: PayoutsDeps): Find {
     const withdrawals = await transactions.withdrawalsLike(db, partnerId, search, rowsMax)
     const ids = new Set(withdrawals.map(({ id }) => id))
     const endToEndIds = withdrawals.flatMap(({ endToEndId }) => endToEndId ?? [])
-    const payouts = await store.payoutsKnownAs(db, partnerId, { ids: [], endToEndIds })
+    const references = withdrawals.map(({ reference }) => reference)
+    const payouts = await store.payoutsKnownAs(db, partnerId, { ids: [], endToEndIds, references })
     return payouts.filter(({ transactionId }) => ids.has(transactionId))
+  }
+  const named = async (partnerId: string, id: string, rowsMax: number) => {
+    const payouts = await store.payoutsKnownAs(db, partnerId, namesOf(id))
+    // A partner may give one end-to-end id to any number of payouts.
+    const ofPartner = { endToEndId: id, reference: null, money: null, from: null, before: null }
+    return payouts.length > 0 ? payouts : payoutsLike(partnerId, ofPartner, rowsMax)
   }
   return async (partnerId, search, payoutsMax) => {
     const payouts =
-      'id' in search
-        ? await store.payoutsKnownAs(db, partnerId, namesOf(search.id))
-        : await payoutsLike(partnerId, search, payoutsMax)
+      'id' in search ? await named(partnerId, search.id, payoutsMax) : await payoutsLike(partnerId, search, payoutsMax)
     return Promise.all(
       payouts.map(async (payout) => ({ payout, transaction: await transactions.get(partnerId, payout.reference) })),
     )
@@ -40,7 +45,7 @@ export function createFind({ db, transactions }: PayoutsDeps): Find {
  */
 function namesOf(text: string) {
   const hex = text.replaceAll('-', '').toLowerCase()
-  return { ids: hexOfUuid.test(hex) ? [hex] : [], endToEndIds: [text, hex] }
+  return { ids: hexOfUuid.test(hex) ? [hex] : [], endToEndIds: [text, hex], references: [] }
 }
 
 type InstructionKey = { readonly partnerId: string; readonly instructionId: string }

@@ -162,17 +162,17 @@ export function payoutById(tx: Tx, partnerId: string, id: string): Promise<Payou
 
 export type PayoutId = { readonly partnerId: string; readonly id: string }
 
-/** The payouts that have one of these ids, or one of these ids of an instruction. */
+/** The payouts that have one of these ids, one of these ids of an instruction, or the partner's end-to-end id with the reference. */
 export function payoutsKnownAs(
   tx: Tx,
   partnerId: string,
-  { ids, endToEndIds }: { readonly ids: readonly string[]; readonly endToEndIds: readonly string[] },
+  { ids, endToEndIds, references }: Readonly<Record<'ids' | 'endToEndIds' | 'references', readonly string[]>>,
 ): Promise<readonly PayoutRow[]> {
   return tx.rows<PayoutRow>(
     unprepared(sql`/* payouts.payoutsKnownAs */
       select ${columns} from payouts.payouts
-      where partner_id = ${partnerId} and (id = any(${ids}::uuid[]) or end_to_end_id = any(${endToEndIds}::text[]))
-      order by id desc`),
+      where partner_id = ${partnerId} and (id = any(${ids}::uuid[]) or end_to_end_id = any(${endToEndIds}::text[])
+        or (partner_end_to_end_id = any(${endToEndIds}::text[]) and reference = any(${references}::text[]))) order by id desc`),
   )
 }
 

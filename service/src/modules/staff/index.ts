@@ -8,4 +8,4 @@
 export { decidesCases, decidesHits, staffRealmId, type StaffRole, staffRoles } from './rules.ts'
 export type { StaffChange } from './changes.ts'
 export type { Bearer } from './commands.ts'
-export { createStaff, type SignedStaff, type Staff } from './service.ts'
+export { createStaff, type SignedStaff, type Staff, type StaffSearch } from './service.ts'

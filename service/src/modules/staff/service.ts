@@ -65,12 +65,22 @@ export type Staff = {
   readonly commands: StaffCommands
   /** Changes of rules that wait for a second person. */
   readonly changes: StaffChanges
+  /** Records a search and what it found, in the log of the operator, before the person sees it. Refuses: permission_denied (the account was removed). */
+  readonly recordSearch: (signed: SignedStaff, search: StaffSearch) => Promise<void>
   /** Each refuses as the verb of cases, and permission_denied. The role is that of the moment, not that of the page. */
   readonly propose: (signed: SignedStaff, given: Given<'propose'>) => Promise<CaseRow>
   readonly approve: (signed: SignedStaff, given: Given<'approve'>) => Promise<CaseRow>
   readonly reject: (signed: SignedStaff, given: Given<'reject'>) => Promise<CaseRow>
   /** Decides a hit of screening, or proposes it if two persons decide. Refuses as the verb of screening, and permission_denied. */
   readonly decideHit: (signed: SignedStaff, given: Omit<Parameters<Screening['decide']>[1], 'staff'>) => Promise<void>
+}
+
+/** `by`: the form of what was typed. The text itself may be personal data, which a log that is never erased does not take. */
+export type StaffSearch = {
+  readonly by: 'money' | 'text'
+  /** Ids with their partners. */
+  readonly payouts: readonly string[]
+  readonly customers: readonly string[]
 }
 
 export type StaffDeps = {
@@ -85,7 +95,7 @@ export type StaffDeps = {
 }
 
 export function createStaff(deps: StaffDeps): Staff {
-  const { db, clock, signIn } = deps
+  const { db, clock, signIn, audit, addOperator } = deps
   return {
     invite: async (tx, { email, fullName, role }) => {
       const name = tidyName(fullName)
@@ -136,10 +146,21 @@ export function createStaff(deps: StaffDeps): Staff {
       return account && { session, account }
     },
     signOut: async ({ session, account }) => void (await signIn.end(staffRealmId, account.id, session.id)),
+    recordSearch: ({ session, account: { id } }, details) =>
+      db.transaction(async (tx) => {
+        const account = await store.holdAccount(tx, id)
+        if (account === undefined) throw removed()
+        await addOperator(tx, operatorPartnerId)
+        const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
+        const about = { partnerId: operatorPartnerId, subject: { staffId: id } }
+        audit.append(tx, [{ ...about, actor, action: 'staff find', details }])
+      }),
     ...createEntrances(deps),
     ...createDeciding(deps),
   }
 }
+
+const removed = () => new Refusal('permission_denied', 'The account of staff was removed.')
 
 const nameCharsMax = 140
 const refuseInvite = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
@@ -221,7 +242,7 @@ function createDeciding({
   ) =>
     db.transaction(async (tx) => {
       const account = await store.holdAccount(tx, id)
-      if (account === undefined) throw new Refusal('permission_denied', 'The account of staff was removed.')
+      if (account === undefined) throw removed()
       refuse(account.role)
       const decided = await work(tx, { staff: account.fullName, staffId: id })
       const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const

@@ -131,3 +131,19 @@ test('a password signs in at the desk, and a session of staff is none of a team'
   assert.ok(await service.staff.signInByPassword(given, client))
   assert.equal(await service.members.signedIn(opened.token), undefined)
 })
+
+test('a search is recorded in the log of the operator by whom it was, without its text, and not for a removed account', async () => {
+  const [person] = [await join('support'), await join('admin')]
+  const found = { by: 'text', payouts: [`${newId()}/${newId()}`], customers: [] } as const
+  await service.staff.recordSearch(person, found)
+  const records = async () =>
+    (await service.audit.list(operatorPartnerId, {})).data.filter(
+      ({ action, actor }) => action === 'staff find' && actor.id === person.account.id,
+    )
+  const [record] = await records()
+  assert.deepEqual(record?.details, found)
+  assert.deepEqual(record?.subject, { staffId: person.account.id })
+  await remove(person.account.id)
+  await assert.rejects(service.staff.recordSearch(person, found), { code: 'permission_denied' })
+  assert.equal((await records()).length, 1)
+})

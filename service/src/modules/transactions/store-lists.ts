@@ -131,6 +131,8 @@ export function paymentNames(
 export type WithdrawalSearch = {
   /** The reference of the transaction, or the one that the partner gave it. */
   readonly reference: string | null
+  /** The partner's end-to-end id. Without one: ours. Absent: any. */
+  readonly endToEndId?: string
   /** Money that left the balance. */
   readonly money: { readonly currency: Currency; readonly amount: Minor } | null
   readonly from: Date | null
@@ -141,13 +143,14 @@ export type WithdrawalSearch = {
 export function withdrawalsLike(
   tx: Tx,
   partnerId: string,
-  { reference, money, from, before }: WithdrawalSearch,
+  { reference, endToEndId, money, from, before }: WithdrawalSearch,
   rowsMax: number,
 ): Promise<readonly TransactionRow[]> {
   return tx.rows<TransactionRow>(
     unprepared(sql`/* transactions.withdrawalsLike */
       select ${columns} from transactions.transactions where partner_id = ${partnerId} and category = 'Withdrawal'
       ${reference === null ? noSql : sql`and (reference = ${reference} or user_reference = ${reference})`}
+      ${endToEndId === undefined ? noSql : sql`and end_to_end_id = ${endToEndId}`}
       ${money === null ? noSql : sql`and currency = ${money.currency} and amount = ${money.amount}`}
       ${from === null ? noSql : sql`and created_at >= ${from}`}
       ${before === null ? noSql : sql`and created_at < ${before}`}

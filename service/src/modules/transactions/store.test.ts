@@ -135,6 +135,7 @@ for (const search of [
   { reference: 'r7', money: null },
   { reference: 'own700', money: null },
   { reference: 'absent', money: null },
+  { reference: null, endToEndId: 'absent', money: null },
   amountOf(7n),
   amountOf(0n),
 ])

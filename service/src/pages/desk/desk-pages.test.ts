@@ -16,6 +16,9 @@ import type { ConsoleView } from '../console/view.ts'
 import { casePage, queuePage } from './case-pages.ts'
 import { changesPage, devicePage } from './command-pages.ts'
 import { commandTexts } from './command-texts.ts'
+import type { Found } from './find.ts'
+import { findPage } from './find-pages.ts'
+import { findTexts } from './find-texts.ts'
 import { hitPage, hitsPage } from './hit-pages.ts'
 import { hitTexts } from './hit-texts.ts'
 import { reviewsPage } from './review-pages.ts'
@@ -60,6 +63,18 @@ test('every part of a record has a text at the desk', () => {
     assert.ok(kind === 'unexplained' || kind in safeguardingTexts.en, kind)
 })
 
+function foundOf(text: string): Found {
+  const owner = { partnerId: text, partnerName: text }
+  const money = { currency: 'EUR', amount: 1234n } as const
+  const payout = { ...owner, id: text, reference: text, endToEndId: text, status: text, money, createdAt: at }
+  return {
+    partners: [owner],
+    payouts: [null, text].map((caseId) => ({ ...payout, caseId })),
+    customers: [null, text].map((iban) => ({ ...owner, id: text, iban })),
+    hasMore: true,
+  }
+}
+
 function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): readonly (readonly [string, string])[] {
   const person = { fullName: text, email: text, roleName: html`${text}`, partnerName: text }
   const view = viewOf(language, { person, places: [], current: 'queue' })
@@ -94,6 +109,13 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
         })),
         ...{ next: text, first: text },
       }),
+    ],
+    ['find', findPage(view, { typed: text })],
+    ['find refused', findPage(view, { typed: text, isRefused: true })],
+    ['found', findPage(view, { typed: text, found: foundOf(text) })],
+    [
+      'found nothing',
+      findPage(view, { typed: text, found: { partners: [], payouts: [], customers: [], hasMore: false } }),
     ],
     ['no reviews', reviewsPage(view, { reviews: [] })],
     ...staffPages(view, text, mayDecide),
@@ -188,6 +210,7 @@ test('every column, option, command and section of a partner has a text', () => 
 test('German has every text of the desk', () => {
   for (const { en, de } of [
     deskTexts,
+    findTexts,
     hitTexts,
     safeguardingTexts,
     reviewTexts,

@@ -1,7 +1,10 @@
 /** Parts that the routes of the desk share: the view of a request, and the person of staff who is signed in. */
 import { notFound, Refusal, type PublicAnswer, type PublicRequest, readCookie, staffCookie } from '../../api/index.ts'
 import type { Cases, Decisions } from '../../cases/index.ts'
+import type { Access } from '../../access/index.ts'
+import type { Accounts } from '../../modules/accounts/index.ts'
 import type { Customers } from '../../modules/customers/index.ts'
+import type { Payouts } from '../../modules/payouts/index.ts'
 import type { Safeguarding } from '../../modules/safeguarding/index.ts'
 import type { SignedStaff, Staff, StaffRole } from '../../modules/staff/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
@@ -11,6 +14,7 @@ import { type Form, seeOther, uuid } from '../console/request.ts'
 import type { ConsoleView } from '../console/view.ts'
 import type { Screening } from '../../screening/index.ts'
 import { commandTexts } from './command-texts.ts'
+import { findTexts } from './find-texts.ts'
 import { hitTexts } from './hit-texts.ts'
 import type { PartnerRow } from './partner-pages.ts'
 import { partnerTexts } from './partner-texts.ts'
@@ -44,11 +48,14 @@ export type DeskChanges = {
 export type DeskDeps = {
   readonly db: Database
   readonly staff: Staff
-  readonly cases: Pick<Cases, 'list' | 'byId'>
+  readonly cases: Pick<Cases, 'list' | 'byId' | 'openAbout'>
   readonly decisions: Pick<Decisions, 'history'>
   readonly screening: Pick<Screening, 'openHits' | 'hit' | 'decisionsOf'>
   readonly safeguarding: Pick<Safeguarding, 'list' | 'versions'>
-  readonly customers: { readonly reviews: Pick<Customers['reviews'], 'overduePage'> }
+  readonly customers: Pick<Customers, 'idOf'> & { readonly reviews: Pick<Customers['reviews'], 'overduePage'> }
+  readonly access: Pick<Access, 'partnerNames'>
+  readonly accounts: Pick<Accounts, 'ownersOf'>
+  readonly payouts: Pick<Payouts, 'find'>
   readonly changes: DeskChanges
   readonly partners: {
     readonly byId: (tx: Tx, id: string) => Promise<PartnerRow | undefined>
@@ -73,7 +80,7 @@ type Person = { readonly signed: SignedStaff; readonly view: ConsoleView }
 export async function withStaff(
   frame: DeskFrame,
   request: PublicRequest,
-  current: 'queue' | 'hits' | 'safeguarding' | 'reviews' | 'changes' | 'device' | 'staff' | 'partners',
+  current: 'queue' | 'find' | 'hits' | 'safeguarding' | 'reviews' | 'changes' | 'device' | 'staff' | 'partners',
   answer: (person: Person) => PublicAnswer | Promise<PublicAnswer>,
 ): Promise<PublicAnswer> {
   const token = readCookie(request.headers['cookie'], staffCookie)
@@ -85,6 +92,11 @@ export async function withStaff(
   const person = { fullName, email, roleName: html`${d[role]}`, partnerName: d.desk }
   const places = [
     { name: 'queue', text: d.queue, icon: 'M3 5.5h14M3 10h14M3 14.5h14' },
+    {
+      name: 'find',
+      text: findTexts[view.language].title,
+      icon: 'M8.5 14a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11zM12.5 12.5 17.5 17.5',
+    },
     {
       name: 'hits',
       text: hitTexts[view.language].hits,

@@ -20,6 +20,7 @@ import { signInPage } from '../console/sign-in-page.ts'
 import { caseRoutes } from './case-routes.ts'
 import { commandRoutes } from './command-routes.ts'
 import { partnerRoutes } from './partner-routes.ts'
+import { findRoutes } from './find-routes.ts'
 import { hitRoutes } from './hit-routes.ts'
 import { type DeskDeps, type DeskFrame, noStaffCookie, staffCookieOf, viewOf } from './request.ts'
 import { reviewRoutes } from './review-routes.ts'
@@ -47,6 +48,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...joinRoutes(frame),
       ...signInRoutes(frame),
       ...caseRoutes(frame),
+      ...findRoutes(frame),
       ...hitRoutes(frame),
       ...safeguardingRoutes(frame),
       ...reviewRoutes(frame),

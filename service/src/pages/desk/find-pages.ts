@@ -1,0 +1,100 @@
+/** The page of the search: the field, and what was found. */
+import { amountText } from '../../kernel/index.ts'
+import { call, empty, errorSummary, field, message, table, time } from '../console/components.ts'
+import { account, freeText, identifier, money } from '../console/lists.ts'
+import { payoutBadge } from '../console/payment-words.ts'
+import { type ConsoleView, shell } from '../console/view.ts'
+import { html, type Html } from '../html.ts'
+import { type Found, textCharsMax } from './find.ts'
+import { findTexts } from './find-texts.ts'
+
+/** `found`: absent before the first search. */
+type Shown = { readonly typed: string; readonly isRefused?: boolean; readonly found?: Found }
+
+export function findPage(view: ConsoleView, { typed, isRefused = false, found }: Shown): string {
+  const d = findTexts[view.language]
+  const error = isRefused ? { error: d.refused } : {}
+  return shell(view, {
+    title: d.title,
+    wide: true,
+    hasErrors: isRefused,
+    main: html`${isRefused && errorSummary(view, [{ text: d.refused, field: 'q' }])}
+      <h1>${d.title}</h1>
+      <p class="lead">${d.text}</p>
+      <form method="post" action="${view.root}find">
+        ${field({
+          ...{ id: 'q', name: 'q', label: d.label, help: d.help, value: typed, ...error },
+          more: html` maxlength="${textCharsMax}" autocomplete="off" spellcheck="false"`,
+        })}
+        <div class="buttons"><button type="submit">${d.find}</button></div>
+      </form>
+      ${found && results(view, found)}`,
+  })
+}
+
+function results(view: ConsoleView, found: Found): Html {
+  const d = findTexts[view.language]
+  const { payouts, customers, partners, hasMore } = found
+  if (payouts.length + customers.length + partners.length === 0) return empty({ title: d.none, text: d.noneText })
+  return html`${hasMore && message('warning', d.more)} ${payouts.length > 0 && payoutsTable(view, payouts)}
+  ${customers.length > 0 && customersTable(view, customers)} ${partners.length > 0 && partnersTable(view, partners)}`
+}
+
+function payoutsTable(view: ConsoleView, payouts: Found['payouts']): Html {
+  const d = findTexts[view.language]
+  return html`<h2>${d.payouts}</h2>
+    ${table({
+      caption: d.payouts,
+      columns: [
+        { label: d.reference, kind: 'head' },
+        { label: d.partner },
+        { label: d.status },
+        { label: d.amount, kind: 'number' },
+        { label: d.created },
+        { label: d.endToEndId },
+        { label: d.payout },
+        { label: d.case },
+      ],
+      rows: payouts.map((each) => [
+        freeText(each.reference),
+        freeText(each.partnerName),
+        payoutBadge(view, each.status),
+        money(view, amountText(each.money.amount, each.money.currency), each.money.currency),
+        time(view, each.createdAt),
+        identifier(view, each.endToEndId, d.endToEndId),
+        identifier(view, each.id, d.payout),
+        each.caseId === null
+          ? ''
+          : html`<a href="${view.root}cases/${each.partnerId}/${each.caseId}">${d.openCase}</a>`,
+      ]),
+    })}
+    ${call(view, 'npm run -s operator -- payment find --id ID', d.call)}`
+}
+
+function customersTable(view: ConsoleView, customers: Found['customers']): Html {
+  const d = findTexts[view.language]
+  return html`<h2>${d.customers}</h2>
+    ${table({
+      caption: d.customers,
+      columns: [{ label: d.customer, kind: 'head' }, { label: d.partner }, { label: d.partnerId }, { label: d.iban }],
+      rows: customers.map(({ id, partnerId, partnerName, iban }) => [
+        identifier(view, id, d.customer),
+        freeText(partnerName),
+        identifier(view, partnerId, d.partnerId),
+        iban === null ? '' : account(view, iban),
+      ]),
+    })}`
+}
+
+function partnersTable(view: ConsoleView, partners: Found['partners']): Html {
+  const d = findTexts[view.language]
+  return html`<h2>${d.partners}</h2>
+    ${table({
+      caption: d.partners,
+      columns: [{ label: d.partner, kind: 'head' }, { label: d.partnerId }],
+      rows: partners.map(({ partnerId, partnerName }) => [
+        freeText(partnerName),
+        identifier(view, partnerId, d.partnerId),
+      ]),
+    })}`
+}

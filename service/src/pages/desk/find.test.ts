@@ -1,0 +1,135 @@
+/** The search of the desk finds by each key across partners, and shows a bounded part of many. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import {
+  addPartner,
+  createTestService,
+  ip,
+  pay,
+  type Service,
+  type TestPartner,
+} from '../../../../test/support/composition.ts'
+import { pain001Text } from '../../../../test/support/pain001.ts'
+import { newId, present } from '../../kernel/index.ts'
+import { find, type Found, readQuestion } from './find.ts'
+import type { DeskFrame } from './request.ts'
+
+let service: Service
+let one: TestPartner
+let two: TestPartner
+before(async () => {
+  service = await createTestService({ now: new Date('2026-11-24T08:00:00Z') })
+  one = await addPartner(service, 1_000_000_00n)
+  two = await addPartner(service, 1_000_000_00n)
+})
+after(() => service.close())
+
+const ask = (typed: string): Promise<Found> =>
+  find({ ...service, sandbox: true, css: '', js: '' } satisfies DeskFrame, present(readQuestion(typed), typed))
+const payoutsOf = ({ payouts }: Found) => payouts.map(({ partnerId, id }) => `${partnerId}/${id}`)
+const customersOf = ({ customers }: Found) => customers.map(({ partnerId, id }) => `${partnerId}/${id}`)
+
+test('a text is money only with a currency of the service, its digits and a day of the calendar', () => {
+  const eur = (amount: bigint) => ({ currency: 'EUR', amount })
+  const any = { from: null, before: null }
+  assert.deepEqual(readQuestion(' 12.5  eur '), { by: 'money', money: eur(1250n), ...any })
+  assert.deepEqual(readQuestion('12 EUR'), { by: 'money', money: eur(1200n), ...any })
+  assert.deepEqual(readQuestion('0.000001 USDC'), { by: 'money', money: { currency: 'USDC', amount: 1n }, ...any })
+  assert.deepEqual(readQuestion('12.50 EUR 2026-11-24'), {
+    ...{ by: 'money', money: eur(1250n) },
+    ...{ from: new Date('2026-11-24T00:00:00Z'), before: new Date('2026-11-25T00:00:00Z') },
+  })
+  for (const text of [
+    '12.501 EUR',
+    '12,50 EUR',
+    '1,000 EUR',
+    '12 CHF',
+    '12',
+    '-1 EUR',
+    '12 EUR 2026-02-30',
+    '1234567890123 EUR',
+  ])
+    assert.deepEqual(readQuestion(text), { by: 'text', text })
+  for (const refused of ['', ' \n', 'x'.repeat(141), 'a\0b']) assert.equal(readQuestion(refused), undefined)
+})
+
+test('a payout is found by its ids, its reference and its end-to-end id, and by nothing less than the whole', async () => {
+  const { payout } = await pay(service, two, '10.01', { reference: 'Invoice 77' })
+  const key = `${two.partnerId}/${payout.id}`
+  for (const text of [payout.id, payout.id.replaceAll('-', '').toUpperCase(), payout.endToEndId, 'Invoice 77'])
+    assert.deepEqual(payoutsOf(await ask(text)), [key], text)
+  for (const text of ['Invoice 7', 'nvoice 77', payout.id.slice(0, -1), "' or true --", '%'])
+    assert.deepEqual(payoutsOf(await ask(text)), [], text)
+})
+
+test('two partners with one reference are both found, and each row names its partner', async () => {
+  const [first, second] = [
+    await pay(service, one, '10.02', { reference: 'Rent' }),
+    await pay(service, two, '10.03', { reference: 'Rent' }),
+  ]
+  const keys = [`${one.partnerId}/${first.payout.id}`, `${two.partnerId}/${second.payout.id}`]
+  assert.deepEqual(new Set(payoutsOf(await ask('Rent'))), new Set(keys))
+})
+
+test('the end-to-end id that a partner gave finds every payout that has it, and so does the reference of one', async () => {
+  const iban = 'DE89370400440532013000'
+  const payments = ['Grace Hopper', 'Joan Clarke'].map((name) => ({
+    name,
+    iban,
+    minor: 1004n,
+    endToEndId: 'SALARY-11',
+  }))
+  const document = pain001Text(`M${newId().replaceAll('-', '')}`, payments, { createdAt: service.clock.now() })
+  const body = { mode: 'AllOrNothing' as const, idempotencyKey: newId(), customerId: one.customer.id, document }
+  const { bulk } = await service.bulkPayouts.createFromFile(one.caller, body, ip)
+  while ((await service.bulkPayouts.step()) > 0);
+  const items = await service.bulkPayouts.items(one.partnerId, bulk.id, undefined)
+  const keys = items.map(({ payoutId }) => `${one.partnerId}/${payoutId}`)
+  assert.equal(keys.length, 2)
+  const found = await ask('SALARY-11')
+  assert.deepEqual(new Set(payoutsOf(found)), new Set(keys))
+  assert.deepEqual(new Set(found.payouts.map(({ endToEndId }) => endToEndId)), new Set(['SALARY-11']))
+  for (const { id, reference } of found.payouts)
+    assert.deepEqual(payoutsOf(await ask(reference)), [`${one.partnerId}/${id}`], reference)
+})
+
+test('an amount finds the payouts of all partners, a day narrows it, and more than 50 are cut', async () => {
+  const { payout } = await pay(service, one, '10.05')
+  const key = `${one.partnerId}/${payout.id}`
+  assert.deepEqual(payoutsOf(await ask('10.05 EUR')), [key])
+  assert.deepEqual(payoutsOf(await ask('10.05 EUR 2026-11-24')), [key])
+  assert.deepEqual(payoutsOf(await ask('10.05 EUR 2026-11-23')), [])
+  assert.deepEqual(payoutsOf(await ask('10.05 USD')), [])
+  for (let n = 0; n < 50; n++) await pay(service, two, '10.06')
+  const all = await ask('10.06 EUR')
+  assert.deepEqual([all.payouts.length, all.hasMore], [50, false])
+  await pay(service, one, '10.06')
+  const cut = await ask('10.06 EUR')
+  assert.deepEqual([cut.payouts.length, cut.hasMore], [50, true])
+})
+
+test('a customer is found by its ids and its IBAN, with or without spaces', async () => {
+  const { ibans } = await service.accounts.create(two.partnerId, two.customer.id)
+  const [{ iban }] = ibans
+  const key = `${two.partnerId}/${two.customer.id}`
+  for (const text of [iban, iban.toLowerCase(), iban.replaceAll(/(.{4})/g, '$1 '), two.customer.id])
+    assert.deepEqual(customersOf(await ask(text)), [key], text)
+  assert.deepEqual(customersOf(await ask('DE89370400440532013000')), [], 'an IBAN of another bank has no owner here')
+})
+
+test('an open case about a payout is named with it', async () => {
+  const { payout } = await pay(service, one, '10.07')
+  const id = newId()
+  const about = { connector: 'sandbox', notificationId: id, subject: payout.id, report: {} }
+  const booked = { currency: 'EUR', amount: 1n } as const
+  await service.cases.open({ id, partnerId: one.partnerId, kind: 'unknown_payment', ...about, booked })
+  const [found] = (await ask(payout.id)).payouts
+  assert.equal(found?.caseId, id)
+})
+
+test('a partner is found by its id and by a part of its name', async () => {
+  const partnerId = await service.db.transaction((tx) => service.access.createPartner(tx, 'Zebra Pay', newId()))
+  for (const text of ['zebra', partnerId])
+    assert.deepEqual((await ask(text)).partners, [{ partnerId, partnerName: 'Zebra Pay' }], text)
+  assert.deepEqual((await ask('zebras')).partners, [])
+})

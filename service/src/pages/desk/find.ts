@@ -1,0 +1,149 @@
+/** Finds payouts, customers, IBANs and partners by one text, across partners. Each read is by an index and bounded. */
+import { type Currency, currencies, dayMs, isCurrency, type Minor } from '../../kernel/index.ts'
+import type { Payouts } from '../../modules/payouts/index.ts'
+import { instructionIdOf } from '../../modules/payouts/index.ts'
+import { isDay } from '../../modules/safeguarding/index.ts'
+import { isIban } from '../../rails/index.ts'
+import type { DeskFrame } from './request.ts'
+
+/** Longer than an IBAN, a reference or a name of a partner. */
+export const textCharsMax = 140
+/** More than a person reads: the search is too wide. */
+const rowsMax = 50
+/** Statements at the same time, so that a search leaves connections to others. */
+const partnersAtOnce = 4
+
+export type Question =
+  | { readonly by: 'text'; readonly text: string }
+  | {
+      readonly by: 'money'
+      readonly money: { readonly currency: Currency; readonly amount: Minor }
+      /** A day in UTC. Both null: any day. */
+      readonly from: Date | null
+      readonly before: Date | null
+    }
+
+const moneyForm = /^(\d{1,12})(?:\.(\d+))? ([A-Z]{3,4})(?: (\d{4}-\d\d-\d\d))?$/
+
+/**
+ * Reads what a person typed: money such as `12.50 EUR` or `12.50 EUR 2026-11-24`, or any other text. An amount with more digits than
+ * the currency has is a text. Undefined: nothing, or too long.
+ */
+export function readQuestion(typed: string): Question | undefined {
+  const text = typed.trim().replaceAll(/\s+/g, ' ')
+  if (text === '' || text.length > textCharsMax || text.includes('\0')) return undefined
+  const [matched, whole = '', fraction = '', code = '', day] = moneyForm.exec(text.toUpperCase()) ?? []
+  if (matched === undefined || !isCurrency(code) || fraction.length > currencies[code].digits)
+    return { by: 'text', text }
+  if (day !== undefined && !isDay(day)) return { by: 'text', text }
+  const amount = BigInt(`${whole}${fraction.padEnd(currencies[code].digits, '0')}`)
+  const from = day === undefined ? null : new Date(`${day}T00:00:00Z`)
+  const before = from && new Date(from.getTime() + dayMs)
+  return { by: 'money', money: { currency: code, amount }, from, before }
+}
+
+type Owner = { readonly partnerId: string; readonly partnerName: string }
+export type FoundPayout = Owner & {
+  readonly id: string
+  readonly reference: string
+  readonly endToEndId: string
+  readonly status: string
+  readonly money: { readonly currency: Currency; readonly amount: Minor }
+  readonly createdAt: Date
+  /** The oldest open case about the payout. Null: none is open. */
+  readonly caseId: string | null
+}
+export type FoundCustomer = Owner & {
+  readonly id: string
+  /** The IBAN by which the customer was found. Null: by an id. */
+  readonly iban: string | null
+}
+export type Found = {
+  readonly partners: readonly Owner[]
+  readonly payouts: readonly FoundPayout[]
+  readonly customers: readonly FoundCustomer[]
+  /** Whether there may be more than is shown. */
+  readonly hasMore: boolean
+}
+
+type Hit = Awaited<ReturnType<Payouts['find']>>[number]
+type OfPartner = { readonly payouts: readonly Hit[]; readonly customerId: string | undefined }
+
+/**
+ * Finds by the text, at most 50 of each kind. Payouts and customers are read partner by partner, each by indexes that begin with the
+ * partner, so a sharded database asks one shard at a time; IBANs by the index of all IBANs.
+ */
+export async function find(frame: DeskFrame, question: Question): Promise<Found> {
+  const { db, access } = frame
+  const all = (await access.partnerNames(db)).map(({ partnerId, name: partnerName }) => ({ partnerId, partnerName }))
+  const partners = question.by === 'text' ? partnersLike(all, question.text) : []
+  const payouts: (Owner & { readonly hit: Hit })[] = []
+  const customers: FoundCustomer[] = question.by === 'text' ? await ownersOf(frame, all, question.text) : []
+  const isFull = () => payouts.length > rowsMax || customers.length > rowsMax
+  for (let at = 0; at < all.length && !isFull(); at += partnersAtOnce) {
+    const some = all.slice(at, at + partnersAtOnce)
+    const found = await Promise.all(some.map(({ partnerId }) => ofPartner(frame, partnerId, question)))
+    found.forEach(({ payouts: hits, customerId }, index) => {
+      const owner = some[index]
+      if (owner === undefined) return
+      payouts.push(...hits.map((hit) => ({ ...owner, hit })))
+      if (customerId !== undefined) customers.push({ ...owner, id: customerId, iban: null })
+    })
+  }
+  const shown: FoundPayout[] = []
+  for (const each of payouts.slice(0, rowsMax)) shown.push(await withCase(frame, each))
+  return {
+    partners: partners.slice(0, rowsMax),
+    payouts: shown,
+    customers: customers.slice(0, rowsMax),
+    hasMore: isFull() || partners.length > rowsMax,
+  }
+}
+
+const partnersLike = (all: readonly Owner[], text: string): readonly Owner[] => {
+  const wanted = text.toLowerCase()
+  return all.filter(({ partnerId, partnerName }) => partnerId === wanted || partnerName.toLowerCase().includes(wanted))
+}
+
+async function ownersOf({ db, accounts }: DeskFrame, all: readonly Owner[], text: string): Promise<FoundCustomer[]> {
+  const iban = text.replaceAll(' ', '').toUpperCase()
+  if (!isIban(iban)) return []
+  const owner = (await accounts.ownersOf(db, [iban])).get(iban)
+  if (owner === undefined) return []
+  const { partnerId, customerId } = owner
+  const partnerName = all.find((each) => each.partnerId === partnerId)?.partnerName ?? ''
+  return [{ partnerId, partnerName, id: customerId, iban }]
+}
+
+async function ofPartner(
+  { db, payouts, customers }: DeskFrame,
+  partnerId: string,
+  question: Question,
+): Promise<OfPartner> {
+  const rows = rowsMax + 1
+  if (question.by === 'money') {
+    const { money, from, before } = question
+    const found = await payouts.find(partnerId, { reference: null, money, from, before }, rows)
+    return { payouts: found, customerId: undefined }
+  }
+  const { text } = question
+  const byId = await payouts.find(partnerId, { id: text }, rows)
+  const byReference = await payouts.find(partnerId, { reference: text, money: null, from: null, before: null }, rows)
+  const ids = new Set(byId.map(({ payout }) => payout.id))
+  return {
+    payouts: [...byId, ...byReference.filter(({ payout }) => !ids.has(payout.id))],
+    customerId: await customers.idOf(db, partnerId, text),
+  }
+}
+
+async function withCase(
+  { db, cases }: DeskFrame,
+  { partnerId, partnerName, hit: { payout } }: Owner & { readonly hit: Hit },
+): Promise<FoundPayout> {
+  const { id, reference, status, currency, amount, createdAt } = payout
+  const about = [id, instructionIdOf(payout), payout.endToEndId, reference]
+  const [open] = await cases.openAbout(db, partnerId, about)
+  const endToEndId = payout.partnerEndToEndId ?? payout.endToEndId
+  const money = { currency, amount }
+  return { partnerId, partnerName, id, reference, endToEndId, status, money, createdAt, caseId: open?.id ?? null }
+}
