@@ -12,6 +12,8 @@ export const textCharsMax = 140
 const rowsMax = 50
 /** Statements at the same time, so that a search leaves connections to others. */
 const partnersAtOnce = 4
+/** A search of these takes a few seconds. */
+const partnersMax = 1000
 
 export type Question =
   | { readonly by: 'text'; readonly text: string }
@@ -64,24 +66,27 @@ export type Found = {
   readonly customers: readonly FoundCustomer[]
   /** Whether there may be more than is shown. */
   readonly hasMore: boolean
+  /** How many partners were searched for payouts and ids of customers, if they were not all. */
+  readonly searched: number | null
 }
 
 type Hit = Awaited<ReturnType<Payouts['find']>>[number]
 type OfPartner = { readonly payouts: readonly Hit[]; readonly customerId: string | undefined }
 
 /**
- * Finds by the text, at most 50 of each kind. Payouts and customers are read partner by partner, each by indexes that begin with the
+ * Finds by the text, at most 50 of each kind, in the first `searchedMax` partners by their ids. Payouts and customers are read partner by partner, each by indexes that begin with the
  * partner, so a sharded database asks one shard at a time; IBANs by the index of all IBANs.
  */
-export async function find(frame: DeskFrame, question: Question): Promise<Found> {
+export async function find(frame: DeskFrame, question: Question, searchedMax = partnersMax): Promise<Found> {
   const { db, access } = frame
   const all = (await access.partnerNames(db)).map(({ partnerId, name: partnerName }) => ({ partnerId, partnerName }))
   const partners = question.by === 'text' ? partnersLike(all, question.text) : []
   const payouts: (Owner & { readonly hit: Hit })[] = []
   const customers: FoundCustomer[] = question.by === 'text' ? await ownersOf(frame, all, question.text) : []
   const isFull = () => payouts.length > rowsMax || customers.length > rowsMax
-  for (let at = 0; at < all.length && !isFull(); at += partnersAtOnce) {
-    const some = all.slice(at, at + partnersAtOnce)
+  const searched = all.slice(0, searchedMax)
+  for (let at = 0; at < searched.length && !isFull(); at += partnersAtOnce) {
+    const some = searched.slice(at, at + partnersAtOnce)
     const found = await Promise.all(some.map(({ partnerId }) => ofPartner(frame, partnerId, question)))
     found.forEach(({ payouts: hits, customerId }, index) => {
       const owner = some[index]
@@ -97,6 +102,7 @@ export async function find(frame: DeskFrame, question: Question): Promise<Found>
     payouts: shown,
     customers: customers.slice(0, rowsMax),
     hasMore: isFull() || partners.length > rowsMax,
+    searched: searched.length < all.length ? searched.length : null,
   }
 }
 
