@@ -19,6 +19,7 @@ const hexOfUuid = /^[0-9a-f]{32}$/
 export function createFind({ db, transactions }: PayoutsDeps): Find {
   const payoutsLike = async (partnerId: string, search: WithdrawalSearch, rowsMax: number) => {
     const withdrawals = await transactions.withdrawalsLike(db, partnerId, search, rowsMax)
+    if (withdrawals.length === 0) return []
     const ids = new Set(withdrawals.map(({ id }) => id))
     const endToEndIds = withdrawals.flatMap(({ endToEndId }) => endToEndId ?? [])
     const references = withdrawals.map(({ reference }) => reference)

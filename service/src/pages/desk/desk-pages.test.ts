@@ -71,7 +71,7 @@ function foundOf(text: string): Found {
     partners: [owner],
     payouts: [null, text].map((caseId) => ({ ...payout, caseId })),
     customers: [null, text].map((iban) => ({ ...owner, id: text, iban })),
-    hasMore: true,
+    ...{ hasMore: true, searched: 1000 },
   }
 }
 
@@ -115,7 +115,10 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
     ['found', findPage(view, { typed: text, found: foundOf(text) })],
     [
       'found nothing',
-      findPage(view, { typed: text, found: { partners: [], payouts: [], customers: [], hasMore: false } }),
+      findPage(view, {
+        typed: text,
+        found: { partners: [], payouts: [], customers: [], hasMore: false, searched: null },
+      }),
     ],
     ['no reviews', reviewsPage(view, { reviews: [] })],
     ...staffPages(view, text, mayDecide),

@@ -5,6 +5,7 @@ import { account, freeText, identifier, money } from '../console/lists.ts'
 import { payoutBadge } from '../console/payment-words.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
 import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
 import { type Found, textCharsMax } from './find.ts'
 import { findTexts } from './find-texts.ts'
 
@@ -34,9 +35,11 @@ export function findPage(view: ConsoleView, { typed, isRefused = false, found }:
 
 function results(view: ConsoleView, found: Found): Html {
   const d = findTexts[view.language]
-  const { payouts, customers, partners, hasMore } = found
-  if (payouts.length + customers.length + partners.length === 0) return empty({ title: d.none, text: d.noneText })
-  return html`${hasMore && message('warning', d.more)} ${payouts.length > 0 && payoutsTable(view, payouts)}
+  const { payouts, customers, partners, hasMore, searched } = found
+  const partly = searched !== null && message('warning', fill(d.partly, { count: String(searched) }))
+  if (payouts.length + customers.length + partners.length === 0)
+    return html`${partly} ${empty({ title: d.none, text: d.noneText })}`
+  return html`${partly} ${hasMore && message('warning', d.more)} ${payouts.length > 0 && payoutsTable(view, payouts)}
   ${customers.length > 0 && customersTable(view, customers)} ${partners.length > 0 && partnersTable(view, partners)}`
 }
 

@@ -11,6 +11,8 @@ const en = {
   none: 'Nothing was found',
   noneText: 'Ids, references and IBANs must be whole. An amount is the one that left the balance.',
   more: 'There is more than this page shows, which is 50 of each kind. Search for something narrower.',
+  partly:
+    'Payouts and IDs of customers were searched at the first {count} partners only. The command payment find searches all, or one.',
   payouts: 'Payouts',
   customers: 'Customers',
   partners: 'Partners',
@@ -41,6 +43,8 @@ const de: FindTexts = {
   noneText:
     'IDs, Referenzen und IBANs müssen vollständig sein. Ein Betrag ist der, um den sich das Guthaben verringert hat.',
   more: 'Es gibt mehr, als diese Seite zeigt: 50 von jeder Art. Suchen Sie genauer.',
+  partly:
+    'Auszahlungen und IDs von Kunden wurden nur bei den ersten {count} Partnern gesucht. Der Befehl payment find durchsucht alle oder einen.',
   payouts: 'Auszahlungen',
   customers: 'Kunden',
   partners: 'Partner',

@@ -12,7 +12,6 @@ import {
 import { pain001Text } from '../../../../test/support/pain001.ts'
 import { newId, present } from '../../kernel/index.ts'
 import { find, type Found, readQuestion } from './find.ts'
-import type { DeskFrame } from './request.ts'
 
 let service: Service
 let one: TestPartner
@@ -24,8 +23,8 @@ before(async () => {
 })
 after(() => service.close())
 
-const ask = (typed: string): Promise<Found> =>
-  find({ ...service, sandbox: true, css: '', js: '' } satisfies DeskFrame, present(readQuestion(typed), typed))
+const ask = (typed: string, searchedMax?: number): Promise<Found> =>
+  find(service, present(readQuestion(typed), typed), searchedMax)
 const payoutsOf = ({ payouts }: Found) => payouts.map(({ partnerId, id }) => `${partnerId}/${id}`)
 const customersOf = ({ customers }: Found) => customers.map(({ partnerId, id }) => `${partnerId}/${id}`)
 
@@ -132,4 +131,15 @@ test('a partner is found by its id and by a part of its name', async () => {
   for (const text of ['zebra', partnerId])
     assert.deepEqual((await ask(text)).partners, [{ partnerId, partnerName: 'Zebra Pay' }], text)
   assert.deepEqual((await ask('zebras')).partners, [])
+})
+
+test('a search that does not reach every partner says how many it reached', async () => {
+  const ids = await service.access.partnerIds(service.db)
+  const later = ids.indexOf(one.partnerId) < ids.indexOf(two.partnerId) ? two : one
+  const before = ids.indexOf(later.partnerId)
+  const { payout } = await pay(service, later, '10.08')
+  const part = await ask(payout.id, before)
+  assert.deepEqual([payoutsOf(part), part.searched], [[], before])
+  const whole = await ask(payout.id)
+  assert.deepEqual([payoutsOf(whole), whole.searched], [[`${later.partnerId}/${payout.id}`], null])
 })

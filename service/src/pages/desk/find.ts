@@ -4,7 +4,10 @@ import type { Payouts } from '../../modules/payouts/index.ts'
 import { instructionIdOf } from '../../modules/payouts/index.ts'
 import { isDay } from '../../modules/safeguarding/index.ts'
 import { isIban } from '../../rails/index.ts'
-import type { DeskFrame } from './request.ts'
+import type { DeskDeps } from './request.ts'
+
+/** The parts that the search reads. */
+export type FindDeps = Pick<DeskDeps, 'db' | 'access' | 'accounts' | 'customers' | 'payouts' | 'cases'>
 
 /** Longer than an IBAN, a reference or a name of a partner. */
 export const textCharsMax = 140
@@ -12,6 +15,8 @@ export const textCharsMax = 140
 const rowsMax = 50
 /** Statements at the same time, so that a search leaves connections to others. */
 const partnersAtOnce = 4
+/** A search of these takes a few seconds. */
+const partnersMax = 1000
 
 export type Question =
   | { readonly by: 'text'; readonly text: string }
@@ -64,25 +69,28 @@ export type Found = {
   readonly customers: readonly FoundCustomer[]
   /** Whether there may be more than is shown. */
   readonly hasMore: boolean
+  /** How many partners were searched for payouts and ids of customers, if they were not all. */
+  readonly searched: number | null
 }
 
 type Hit = Awaited<ReturnType<Payouts['find']>>[number]
 type OfPartner = { readonly payouts: readonly Hit[]; readonly customerId: string | undefined }
 
 /**
- * Finds by the text, at most 50 of each kind. Payouts and customers are read partner by partner, each by indexes that begin with the
+ * Finds by the text, at most 50 of each kind, in the first `searchedMax` partners by their ids. Payouts and customers are read partner by partner, each by indexes that begin with the
  * partner, so a sharded database asks one shard at a time; IBANs by the index of all IBANs.
  */
-export async function find(frame: DeskFrame, question: Question): Promise<Found> {
-  const { db, access } = frame
+export async function find(deps: FindDeps, question: Question, searchedMax = partnersMax): Promise<Found> {
+  const { db, access } = deps
   const all = (await access.partnerNames(db)).map(({ partnerId, name: partnerName }) => ({ partnerId, partnerName }))
   const partners = question.by === 'text' ? partnersLike(all, question.text) : []
   const payouts: (Owner & { readonly hit: Hit })[] = []
-  const customers: FoundCustomer[] = question.by === 'text' ? await ownersOf(frame, all, question.text) : []
+  const customers: FoundCustomer[] = question.by === 'text' ? await ownersOf(deps, all, question.text) : []
   const isFull = () => payouts.length > rowsMax || customers.length > rowsMax
-  for (let at = 0; at < all.length && !isFull(); at += partnersAtOnce) {
-    const some = all.slice(at, at + partnersAtOnce)
-    const found = await Promise.all(some.map(({ partnerId }) => ofPartner(frame, partnerId, question)))
+  const searched = all.slice(0, searchedMax)
+  for (let at = 0; at < searched.length && !isFull(); at += partnersAtOnce) {
+    const some = searched.slice(at, at + partnersAtOnce)
+    const found = await Promise.all(some.map(({ partnerId }) => ofPartner(deps, partnerId, question)))
     found.forEach(({ payouts: hits, customerId }, index) => {
       const owner = some[index]
       if (owner === undefined) return
@@ -91,12 +99,13 @@ export async function find(frame: DeskFrame, question: Question): Promise<Found>
     })
   }
   const shown: FoundPayout[] = []
-  for (const each of payouts.slice(0, rowsMax)) shown.push(await withCase(frame, each))
+  for (const each of payouts.slice(0, rowsMax)) shown.push(await withCase(deps, each))
   return {
     partners: partners.slice(0, rowsMax),
     payouts: shown,
     customers: customers.slice(0, rowsMax),
     hasMore: isFull() || partners.length > rowsMax,
+    searched: searched.length < all.length ? searched.length : null,
   }
 }
 
@@ -105,7 +114,7 @@ const partnersLike = (all: readonly Owner[], text: string): readonly Owner[] => 
   return all.filter(({ partnerId, partnerName }) => partnerId === wanted || partnerName.toLowerCase().includes(wanted))
 }
 
-async function ownersOf({ db, accounts }: DeskFrame, all: readonly Owner[], text: string): Promise<FoundCustomer[]> {
+async function ownersOf({ db, accounts }: FindDeps, all: readonly Owner[], text: string): Promise<FoundCustomer[]> {
   const iban = text.replaceAll(' ', '').toUpperCase()
   if (!isIban(iban)) return []
   const owner = (await accounts.ownersOf(db, [iban])).get(iban)
@@ -116,7 +125,7 @@ async function ownersOf({ db, accounts }: DeskFrame, all: readonly Owner[], text
 }
 
 async function ofPartner(
-  { db, payouts, customers }: DeskFrame,
+  { db, payouts, customers }: FindDeps,
   partnerId: string,
   question: Question,
 ): Promise<OfPartner> {
@@ -137,7 +146,7 @@ async function ofPartner(
 }
 
 async function withCase(
-  { db, cases }: DeskFrame,
+  { db, cases }: FindDeps,
   { partnerId, partnerName, hit: { payout } }: Owner & { readonly hit: Hit },
 ): Promise<FoundPayout> {
   const { id, reference, status, currency, amount, createdAt } = payout
