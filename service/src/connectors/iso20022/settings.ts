@@ -1,5 +1,4 @@
 /** The settings of file banks. */
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isValidBIC } from 'ibantools'
 import { type PostalAddress, profileIds, profileOf, usualProfile } from '../../iso20022/index.ts'
@@ -15,10 +14,6 @@ import {
   refuseSetting,
   secondMs,
   type Settings,
-} from '../../kernel/index.ts'
-import { isIban, isoConnectorId } from '../../rails/index.ts'
-import { type BankAccount, type BankRules, chargeBearers, type Reach, schemes } from './deps.ts'
-import {
   booleanOf,
   choiceOf,
   type Fields,
@@ -27,10 +22,13 @@ import {
   listOf,
   nested,
   optionalText,
-  refuseField,
+  refuseSettingField,
   textOf,
   timeOfDay,
-} from './fields.ts'
+} from '../../kernel/index.ts'
+import { readJsonOrFile, readSettingFile } from './setting-files.ts'
+import { isIban, isoConnectorId } from '../../rails/index.ts'
+import { type BankAccount, type BankRules, chargeBearers, type Reach, schemes } from './deps.ts'
 import { readTransport, type TransportConfig } from './transport/settings.ts'
 
 /** A bank, and the transport of its files. */
@@ -95,10 +93,10 @@ function accountOf(value: unknown, path: string): BankAccount {
   const iban = textOf(fields, 'iban').replaceAll(' ', '')
   const bic = textOf(fields, 'bic')
   const currency = fields.given['currency'] ?? 'EUR'
-  if (!isIban(iban)) return refuseField(fields, 'iban', 'an IBAN with right check digits')
-  if (!isValidBIC(bic)) return refuseField(fields, 'bic', 'a BIC of 8 or 11 capital letters and digits')
+  if (!isIban(iban)) return refuseSettingField(fields, 'iban', 'an IBAN with right check digits')
+  if (!isValidBIC(bic)) return refuseSettingField(fields, 'bic', 'a BIC of 8 or 11 capital letters and digits')
   if (typeof currency !== 'string' || !isCurrency(currency) || !isFiat(currency))
-    return refuseField(fields, 'currency', 'a currency of banks, such as EUR')
+    return refuseSettingField(fields, 'currency', 'a currency of banks, such as EUR')
   return { iban, bic, currency, ownerName: textOf(fields, 'ownerName', 70), ownerAddress: addressOf(fields) }
 }
 
@@ -106,13 +104,14 @@ function accountOf(value: unknown, path: string): BankAccount {
 function addressOf(account: Fields): PostalAddress {
   const fields = nested(account, 'ownerAddress', addressFields)
   const country = textOf(fields, 'country', 2)
-  if (!/^[A-Z]{2}$/.test(country)) return refuseField(fields, 'country', 'a code of two capital letters, such as DE')
+  if (!/^[A-Z]{2}$/.test(country))
+    return refuseSettingField(fields, 'country', 'a code of two capital letters, such as DE')
   const lines = listOf(fields, 'lines', []).map(([line]) =>
     typeof line === 'string' && line.trim() !== '' && line.length <= 70
       ? line
-      : refuseField(fields, 'lines', 'texts of at most 70 characters'),
+      : refuseSettingField(fields, 'lines', 'texts of at most 70 characters'),
   )
-  if (lines.length > 2) return refuseField(fields, 'lines', 'at most two lines beside the town and the country')
+  if (lines.length > 2) return refuseSettingField(fields, 'lines', 'at most two lines beside the town and the country')
   const parts = addressFields
     .filter((key) => key !== 'lines' && key !== 'town' && key !== 'country')
     .flatMap((key) => {
@@ -130,8 +129,8 @@ function addressOf(account: Fields): PostalAddress {
 function accountsOf(fields: Fields): readonly BankAccount[] {
   const accounts = listOf(fields, 'accounts').map(([value, path]) => accountOf(value, path))
   const paid = new Set<Currency>(accounts.map(({ currency }) => currency))
-  if (accounts.length === 0) return refuseField(fields, 'accounts', 'at least one account of yours at the bank')
-  if (paid.size < accounts.length) return refuseField(fields, 'accounts', 'one account for each currency')
+  if (accounts.length === 0) return refuseSettingField(fields, 'accounts', 'at least one account of yours at the bank')
+  if (paid.size < accounts.length) return refuseSettingField(fields, 'accounts', 'one account for each currency')
   return accounts
 }
 
@@ -147,7 +146,8 @@ function minorOf(fields: Fields, key: string): Minor | null {
   if (value === undefined) return null
   const { digits } = currencies.EUR
   const [, whole, part = ''] = (typeof value === 'string' ? /^(\d{1,11})(?:\.(\d+))?$/.exec(value) : null) ?? []
-  if (whole === undefined || part.length > digits) return refuseField(fields, key, 'euros as text, such as "250000.00"')
+  if (whole === undefined || part.length > digits)
+    return refuseSettingField(fields, key, 'euros as text, such as "250000.00"')
   return BigInt(whole + part.padEnd(digits, '0'))
 }
 
@@ -159,35 +159,30 @@ function reachOf(fields: Fields, key: string, missing: 'all' | 'none'): Reach {
   const value = fields.given[key] ?? missing
   if (value === 'all' || value === 'none') return value
   if (typeof value !== 'string')
-    return refuseField(fields, key, '"all", "none", or the path of a file with one BIC per line')
-  const lines = readFile(value, (reason) => refuseField(fields, key, `a file that can be read: ${reason}`)).split('\n')
+    return refuseSettingField(fields, key, '"all", "none", or the path of a file with one BIC per line')
+  const lines = readSettingFile(value, (reason) =>
+    refuseSettingField(fields, key, `a file that can be read: ${reason}`),
+  ).split('\n')
   const bics = lines
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => line.split(/\s/, 1)[0] ?? '')
   const wrong = bics.find((bic) => !isValidBIC(bic))
-  if (wrong !== undefined) return refuseField(fields, key, `a file with one BIC per line: ${wrong} is not a BIC`)
+  if (wrong !== undefined) return refuseSettingField(fields, key, `a file with one BIC per line: ${wrong} is not a BIC`)
   return new Set(bics.map((bic) => bic.slice(0, 8)))
-}
-
-function readFile(path: string, refuse: (reason: string) => never): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    return refuse((error as Error).message)
-  }
 }
 
 function calendarOf(fields: Fields) {
   const timeZone = optionalText(fields, 'timeZone') ?? 'Europe/Berlin'
-  if (!isTimeZone(timeZone)) return refuseField(fields, 'timeZone', 'the name of a time zone, such as Europe/Berlin')
+  if (!isTimeZone(timeZone))
+    return refuseSettingField(fields, 'timeZone', 'the name of a time zone, such as Europe/Berlin')
   const opensAt = timeOfDay(fields, 'opensAt', '00:00')
   const cutOffAt = timeOfDay(fields, 'cutOffAt', '16:00')
-  if (cutOffAt <= opensAt) return refuseField(fields, 'cutOffAt', 'a time after opensAt')
+  if (cutOffAt <= opensAt) return refuseSettingField(fields, 'cutOffAt', 'a time after opensAt')
   const closedDays = listOf(fields, 'closedDays', []).map(([day]) =>
     typeof day === 'string' && dayForm.test(day) && !Number.isNaN(Date.parse(day))
       ? day
-      : refuseField(fields, 'closedDays', 'days such as "2026-12-24"'),
+      : refuseSettingField(fields, 'closedDays', 'days such as "2026-12-24"'),
   )
   return { timeZone, opensAt, cutOffAt, closedDays: new Set(closedDays) }
 }
@@ -217,7 +212,7 @@ function purposeOf(fields: Fields, key: 'categoryPurpose' | 'purpose'): { readon
   if (code === undefined) return {}
   return /^[A-Z]{4}$/.test(code)
     ? { [key]: code }
-    : refuseField(fields, key, 'a code of four capital letters, such as SUPP')
+    : refuseSettingField(fields, key, 'a code of four capital letters, such as SUPP')
 }
 
 const recallForms = ['camt.055', 'letter'] as const
@@ -225,7 +220,7 @@ const recallForms = ['camt.055', 'letter'] as const
 function profileSettings(fields: Fields) {
   const profile = profileOf(choiceOf(fields, 'profile', profileIds, usualProfile.id)) ?? usualProfile
   if (fields.given['payeeCheck'] !== undefined && profile.payeeCheck === undefined)
-    return refuseField(fields, 'payeeCheck', `no value: the files of the profile ${profile.id} cannot say it`)
+    return refuseSettingField(fields, 'payeeCheck', `no value: the files of the profile ${profile.id} cannot say it`)
   const payeeCheck = optionalText(fields, 'payeeCheck')
   return {
     profile,
@@ -241,11 +236,15 @@ function profileSettings(fields: Fields) {
 function checkProfile(fields: Fields, bank: BankConfig): BankConfig {
   const { id, kinds, debtorAddress } = bank.profile
   if (kinds.Other === undefined && bank.accounts.some(({ currency }) => currency !== 'EUR'))
-    return refuseField(fields, 'accounts', `accounts in EUR only: the profile ${id} carries no other currency`)
+    return refuseSettingField(fields, 'accounts', `accounts in EUR only: the profile ${id} carries no other currency`)
   if (kinds.Instant === undefined && (bank.preferred === 'Instant' || bank.reach.Instant !== 'none'))
-    return refuseField(fields, 'profile', `a profile with instant payments, or no reach for Instant: ${id} has none`)
+    return refuseSettingField(
+      fields,
+      'profile',
+      `a profile with instant payments, or no reach for Instant: ${id} has none`,
+    )
   if (debtorAddress === 'structured' && bank.accounts.some(({ ownerAddress }) => ownerAddress.lines !== undefined))
-    return refuseField(fields, 'accounts', `addresses without lines: the profile ${id} has structured addresses`)
+    return refuseSettingField(fields, 'accounts', `addresses without lines: the profile ${id} has structured addresses`)
   return bank
 }
 
@@ -253,7 +252,7 @@ function bankOf(value: unknown, path: string): BankConfig {
   const fields = fieldsOf(value, path, bankFields)
   const name = optionalText(fields, 'name')
   if (name !== undefined && !nameForm.test(name))
-    return refuseField(fields, 'name', 'lower-case letters, digits and hyphens, at most 40')
+    return refuseSettingField(fields, 'name', 'lower-case letters, digits and hyphens, at most 40')
   const reach = nested({ ...fields, given: { reach: fields.given['reach'] ?? {} } }, 'reach', schemes)
   return checkProfile(fields, {
     id: isoConnectorId(name),
@@ -275,8 +274,7 @@ function bankOf(value: unknown, path: string): BankConfig {
 function readBanks(value: string | undefined): readonly BankConfig[] {
   const trimmed = value?.trim() ?? ''
   if (trimmed === '') return []
-  const refuse = (reason: string) => refuseSetting(`must be JSON, or name a file that can be read: ${reason}`)
-  const banks = parse(trimmed.startsWith('[') ? trimmed : readFile(trimmed, refuse))
+  const banks = readJsonOrFile(trimmed, '[')
   if (!Array.isArray(banks)) return refuseSetting('must be a list of banks')
   const read = banks.map((bank, index) => bankOf(bank, `[${index}]`))
   const twice = (values: readonly string[]) => values.find((each, index) => values.indexOf(each) < index)
@@ -285,14 +283,6 @@ function readBanks(value: string | undefined): readonly BankConfig[] {
   const folder = twice(read.map(({ archive }) => archive))
   if (folder !== undefined) return refuseSetting(`must give each bank an archive of its own: two have ${folder}`)
   return read
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return refuseSetting('must be JSON, or the path of a file with JSON')
-  }
 }
 
 export const isoSettings = {

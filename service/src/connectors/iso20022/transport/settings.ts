@@ -1,8 +1,17 @@
 /** The configured transport of a bank's files. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { portMax } from '../../../kernel/index.ts'
-import { choiceOf, type Fields, fieldsOf, integerOf, nested, optionalText, refuseField, textOf } from '../fields.ts'
+import {
+  portMax,
+  choiceOf,
+  type Fields,
+  fieldsOf,
+  integerOf,
+  nested,
+  optionalText,
+  refuseSettingField,
+  textOf,
+} from '../../../kernel/index.ts'
 
 /** `taken`: the folder to which processed files of the bank are moved. Absent: they are deleted. */
 export type FolderConfig = {
@@ -48,16 +57,16 @@ function foldersOf(fields: Fields, normal: (path: string) => string) {
     fromBank: normal(textOf(fields, 'fromBank', pathCharsMax)),
     taken: taken === undefined ? undefined : normal(taken),
   }
-  if (folders.toBank === folders.fromBank) return refuseField(fields, 'fromBank', 'another folder than toBank')
+  if (folders.toBank === folders.fromBank) return refuseSettingField(fields, 'fromBank', 'another folder than toBank')
   if (folders.taken === folders.fromBank || folders.taken === folders.toBank)
-    return refuseField(fields, 'taken', 'another folder than toBank and fromBank')
+    return refuseSettingField(fields, 'taken', 'another folder than toBank and fromBank')
   return folders
 }
 
 function serverOf(fields: Fields) {
   const hostKey = textOf(fields, 'hostKey').replace(/=+$/, '')
   if (!fingerprintForm.test(hostKey))
-    return refuseField(
+    return refuseSettingField(
       fields,
       'hostKey',
       'the fingerprint of the key of the server, such as SHA256:47DEQpj8... (ssh-keyscan HOST | ssh-keygen -lf -)',
@@ -67,11 +76,11 @@ function serverOf(fields: Fields) {
   try {
     privateKey = readFileSync(file)
   } catch (error) {
-    return refuseField(fields, 'privateKeyFile', `a file that can be read: ${(error as Error).message}`)
+    return refuseSettingField(fields, 'privateKeyFile', `a file that can be read: ${(error as Error).message}`)
   }
   const passphrase = optionalText(fields, 'passphrase', 1000)
   const problem = keyProblem(privateKey, passphrase)
-  if (problem !== undefined) return refuseField(fields, problem.field, problem.what)
+  if (problem !== undefined) return refuseSettingField(fields, problem.field, problem.what)
   return {
     host: textOf(fields, 'host', 255),
     port: integerOf(fields, 'port', [1, portMax], 22),
