@@ -10,6 +10,7 @@ import { readConfig } from '../../service/src/app/config.ts'
 import type { Caller } from '../../service/src/api/index.ts'
 import { createLog, type Currency, newId } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
+import type { ResolveTxt } from '../../service/src/modules/users/index.ts'
 import { createSandboxBank } from '../../service/src/connectors/sandbox/index.ts'
 import {
   type BooksAccount,
@@ -37,6 +38,8 @@ export type TestServiceOptions = {
   readonly chooseConnector?: ChooseConnector
   /** Accounts at banks by files that are reconciled. */
   readonly bankAccounts?: readonly BooksAccount[]
+  /** Reads TXT records. Default: by the name servers of the system. */
+  readonly resolveTxt?: ResolveTxt
   /** Settings that differ from the defaults. */
   readonly settings?: Readonly<Record<string, string>>
 }
@@ -62,7 +65,10 @@ export async function createTestService(options: TestServiceOptions = {}) {
   const bank = createSandboxBank({ db: plain, clock, stepMs })
   const { connectors: further = [], chooseConnector, bankAccounts, settings } = options
   const config = settings === undefined ? configDefault : configOf(settings)
-  const chosen = chooseConnector ? { chooseConnector } : {}
+  const chosen = {
+    ...(chooseConnector ? { chooseConnector } : {}),
+    ...(options.resolveTxt ? { resolveTxt: options.resolveTxt } : {}),
+  }
   const modules = composeModules({ config, db, clock, log, bank, ...chosen, ...(bankAccounts ? { bankAccounts } : {}) })
   const internal = modules.connectors.find(({ id }) => id === internalConnectorId)
   assert.ok(internal, 'transfers inside have their connector')

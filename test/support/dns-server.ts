@@ -4,6 +4,14 @@ import ipaddr from 'ipaddr.js'
 
 export type Records = readonly string[] | 'nxdomain' | 'servfail' | 'silent'
 
+type RecordType = 'A' | 'AAAA' | 'TXT'
+const types: ReadonlyMap<number, RecordType> = new Map([
+  [1, 'A'],
+  [28, 'AAAA'],
+  [16, 'TXT'],
+])
+const numbers = { A: 1, AAAA: 28, TXT: 16 } as const
+
 const rcodes = { nxdomain: 3, servfail: 2 } as const
 
 /** The question of a query: name, type and bytes. */
@@ -14,7 +22,7 @@ function questionOf(query: Buffer) {
     labels.push(query.toString('latin1', at + 1, at + 1 + length))
     at += 1 + length
   }
-  const type = query.readUInt16BE(at + 1) === 28 ? 'AAAA' : 'A'
+  const type = types.get(query.readUInt16BE(at + 1)) ?? 'A'
   return { name: labels.join('.'), type, bytes: query.subarray(12, at + 5) } as const
 }
 
@@ -26,14 +34,20 @@ function responseTo(query: Buffer, records: Exclude<Records, 'silent'>): Buffer 
   head.writeUInt16BE(0x8180 | (typeof records === 'string' ? rcodes[records] : 0), 2)
   for (const [index, count] of [1, addresses.length, 0, 0].entries()) head.writeUInt16BE(count, 4 + 2 * index)
   const answers = addresses.map((address) => {
-    const data = Buffer.from(ipaddr.parse(address).toByteArray())
-    const record = Buffer.from([0xc0, 12, 0, type === 'AAAA' ? 28 : 1, 0, 1, 0, 0, 0, 0, 0, data.length])
+    const data = type === 'TXT' ? textOf(address) : Buffer.from(ipaddr.parse(address).toByteArray())
+    const record = Buffer.from([0xc0, 12, 0, numbers[type], 0, 1, 0, 0, 0, 0, 0, data.length])
     return Buffer.concat([record, data])
   })
   return Buffer.concat([head, bytes, ...answers])
 }
 
-export async function startDnsServer(zone: (name: string, type: 'A' | 'AAAA') => Records) {
+/** A text in one string (RFC 1035 section 3.3.14). */
+function textOf(text: string): Buffer {
+  const bytes = Buffer.from(text)
+  return Buffer.concat([Buffer.from([bytes.length]), bytes])
+}
+
+export async function startDnsServer(zone: (name: string, type: RecordType) => Records) {
   const queries: string[] = []
   const socket = createSocket('udp4')
   socket.on('message', (query, from) => {

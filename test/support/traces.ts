@@ -10,6 +10,7 @@ import { sealedChanges, sealedKyc, sealedNameKeys } from '../../service/src/modu
 import { type Sql, sealedColumnName, sql } from '../../service/src/postgres/index.ts'
 import { sealedChainKeys, sealedTravelRules } from '../../service/src/connectors/evm/index.ts'
 import { sealedEarlierNames, sealedHits } from '../../service/src/screening/index.ts'
+import { sealedClientSecrets } from '../../service/src/modules/users/index.ts'
 import { sealedTotpSecrets } from '../../service/src/sign-in/index.ts'
 import type { Service } from './composition.ts'
 
@@ -25,6 +26,7 @@ const sealedColumns = [
   sealedLinkTokens,
   sealedMailSecrets,
   sealedNameKeys,
+  sealedClientSecrets,
   sealedTotpSecrets,
   sealedTravelRules,
   sealedWebhookSecrets,

@@ -115,6 +115,7 @@ export const packageUsers: Readonly<Record<string, readonly string[]>> = {
   marked: ['gateway'],
   pdfkit: ['typesetting'],
   nodemailer: ['mail'],
+  'openid-client': ['sign-in'],
   otpauth: ['sign-in'],
   pg: ['postgres'],
   'pg-boss': [],

@@ -83,7 +83,7 @@ export const InvitationQuery = closed({
   status: described(optional(oneOf(invitationStatuses)), 'Only invitations with this status.'),
 })
 
-export const factors = ['passkey', 'password'] as const
+export const factors = ['passkey', 'password', 'sso'] as const
 
 /** A person of the partner's team. */
 export const User = closed({
@@ -93,7 +93,7 @@ export const User = closed({
   roleName: described(oneOf(roles), 'Role of the user, which decides what the user may do.'),
   factors: described(
     Type.Array(oneOf(factors)),
-    'How the user can sign in. `passkey`: a passkey. `password`: a password with an authenticator app.',
+    'How the user can sign in. `passkey`: a passkey. `password`: a password with an authenticator app. `sso`: the single sign-on of the partner.',
   ),
   lastSignInAt: described(
     nullable(Timestamp),
@@ -111,4 +111,63 @@ export const UserUpdate = closed({
   role: described(oneOf(roles), 'The new role. You can only give a role whose permissions you have.', {
     examples: ['Developer'],
   }),
+})
+
+/** The values of the claim that give a role. A person with the values of several gets the first of Admin, Operator, Developer. */
+const valuesOf = (role: string) =>
+  described(
+    optional(Type.Array(singleLine(nameCharsMax), { maxItems: 20 })),
+    `Values that give the role \`${role}\`.`,
+    {
+      examples: [['payments-team']],
+    },
+  )
+const RoleValues = closed({
+  Admin: valuesOf('Admin'),
+  Operator: valuesOf('Operator'),
+  Developer: valuesOf('Developer'),
+})
+const issuerText =
+  'URL of the provider, as its metadata has it as `issuer`: an absolute `https` URL. The sandbox also allows `http` on localhost.'
+const domainText = 'Domain of the email addresses of your team.'
+const roleClaimText = 'The claim that lists the groups or roles of a person. Null: roles are given by invitations.'
+const rolesText = 'The values of `roleClaim` for each role. Null without `roleClaim`.'
+const requiredText = 'Whether members other than `Admin` sign in by the provider only, once the domain is proved.'
+
+/** A provider of OpenID Connect for the partner's team. */
+export const SingleSignOnUpdate = closed({
+  issuer: described(Url, issuerText, { examples: ['https://id.example.com'] }),
+  clientId: described(singleLine(255), 'The client that the provider has for you.', { examples: ['partner-payments'] }),
+  clientSecret: described(
+    optional(nullable(singleLine(1000))),
+    'The secret of the client. It is sealed, and no answer has it. Absent or null: the one before stays.',
+    { examples: ['correct horse battery staple'] },
+  ),
+  emailDomain: described(singleLine(253), domainText, { examples: ['acme.example'] }),
+  roleClaim: described(optional(nullable(singleLine(nameCharsMax))), roleClaimText, { examples: ['groups'] }),
+  roles: described(optional(nullable(RoleValues)), rolesText),
+  required: described(optional(nullable(Type.Boolean())), `${requiredText} Absent or null: false.`),
+})
+export const SingleSignOn = closed({
+  issuer: described(Type.String(), issuerText),
+  clientId: described(Type.String(), 'The client that the provider has for you.'),
+  redirectUri: described(Type.String(), 'The redirect URI that the provider has to allow for the client.'),
+  emailDomain: described(Type.String(), domainText),
+  domainRecord: described(
+    closed({
+      name: described(Type.String(), 'Name of the record.'),
+      type: described(oneOf(['TXT'] as const), 'Type of the record.'),
+      value: described(Type.String(), 'Text of the record.'),
+    }),
+    'The DNS record by which you prove the domain.',
+  ),
+  domainProvedAt: described(
+    nullable(Timestamp),
+    'Time at which the domain was proved. Null: it is not, and the provider signs no person in yet.',
+  ),
+  roleClaim: described(nullable(Type.String()), roleClaimText),
+  roles: described(nullable(RoleValues), rolesText),
+  required: described(Type.Boolean(), requiredText),
+  createdAt: described(Timestamp, 'Time of the first configuration.'),
+  updatedAt: described(Timestamp, 'Time of the last change.'),
 })

@@ -1301,6 +1301,69 @@ export type SimulatedWithdrawalCreate = {
   readonly idempotencyKey?: string | null | undefined
 }
 
+export type SingleSignOn = {
+  /** URL of the provider, as its metadata has it as `issuer`: an absolute `https` URL. The sandbox also allows `http` on localhost. */
+  readonly issuer: string
+  /** The client that the provider has for you. */
+  readonly clientId: string
+  /** The redirect URI that the provider has to allow for the client. */
+  readonly redirectUri: string
+  /** Domain of the email addresses of your team. */
+  readonly emailDomain: string
+  /** The DNS record by which you prove the domain. */
+  readonly domainRecord: {
+    /** Name of the record. */
+    readonly name: string
+    /** Type of the record. */
+    readonly type: 'TXT'
+    /** Text of the record. */
+    readonly value: string
+  }
+  /** Time at which the domain was proved. Null: it is not, and the provider signs no person in yet. */
+  readonly domainProvedAt: string | null
+  /** The claim that lists the groups or roles of a person. Null: roles are given by invitations. */
+  readonly roleClaim: string | null
+  /** The values of `roleClaim` for each role. Null without `roleClaim`. */
+  readonly roles: {
+    /** Values that give the role `Admin`. */
+    readonly Admin?: readonly string[]
+    /** Values that give the role `Operator`. */
+    readonly Operator?: readonly string[]
+    /** Values that give the role `Developer`. */
+    readonly Developer?: readonly string[]
+  } | null
+  /** Whether members other than `Admin` sign in by the provider only, once the domain is proved. */
+  readonly required: boolean
+  /** Time of the first configuration. */
+  readonly createdAt: string
+  /** Time of the last change. */
+  readonly updatedAt: string
+}
+
+export type SingleSignOnUpdate = {
+  /** URL of the provider, as its metadata has it as `issuer`: an absolute `https` URL. The sandbox also allows `http` on localhost. */
+  readonly issuer: string
+  /** The client that the provider has for you. */
+  readonly clientId: string
+  /** The secret of the client. It is sealed, and no answer has it. Absent or null: the one before stays. */
+  readonly clientSecret?: string | null | undefined
+  /** Domain of the email addresses of your team. */
+  readonly emailDomain: string
+  /** The claim that lists the groups or roles of a person. Null: roles are given by invitations. */
+  readonly roleClaim?: string | null | undefined
+  /** The values of `roleClaim` for each role. Null without `roleClaim`. */
+  readonly roles?: {
+    /** Values that give the role `Admin`. */
+    readonly Admin?: readonly string[] | undefined
+    /** Values that give the role `Operator`. */
+    readonly Operator?: readonly string[] | undefined
+    /** Values that give the role `Developer`. */
+    readonly Developer?: readonly string[] | undefined
+  } | null | undefined
+  /** Whether members other than `Admin` sign in by the provider only, once the domain is proved. Absent or null: false. */
+  readonly required?: boolean | null | undefined
+}
+
 export type Subscription = {
   /** Identifies the subscription. */
   readonly id: string
@@ -1610,8 +1673,8 @@ export type User = {
   readonly fullName: string
   /** Role of the user, which decides what the user may do. */
   readonly roleName: 'Admin' | 'Developer' | 'Operator'
-  /** How the user can sign in. `passkey`: a passkey. `password`: a password with an authenticator app. */
-  readonly factors: readonly ('passkey' | 'password')[]
+  /** How the user can sign in. `passkey`: a passkey. `password`: a password with an authenticator app. `sso`: the single sign-on of the partner. */
+  readonly factors: readonly ('passkey' | 'password' | 'sso')[]
   /** Time of the last sign-in. Null: the user has not signed in again since joining. */
   readonly lastSignInAt: string | null
   /** Time at which the user accepted the invitation. */
@@ -4123,6 +4186,10 @@ export type OperationResults = {
   readonly getUser: User
   readonly updateUser: User
   readonly removeUser: void
+  readonly getSingleSignOn: SingleSignOn
+  readonly setSingleSignOn: SingleSignOn
+  readonly proveSingleSignOnDomain: SingleSignOn
+  readonly removeSingleSignOn: void
   readonly listAuditRecords: {
     /** The items of the page, newest first. */
     readonly data: readonly {
@@ -7332,6 +7399,47 @@ export type Namespaces = {
      * Problem codes: not_found, last_admin.
      */
     readonly remove: (userId: string, options?: CallOptions) => Promise<void>
+    /**
+     * Retrieve the single sign-on.
+     *
+     * Returns the provider of OpenID Connect at which your team signs in, without the secret of the client.
+     *
+     * `GET /v1/users/single-sign-on`, permission `users:read`.
+     * Problem codes: not_found.
+     */
+    readonly getSingleSignOn: (options?: CallOptions) => Promise<SingleSignOn>
+    /**
+     * Set the single sign-on.
+     *
+     * Sets the provider of OpenID Connect at which your team signs in. It signs people in once the domain is proved.
+     * Another domain has to be proved again; at another issuer each person is connected again. All Admins get a
+     * mail. Refused with 409 `last_admin` if no Admin could sign in any more.
+     *
+     * `PUT /v1/users/single-sign-on`, permission `users:write`.
+     * Problem codes: validation_failed, last_admin.
+     */
+    readonly setSingleSignOn: (body: SingleSignOnUpdate, options?: CallOptions) => Promise<SingleSignOn>
+    /**
+     * Prove the domain of the single sign-on.
+     *
+     * Reads the DNS record of `domainRecord`. From then on the provider signs people in. Refused with 400 if the
+     * record is absent or has another value. In the sandbox a domain that ends with `.example` or `.test` needs no
+     * record (RFC 2606).
+     *
+     * `POST /v1/users/single-sign-on/domain`, permission `users:write`.
+     * Problem codes: validation_failed, not_found.
+     */
+    readonly proveSingleSignOnDomain: (options?: CallOptions) => Promise<SingleSignOn>
+    /**
+     * Remove the single sign-on.
+     *
+     * The provider signs no person in any more. Open sessions stay. Refused with 409 `last_admin` if no Admin has a
+     * passkey or a password.
+     *
+     * `DELETE /v1/users/single-sign-on`, permission `users:write`.
+     * Problem codes: not_found, last_admin.
+     */
+    readonly removeSingleSignOn: (options?: CallOptions) => Promise<void>
     /**
      * List audit records.
      *

@@ -47,7 +47,7 @@ import { type StandingOrders, standingOrdersRoutes } from '../modules/standing-o
 import { simulationsRoutes } from '../modules/simulations/index.ts'
 import type { Staff } from '../modules/staff/index.ts'
 import { transactionsRoutes } from '../modules/transactions/index.ts'
-import { type FirstAdmin, membersRoutes, usersRoutes } from '../modules/users/index.ts'
+import { type FirstAdmin, membersRoutes, usersRoutes, sealedClientSecrets } from '../modules/users/index.ts'
 import { sealedWebhookSecrets } from '../delivery/index.ts'
 import { walletsRoutes } from '../modules/wallets/index.ts'
 import { webhooksRoutes } from '../modules/webhooks/index.ts'
@@ -157,6 +157,7 @@ const sealedColumns = [
   sealedHits,
   sealedEarlierNames,
   sealedAuditKeys,
+  sealedClientSecrets,
   sealedTotpSecrets,
 ] as const
 
@@ -211,7 +212,7 @@ async function composeDesk(
 ): Promise<RequestListener> {
   const partners = { byId: partnerRow, page: partnersPage }
   return createSiteListener({
-    site: await createDeskSite({ ...modules, changes, db, partners, sandbox: config.MODE === 'sandbox' }),
+    site: await createDeskSite({ ...modules, changes, db, clock, partners, sandbox: config.MODE === 'sandbox' }),
     clock,
     log,
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,

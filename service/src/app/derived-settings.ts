@@ -23,13 +23,16 @@ export const usesSandboxBank = ({ RAIL, RAIL_RULES }: Config) =>
 
 export const invitationSettings = (config: Config) => ({
   sandbox: config.MODE === 'sandbox',
-  invitationBaseUrl: config.INVITATION_URL ?? `${consoleUrlAt(publicUrlOf(config))}/join`,
+  invitationBaseUrl: config.INVITATION_URL ?? `${consoleUrlOf(config)}/join`,
 })
+
+/** The address of the console. */
+export const consoleUrlOf = (config: Config): string => consoleUrlAt(publicUrlOf(config))
 
 export const signInSettings = (config: Config) => ({
   masterKey: config.MASTER_KEY[0],
-  site: { name: siteName, origin: new URL(consoleUrlAt(publicUrlOf(config))).origin },
-  signInUrl: `${consoleUrlAt(publicUrlOf(config))}/sign-in`,
+  site: { name: siteName, origin: new URL(consoleUrlOf(config)).origin },
+  signInUrl: `${consoleUrlOf(config)}/sign-in`,
 })
 const siteName = 'Partner Payments'
 

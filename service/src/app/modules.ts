@@ -5,7 +5,6 @@ import { type Config, usedIsoBanks } from './config.ts'
 import { composeDecisions } from './cases.ts'
 import {
   checkoutSettings,
-  deskSettings,
   invitationSettings,
   issuingSettings,
   signInSettings,
@@ -17,7 +16,7 @@ import { createRequestSender } from '../delivery/index.ts'
 import { createCursors } from '../api/index.ts'
 import { type Clock, createSealer, deriveKey, type Log, partnerKey } from '../kernel/index.ts'
 import { createIdempotency } from '../idempotency/index.ts'
-import { createCases, type Decisions, operatorPartnerId } from '../cases/index.ts'
+import { createCases, operatorPartnerId } from '../cases/index.ts'
 import { createLedger } from '../ledger/index.ts'
 import { createMailQueue } from '../mail/index.ts'
 import { type Observability } from '../observability/index.ts'
@@ -50,17 +49,17 @@ import { createRecalls, createReturnedByRecall } from '../modules/recalls/index.
 import { createReports } from '../modules/reports/index.ts'
 import { createStandingOrders } from '../modules/standing-orders/index.ts'
 import { createSimulations } from '../modules/simulations/index.ts'
-import { createStaff } from '../modules/staff/index.ts'
 import { createTransactions } from '../modules/transactions/index.ts'
 import {
   createFactors,
   createFirstAdmin,
   createImpersonationNotice,
-  createMembers,
+  type ResolveTxt,
   createUsers,
 } from '../modules/users/index.ts'
 import { createSignIn } from '../sign-in/index.ts'
 import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type Sample } from '../delivery/index.ts'
+import { composeMembers, composeStaff } from './people.ts'
 import { composePersonalData } from './personal-data.ts'
 import { composeSafeguarding } from './safeguarding.ts'
 import { composeTokens, ownersOfAccounts } from './wallets.ts'
@@ -79,6 +78,8 @@ export type ModulesDeps = {
   readonly connectors?: readonly Connector[]
   /** Reconciled accounts at file banks. Default: those of the configuration. */
   readonly bankAccounts?: readonly BooksAccount[]
+  /** Default: the name servers of the system. */
+  readonly resolveTxt?: ResolveTxt
   /** Default: by `RAIL_RULES` and `RAIL`. */
   readonly chooseConnector?: ChooseConnector
 }
@@ -91,7 +92,7 @@ export function composeModules(deps: ModulesDeps) {
     ...core,
     ...delivery,
     ...payments,
-    staff: composeStaff(deps, core, payments.decisions),
+    staff: composeStaff({ ...deps, ...core, decisions: payments.decisions }),
     monitors: composeMonitors(deps, core, delivery),
   }
 }
@@ -128,19 +129,14 @@ function composeCore({ config, db, clock, log }: ModulesDeps) {
 const clocks = ({ REPORT_CLOCK_DIFFERENCE_MS }: Config) => ({ clockDifferenceMsMax: REPORT_CLOCK_DIFFERENCE_MS })
 type Core = ReturnType<typeof composeCore>
 
-/** Composes the operator's people, who sign in at the desk. */
-function composeStaff({ config, db, clock }: ModulesDeps, core: Core, decisions: Decisions) {
-  const signIn = createSignIn({ ...core, db, clock, ...deskSettings(config) })
-  return createStaff({ ...core, db, clock, addOperator: core.access.addOperator, signIn, decisions })
-}
-
 /** Composes the team of a partner and its webhooks. */
-function composeDelivery({ config, db, clock, log }: ModulesDeps, core: Core) {
+function composeDelivery(deps: ModulesDeps, core: Core) {
+  const { config, db, clock, log } = deps
   const { access, mailQueue: mail } = core
+  const { partnerName, isClosed } = access
   const users = createUsers({ ...core, db, clock, mail, ...invitationSettings(config) })
   const signIn = createSignIn({ ...core, db, clock, ...signInSettings(config) })
-  const { partnerName, isClosed } = access
-  const members = createMembers({ ...core, db, clock, mail, signIn, partnerName, isClosed, ...signInSettings(config) })
+  const members = composeMembers({ ...deps, ...core, mail, signIn })
   const linkKey = deriveKey(config.MASTER_KEY[0], 'links of first Admins')
   const firstAdmin = createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkKey })
   const alerts = createEndpointAlerts({ mail, log, membersWithRoles: users.membersWithRoles })

@@ -1,7 +1,7 @@
 /**
  * Signing in: how the people of a partner's team prove who they are, and their sessions.
  *
- * Tables: sign_in.passwords, sign_in.recovery_codes, sign_in.passkeys, sign_in.answered_challenges, sign_in.sessions. Invariants: a password
+ * Tables: sign_in.passwords, sign_in.recovery_codes, sign_in.passkeys, sign_in.answered_challenges, sign_in.sessions, sign_in.identities. Invariants: a password
  * has an authenticator app beside it; a code, a recovery code and a challenge are accepted once; attempts are counted before they are
  * judged; a token of a session is stored as its SHA-256; a refusal does not say which of address, password and code was wrong.
  */
@@ -16,3 +16,13 @@ export {
   type Session,
   type SignIn,
 } from './service.ts'
+export {
+  createSingleSignOn,
+  type Proved,
+  type Provider,
+  type Purpose,
+  type SignOnAnswer,
+  SignOnFailed,
+  type SignOnFailure,
+  type SingleSignOn,
+} from './single-sign-on.ts'

@@ -143,7 +143,8 @@ export async function answerChallenge(
   return added === 1
 }
 
-export type Factor = 'passkey' | 'password'
+/** `sso`: an identity at the provider of the partner. */
+export type Factor = 'passkey' | 'password' | 'sso'
 export type SessionRow = {
   readonly id: string
   readonly memberId: string
@@ -293,5 +294,8 @@ export function factorsOf(
     where partner_id = ${partnerId} and member_id = any(${memberIds}::uuid[])
     union
     select member_id, 'passkey' from sign_in.passkeys
+    where partner_id = ${partnerId} and member_id = any(${memberIds}::uuid[])
+    union
+    select member_id, 'sso' from sign_in.identities
     where partner_id = ${partnerId} and member_id = any(${memberIds}::uuid[])`)
 }

@@ -145,6 +145,73 @@ export const usersOperations = {
     refusals: ['not_found', 'last_admin'],
     example: { params: { userId: resource('removable') } },
   },
+  getSingleSignOn: {
+    tag: 'users',
+    method: 'GET',
+    path: '/v1/users/single-sign-on',
+    response: users.SingleSignOn,
+    permission: 'users:read',
+    source: 'extension',
+    summary: 'Retrieve the single sign-on',
+    description:
+      'Returns the provider of OpenID Connect at which your team signs in, without the secret of the client.',
+    refusals: ['not_found'],
+    example: {},
+  },
+  setSingleSignOn: {
+    tag: 'users',
+    method: 'PUT',
+    path: '/v1/users/single-sign-on',
+    body: users.SingleSignOnUpdate,
+    response: users.SingleSignOn,
+    permission: 'users:write',
+    source: 'extension',
+    summary: 'Set the single sign-on',
+    description:
+      'Sets the provider of OpenID Connect at which your team signs in. It signs people in once the domain is proved. Another ' +
+      'domain has to be proved again; at another issuer each person is connected again. All Admins get a mail. Refused with ' +
+      '409 `last_admin` if no Admin could sign in any more.',
+    refusals: ['validation_failed', 'last_admin'],
+    example: {
+      body: {
+        issuer: 'https://id.example.com',
+        clientId: 'partner-payments',
+        clientSecret: 'correct horse battery staple',
+        emailDomain: 'acme.example',
+        roleClaim: 'groups',
+        roles: { Admin: ['payments-admins'], Operator: ['payments'] },
+      },
+    },
+  },
+  proveSingleSignOnDomain: {
+    tag: 'users',
+    method: 'POST',
+    path: '/v1/users/single-sign-on/domain',
+    response: users.SingleSignOn,
+    idempotency: 'none',
+    repeatable: true,
+    permission: 'users:write',
+    source: 'extension',
+    summary: 'Prove the domain of the single sign-on',
+    description:
+      'Reads the DNS record of `domainRecord`. From then on the provider signs people in. Refused with 400 if the record is ' +
+      'absent or has another value. In the sandbox a domain that ends with `.example` or `.test` needs no record (RFC 2606).',
+    refusals: ['validation_failed', 'not_found'],
+    example: {},
+  },
+  removeSingleSignOn: {
+    tag: 'users',
+    method: 'DELETE',
+    path: '/v1/users/single-sign-on',
+    permission: 'users:write',
+    source: 'extension',
+    summary: 'Remove the single sign-on',
+    description:
+      'The provider signs no person in any more. Open sessions stay. Refused with 409 `last_admin` if no Admin has a passkey or a ' +
+      'password.',
+    refusals: ['not_found', 'last_admin'],
+    example: {},
+  },
   listAuditRecords: {
     tag: 'users',
     method: 'GET',

@@ -47,6 +47,13 @@ export function createResolver({ servers }: ResolverOptions = {}): Resolve {
   }
 }
 
+/** Returns the texts of the TXT records of a name (RFC 1035, section 3.3.14). Rejects with a `code` of DNS if it has none. */
+export function createTxtResolver({ servers }: ResolverOptions = {}): (name: string) => Promise<readonly string[]> {
+  const resolver = new Resolver({ timeout: tryTimeoutMs, tries })
+  if (servers !== undefined) resolver.setServers(servers)
+  return async (name) => (await resolver.resolveTxt(name)).map((parts) => parts.join(''))
+}
+
 let system: Resolve | undefined
 /** Uses the name servers of the system. The process has one such resolver, created at its first use. */
 export const systemResolve: Resolve = (hostname) => (system ??= createResolver())(hostname)

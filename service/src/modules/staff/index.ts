@@ -8,4 +8,5 @@
 export { decidesCases, decidesHits, staffRealmId, type StaffRole, staffRoles } from './rules.ts'
 export type { StaffChange } from './changes.ts'
 export type { Bearer } from './commands.ts'
-export { createStaff, type SignedStaff, type Staff, type StaffSearch } from './service.ts'
+export type { SignedStaff, StaffDeps } from './deps.ts'
+export { createStaff, type Staff, type StaffSearch } from './service.ts'

@@ -1,11 +1,10 @@
 /** The verbs of staff: who joins by an invitation, signs in, decides a case or is removed. */
 import { newLinkToken, notFound, Refusal, refuseField } from '../../api/index.ts'
-import type { Audit } from '../../audit/index.ts'
 import { type CaseRow, type Decisions, keptFromPartners, operatorPartnerId } from '../../cases/index.ts'
-import { after, type Clock, isNoName, newId, personKey, tidyName } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import { after, isNoName, newId, personKey, tidyName } from '../../kernel/index.ts'
+import type { Tx } from '../../postgres/index.ts'
 import type { Screening } from '../../screening/index.ts'
-import type { Client, Enrolment, GivenFactor, Session, SignIn } from '../../sign-in/index.ts'
+import type { Session, SignIn } from '../../sign-in/index.ts'
 import {
   emailKey,
   invitationMs,
@@ -18,33 +17,21 @@ import {
 } from './rules.ts'
 import { createStaffChanges, type StaffChanges } from './changes.ts'
 import { createStaffCommands, type StaffCommands } from './commands.ts'
+import type { SignedStaff, StaffAccount, StaffDeps } from './deps.ts'
+import { createEntrances, type Entrances } from './entrances.ts'
+import { createStaffSingleSignOn, type StaffSingleSignOn } from './single-sign-on.ts'
 import { endTokensOf } from './store-commands.ts'
 import * as store from './store.ts'
 
-export type StaffAccount = store.AccountRow
-export type SignedStaff = { readonly session: Session; readonly account: StaffAccount }
-type Opened = { readonly token: string; readonly recoveryCodes: readonly string[] }
 /** The part of a decision that the person gives. */
 type Given<K extends 'propose' | 'approve' | 'reject'> = Omit<Parameters<Decisions[K]>[1], 'staff' | 'staffId'>
 
-export type Staff = {
+export type Staff = Entrances & {
   /** Returns the token of a link that works once, for 24 hours. Refuses: validation_failed (/email, /name). */
   readonly invite: (
     tx: Tx,
     person: { readonly email: string; readonly fullName: string; readonly role: StaffRole },
   ) => Promise<{ readonly id: string; readonly token: string; readonly expiresAt: Date }>
-  /** Refuses: not_found. */
-  readonly openInvitation: (token: string) => Promise<Omit<store.InvitationRow, 'tokenHash'> & Enrolment>
-  /** Refuses: not_found (also if an account has the address or the name), validation_failed (factor). */
-  readonly join: (token: string, given: GivenFactor, client: Client) => Promise<Opened>
-  readonly passkeyOptions: () => Promise<string>
-  /** Undefined: the answer is refused. */
-  readonly signInByPasskey: (credential: string, client: Client) => Promise<string | undefined>
-  /** Undefined: address, password or code is wrong, or there were too many failures. */
-  readonly signInByPassword: (
-    given: { readonly email: string; readonly password: string; readonly code: string },
-    client: Client,
-  ) => Promise<string | undefined>
   /** Undefined: the session has ended, or is not of staff. */
   readonly signedIn: (token: string) => Promise<SignedStaff | undefined>
   readonly signOut: (signed: SignedStaff) => Promise<void>
@@ -61,6 +48,7 @@ export type Staff = {
   /** How people of staff sign in. */
   readonly factorsOf: (tx: Tx, ids: readonly string[]) => ReturnType<SignIn['factorsOf']>
   readonly list: typeof store.accounts
+  readonly singleSignOn: StaffSingleSignOn
   /** The sign-in of the operator's commands. */
   readonly commands: StaffCommands
   /** Changes of rules that wait for a second person. */
@@ -81,17 +69,6 @@ export type StaffSearch = {
   /** Ids with their partners. */
   readonly payouts: readonly string[]
   readonly customers: readonly string[]
-}
-
-export type StaffDeps = {
-  readonly db: Database
-  readonly clock: Clock
-  readonly audit: Pick<Audit, 'append'>
-  readonly addOperator: (tx: Tx, id: string) => Promise<void>
-  /** Signs in at the site of the desk. */
-  readonly signIn: SignIn
-  readonly decisions: Decisions
-  readonly screening: Pick<Screening, 'decide'>
 }
 
 export function createStaff(deps: StaffDeps): Staff {
@@ -156,6 +133,7 @@ export function createStaff(deps: StaffDeps): Staff {
         audit.append(tx, [{ ...about, actor, action: 'staff find', details }])
       }),
     ...createEntrances(deps),
+    singleSignOn: createStaffSingleSignOn(deps),
     ...createDeciding(deps),
   }
 }
@@ -164,62 +142,6 @@ const removed = () => new Refusal('permission_denied', 'The account of staff was
 
 const nameCharsMax = 140
 const refuseInvite = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
-
-function createEntrances({ db, clock, audit, addOperator, signIn }: StaffDeps) {
-  const find = async (token: string) => {
-    const row = await store.pendingByToken(db, tokenHash(token), clock.now())
-    if (row === undefined) throw notFound('pending invitation')
-    return { row, invited: { ...row, memberId: row.id, seed: row.tokenHash, partnerName: '' } }
-  }
-  const open = async (
-    tx: Tx,
-    account: StaffAccount,
-    client: Client,
-    factor: 'passkey' | 'password',
-    action: string,
-  ) => {
-    await addOperator(tx, operatorPartnerId)
-    const actor = { kind: 'operator', id: account.id, name: account.fullName, ip: client.ip } as const
-    const subject = { staffId: account.id }
-    audit.append(tx, [{ partnerId: operatorPartnerId, actor, action, subject, details: { factor } }])
-    return signIn.open(tx, staffRealmId, account.id, { ...client, factor })
-  }
-  const signInAs = (id: string, client: Client, factor: 'passkey' | 'password') =>
-    db.transaction(async (tx) => {
-      const account = await store.holdAccount(tx, id)
-      return account && open(tx, account, client, factor, 'staff sign in')
-    })
-  return {
-    openInvitation: async (token) => {
-      const { row, invited } = await find(token)
-      const { tokenHash: _hash, ...shown } = row
-      return { ...shown, ...(await signIn.enrolment(invited)) }
-    },
-    join: async (token, given, client) => {
-      const { row, invited } = await find(token)
-      const factor = await signIn.prove(invited, given)
-      return db.transaction(async (tx) => {
-        const now = clock.now()
-        if (!(await store.acceptInvitation(tx, row.id, now))) throw notFound('pending invitation')
-        const account = { ...row, createdAt: now, emailKey: emailKey(row.email), nameKey: personKey(row.fullName) }
-        if (!(await store.insertAccount(tx, account))) throw notFound('pending invitation')
-        const recoveryCodes = await signIn.enrol(tx, staffRealmId, row.id, factor)
-        return { token: await open(tx, row, client, factor.kind, 'staff join'), recoveryCodes }
-      })
-    },
-    passkeyOptions: () => signIn.passkeyOptions(staffRealmId),
-    signInByPasskey: async (credential, client) => {
-      const id = await signIn.byPasskey(staffRealmId, credential)
-      return id === undefined ? undefined : signInAs(id, client, 'passkey')
-    },
-    signInByPassword: async ({ email, ...given }, client) => {
-      const account = await store.accountByAddress(db, emailKey(email))
-      const verdict = await signIn.byPassword(staffRealmId, account?.id, given)
-      if (account === undefined || verdict === 'refused' || verdict === 'blocked') return undefined
-      return signInAs(account.id, client, 'password')
-    },
-  } satisfies Partial<Staff>
-}
 
 function createDeciding({
   db,

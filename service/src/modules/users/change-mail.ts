@@ -15,6 +15,8 @@ export type SignInChange =
   | 'password set'
   | 'recovery code used'
   | 'password blocked'
+  | 'single sign-on connected'
+  | 'single sign-on changed'
 
 const sentences: Readonly<Record<SignInChange, string>> = {
   'passkey added': 'A passkey was added to your account.',
@@ -23,7 +25,15 @@ const sentences: Readonly<Record<SignInChange, string>> = {
   'recovery code used': 'A recovery code was used to sign in to your account. It cannot be used again.',
   'password blocked':
     'Five attempts to sign in with your password failed, one after the other. The password is blocked for 15 minutes.',
+  'single sign-on connected':
+    'Your account was connected with the single sign-on of your team. You can sign in there from now on.',
+  'single sign-on changed': 'The single sign-on of your team was set, changed or removed.',
 }
+
+const ifWrong = (change: SignInChange): string =>
+  change === 'single sign-on changed'
+    ? 'If no Admin of your team has done it, remove the single sign-on at once, and look at the audit log.'
+    : 'If it was not you, ask an Admin of your team at once to remove you and invite you again.'
 
 export const changeMail = (
   { id, email, fullName }: { readonly id: string; readonly email: string; readonly fullName: string },
@@ -45,7 +55,7 @@ export function renderSignInChange(mail: MailToRender): MailContent {
     `Hello ${oneLine(mail.toName)},`,
     sentences[change],
     `Business: ${partner}. Time: ${utc(new Date(at))}. IP address: ${ip}.`,
-    'If it was not you, ask an Admin of your team at once to remove you and invite you again.',
+    ifWrong(change),
   ]
   return {
     subject: `Your sign-in to ${partner}: ${change}`,

@@ -5,7 +5,7 @@ import type { MailQueue } from '../../mail/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import { refuseField } from '../../api/index.ts'
 import type { Client, Enrolment, GivenFactor, SignIn } from '../../sign-in/index.ts'
-import type { Signed } from './members.ts'
+import type { Signed } from './member-deps.ts'
 import { changeMail, type SignInChange } from './change-mail.ts'
 
 export type Factors = {

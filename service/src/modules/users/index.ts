@@ -1,7 +1,7 @@
 /**
  * Users: invitations to a partner's team, and the team.
  *
- * Tables: users.invitations, users.invitation_mails, users.members. Invariants: an invitation is accepted once, and its member has its id; a
+ * Tables: users.invitations, users.invitation_mails, users.members, users.single_sign_on. Invariants: an invitation is accepted once, and its member has its id; a
  * team that has an Admin keeps one; an address has one live invitation of a partner (also a
  * unique index). The row
  * stores a token only as its SHA-256. Each new token is mailed in the transaction that creates it, and a resend revokes
@@ -16,7 +16,9 @@ export { renderSignInChange } from './change-mail.ts'
 export { createFactors, type Factors } from './factors.ts'
 export { createFirstAdmin, type FirstAdmin } from './first-admin.ts'
 export { type InvitationMailKind, renderInvitation } from './invitation-mail.ts'
-export { createMembers, type Members, type Signed, type SignedIn, type User } from './members.ts'
+export type { MembersDeps, ResolveTxt, Signed, SignedIn } from './member-deps.ts'
+export { createMembers, type Members, type User } from './members.ts'
+export { sealedClientSecrets } from './sealed.ts'
 export { membersRoutes } from './member-routes.ts'
 export { usersRoutes } from './routes.ts'
 export { createUsers, type Invitation, type Users } from './service.ts'

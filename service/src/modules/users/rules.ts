@@ -105,18 +105,21 @@ function nameErrors(pointer: string, name: string): readonly FieldError[] {
 
 const sandboxHosts: readonly string[] = ['localhost', '127.0.0.1']
 
-function redirectErrors(pointer: string, text: string | null | undefined, sandbox: boolean): readonly FieldError[] {
-  if (text === null || text === undefined) return []
+const redirectErrors = (pointer: string, text: string | null | undefined, sandbox: boolean): readonly FieldError[] =>
+  text === null || text === undefined
+    ? []
+    : urlErrors(pointer, text, { sandbox, example: 'https://partner.example.com/join' })
+
+/** The faults of a URL that a browser follows or a provider has. */
+export function urlErrors(
+  pointer: string,
+  text: string,
+  { sandbox, example }: { readonly sandbox: boolean; readonly example: string },
+): readonly FieldError[] {
   // URL repairs what a browser repairs (blanks, backslashes, a missing slash). A link in a mail must be right as it is.
   const url = /^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(text) ? URL.parse(text) : null
   if (url === null)
-    return [
-      fieldError(
-        pointer,
-        'invalid_format',
-        'must be an absolute https URL, for example https://partner.example.com/join',
-      ),
-    ]
+    return [fieldError(pointer, 'invalid_format', `must be an absolute https URL, for example ${example}`)]
   if (url.username !== '' || url.password !== '')
     return [fieldError(pointer, 'invalid_value', 'must not have a user name or a password')]
   if (url.protocol === 'https:' || (sandbox && sandboxHosts.includes(url.hostname))) return []

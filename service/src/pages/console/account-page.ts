@@ -4,6 +4,7 @@ import { fill } from '../language.ts'
 import { empty, errorSummary, hiddenField, message, table, time } from './components.ts'
 import { passkeyForm } from './passkey-form.ts'
 import { passwordFields, type PasswordErrors, type Totp } from './password-fields.ts'
+import { connection } from './single-sign-on.ts'
 import { accountTexts } from './texts/account.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -19,6 +20,8 @@ type Account = {
   readonly nonce: string
   /** PublicKeyCredentialCreationOptionsJSON. */
   readonly passkeyOptions: string
+  /** The time at which the account was connected with the provider. Null: it is not. Undefined: there is no provider. */
+  readonly sso?: Date | null | undefined
   readonly error?: string
   /** Says what the last form did. */
   readonly confirmation?: string
@@ -60,7 +63,8 @@ export function accountPage(view: ConsoleView, account: Account): string {
             >${account.passwordSince === null ? t.setPassword : t.changePassword}</a
           >
         </p>
-      </section>`,
+      </section>
+      ${account.sso !== undefined && connection(view, { since: account.sso, action: `${view.root}account/sso` })}`,
   })
 }
 

@@ -1,7 +1,7 @@
 /** How a person signs in: passkeys and password, changed after a sign-in of the last minutes. */
 import { Refusal, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../api/index.ts'
 import { minuteMs } from '../../kernel/index.ts'
-import type { Factors } from '../../modules/users/index.ts'
+import type { Factors, Members } from '../../modules/users/index.ts'
 import { qrCode } from '../qr.ts'
 import { accountPage, newPasswordPage } from './account-page.ts'
 import { recoveryCodesPage } from './recovery-codes-page.ts'
@@ -13,7 +13,7 @@ const signInMsMax = 5 * minuteMs
 
 type Handle = (request: PublicRequest, person: Person) => Promise<PublicAnswer>
 
-export const accountRoutes: Routes = ({ factors, clock }, withPerson) => {
+export const accountRoutes: Routes = ({ factors, clock, members }, withPerson) => {
   const recent =
     (handle: Handle): PublicRoute['handle'] =>
     (request) =>
@@ -21,7 +21,7 @@ export const accountRoutes: Routes = ({ factors, clock }, withPerson) => {
         const isRecent = clock.now().getTime() - person.session.createdAt.getTime() < signInMsMax
         return isRecent ? handle(request, person) : signInAgain(request, 'account')
       })
-  const { show, showPassword } = createShow(factors)
+  const { show, showPassword } = createShow(factors, members)
   return [
     { method: 'GET', path: '/console/account', handle: recent((request, person) => show(request, person)) },
     {
@@ -76,13 +76,14 @@ export const accountRoutes: Routes = ({ factors, clock }, withPerson) => {
   ]
 }
 
-function createShow(factors: Factors) {
+function createShow(factors: Factors, { singleSignOn }: Pick<Members, 'singleSignOn'>) {
   const show = async (request: PublicRequest, person: Person, said: { error?: string } = {}) => {
     const t = accountTexts[person.view.language]
     const { passkeyOptions, nonce } = await factors.enrolment(person)
     const done = new URLSearchParams(request.query).get('done')
     const confirmation = done === 'added' ? t.passkeyAdded : done === 'removed' ? t.passkeyRemoved : undefined
-    const shown = { ...(await factors.of(person)), passkeyOptions, nonce, ...said }
+    const sso = await singleSignOn.connectedSince(person)
+    const shown = { ...(await factors.of(person)), passkeyOptions, nonce, sso, ...said }
     const body = accountPage(
       { ...person.view, current: 'account' },
       { ...shown, ...(confirmation && { confirmation }) },

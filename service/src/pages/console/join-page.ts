@@ -4,6 +4,7 @@ import { fill } from '../language.ts'
 import { errorSummary, hiddenField, time } from './components.ts'
 import { passkeyForm } from './passkey-form.ts'
 import { passwordFields, type PasswordErrors, type Totp } from './password-fields.ts'
+import { signOnWay } from './single-sign-on.ts'
 import { type ConsoleView, roleOf, type RoleName, shell } from './view.ts'
 
 type Invitation = {
@@ -18,6 +19,8 @@ type Invitation = {
   /** PublicKeyCredentialCreationOptionsJSON. */
   readonly passkeyOptions: string
   readonly errors?: PasswordErrors
+  /** Whether the provider of the organisation signs people in. */
+  readonly sso?: boolean
 }
 
 export function joinPage(view: ConsoleView, invitation: Invitation): string {
@@ -45,6 +48,10 @@ export function joinPage(view: ConsoleView, invitation: Invitation): string {
         text: t.joinPasskeyText,
         fields: [['token', token]],
       })}
+      ${
+        invitation.sso === true &&
+        signOnWay(view, { href: `${root}join/sso?token=${encodeURIComponent(token)}`, label: 'join' })
+      }
       ${passwordWay(view, invitation)}
     </div>`,
   })

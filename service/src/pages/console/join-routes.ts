@@ -3,6 +3,7 @@ import { type PublicAnswer, type PublicRequest, type PublicRoute, readLink, Refu
 import type { GivenFactor } from '../../sign-in/index.ts'
 import { qrCode } from '../qr.ts'
 import { joinPage } from './join-page.ts'
+import { signOnError } from './single-sign-on.ts'
 import { recoveryCodesPage } from './recovery-codes-page.ts'
 import {
   clientOf,
@@ -21,9 +22,10 @@ export function joinRoutes(frame: Frame): readonly PublicRoute[] {
   const show = async (request: PublicRequest, token: string, errors: Readonly<Record<string, string>> = {}) => {
     const view = viewOf(frame, request)
     const invitation = await frame.members.openInvitation(token)
-    const { totpSecret, totpUri, passkeyOptions, role: roleName, ...shown } = invitation
+    const { totpSecret, totpUri, passkeyOptions, role: roleName, partnerId, ...shown } = invitation
+    const sso = await frame.members.singleSignOn.isOn(partnerId)
     const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
-    const given = { ...shown, token, roleName, totp, passkeyOptions, errors }
+    const given = { ...shown, token, roleName, totp, passkeyOptions, errors, sso }
     const status = Object.keys(errors).length > 0 ? 400 : 200
     return page(request, status, joinPage(view, given), partnerCookieOf(readLink(token) ?? ''))
   }
@@ -40,7 +42,8 @@ export function joinRoutes(frame: Frame): readonly PublicRoute[] {
         return page(request, 200, recoveryCodesPage(viewOf(frame, request), { codes }), cookie)
       } catch (error) {
         if (error instanceof Refusal && error.code === 'not_found') throw error
-        return show(request, token, errorsOf(viewOf(frame, request).t, error))
+        const view = viewOf(frame, request)
+        return show(request, token, signOnError(view, error) ?? errorsOf(view.t, error))
       }
     },
   })

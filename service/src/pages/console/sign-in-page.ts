@@ -3,6 +3,7 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { errorSummary, field, hiddenField, message } from './components.ts'
 import { passkeyForm } from './passkey-form.ts'
+import { signOnWay } from './single-sign-on.ts'
 import { type ConsoleView, shell } from './view.ts'
 
 type SignIn = {
@@ -14,6 +15,8 @@ type SignIn = {
   readonly email?: string
   /** Never says which of the factors failed, nor whether the address is known. */
   readonly error?: string
+  /** Whether the provider of the organisation signs people in. */
+  readonly sso?: boolean
   /** The page that the person wanted. */
   readonly next?: string
 }
@@ -41,11 +44,15 @@ export function signInPage(view: ConsoleView, given: SignIn): string {
         text: t.signInPasskeyText,
         fields: kept,
       })}
+      ${given.sso === true && signOnWay(view, { href: `${root}sign-in/sso${queryOf(kept)}`, label: 'signIn' })}
       ${passwordWay(view, given, kept)}
       ${partner !== undefined && html`<p class="foot"><a href="${root}sign-in">${t.otherPartner}</a></p>`}
     </div>`,
   })
 }
+
+const queryOf = (kept: readonly (readonly [string, string])[]): string =>
+  kept.length === 0 ? '' : `?${new URLSearchParams(kept.map(([name, value]) => [name, value])).toString()}`
 
 function passwordWay({ t, root }: ConsoleView, { email }: SignIn, kept: readonly (readonly [string, string])[]): Html {
   return html`<section class="way" aria-labelledby="password-title">

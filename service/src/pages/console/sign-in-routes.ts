@@ -17,6 +17,7 @@ import {
   viewOf,
 } from './request.ts'
 import { findPartnerPage, signInPage } from './sign-in-page.ts'
+import { signOnError } from './single-sign-on.ts'
 
 type Asked = { readonly partner: string; readonly next: string; readonly email?: string; readonly error?: string }
 
@@ -24,7 +25,8 @@ export function signInRoutes(frame: Frame): readonly PublicRoute[] {
   const ask = async (request: PublicRequest, { partner, ...asked }: Asked): Promise<PublicAnswer> => {
     const view = viewOf(frame, request)
     const passkeyOptions = await frame.signIn.passkeyOptions(partner)
-    const body = signInPage(view, { ...asked, partner, passkeyOptions })
+    const sso = await frame.members.singleSignOn.isOn(partner)
+    const body = signInPage(view, { ...asked, partner, passkeyOptions, sso })
     return page(request, asked.error === undefined ? 200 : 400, body, partnerCookieOf(partner))
   }
   const signIn = (
@@ -36,11 +38,18 @@ export function signInRoutes(frame: Frame): readonly PublicRoute[] {
     handle: async (request) => {
       const form = readForm(request)
       const partner = form('partner')
-      const signed = uuid.test(partner) ? await verify(partner, form, request) : undefined
-      if (signed !== undefined) return seeOther(`../${nextOf(form('next'))}`, sessionCookieOf(signed.token))
+      const view = viewOf(frame, request)
+      const signed = uuid.test(partner)
+        ? await verify(partner, form, request).catch((error: unknown) => {
+            const refused = signOnError(view, error)
+            if (refused === undefined) throw error
+            return refused
+          })
+        : undefined
       if (!uuid.test(partner)) return seeOther('../sign-in')
-      const { t } = viewOf(frame, request)
-      return ask(request, { partner, next: nextOf(form('next')), email: form('email'), error: t.signInRefused })
+      const next = nextOf(form('next'))
+      if (signed !== undefined && 'token' in signed) return seeOther(`../${next}`, sessionCookieOf(signed.token))
+      return ask(request, { partner, next, email: form('email'), error: signed?.form ?? view.t.signInRefused })
     },
   })
   return [
@@ -72,15 +81,17 @@ export function signInRoutes(frame: Frame): readonly PublicRoute[] {
       const given = { email: form('email'), password: form('password'), code: form('code') }
       return frame.members.signInByPassword(partner, given, clientOf(request))
     }),
-    {
-      method: 'POST',
-      path: '/console/sign-out',
-      handle: async (request) => {
-        const token = readCookie(request.headers['cookie'], sessionCookie)
-        const signed = token === undefined ? undefined : await frame.members.signedIn(token)
-        if (signed) await frame.signIn.end(signed.session.partnerId, signed.user.id, signed.session.id)
-        return seeOther('sign-in', noSessionCookie)
-      },
-    },
+    signOutRoute(frame),
   ]
 }
+
+const signOutRoute = (frame: Frame): PublicRoute => ({
+  method: 'POST',
+  path: '/console/sign-out',
+  handle: async (request) => {
+    const token = readCookie(request.headers['cookie'], sessionCookie)
+    const signed = token === undefined ? undefined : await frame.members.signedIn(token)
+    if (signed) await frame.signIn.end(signed.session.partnerId, signed.user.id, signed.session.id)
+    return seeOther('sign-in', noSessionCookie)
+  },
+})

@@ -23,6 +23,7 @@ import { sessionRoutes } from './session-routes.ts'
 import { reportRoutes } from './report-routes.ts'
 import { simulationRoutes } from './simulation-routes.ts'
 import { signInRoutes } from './sign-in-routes.ts'
+import { ssoRoutes } from './sso-routes.ts'
 import { teamRoutes } from './team-routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 import { homeRoutes } from './home-routes.ts'
@@ -52,6 +53,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
       ...eventRoutes(frame, ...people),
       ...webhookRoutes(frame, ...people),
       ...teamRoutes(frame, ...people),
+      ...ssoRoutes(frame, ...people),
       ...auditRoutes(frame, ...people),
       ...accountRoutes(frame, ...people),
       ...approvalRoutes(frame, ...people),

@@ -13,7 +13,7 @@ export type TeamMember = {
   readonly joinedAt: Date
   readonly lastSignInAt: Date | null
   readonly isSelf: boolean
-  readonly factors: readonly ('passkey' | 'password')[]
+  readonly factors: readonly ('passkey' | 'password' | 'sso')[]
 }
 
 /** A member whose role the reader may not grant has no forms, nor has the reader's own row. */
@@ -47,7 +47,7 @@ const factorsText = ({ t, language }: ConsoleView, factors: TeamMember['factors'
   factors.length === 0
     ? t.none
     : new Intl.ListFormat(language, { type: 'unit' }).format(
-        factors.map((factor) => ({ passkey: t.factorPasskey, password: t.factorPassword })[factor]),
+        factors.map((factor) => ({ passkey: t.factorPasskey, password: t.factorPassword, sso: t.factorSso })[factor]),
       )
 
 function actions(view: ConsoleView, member: TeamMember, grantable: readonly RoleName[]): Html {

@@ -45,7 +45,10 @@ export function teamPage(view: ConsoleView, team: Team): string {
     main: html`${errorSummary(view, problems)} ${confirmation !== undefined && message('good', confirmation)}
       <div class="heading">
         <h1>${t.team}</h1>
-        ${may.write && html`<a class="button primary" href="#invite">${t.invite}</a>`}
+        <div class="buttons">
+          <a class="button" href="${view.root}team/single-sign-on">${t.factorSso}</a>
+          ${may.write && html`<a class="button primary" href="#invite">${t.invite}</a>`}
+        </div>
       </div>
       ${!may.write && html`<p class="lead">${t.teamReadOnly}</p>`}
       <section aria-labelledby="members-title">

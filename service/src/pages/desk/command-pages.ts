@@ -16,6 +16,7 @@ import {
   time,
 } from '../console/components.ts'
 import { freeText, identifier } from '../console/lists.ts'
+import { connection } from '../console/single-sign-on.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
 import { commandTexts } from './command-texts.ts'
 import { staffTexts } from './staff-texts.ts'
@@ -33,6 +34,8 @@ type DeviceShown = {
     readonly commands: readonly string[] | null
     readonly expiresAt: Date | null
   }[]
+  /** Absent: there is no single sign-on. */
+  readonly sso?: { readonly since: Date | null } | undefined
   readonly sessions: readonly {
     readonly id: string
     readonly ip: string
@@ -44,7 +47,7 @@ type DeviceShown = {
 
 export function devicePage(
   view: ConsoleView,
-  { code, request, error = false, said, tokens, sessions }: DeviceShown,
+  { code, request, error = false, said, tokens, sessions, sso }: DeviceShown,
 ): string {
   const d = commandTexts[view.language]
   return shell(view, {
@@ -81,7 +84,8 @@ export function devicePage(
               ]),
             })
       }
-      ${sessionTable(view, sessions)}`,
+      ${sessionTable(view, sessions)}
+      ${sso !== undefined && connection(view, { since: sso.since, action: `${view.root}sso/connect` })}`,
   })
 }
 

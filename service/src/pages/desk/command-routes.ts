@@ -26,12 +26,14 @@ function deviceRoutes(frame: DeskFrame): readonly PublicRoute[] {
     const tokens = await staff.commands.list(db, signed.account.id)
     const own = await staff.sessions(signed.account.id)
     const sessions = own.map((session) => ({ ...session, isThis: session.id === signed.session.id }))
+    const { isOn, connectedSince } = staff.singleSignOn
+    const sso = isOn ? { since: await connectedSince(signed.account.id) } : undefined
     const found = code === '' || error ? undefined : await ifFound(staff.commands.requested(code))
     const isWrong = error || (code !== '' && found === undefined)
     return page(
       request,
       isWrong ? 400 : 200,
-      devicePage(view, { code, request: found, error: isWrong, said, tokens, sessions }),
+      devicePage(view, { code, request: found, error: isWrong, said, tokens, sessions, sso }),
     )
   }
   return [

@@ -5,6 +5,7 @@ import type { Access } from '../../access/index.ts'
 import type { Accounts } from '../../modules/accounts/index.ts'
 import type { Customers } from '../../modules/customers/index.ts'
 import type { Payouts } from '../../modules/payouts/index.ts'
+import type { Clock } from '../../kernel/index.ts'
 import type { Safeguarding } from '../../modules/safeguarding/index.ts'
 import type { SignedStaff, Staff, StaffRole } from '../../modules/staff/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
@@ -47,6 +48,7 @@ export type DeskChanges = {
 
 export type DeskDeps = {
   readonly db: Database
+  readonly clock: Clock
   readonly staff: Staff
   readonly cases: Pick<Cases, 'list' | 'byId' | 'openAbout'>
   readonly decisions: Pick<Decisions, 'history'>

@@ -17,6 +17,7 @@ import { consoleMessage } from '../console/message-page.ts'
 import { recoveryCodesPage } from '../console/recovery-codes-page.ts'
 import { clientOf, errorsOf, type Form, page, readForm, seeOther } from '../console/request.ts'
 import { signInPage } from '../console/sign-in-page.ts'
+import { signOnError } from '../console/single-sign-on.ts'
 import { caseRoutes } from './case-routes.ts'
 import { commandRoutes } from './command-routes.ts'
 import { partnerRoutes } from './partner-routes.ts'
@@ -24,6 +25,7 @@ import { findRoutes } from './find-routes.ts'
 import { hitRoutes } from './hit-routes.ts'
 import { type DeskDeps, type DeskFrame, noStaffCookie, staffCookieOf, viewOf } from './request.ts'
 import { reviewRoutes } from './review-routes.ts'
+import { ssoRoutes } from './sso-routes.ts'
 import { staffRoutes } from './staff-routes.ts'
 import { safeguardingRoutes } from './safeguarding-routes.ts'
 import { deskTexts } from './texts.ts'
@@ -47,6 +49,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       },
       ...joinRoutes(frame),
       ...signInRoutes(frame),
+      ...ssoRoutes(frame),
       ...caseRoutes(frame),
       ...findRoutes(frame),
       ...hitRoutes(frame),
@@ -83,7 +86,8 @@ function joinRoutes(frame: DeskFrame): readonly PublicRoute[] {
     const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
     const names = { partnerName: d.desk, invitedByName: d.operator, roleName: html`${d[role]}` }
     const status = Object.keys(errors).length > 0 ? 400 : 200
-    return page(request, status, joinPage(view, { ...shown, ...names, token, totp, errors }))
+    const sso = staff.singleSignOn.isOn
+    return page(request, status, joinPage(view, { ...shown, ...names, token, totp, errors, sso }))
   }
   const choose = (way: 'passkey' | 'password', read: (form: Form) => GivenFactor): PublicRoute => ({
     method: 'POST',
@@ -96,7 +100,8 @@ function joinRoutes(frame: DeskFrame): readonly PublicRoute[] {
         return page(request, 200, recoveryCodesPage(viewOf(frame, request), { codes }), staffCookieOf(token))
       } catch (error) {
         if (error instanceof Refusal && error.code === 'not_found') throw error
-        return show(request, form('token'), errorsOf(viewOf(frame, request).t, error))
+        const view = viewOf(frame, request)
+        return show(request, form('token'), signOnError(view, error) ?? errorsOf(view.t, error))
       }
     },
   })
@@ -113,12 +118,12 @@ function joinRoutes(frame: DeskFrame): readonly PublicRoute[] {
 
 function signInRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { staff } = frame
-  const ask = async (request: PublicRequest, refused?: { readonly email: string }) => {
+  const ask = async (request: PublicRequest, refused?: { readonly email: string; readonly error: string }) => {
     const view = viewOf(frame, request)
     const passkeyOptions = await staff.passkeyOptions()
     const partnerName = deskTexts[view.language].desk
-    const error = refused && { ...refused, error: view.t.signInRefused }
-    return page(request, refused ? 400 : 200, signInPage(view, { passkeyOptions, partnerName, ...error }))
+    const sso = staff.singleSignOn.isOn
+    return page(request, refused ? 400 : 200, signInPage(view, { passkeyOptions, partnerName, sso, ...refused }))
   }
   const signIn = (
     way: 'passkey' | 'password',
@@ -128,8 +133,16 @@ function signInRoutes(frame: DeskFrame): readonly PublicRoute[] {
     path: `/desk/sign-in/${way}`,
     handle: async (request) => {
       const form = readForm(request)
-      const token = await verify(form, request)
-      return token === undefined ? ask(request, { email: form('email') }) : seeOther('../queue', staffCookieOf(token))
+      const view = viewOf(frame, request)
+      try {
+        const token = await verify(form, request)
+        if (token !== undefined) return seeOther('../queue', staffCookieOf(token))
+      } catch (error) {
+        const said = signOnError(view, error)
+        if (said === undefined) throw error
+        return ask(request, { email: form('email'), error: said.form })
+      }
+      return ask(request, { email: form('email'), error: view.t.signInRefused })
     },
   })
   return [

@@ -26,7 +26,7 @@ export type DeskPerson = {
   readonly email: string
   readonly role: DeskRole
   readonly createdAt: Date
-  readonly factors: readonly ('passkey' | 'password')[]
+  readonly factors: readonly ('passkey' | 'password' | 'sso')[]
   readonly isSelf: boolean
 }
 

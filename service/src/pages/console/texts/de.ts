@@ -118,6 +118,7 @@ export const de: Texts = {
   factors: 'Anmeldung mit',
   factorPasskey: 'Passkey',
   factorPassword: 'Passwort und App',
+  factorSso: 'Single Sign-on',
   lastSignIn: 'Letzte Anmeldung',
   joined: 'Beigetreten',
   changeRole: 'Rolle ändern',

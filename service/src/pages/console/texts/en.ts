@@ -116,6 +116,7 @@ export const en = {
   factors: 'Signs in with',
   factorPasskey: 'Passkey',
   factorPassword: 'Password and app',
+  factorSso: 'Single sign-on',
   lastSignIn: 'Last sign-in',
   joined: 'Joined',
   changeRole: 'Change role',

@@ -1,0 +1,158 @@
+/** How people come in: by an invitation, and by a passkey or a password. */
+import { permissions, roleAllows } from '@partner-payments/wire'
+import { notFound, readLink } from '../../api/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import { type Client, type Enrolment, type GivenFactor, type Session, SignOnFailed } from '../../sign-in/index.ts'
+import { changeMail, type SignInChange } from './change-mail.ts'
+import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
+import { emailKey, statusAt, tokenHash } from './rules.ts'
+import * as store from './store.ts'
+import * as members from './store-members.ts'
+import { singleSignOnOf } from './store-single-sign-on.ts'
+
+/** An invitation as the page shows it to the person who has its link. */
+export type OpenInvitation = Pick<store.InvitationRow, 'fullName' | 'email' | 'role' | 'invitedByName' | 'expiresAt'> &
+  Enrolment & { readonly partnerId: string; readonly partnerName: string }
+
+export type Entrances = {
+  /** The pending invitation of a token. Refuses: not_found. */
+  readonly openInvitation: (token: string) => Promise<OpenInvitation>
+  /**
+   * Accepts an invitation with the first factor of the member, and signs in. Refuses: not_found, validation_failed (factor). Throws SignOnFailed
+   * (`required`).
+   */
+  readonly join: (token: string, given: GivenFactor, client: Client) => Promise<SignedIn>
+  /** Signs in by an answer of a passkey. Undefined: the answer is refused. Throws SignOnFailed (`required`). */
+  readonly signInByPasskey: (partnerId: string, credential: string, client: Client) => Promise<SignedIn | undefined>
+  /** Undefined: address, password or code is wrong, or there were too many failures. Throws SignOnFailed (`required`). */
+  readonly signInByPassword: (
+    partnerId: string,
+    given: { readonly email: string; readonly password: string; readonly code: string },
+    client: Client,
+  ) => Promise<SignedIn | undefined>
+  /** Undefined: the session has ended. */
+  readonly signedIn: (token: string) => Promise<Signed | undefined>
+}
+
+type Factor = Session['factor']
+
+/** Finds the pending invitation of a token. Refuses: not_found. */
+export async function pendingInvitation({ db, clock, isClosed }: MembersDeps, token: string) {
+  const partnerId = readLink(token)
+  const found = partnerId && (await members.idOfToken(db, partnerId, tokenHash(token)))
+  const row = partnerId && found && (await store.byId(db, partnerId, found.id))
+  if (!partnerId || !row || statusAt(row, clock.now()) !== 'Pending') throw notFound('pending invitation')
+  if (await isClosed(db, partnerId)) throw notFound('pending invitation')
+  return { partnerId, row }
+}
+
+/** Makes a member of an invitation, once, with its record. Refuses: not_found. */
+export async function acceptInvitation(
+  { clock, mail, audit }: MembersDeps,
+  tx: Tx,
+  partnerId: string,
+  { token, factor, ip }: { readonly token: string; readonly factor: Factor; readonly ip: string },
+): Promise<store.InvitationRow> {
+  const locked = await members.lockByToken(tx, partnerId, tokenHash(token))
+  const row = locked && (await store.byId(tx, partnerId, locked.id))
+  const now = clock.now()
+  if (!row || statusAt(row, now) !== 'Pending') throw notFound('pending invitation')
+  if (!(await members.insertMember(tx, partnerId, row, now))) throw notFound('pending invitation')
+  await store.update(tx, partnerId, { ...row, status: 'Accepted', updatedAt: now })
+  await mail.endPending(tx, partnerId, row.id, 'the invitation was accepted')
+  const { id, fullName: name, role } = row
+  const actor = { kind: 'partner', id, name, ip } as const
+  const subject = { invitationId: id }
+  audit.append(tx, [{ partnerId, actor, action: 'acceptInvitation', subject, details: { role, factor } }])
+  return row
+}
+
+/** Opens a session of a member, with its record, and returns its token. */
+export async function openSession(
+  { clock, audit, signIn }: MembersDeps,
+  tx: Tx,
+  partnerId: string,
+  { id, fullName: name }: members.MemberRow,
+  client: Client & { readonly factor: Factor },
+): Promise<string> {
+  await members.recordSignIn(tx, partnerId, id, clock.now())
+  const actor = { kind: 'partner', id, name, ip: client.ip } as const
+  const details = { factor: client.factor }
+  audit.append(tx, [{ partnerId, actor, action: 'signIn', subject: { userId: id }, details }])
+  return signIn.open(tx, partnerId, id, client)
+}
+
+/** Refuses who has to come by the provider. Admins may not be able to: the provider may be down, or badly configured. */
+async function refuseWithoutProvider(tx: Tx, partnerId: string, { role }: Pick<members.MemberRow, 'role'>) {
+  if (role === 'Admin') return
+  const provider = await singleSignOnOf(tx, partnerId)
+  if (provider?.required === true && provider.domainProvedAt !== null) throw new SignOnFailed('required')
+}
+
+export function createEntrances(deps: MembersDeps): Entrances {
+  const { db, signIn, partnerName } = deps
+  const find = async (token: string) => {
+    const { partnerId, row } = await pendingInvitation(deps, token)
+    const name = await partnerName(db, partnerId)
+    return { partnerId, row, invited: { ...row, memberId: row.id, seed: row.tokenHash, partnerName: name } }
+  }
+  return {
+    openInvitation: async (token) => {
+      const { partnerId, row, invited } = await find(token)
+      const { fullName, email, role, invitedByName, expiresAt } = row
+      const shown = { fullName, email, role, invitedByName, expiresAt, partnerId, partnerName: invited.partnerName }
+      return { ...shown, ...(await signIn.enrolment(invited)) }
+    },
+    join: async (token, given, client) => {
+      const { partnerId, row, invited } = await find(token)
+      await refuseWithoutProvider(db, partnerId, row)
+      const factor = await signIn.prove(invited, given)
+      return db.transaction(async (tx) => {
+        const { ip } = client
+        const { id } = await acceptInvitation(deps, tx, partnerId, { token, factor: factor.kind, ip })
+        const recoveryCodes = await signIn.enrol(tx, partnerId, id, factor)
+        const opened = await signIn.open(tx, partnerId, id, { ...client, factor: factor.kind })
+        return { token: opened, recoveryCodes }
+      })
+    },
+    ...createSessions(deps),
+  }
+}
+
+function createSessions(deps: MembersDeps): Pick<Entrances, 'signInByPasskey' | 'signInByPassword' | 'signedIn'> {
+  const { db, clock, mail, signIn, partnerName, isClosed } = deps
+  const tell = (partnerId: string, member: members.MemberRow, change: SignInChange, { ip }: Client) =>
+    db.transaction((tx) => mail.enqueue(tx, partnerId, [changeMail(member, change, { at: clock.now(), ip })]))
+  const open = (partnerId: string, id: string, client: Client & { readonly factor: 'passkey' | 'password' }) =>
+    db.transaction(async (tx) => {
+      const member = await members.memberById(tx, partnerId, id)
+      if (member === undefined || (await isClosed(tx, partnerId))) return undefined
+      await refuseWithoutProvider(tx, partnerId, member)
+      return { token: await openSession(deps, tx, partnerId, member, client), recoveryCodes: [] }
+    })
+  return {
+    signInByPasskey: async (partnerId, credential, client) => {
+      const id = await signIn.byPasskey(partnerId, credential)
+      return id === undefined ? undefined : open(partnerId, id, { ...client, factor: 'passkey' })
+    },
+    signInByPassword: async (partnerId, { email, password, code }, client) => {
+      const member = await members.memberByAddress(db, partnerId, emailKey(email.trim()))
+      const verdict = await signIn.byPassword(partnerId, member?.id, { password, code })
+      if (member === undefined || verdict === 'refused') return undefined
+      if (verdict === 'blocked') await tell(partnerId, member, 'password blocked', client)
+      if (verdict === 'blocked') return undefined
+      if (verdict === 'recovery code') await tell(partnerId, member, 'recovery code used', client)
+      return open(partnerId, member.id, { ...client, factor: 'password' })
+    },
+    signedIn: async (token) => {
+      const session = await signIn.session(token)
+      if (session === undefined) return undefined
+      const { partnerId, memberId } = session
+      const user = await members.memberById(db, partnerId, memberId)
+      if (user === undefined || (await isClosed(db, partnerId))) return undefined
+      const allowed = permissions.filter((permission) => roleAllows(user.role, permission))
+      const caller = { partnerId, serviceAccountId: memberId, name: user.fullName, permissions: allowed }
+      return { session, user, caller, partnerName: await partnerName(db, partnerId) }
+    },
+  }
+}

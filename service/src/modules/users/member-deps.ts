@@ -1,0 +1,42 @@
+/** The parts that the verbs of a team use, and the people for whom they act. */
+import type { Caller, Cursors } from '../../api/index.ts'
+import type { Audit } from '../../audit/index.ts'
+import type { Clock, Sealer } from '../../kernel/index.ts'
+import type { MailQueue } from '../../mail/index.ts'
+import type { Database, Tx } from '../../postgres/index.ts'
+import type { Session, SignIn, SingleSignOn } from '../../sign-in/index.ts'
+import type { MemberRow } from './store-members.ts'
+
+/** A person who has just signed in. */
+export type SignedIn = { readonly token: string; readonly recoveryCodes: readonly string[] }
+
+/** The person of a session, with the permissions that the role has now. */
+export type Signed = {
+  readonly session: Session
+  readonly user: MemberRow
+  readonly caller: Caller
+  readonly partnerName: string
+}
+
+/** The text records of a name. Rejects with a `code` of DNS if there is none. */
+export type ResolveTxt = (name: string) => Promise<readonly string[]>
+
+export type MembersDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly sealer: Sealer
+  readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
+  readonly audit: Pick<Audit, 'append'>
+  readonly signIn: SignIn
+  readonly singleSignOn: SingleSignOn
+  /** The address to which a provider leads people of a partner back. */
+  readonly redirectUri: (partnerId: string) => string
+  readonly resolveTxt: ResolveTxt
+  readonly sandbox: boolean
+  readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
+  /** Whether the partner is being moved to another database. Then nothing of its team may change here. */
+  readonly isClosed: (tx: Tx, partnerId: string) => Promise<boolean>
+  /** The page where people sign in. */
+  readonly signInUrl: string
+}

@@ -1,0 +1,324 @@
+/** A team signs in at a real provider of OpenID Connect, whose domain is proved by a real name server. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { permissions, type users as wire } from '@partner-payments/wire'
+import { addPartner, createTestService, type Service } from '../../../../test/support/composition.ts'
+import { type Records, startDnsServer } from '../../../../test/support/dns-server.ts'
+import {
+  createProviderBrowser,
+  type IdentityProvider,
+  providerClient,
+  startIdentityProvider,
+} from '../../../../test/support/identity-provider.ts'
+import { codeOf, password } from '../../../../test/support/team.ts'
+import { createTxtResolver } from '../../delivery/index.ts'
+import { newId } from '../../kernel/index.ts'
+import type { TeamPurpose } from './single-sign-on.ts'
+
+let provider: IdentityProvider
+let dns: Awaited<ReturnType<typeof startDnsServer>>
+const zone = new Map<string, Records>()
+let service: Service
+before(async () => {
+  provider = await startIdentityProvider()
+  dns = await startDnsServer((name, type) => (type === 'TXT' ? (zone.get(name) ?? 'nxdomain') : []))
+  const resolveTxt = createTxtResolver({ servers: [dns.server] })
+  service = await createTestService({ now: new Date(), resolveTxt, settings: { WEBHOOK_HTTP: 'on' } })
+})
+after(async () => {
+  await service?.close()
+  dns?.close()
+  await provider?.close()
+})
+
+const client = { ip: '203.0.113.7', userAgent: 'Test browser' }
+let count = 0
+type Body = Parameters<Service['members']['singleSignOn']['set']>[1]
+
+/** A partner with the provider. `proved`: by the record of its domain. */
+async function partnerWith(more: Partial<Body> = {}, proved = true) {
+  count += 1
+  const { partnerId } = await addPartner(service)
+  const caller = { partnerId, serviceAccountId: newId(), name: 'Setup', permissions }
+  const domain = `acme${count}.com`
+  const { clientId, clientSecret } = providerClient
+  const body = { issuer: provider.issuer, clientId, clientSecret, emailDomain: domain, ...more }
+  const view = await service.members.singleSignOn.set(caller, body)
+  provider.allow([view.redirectUri])
+  if (proved) {
+    zone.set(view.domainRecord.name, [view.domainRecord.value])
+    await service.members.singleSignOn.proveDomain(partnerId)
+  }
+  return { partnerId, caller, domain, body }
+}
+type Partner = Awaited<ReturnType<typeof partnerWith>>
+
+/** A person at the provider. */
+function personOf({ domain }: Partner, claims: object = {}) {
+  count += 1
+  const [login, email] = [`person-${count}`, `person${count}@${domain}`]
+  provider.people.set(login, { email, email_verified: true, name: `Person ${count}`, ...claims })
+  return { login, email, browser: createProviderBrowser() }
+}
+type Person = ReturnType<typeof personOf>
+
+/** An invitation, and the token of its mail. */
+async function invite({ caller }: Partner, email: string, role: wire.Role) {
+  const { users, db, mailQueue } = service
+  const entry = { email, fullName: 'Invited Person', role }
+  const [invitation] = await users.createInvitations(caller, { invitations: [entry] })
+  assert.ok(invitation)
+  const claimed = await db.transaction((tx) => mailQueue.claim(tx, caller.partnerId, 1000, 100))
+  const mail = claimed.find(({ toAddress, kind }) => toAddress === email && kind === 'invitation')
+  assert.ok(mail)
+  return { id: invitation.id, token: mailQueue.secretOf(mail) ?? '' }
+}
+
+async function joinByPassword({ token }: { readonly token: string }) {
+  const { members, clock } = service
+  const { totpSecret } = await members.openInvitation(token)
+  const given = { kind: 'password', password, code: codeOf(totpSecret, clock.now().getTime()) } as const
+  return members.join(token, given, client)
+}
+
+/** Goes to the provider and comes back. */
+async function come(
+  { partnerId }: Partner,
+  { browser, login }: Pick<Person, 'browser' | 'login'>,
+  purpose: TeamPurpose,
+) {
+  const { singleSignOn } = service.members
+  const { url, attempt } = await singleSignOn.begin(purpose)
+  const back = await browser.follow(url, login)
+  assert.ok(back.pathname.endsWith(`/console/sso/${partnerId}`), back.href)
+  const signed = purpose.kind === 'connect' ? purpose.signed : undefined
+  const given = { attempt, query: back.search.slice(1), signed }
+  return { ...given, finish: (more: object = {}) => singleSignOn.finish(partnerId, { ...given, ...more }, client) }
+}
+const signIn = async (partner: Partner, person: Pick<Person, 'browser' | 'login'>) => {
+  const { partnerId } = partner
+  const { token, next } = await (await come(partner, person, { kind: 'sign in', partnerId, next: 'payouts' })).finish()
+  const signed = await service.members.signedIn(token ?? '')
+  assert.ok(signed)
+  return { ...signed, token, next }
+}
+
+test('the domain is proved by its record: until then the provider signs no person in', async () => {
+  const partner = await partnerWith({}, false)
+  const { partnerId } = partner
+  const { singleSignOn } = service.members
+  const { domainRecord, domainProvedAt } = await singleSignOn.settings(partnerId)
+  assert.deepEqual([domainRecord.name, domainProvedAt], [`_partner-payments.${partner.domain}`, null])
+  const begin = () => singleSignOn.begin({ kind: 'sign in', partnerId, next: 'home' })
+  await assert.rejects(begin(), { reason: 'off' })
+  const prove = () => singleSignOn.proveDomain(partnerId)
+  for (const [records, message] of [
+    ['nxdomain', /no TXT record/],
+    [[], /no TXT record/],
+    [['v=spf1 -all', 'partner-payments-domain=other'], /another value/],
+    ['servfail', /did not answer/],
+  ] as const) {
+    zone.set(domainRecord.name, records)
+    const refused = await prove().catch((error: unknown) => error)
+    assert.match(String((refused as { errors?: readonly { message: string }[] }).errors?.[0]?.message), message)
+  }
+  await assert.rejects(begin(), { reason: 'off' })
+  zone.set(domainRecord.name, ['v=spf1 -all', domainRecord.value])
+  assert.ok((await prove()).domainProvedAt)
+  assert.ok((await begin()).url)
+  await singleSignOn.set(partner.caller, { ...partner.body, emailDomain: 'another.com' })
+  await assert.rejects(begin(), { reason: 'off' })
+  await singleSignOn.remove(partner.caller)
+  await assert.rejects(singleSignOn.settings(partnerId), { code: 'not_found' })
+})
+
+test('a provider that is set wrongly is refused with a pointer, and its secret is in no answer', async () => {
+  const { caller, body, partnerId } = await partnerWith()
+  const { set } = service.members.singleSignOn
+  const refused: readonly (readonly [Partial<Body>, string])[] = [
+    [{ issuer: 'http://id.example.com' }, '/issuer'],
+    [{ issuer: 'https://id.example.com/?tenant=1' }, '/issuer'],
+    [{ issuer: 'https://user:secret@id.example.com' }, '/issuer'],
+    [{ issuer: 'id.example.com' }, '/issuer'],
+    [{ emailDomain: 'localhost' }, '/emailDomain'],
+    [{ emailDomain: 'ann@acme.com' }, '/emailDomain'],
+    [{ emailDomain: '*.acme.com' }, '/emailDomain'],
+    [{ roleClaim: 'groups' }, '/roles'],
+    [{ roleClaim: 'groups', roles: { Admin: [] } }, '/roles'],
+    [{ roles: { Admin: ['admins'] } }, '/roleClaim'],
+  ]
+  for (const [change, pointer] of refused) {
+    const error = await set(caller, { ...body, ...change }).catch((failure: unknown) => failure)
+    const { errors } = error as { errors?: readonly { pointer: string }[] }
+    assert.deepEqual(
+      errors?.map((each) => each.pointer),
+      [pointer],
+      JSON.stringify(change),
+    )
+  }
+  const { clientSecret, ...without } = body
+  assert.doesNotMatch(JSON.stringify(await set(caller, without)), new RegExp(clientSecret ?? 'none'))
+  const { partnerId: other } = await addPartner(service)
+  await assert.rejects(set({ ...caller, partnerId: other }, without), { code: 'validation_failed' })
+  assert.equal((await service.members.singleSignOn.settings(partnerId)).domainProvedAt !== null, true)
+})
+
+test('a person joins by the link of the invitation and by the provider, and comes back to the page that was wanted', async () => {
+  const partner = await partnerWith()
+  const person = personOf(partner)
+  const { id, token } = await invite(partner, person.email, 'Operator')
+  const stranger = personOf(partner)
+  await assert.rejects((await come(partner, stranger, { kind: 'join', token })).finish(), { reason: 'address' })
+  const joined = await (await come(partner, person, { kind: 'join', token })).finish()
+  assert.equal((await service.members.signedIn(joined.token ?? ''))?.user.id, id)
+  await assert.rejects(come(partner, person, { kind: 'join', token }), { code: 'not_found' })
+  const { user, session, next } = await signIn(partner, person)
+  assert.deepEqual([user.id, user.role, session.factor, next], [id, 'Operator', 'sso', 'payouts'])
+  assert.deepEqual((await service.members.getUser(partner.partnerId, id)).factors, ['sso'])
+  const { data } = await service.audit.list(partner.partnerId, {})
+  assert.deepEqual(
+    data.slice(0, 2).map(({ action, details }) => [action, details?.['factor']]),
+    [
+      ['signIn', 'sso'],
+      ['acceptInvitation', 'sso'],
+    ],
+  )
+})
+
+test('without a claim of roles only invitations add people', async () => {
+  const partner = await partnerWith()
+  await assert.rejects(signIn(partner, personOf(partner)), { reason: 'unknown' })
+})
+
+test('with a claim of roles people of the domain join by themselves, and each sign-in gives the role', async () => {
+  const roles = { Admin: ['admins'], Operator: ['ops', 'finance'], Developer: ['devs'] }
+  const partner = await partnerWith({ roleClaim: 'groups', roles })
+  const { partnerId, domain } = partner
+  const claims = { email: `ann@${domain.toUpperCase()}`, email_verified: true, groups: ['staff', 'devs', 'ops'] }
+  const person = personOf(partner, claims)
+  const first = await signIn(partner, person)
+  assert.deepEqual([first.user.role, first.user.email], ['Operator', claims.email])
+  const { invitedByName, status } = await service.users.getInvitation(partnerId, first.user.id)
+  assert.deepEqual([invitedByName, status], ['Single sign-on', 'Accepted'])
+  const found = await service.users.membersByAddress(service.db, partnerId, [claims.email])
+  assert.equal(found.size, 1)
+  provider.people.set(person.login, { ...claims, groups: ['devs'] })
+  assert.equal((await signIn(partner, person)).user.id, first.user.id)
+  assert.equal((await service.members.getUser(partnerId, first.user.id)).role, 'Developer')
+  provider.people.set(person.login, { ...claims, groups: [] })
+  await assert.rejects(signIn(partner, person), { reason: 'role' })
+  const refused: readonly (readonly [object, string])[] = [
+    [{ groups: ['ops'], email: 'eve@other.com' }, 'unknown'],
+    [{ groups: ['ops'], email: `eve@sub.${domain}` }, 'unknown'],
+    [{ groups: ['ops'], email: `eve@evil${domain}` }, 'unknown'],
+    [{ groups: ['ops'], email_verified: false }, 'unknown'],
+    [{ groups: ['ops'], email_verified: undefined }, 'unknown'],
+    [{ groups: ['ops'], email: claims.email }, 'unknown'],
+    [{}, 'role'],
+  ]
+  for (const [given, reason] of refused)
+    await assert.rejects(signIn(partner, personOf(partner, given)), { reason }, JSON.stringify(given))
+  const invited = personOf(partner, { groups: ['ops'] })
+  await invite(partner, invited.email, 'Admin')
+  await assert.rejects(signIn(partner, invited), { reason: 'invited' })
+})
+
+test('the last Admin keeps the role, and a team whose Admins come by the provider only keeps the provider', async () => {
+  const partner = await partnerWith({ roleClaim: 'groups', roles: { Admin: ['admins'], Developer: ['devs'] } })
+  const person = personOf(partner, { groups: ['admins'] })
+  const { user } = await signIn(partner, person)
+  provider.people.set(person.login, { email: person.email, groups: ['devs'] })
+  await signIn(partner, person)
+  assert.equal((await service.members.getUser(partner.partnerId, user.id)).role, 'Admin')
+  const { remove, set } = service.members.singleSignOn
+  await assert.rejects(remove(partner.caller), { code: 'last_admin' })
+  const moved = { ...partner.body, issuer: 'https://other.example.com' }
+  await assert.rejects(set(partner.caller, moved), { code: 'last_admin' })
+  const { id, ...second } = await invite(partner, `admin@${partner.domain}`, 'Admin')
+  await joinByPassword(second)
+  await remove(partner.caller)
+  assert.equal((await service.members.getUser(partner.partnerId, id)).role, 'Admin')
+  const { db, mailQueue } = service
+  const mails = await db.transaction((tx) => mailQueue.claim(tx, partner.partnerId, 1000, 100))
+  const told = mails.filter(({ kind }) => kind === 'sign_in_changed').map(({ toAddress }) => toAddress)
+  assert.deepEqual(told.toSorted(), [`admin@${partner.domain}`, person.email].toSorted())
+})
+
+test('who was removed does not come back by the provider, nor with another address there; an invitation brings them back', async () => {
+  const partner = await partnerWith({ roleClaim: 'groups', roles: { Operator: ['ops'] } })
+  const person = personOf(partner, { groups: ['ops'] })
+  const { user, token } = await signIn(partner, person)
+  await service.members.removeUser(partner.caller, user.id)
+  assert.equal(await service.members.signedIn(token ?? ''), undefined)
+  await assert.rejects(signIn(partner, person), { reason: 'unknown' })
+  provider.people.set(person.login, { email: `renamed@${partner.domain}`, email_verified: true, groups: ['ops'] })
+  await assert.rejects(signIn(partner, person), { reason: 'unknown' })
+  const copy = personOf(partner, { email: person.email, groups: ['ops'] })
+  await assert.rejects(signIn(partner, copy), { reason: 'unknown' })
+  provider.people.set(person.login, { email: person.email, email_verified: true, groups: ['ops'] })
+  const again = await invite(partner, person.email, 'Operator')
+  await (await come(partner, person, { kind: 'join', token: again.token })).finish()
+  assert.equal((await signIn(partner, person)).user.id, again.id)
+})
+
+test('an answer for one partner is none for another one: its provider is not even asked', async () => {
+  const [mine, theirs] = [await partnerWith(), await partnerWith()]
+  const person = personOf(mine)
+  const { token } = await invite(mine, person.email, 'Operator')
+  const coming = await come(mine, person, { kind: 'join', token })
+  const { attempt, query } = coming
+  const asked = provider.asked.length
+  const given = { attempt, query, signed: undefined }
+  await assert.rejects(service.members.singleSignOn.finish(theirs.partnerId, given, client), { reason: 'expired' })
+  assert.equal(provider.asked.length, asked)
+  await coming.finish()
+})
+
+test('an account of before is connected by its own session, its member is told, and only then comes by the provider', async () => {
+  const partner = await partnerWith({ required: true })
+  const person = personOf(partner)
+  const admin = await invite(partner, person.email, 'Admin')
+  const { token } = await joinByPassword(admin)
+  const signed = await service.members.signedIn(token)
+  assert.ok(signed)
+  await assert.rejects(signIn(partner, person), { reason: 'unknown' })
+  const other = await invite(partner, `other@${partner.domain}`, 'Admin')
+  const taker = await service.members.signedIn((await joinByPassword(other)).token)
+  for (const wrong of [undefined, taker]) {
+    const connect = await come(partner, person, { kind: 'connect', signed })
+    await assert.rejects(connect.finish({ signed: wrong }), { reason: 'expired' })
+  }
+  await (await come(partner, person, { kind: 'connect', signed })).finish()
+  assert.equal((await signIn(partner, person)).user.id, admin.id)
+  assert.ok(taker)
+  await assert.rejects((await come(partner, person, { kind: 'connect', signed: taker })).finish(), { reason: 'taken' })
+  const { db, mailQueue } = service
+  const mails = await db.transaction((tx) => mailQueue.claim(tx, partner.partnerId, 1000, 100))
+  assert.deepEqual(
+    mails
+      .filter(({ kind }) => kind === 'sign_in_changed')
+      .map(({ toAddress, data }) => [toAddress, JSON.parse(data).change]),
+    [[person.email, 'single sign-on connected']],
+  )
+})
+
+test('when the provider is required, members come by it only, and Admins in any way', async () => {
+  const partner = await partnerWith({ required: true }, false)
+  const person = personOf(partner)
+  const { token } = await invite(partner, person.email, 'Operator')
+  const late = await invite(partner, `late@${partner.domain}`, 'Operator')
+  const { members, clock } = service
+  const { totpSecret } = await members.openInvitation(token)
+  await joinByPassword({ token })
+  const { name, value } = (await members.singleSignOn.settings(partner.partnerId)).domainRecord
+  zone.set(name, [value])
+  await members.singleSignOn.proveDomain(partner.partnerId)
+  service.clock.advance(30_000)
+  const given = { email: person.email, password, code: codeOf(totpSecret, clock.now().getTime()) }
+  await assert.rejects(members.signInByPassword(partner.partnerId, given, client), { reason: 'required' })
+  const wrong = { ...given, password: 'wrong' }
+  assert.equal(await members.signInByPassword(partner.partnerId, wrong, client), undefined)
+  await assert.rejects(joinByPassword(late), { reason: 'required' })
+  const admin = await invite(partner, `boss@${partner.domain}`, 'Admin')
+  assert.ok((await joinByPassword(admin)).token)
+})

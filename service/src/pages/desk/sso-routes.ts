@@ -1,0 +1,74 @@
+/** The routes by which staff sign in, join and connect their accounts at the provider of the installation. */
+import { type PublicAnswer, type PublicRequest, type PublicRoute, readCookie, staffCookie } from '../../api/index.ts'
+import { minuteMs } from '../../kernel/index.ts'
+import type { SignedStaff } from '../../modules/staff/index.ts'
+import { clientOf, page, seeOther } from '../console/request.ts'
+import { attemptOf, failedPage, leadsOn, onToProvider, toProvider } from '../console/single-sign-on.ts'
+import { signOnTexts } from '../console/texts/single-sign-on.ts'
+import { consoleMessage } from '../console/message-page.ts'
+import { type DeskFrame, staffCookieOf, viewOf, withStaff } from './request.ts'
+
+/** Connecting another way to sign in needs a sign-in that is younger. */
+const signInMsMax = 5 * minuteMs
+
+export function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { staff, clock } = frame
+  const { singleSignOn } = staff
+  const tried = async (request: PublicRequest, work: () => Promise<PublicAnswer>): Promise<PublicAnswer> => {
+    try {
+      return await work()
+    } catch (error) {
+      return failedPage(request, viewOf(frame, request), error)
+    }
+  }
+  return [
+    {
+      method: 'GET',
+      path: '/desk/sign-in/sso',
+      handle: (request) => tried(request, async () => toProvider(await singleSignOn.begin({ kind: 'sign in' }))),
+    },
+    {
+      method: 'GET',
+      path: '/desk/join/sso',
+      handle: (request) => {
+        const token = new URLSearchParams(request.query).get('token') ?? ''
+        return tried(request, async () => toProvider(await singleSignOn.begin({ kind: 'join', token })))
+      },
+    },
+    {
+      method: 'POST',
+      path: '/desk/sso/connect',
+      handle: (request) =>
+        withStaff(frame, request, 'device', ({ signed, view }) => {
+          if (clock.now().getTime() - signed.session.createdAt.getTime() >= signInMsMax) return seeOther('../sign-in')
+          const begin = () => singleSignOn.begin({ kind: 'connect', signed })
+          return tried(request, async () => onToProvider(request, view, await begin()))
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/desk/sso',
+      handle: (request) => leadsOn(request, viewOf(frame, request), `sso/finish?${request.query}`),
+    },
+    {
+      method: 'GET',
+      path: '/desk/sso/finish',
+      handle: (request) =>
+        tried(request, async () => {
+          const given = { attempt: attemptOf(request), query: request.query, signed: await signedIn(frame, request) }
+          const { kind, token } = await singleSignOn.finish(given, clientOf(request))
+          if (token !== undefined) return seeOther('../queue', staffCookieOf(token))
+          const view = viewOf(frame, request)
+          const s = signOnTexts[view.language]
+          return kind === 'connect'
+            ? page(request, 200, consoleMessage(view, s.connectedNow, s.text, { href: '../device', label: s.leadsOn }))
+            : seeOther('../sign-in')
+        }),
+    },
+  ]
+}
+
+async function signedIn({ staff }: DeskFrame, { headers }: PublicRequest): Promise<SignedStaff | undefined> {
+  const token = readCookie(headers['cookie'], staffCookie)
+  return token === undefined ? undefined : staff.signedIn(token)
+}
