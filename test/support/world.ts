@@ -172,6 +172,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     (await listAll(client, `${hook}/recoveries`)).every(({ status }) => status === 'Completed'),
   )
   const reports = await createReports(client, invited.member)
+  await setSingleSignOn(client)
   return {
     ...reports,
     ...waiting,
@@ -270,6 +271,18 @@ async function invite(client: Client): Promise<Pick<World, 'invitation' | 'membe
   const invited = success(await client.post('/v1/users/invitations', { invitations: [person] }))
   const invitation = textAt(listAt(invited, 'invitations')[0] ?? {}, 'inviteId')
   return { invitation, member: textAt(person, 'email') }
+}
+
+/** A provider of a domain that the sandbox takes as proved. */
+async function setSingleSignOn(client: Client): Promise<void> {
+  const provider = {
+    issuer: 'https://id.example.com',
+    clientId: 'partner-payments',
+    clientSecret: 'correct horse battery staple',
+    emailDomain: 'acme.example',
+  }
+  success(await client.put('/v1/users/single-sign-on', provider))
+  success(await client.post('/v1/users/single-sign-on/domain'))
 }
 
 /** A monitor of the tokens that has triggered. */
