@@ -28,7 +28,9 @@ import { placesOf } from './places.ts'
 import { recoveryCodesPage } from './recovery-codes-page.ts'
 import { sessionsPage } from './sessions-page.ts'
 import { findPartnerPage, signInPage } from './sign-in-page.ts'
+import { ssoFields, ssoPage } from './sso-page.ts'
 import { teamPage } from './team-page.ts'
+import { signOnTexts } from './texts/single-sign-on.ts'
 import type { ConsoleView, RoleName } from './view.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
@@ -102,6 +104,20 @@ function signedInPages(inside: (current: string) => ConsoleView, text: string): 
   ]
 }
 
+/** The pages of single sign-on: before the domain is proved with every refusal, and after it. */
+function signOnPages(inside: (current: string) => ConsoleView, text: string): readonly (readonly [string, string])[] {
+  const current = { redirectUri: text, domainRecord: { name: text, value: text } }
+  const values = Object.fromEntries(ssoFields.map((name) => [name, text]))
+  const errors = { ...values, form: text }
+  const waiting = { current: { ...current, domainProvedAt: null }, values, may: { write: true }, errors }
+  const proved = { current: { ...current, domainProvedAt: at }, values: {}, may: { write: false }, confirmation: text }
+  return [
+    ['no single sign-on', ssoPage(inside('team'), { values: {}, may: { write: true } })],
+    ['single sign-on', ssoPage(inside('team'), waiting)],
+    ['proved single sign-on', ssoPage(inside('team'), proved)],
+  ]
+}
+
 /** Every page with every part, written with the hostile text wherever a person or another system gives a text. */
 function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): ReadonlyMap<string, string> {
   const view = viewOf(language)
@@ -122,6 +138,7 @@ function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): Read
         roleName: 'Operator',
         totp,
         passkeyOptions: text,
+        sso: true,
         errors,
       }),
     ],
@@ -135,6 +152,7 @@ function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): Read
         email: text,
         error: text,
         next: text,
+        sso: true,
       }),
     ],
     ['find partner', findPartnerPage(view, { sent: true })],
@@ -158,6 +176,7 @@ function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): Read
       }),
     ],
     ...signedInPages(inside, text),
+    ...signOnPages(inside, text),
     [
       'find',
       findPage(
@@ -197,6 +216,18 @@ suite('the texts of the console', () => {
     assert.deepEqual(same.toSorted(), cognates.toSorted())
   })
 
+  test('single sign-on is worded in every language, with the same placeholders', () => {
+    const textsOf = (texts: object): readonly string[] =>
+      Object.values(texts).flatMap((each: unknown) => (typeof each === 'string' ? [each] : textsOf(each as object)))
+    const english = textsOf(signOnTexts.en)
+    const german = textsOf(signOnTexts.de)
+    assert.equal(german.length, english.length)
+    for (const [index, text] of english.entries()) {
+      assert.notEqual(text.trim(), '')
+      assert.deepEqual(placeholders(german[index] ?? ''), placeholders(text), text)
+    }
+  })
+
   test('the language is the chosen one, then the first that the browser wants, else English', () => {
     assert.equal(consoleLanguageOf('de', 'en'), 'de')
     assert.equal(consoleLanguageOf('fr', 'fr, de;q=0.5, en;q=0.1'), 'de')
@@ -209,7 +240,7 @@ suite('every page of the console', () => {
   const pages = consoleLanguages.flatMap((language) => [...pagesOf(language, evil)])
 
   test('escapes hostile texts, and has nothing inline', () => {
-    assert.equal(pages.length, 34)
+    assert.equal(pages.length, 40)
     for (const [name, page] of pages) checkEscaped(name, page)
   })
 

@@ -1,8 +1,19 @@
 /** The page on which an Admin sets the provider of single sign-on, and proves the domain of the team. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { choices, dialog, dialogButtons, errorSummary, field, message, openDialog, time } from './components.ts'
-import { identifier } from './lists.ts'
+import {
+  choices,
+  copyButton,
+  dialog,
+  dialogButtons,
+  errorSummary,
+  field,
+  message,
+  openDialog,
+  time,
+} from './components.ts'
+import { facts } from './lists.ts'
+import { paymentTexts } from './texts/payments.ts'
 import { signOnTexts } from './texts/single-sign-on.ts'
 import { type ConsoleView, type RoleName, shell } from './view.ts'
 
@@ -47,58 +58,64 @@ export function ssoPage(view: ConsoleView, shown: Shown): string {
     main: html`${errorSummary(view, problems)} ${confirmation !== undefined && message('good', confirmation)}
       <h1>${s.title}</h1>
       <p class="lead">${s.settings.lead}</p>
-      ${current === undefined ? message('neutral', s.settings.none) : state(view, current, may.write)}
-      ${may.write ? form(view, shown) : html`<p>${s.settings.readOnly}</p>`}
-      ${may.write && current !== undefined && removal(view)}`,
+      ${state(view, current)} ${current?.domainProvedAt === null && proof(view, current.domainRecord, may.write)}
+      ${provider(view, shown)}`,
   })
 }
 
-function state(view: ConsoleView, current: NonNullable<Shown['current']>, mayWrite: boolean): Html {
+/** A text that is copied to another system. It is shown whole, because it is compared there. */
+const whole = (view: ConsoleView, text: string, what: string): Html =>
+  html`<span class="copied"><code class="account">${text}</code> ${copyButton(view, text, what)}</span>`
+
+/** The DNS record that proves the domain. */
+function proof(view: ConsoleView, { name, value }: NonNullable<Shown['current']>['domainRecord'], may: boolean): Html {
   const { settings } = signOnTexts[view.language]
-  const { redirectUri, domainRecord, domainProvedAt } = current
-  const [before = '', after = ''] = settings.on.split('{time}')
-  return html`<section aria-labelledby="state-title">
-    <h2 id="state-title">${settings.provider}</h2>
+  return html`<section aria-labelledby="record-title">
+    <h2 id="record-title">${settings.record}</h2>
+    <p>${settings.proveText}</p>
+    ${facts([
+      [settings.recordName, whole(view, name, settings.recordName)],
+      [settings.recordValue, whole(view, value, settings.recordValue)],
+    ])}
     ${
-      domainProvedAt === null
-        ? message('warning', settings.waits)
-        : html`<p>${before}${time(view, domainProvedAt)}${after}</p>`
-    }
-    <dl class="facts">
-      <div>
-        <dt>${settings.redirect}</dt>
-        <dd>${identifier(view, redirectUri, settings.redirect)}</dd>
-      </div>
-    </dl>
-    ${
-      domainProvedAt === null &&
-      html`<h3>${settings.record}</h3>
-        <p>${settings.proveText}</p>
-        <dl class="facts">
-          <div>
-            <dt>${settings.recordName}</dt>
-            <dd>${identifier(view, domainRecord.name, settings.recordName)}</dd>
-          </div>
-          <div>
-            <dt>${settings.recordValue}</dt>
-            <dd>${identifier(view, domainRecord.value, settings.recordValue)}</dd>
-          </div>
-        </dl>
-        ${
-          mayWrite &&
-          html`<form method="post" action="${view.root}team/single-sign-on/domain">
-            <button type="submit" class="primary">${settings.prove}</button>
-          </form>`
-        }`
+      may &&
+      html`<form method="post" action="${view.root}team/single-sign-on/domain">
+        <button type="submit" class="primary">${settings.prove}</button>
+      </form>`
     }
   </section>`
 }
 
+function provider(view: ConsoleView, shown: Shown): Html {
+  const { settings } = signOnTexts[view.language]
+  const { current, may } = shown
+  return html`<section aria-labelledby="provider-title">
+    <h2 id="provider-title">${settings.provider}</h2>
+    ${current !== undefined && facts([[settings.redirect, whole(view, current.redirectUri, settings.redirect)]])}
+    ${may.write ? form(view, shown) : html`<p>${settings.readOnly}</p>`}
+    ${may.write && current !== undefined && removal(view)}
+  </section>`
+}
+
+function state(view: ConsoleView, current: Shown['current']): Html {
+  const { settings } = signOnTexts[view.language]
+  if (current === undefined) return message('neutral', settings.none)
+  if (current.domainProvedAt === null) return message('warning', settings.waits)
+  const [before = '', after = ''] = settings.on.split('{time}')
+  return html`<p>${before}${time(view, current.domainProvedAt)}${after}</p>`
+}
+
 function form(view: ConsoleView, { values, errors = {}, current }: Shown): Html {
   const { settings } = signOnTexts[view.language]
+  const { optional } = paymentTexts[view.language]
+  const needed: readonly SsoField[] =
+    current === undefined
+      ? ['issuer', 'clientId', 'clientSecret', 'emailDomain']
+      : ['issuer', 'clientId', 'emailDomain']
   const input = (name: SsoField, label: string, help: string | undefined, more: Html, type?: 'password') =>
     field({
-      ...{ id: `sso-${name}`, name, label, more },
+      ...{ id: `sso-${name}`, name, more, optional: !needed.includes(name) },
+      label: needed.includes(name) || name === 'clientSecret' ? label : fill(optional, { label }),
       ...(errors[name] === undefined ? {} : { error: errors[name] }),
       type: type ?? 'text',
       ...(help === undefined ? {} : { help }),
