@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import type { ProblemCode } from '@partner-payments/wire'
+import { type ProblemCode, serviceAccounts } from '@partner-payments/wire'
 import { createLog, hourMs } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database, sql } from '../../service/src/postgres/index.ts'
 import { createTestService } from '../roles/processes.ts'
@@ -295,6 +295,10 @@ const ofUsersAndWebhooks: Partial<Record<ProblemCode, Provocation>> = {
     last(25, () => stage.client.post(`${hookOf(stage)}/test`, { eventType: 'transaction.status.changed' })),
   monitor_limit_reached: ({ client, world }) =>
     last(21, () => client.post(`/v1/accounts/${world.balance}/monitors`, { direction: 'Below', threshold: 100 })),
+  service_account_limit_reached: ({ client }) => {
+    const body = { name: 'Payroll', publicKeyPem: serviceAccounts.examplePublicKey, permissions: ['payouts:read'] }
+    return last(serviceAccounts.serviceAccountsMax, () => client.post('/v1/service-accounts', body))
+  },
   webhook_limit_reached: ({ client, hookUrl }) => last(21, () => client.post('/v1/webhooks', { url: hookUrl })),
 }
 

@@ -1,6 +1,6 @@
 /** Creates what most tests need, through the API, as a partner does. */
 import { randomUUID } from 'node:crypto'
-import type { Resource } from '@partner-payments/wire'
+import { type Resource, serviceAccounts } from '@partner-payments/wire'
 import { type Client, type Json, type JsonObject, listAt, success, textAt } from './client.ts'
 import { joinByPassword, type Team } from './team.ts'
 import { until } from './until.ts'
@@ -174,6 +174,8 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
   const reports = await createReports(client, invited.member)
   await setSingleSignOn(client)
   return {
+    serviceAccount: await createServiceAccount(client),
+    revocableAccount: await createServiceAccount(client),
     ...reports,
     ...waiting,
     ...(await createVerified(client)),
@@ -273,8 +275,15 @@ async function invite(client: Client): Promise<Pick<World, 'invitation' | 'membe
   return { invitation, member: textAt(person, 'email') }
 }
 
+/** The id of a new service account. */
+async function createServiceAccount(client: Client): Promise<string> {
+  const permissions = ['payouts:read', 'payouts:write']
+  const body = { name: 'Payroll', publicKeyPem: serviceAccounts.examplePublicKey, permissions }
+  return textAt(success(await client.post('/v1/service-accounts', body)), 'serviceAccountId')
+}
+
 /** A provider of a domain that the sandbox takes as proved. */
-async function setSingleSignOn(client: Client): Promise<void> {
+export async function setSingleSignOn(client: Client): Promise<void> {
   const provider = {
     issuer: 'https://id.example.com',
     clientId: 'partner-payments',

@@ -13,6 +13,7 @@ import { monitorsOperations } from './operations/monitors.ts'
 import { payoutsOperations } from './operations/payouts.ts'
 import { recallsOperations } from './operations/recalls.ts'
 import { reportsOperations } from './operations/reports.ts'
+import { serviceAccountsOperations } from './operations/service-accounts.ts'
 import { simulationsOperations } from './operations/simulations.ts'
 import { standingOrdersOperations } from './operations/standing-orders.ts'
 import { transactionsOperations } from './operations/transactions.ts'
@@ -53,6 +54,7 @@ export type OperationGroups = {
   readonly simulations: typeof simulationsOperations
   readonly transactions: typeof transactionsOperations
   readonly users: typeof usersOperations
+  readonly serviceAccounts: typeof serviceAccountsOperations
   readonly wallets: typeof walletsOperations
   readonly webhooks: typeof webhooksOperations
 }
@@ -82,6 +84,7 @@ export const operations = complete({
   ...simulationsOperations,
   ...transactionsOperations,
   ...usersOperations,
+  ...serviceAccountsOperations,
   ...walletsOperations,
   ...webhooksOperations,
 })

@@ -282,6 +282,11 @@ export const problems = {
     title: 'Recipient blocked',
     detail: 'The address is on a deny list. No token can be sent to it.',
   },
+  service_account_limit_reached: {
+    status: 422,
+    title: 'Service account limit reached',
+    detail: 'The partner has the maximum number of active service accounts. Revoke one before you create another.',
+  },
   webhook_limit_reached: {
     status: 422,
     title: 'Webhook endpoint limit reached',

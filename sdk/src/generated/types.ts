@@ -1035,7 +1035,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -2713,6 +2713,15 @@ export type ListAuditHeadsQuery = {
   readonly cursor?: string | undefined
 }
 
+export type ListServiceAccountsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only service accounts with this status. */
+  readonly status?: 'Active' | 'Expired' | 'Revoked' | undefined
+}
+
 export type ListWalletsQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
@@ -4241,6 +4250,148 @@ export type OperationResults = {
     /** True if there is another page. */
     readonly hasMore: boolean
   }
+  readonly createServiceAccount: {
+    /** Identifies the service account. */
+    readonly serviceAccountId: string
+    /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
+    readonly name: string
+    /** The API key, which is no secret. */
+    readonly apiKey: string
+    /** Permissions of the service account. */
+    readonly permissions: readonly string[]
+    /** Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`. Empty: any address. */
+    readonly allowedAddresses: readonly string[]
+    /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
+    readonly status: 'Active' | 'Expired' | 'Revoked'
+    /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+    readonly impersonation: boolean
+    /** The service account that this one replaces. Null: none. */
+    readonly replaces: string | null
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time from which on it signs no request. Null: no end is set. */
+    readonly expiresAt: string | null
+    /** Time of the revocation. Null: it was not revoked. */
+    readonly revokedAt: string | null
+    /** Time of the last signed request, to the minute. Null: none yet. */
+    readonly lastUsedAt: string | null
+    /** The API secret. Only this answer and a replay of its request have it. */
+    readonly apiSecret: string
+  }
+  readonly listServiceAccounts: {
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the service account. */
+      readonly serviceAccountId: string
+      /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
+      readonly name: string
+      /** The API key, which is no secret. */
+      readonly apiKey: string
+      /** Permissions of the service account. */
+      readonly permissions: readonly string[]
+      /** Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`. Empty: any address. */
+      readonly allowedAddresses: readonly string[]
+      /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
+      readonly status: 'Active' | 'Expired' | 'Revoked'
+      /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+      readonly impersonation: boolean
+      /** The service account that this one replaces. Null: none. */
+      readonly replaces: string | null
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time from which on it signs no request. Null: no end is set. */
+      readonly expiresAt: string | null
+      /** Time of the revocation. Null: it was not revoked. */
+      readonly revokedAt: string | null
+      /** Time of the last signed request, to the minute. Null: none yet. */
+      readonly lastUsedAt: string | null
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly getServiceAccount: {
+    /** Identifies the service account. */
+    readonly serviceAccountId: string
+    /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
+    readonly name: string
+    /** The API key, which is no secret. */
+    readonly apiKey: string
+    /** Permissions of the service account. */
+    readonly permissions: readonly string[]
+    /** Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`. Empty: any address. */
+    readonly allowedAddresses: readonly string[]
+    /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
+    readonly status: 'Active' | 'Expired' | 'Revoked'
+    /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+    readonly impersonation: boolean
+    /** The service account that this one replaces. Null: none. */
+    readonly replaces: string | null
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time from which on it signs no request. Null: no end is set. */
+    readonly expiresAt: string | null
+    /** Time of the revocation. Null: it was not revoked. */
+    readonly revokedAt: string | null
+    /** Time of the last signed request, to the minute. Null: none yet. */
+    readonly lastUsedAt: string | null
+  }
+  readonly updateServiceAccount: {
+    /** Identifies the service account. */
+    readonly serviceAccountId: string
+    /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
+    readonly name: string
+    /** The API key, which is no secret. */
+    readonly apiKey: string
+    /** Permissions of the service account. */
+    readonly permissions: readonly string[]
+    /** Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`. Empty: any address. */
+    readonly allowedAddresses: readonly string[]
+    /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
+    readonly status: 'Active' | 'Expired' | 'Revoked'
+    /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+    readonly impersonation: boolean
+    /** The service account that this one replaces. Null: none. */
+    readonly replaces: string | null
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time from which on it signs no request. Null: no end is set. */
+    readonly expiresAt: string | null
+    /** Time of the revocation. Null: it was not revoked. */
+    readonly revokedAt: string | null
+    /** Time of the last signed request, to the minute. Null: none yet. */
+    readonly lastUsedAt: string | null
+  }
+  readonly rotateServiceAccount: {
+    /** Identifies the service account. */
+    readonly serviceAccountId: string
+    /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
+    readonly name: string
+    /** The API key, which is no secret. */
+    readonly apiKey: string
+    /** Permissions of the service account. */
+    readonly permissions: readonly string[]
+    /** Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`. Empty: any address. */
+    readonly allowedAddresses: readonly string[]
+    /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
+    readonly status: 'Active' | 'Expired' | 'Revoked'
+    /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+    readonly impersonation: boolean
+    /** The service account that this one replaces. Null: none. */
+    readonly replaces: string | null
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time from which on it signs no request. Null: no end is set. */
+    readonly expiresAt: string | null
+    /** Time of the revocation. Null: it was not revoked. */
+    readonly revokedAt: string | null
+    /** Time of the last signed request, to the minute. Null: none yet. */
+    readonly lastUsedAt: string | null
+    /** The API secret. Only this answer and a replay of its request have it. */
+    readonly apiSecret: string
+  }
+  readonly revokeServiceAccount: void
   readonly createWallet: {
     /** Identifies the wallet. */
     readonly id: string
@@ -7561,6 +7712,257 @@ export type Namespaces = {
     /** True if there is another page. */
     readonly hasMore: boolean
   }>
+    /**
+     * Create a service account.
+     *
+     * Issues an API key and an API secret for your public key. You give only permissions that you have (403). All
+     * Admins get a mail. At most 100 are active at once. Idempotent by `Idempotency-Key`; without a key a repeated
+     * request creates a second one.
+     *
+     * `POST /v1/service-accounts`, permission `users:write`.
+     * Problem codes: validation_failed, service_account_limit_reached, request_in_progress, idempotency_key_reused.
+     */
+    readonly createServiceAccount: (body: {
+      /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
+      readonly name: string
+      /** RSA public key of 2048 to 4096 bits: PEM with `BEGIN PUBLIC KEY` (SPKI). Make the key pair yourself, and keep the private key. */
+      readonly publicKeyPem: string
+      /** Permissions of the service account. You give only what you have. */
+      readonly permissions: readonly ('accounts:read' | 'accounts:write' | 'beneficiaries:read' | 'beneficiaries:write' | 'checkout:read' | 'checkout:write' | 'customers:read' | 'customers:write' | 'fx:read' | 'fx:write' | 'payouts:read' | 'payouts:write' | 'reports:read' | 'reports:write' | 'simulations:read' | 'simulations:write' | 'transactions:read' | 'transactions:write' | 'users:read' | 'users:write' | 'wallets:read' | 'wallets:write' | 'webhooks:read' | 'webhooks:write')[]
+      /** Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`. Absent, null or empty: any address. */
+      readonly allowedAddresses?: readonly string[] | null | undefined
+      readonly expiresAt?: string | null | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the service account. */
+    readonly serviceAccountId: string
+    /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
+    readonly name: string
+    /** The API key, which is no secret. */
+    readonly apiKey: string
+    /** Permissions of the service account. */
+    readonly permissions: readonly string[]
+    /** Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`. Empty: any address. */
+    readonly allowedAddresses: readonly string[]
+    /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
+    readonly status: 'Active' | 'Expired' | 'Revoked'
+    /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+    readonly impersonation: boolean
+    /** The service account that this one replaces. Null: none. */
+    readonly replaces: string | null
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time from which on it signs no request. Null: no end is set. */
+    readonly expiresAt: string | null
+    /** Time of the revocation. Null: it was not revoked. */
+    readonly revokedAt: string | null
+    /** Time of the last signed request, to the minute. Null: none yet. */
+    readonly lastUsedAt: string | null
+    /** The API secret. Only this answer and a replay of its request have it. */
+    readonly apiSecret: string
+  }>
+    /**
+     * List service accounts.
+     *
+     * Returns the service accounts, newest first, without their secrets.
+     *
+     * `GET /v1/service-accounts`, permission `users:read`.
+     */
+    readonly listServiceAccounts: (query?: ListServiceAccountsQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the service account. */
+      readonly serviceAccountId: string
+      /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
+      readonly name: string
+      /** The API key, which is no secret. */
+      readonly apiKey: string
+      /** Permissions of the service account. */
+      readonly permissions: readonly string[]
+      /** Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`. Empty: any address. */
+      readonly allowedAddresses: readonly string[]
+      /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
+      readonly status: 'Active' | 'Expired' | 'Revoked'
+      /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+      readonly impersonation: boolean
+      /** The service account that this one replaces. Null: none. */
+      readonly replaces: string | null
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time from which on it signs no request. Null: no end is set. */
+      readonly expiresAt: string | null
+      /** Time of the revocation. Null: it was not revoked. */
+      readonly revokedAt: string | null
+      /** Time of the last signed request, to the minute. Null: none yet. */
+      readonly lastUsedAt: string | null
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `listServiceAccounts`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllServiceAccounts: (query?: ListServiceAccountsQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the service account. */
+      readonly serviceAccountId: string
+      /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
+      readonly name: string
+      /** The API key, which is no secret. */
+      readonly apiKey: string
+      /** Permissions of the service account. */
+      readonly permissions: readonly string[]
+      /** Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`. Empty: any address. */
+      readonly allowedAddresses: readonly string[]
+      /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
+      readonly status: 'Active' | 'Expired' | 'Revoked'
+      /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+      readonly impersonation: boolean
+      /** The service account that this one replaces. Null: none. */
+      readonly replaces: string | null
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time from which on it signs no request. Null: no end is set. */
+      readonly expiresAt: string | null
+      /** Time of the revocation. Null: it was not revoked. */
+      readonly revokedAt: string | null
+      /** Time of the last signed request, to the minute. Null: none yet. */
+      readonly lastUsedAt: string | null
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * Retrieve a service account.
+     *
+     * Returns a service account without its secret.
+     *
+     * `GET /v1/service-accounts/{serviceAccountId}`, permission `users:read`.
+     * Problem codes: not_found.
+     */
+    readonly getServiceAccount: (serviceAccountId: string, options?: CallOptions) => Promise<{
+    /** Identifies the service account. */
+    readonly serviceAccountId: string
+    /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
+    readonly name: string
+    /** The API key, which is no secret. */
+    readonly apiKey: string
+    /** Permissions of the service account. */
+    readonly permissions: readonly string[]
+    /** Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`. Empty: any address. */
+    readonly allowedAddresses: readonly string[]
+    /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
+    readonly status: 'Active' | 'Expired' | 'Revoked'
+    /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+    readonly impersonation: boolean
+    /** The service account that this one replaces. Null: none. */
+    readonly replaces: string | null
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time from which on it signs no request. Null: no end is set. */
+    readonly expiresAt: string | null
+    /** Time of the revocation. Null: it was not revoked. */
+    readonly revokedAt: string | null
+    /** Time of the last signed request, to the minute. Null: none yet. */
+    readonly lastUsedAt: string | null
+  }>
+    /**
+     * Change a service account.
+     *
+     * Changes name, permissions, addresses and end of an active service account, within two seconds. You change only
+     * accounts whose permissions you have (403). All Admins get a mail.
+     *
+     * `PATCH /v1/service-accounts/{serviceAccountId}`, permission `users:write`.
+     * Problem codes: validation_failed, not_found.
+     */
+    readonly updateServiceAccount: (serviceAccountId: string, body: {
+      /** Name of the service account, 1 to 140 characters, such as the program that uses it. Absent or null: the one before stays. */
+      readonly name?: string | null | undefined
+      /** Permissions of the service account. You give only what you have. Absent or null: those before stay. */
+      readonly permissions?: readonly ('accounts:read' | 'accounts:write' | 'beneficiaries:read' | 'beneficiaries:write' | 'checkout:read' | 'checkout:write' | 'customers:read' | 'customers:write' | 'fx:read' | 'fx:write' | 'payouts:read' | 'payouts:write' | 'reports:read' | 'reports:write' | 'simulations:read' | 'simulations:write' | 'transactions:read' | 'transactions:write' | 'users:read' | 'users:write' | 'wallets:read' | 'wallets:write' | 'webhooks:read' | 'webhooks:write')[] | null | undefined
+      /** Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`. Absent or null: those before stay. Empty: any address. */
+      readonly allowedAddresses?: readonly string[] | null | undefined
+      readonly expiresAt?: string | null | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the service account. */
+    readonly serviceAccountId: string
+    /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
+    readonly name: string
+    /** The API key, which is no secret. */
+    readonly apiKey: string
+    /** Permissions of the service account. */
+    readonly permissions: readonly string[]
+    /** Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`. Empty: any address. */
+    readonly allowedAddresses: readonly string[]
+    /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
+    readonly status: 'Active' | 'Expired' | 'Revoked'
+    /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+    readonly impersonation: boolean
+    /** The service account that this one replaces. Null: none. */
+    readonly replaces: string | null
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time from which on it signs no request. Null: no end is set. */
+    readonly expiresAt: string | null
+    /** Time of the revocation. Null: it was not revoked. */
+    readonly revokedAt: string | null
+    /** Time of the last signed request, to the minute. Null: none yet. */
+    readonly lastUsedAt: string | null
+  }>
+    /**
+     * Rotate the key of a service account.
+     *
+     * Issues a new service account with name, permissions and addresses of this one, for a new key pair. This one
+     * works on for the overlap. You rotate only accounts whose permissions you have (403). All Admins get a mail.
+     *
+     * `POST /v1/service-accounts/{serviceAccountId}/rotate`, permission `users:write`.
+     * Problem codes: validation_failed, not_found, service_account_limit_reached, request_in_progress,
+     * idempotency_key_reused.
+     */
+    readonly rotateServiceAccount: (serviceAccountId: string, body: {
+      /** RSA public key of 2048 to 4096 bits: PEM with `BEGIN PUBLIC KEY` (SPKI). Make the key pair yourself, and keep the private key. */
+      readonly publicKeyPem: string
+      /** Hours for which the key before works on, 0 to 2160. Absent or null: 24. */
+      readonly overlapHours?: number | null | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the service account. */
+    readonly serviceAccountId: string
+    /** Name of the service account, 1 to 140 characters, such as the program that uses it. */
+    readonly name: string
+    /** The API key, which is no secret. */
+    readonly apiKey: string
+    /** Permissions of the service account. */
+    readonly permissions: readonly string[]
+    /** Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`. Empty: any address. */
+    readonly allowedAddresses: readonly string[]
+    /** `Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked. */
+    readonly status: 'Active' | 'Expired' | 'Revoked'
+    /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
+    readonly impersonation: boolean
+    /** The service account that this one replaces. Null: none. */
+    readonly replaces: string | null
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time from which on it signs no request. Null: no end is set. */
+    readonly expiresAt: string | null
+    /** Time of the revocation. Null: it was not revoked. */
+    readonly revokedAt: string | null
+    /** Time of the last signed request, to the minute. Null: none yet. */
+    readonly lastUsedAt: string | null
+    /** The API secret. Only this answer and a replay of its request have it. */
+    readonly apiSecret: string
+  }>
+    /**
+     * Revoke a service account.
+     *
+     * The service account signs no request any more, within two seconds. All Admins get a mail.
+     *
+     * `DELETE /v1/service-accounts/{serviceAccountId}`, permission `users:write`.
+     * Problem codes: not_found.
+     */
+    readonly revokeServiceAccount: (serviceAccountId: string, options?: CallOptions) => Promise<void>
   }
   readonly wallets: {
     /**

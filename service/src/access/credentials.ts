@@ -5,10 +5,17 @@ import type { Permission } from '@partner-payments/wire'
 import { type Caller, Refusal } from '../api/index.ts'
 import { type Clock, newId, partnerKey, randomToken, type Sealer, secondMs } from '../kernel/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../postgres/index.ts'
+import { allowedFrom } from './addresses.ts'
 import { apiKeyPartner, newApiKey } from './rules.ts'
 import * as store from './store.ts'
 
-export type Credential = { readonly caller: Caller; readonly apiSecret: string; readonly publicKey: KeyObject }
+export type Credential = {
+  readonly caller: Caller
+  readonly apiSecret: string
+  readonly publicKey: KeyObject
+  /** Whether a client of this address may use it. Undefined: every client. */
+  readonly allows?: ((ip: string) => boolean) | undefined
+}
 
 /** Shown once, at creation. `privateKeyPem` is absent if the partner supplied its own public key. */
 export type IssuedCredential = {
@@ -25,7 +32,9 @@ export type IssueRequest = {
   readonly permissions: readonly Permission[]
   readonly publicKeyPem?: string
   readonly impersonatedBy?: string
-  readonly expiresAt?: Date
+  readonly expiresAt?: Date | null
+  /** Addresses and networks. Default: any address. */
+  readonly allowedAddresses?: readonly string[]
 }
 
 const generateKeys = promisify(generateKeyPair)
@@ -58,6 +67,7 @@ export function createIssuer({ clock, sealer }: { readonly clock: Clock; readonl
         permissions,
         apiSecretSealed: sealer.seal(apiSecret, secretContext(partnerId, id)),
         publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+        allowedAddresses: request.allowedAddresses ?? [],
         impersonatedBy: request.impersonatedBy ?? null,
         expiresAt: request.expiresAt ?? null,
       },
@@ -130,6 +140,7 @@ export function toCredential(row: store.ServiceAccountRow, sealer: Sealer): Cred
     },
     apiSecret: sealer.open(row.apiSecretSealed, secretContext(partnerId, row.id)),
     publicKey: createPublicKey(row.publicKeyPem),
+    allows: allowedFrom(row.allowedAddresses.split(' ').filter(Boolean)),
   }
 }
 
@@ -137,6 +148,7 @@ const isSame = (a: store.ServiceAccountRow, b: store.ServiceAccountRow): boolean
   a.id === b.id &&
   a.name === b.name &&
   a.permissions === b.permissions &&
+  a.allowedAddresses === b.allowedAddresses &&
   a.publicKeyPem === b.publicKeyPem &&
   a.impersonatedBy === b.impersonatedBy &&
   a.apiSecretSealed.equals(b.apiSecretSealed)

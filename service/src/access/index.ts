@@ -5,6 +5,7 @@
  * once; a service account can use a nonce once, across all operations, processes and restarts; an unknown key and a
  * wrong signature give the same answer.
  */
+export { readNetwork } from './addresses.ts'
 export { createNonceBatcher } from './nonces.ts'
 export { masterKeyState, recordMasterKeys } from './master-keys.ts'
 export { deleteOtherKeys, masterKeys } from './store-master-keys.ts'
@@ -12,6 +13,8 @@ export { sealedApiSecrets } from './sealed.ts'
 export { apiKeyPartner, isUnixSeconds, linkTokenPartner, newLinkToken, readNonce } from './rules.ts'
 export { type Credential, credentialTtlMs, type IssuedCredential } from './credentials.ts'
 export type { ConsumedNonce } from './nonces.ts'
+export type { ListedCredential } from './management.ts'
+export { publicKeyMistake } from './public-key.ts'
 export { type Access, createAccess } from './service.ts'
 export { diagnoseSignature, type SignatureDiagnosis } from './signature-diagnosis.ts'
 export { allPartnerIds, partnerById, partnerRow, partnersPage } from './store.ts'

@@ -1,6 +1,6 @@
 /** Operator actions on partners and their credentials: list, rotate, expire. */
 import type { Permission } from '@partner-payments/wire'
-import { Refusal } from '../api/index.ts'
+import { notFound, type PageRequest, Refusal } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { IssuedCredential, IssueRequest } from './credentials.ts'
@@ -31,6 +31,20 @@ export type AccessManagement = {
    * their own earlier end. Refuses: not_found (no valid account of this id, or an impersonation session).
    */
   readonly rotateServiceAccount: (tx: Tx, rotation: Rotation) => Promise<IssuedCredential>
+  /** The newest first, one more than the limit. */
+  readonly serviceAccountsPage: (
+    tx: Tx,
+    partnerId: string,
+    page: PageRequest & { readonly status: store.CredentialStatus | undefined },
+  ) => Promise<readonly ListedCredential[]>
+  /** Refuses: not_found. */
+  readonly serviceAccount: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential>
+  /** Counts those that can sign a request, without impersonation sessions. */
+  readonly activeServiceAccounts: (tx: Tx, partnerId: string) => Promise<number>
+  /** Locks an active service account of the partner until the end of the transaction. Refuses: not_found. */
+  readonly lockServiceAccount: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential>
+  /** Writes name, permissions, addresses and end of a service account that is locked. */
+  readonly changeServiceAccount: typeof store.changeCredential
   /** Refuses: not_found (no such account, or already revoked). */
   readonly expireServiceAccount: (tx: Tx, partnerId: string, id: string, at: Date) => Promise<void>
   /** Expires every credential of a partner; returns how many. Refuses: not_found (the partner). */
@@ -59,7 +73,31 @@ export function createManagement(deps: {
     return (await store.credentials(tx, partnerId)).map((row) => ({ ...row, status: statusOf(row) }))
   }
 
+  const serviceAccount = async (
+    row: Promise<store.CredentialRow | undefined>,
+    isFit: (listed: ListedCredential) => boolean = () => true,
+  ) => {
+    const found = await row
+    const listed = found && { ...found, status: statusOf(found) }
+    if (listed === undefined || !isFit(listed)) throw notFound('service account')
+    return listed
+  }
+
+  const lockServiceAccount = (tx: Tx, partnerId: string, id: string) =>
+    serviceAccount(
+      store.lockCredential(tx, partnerId, id),
+      ({ status, impersonatedBy }) => status === 'valid' && impersonatedBy === null,
+    )
+
   return {
+    serviceAccountsPage: async (tx, partnerId, page) => {
+      const rows = await store.credentialsPage(tx, partnerId, { ...page, now: clock.now() })
+      return rows.map((row) => ({ ...row, status: statusOf(row) }))
+    },
+    serviceAccount: (tx, partnerId, id) => serviceAccount(store.credentialRow(tx, partnerId, id)),
+    activeServiceAccounts: (tx, partnerId) => store.countActive(tx, partnerId, clock.now()),
+    lockServiceAccount,
+    changeServiceAccount: store.changeCredential,
     partnerNames: store.partners,
     partners: async (tx) => {
       const totals = new Map((await store.credentialTotals(tx, clock.now())).map((row) => [row.partnerId, row]))
@@ -70,12 +108,9 @@ export function createManagement(deps: {
     },
     serviceAccounts,
     rotateServiceAccount: async (tx, { partnerId, id, oldExpiresAt, publicKeyPem }) => {
-      const rows = await serviceAccounts(tx, partnerId)
-      const old = rows.find((row) => row.serviceAccountId === id)
-      if (old?.status !== 'valid' || old.impersonatedBy !== null)
-        throw new Refusal('not_found', 'No such valid service account.')
+      const old = await lockServiceAccount(tx, partnerId, id)
       const permissions = old.permissions as readonly Permission[]
-      const request = { partnerId, name: old.name, permissions }
+      const request = { partnerId, name: old.name, permissions, allowedAddresses: old.allowedAddresses }
       const issued = await issue(tx, publicKeyPem === undefined ? request : { ...request, publicKeyPem })
       await store.setReplaces(tx, partnerId, issued.serviceAccountId, id)
       if (old.expiresAt === null || old.expiresAt > oldExpiresAt)

@@ -20,6 +20,10 @@ type ServiceAccountRequest = {
   readonly name: string
   readonly permissions: readonly Permission[]
   readonly publicKeyPem?: string
+  /** Null or absent: no end. */
+  readonly expiresAt?: Date | null
+  /** Addresses and networks from which it may be used. Absent or empty: any address. */
+  readonly allowedAddresses?: readonly string[]
 }
 
 export type Access = NonceRegister &

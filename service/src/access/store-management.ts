@@ -1,6 +1,7 @@
 /** The SQL of the operator's lists and changes of partners and credentials. */
 import { minuteMs } from '../kernel/index.ts'
-import { acrossPartners, columnOf, ofPartners, sql, type Tx } from '../postgres/index.ts'
+import type { PageRequest } from '../api/index.ts'
+import { acrossPartners, columnOf, noSql, ofPartners, sql, type Tx } from '../postgres/index.ts'
 
 export type PartnerRow = { readonly partnerId: string; readonly name: string; readonly createdAt: Date }
 type CredentialTotals = {
@@ -14,6 +15,7 @@ export type CredentialRow = {
   readonly name: string
   readonly apiKey: string
   readonly permissions: readonly string[]
+  readonly allowedAddresses: readonly string[]
   readonly impersonatedBy: string | null
   readonly replaces: string | null
   readonly createdAt: Date
@@ -43,11 +45,61 @@ export function credentialTotals(tx: Tx, now: Date): Promise<readonly Credential
   )
 }
 
+const credential = sql`partner_id, id as service_account_id, name, api_key, permissions, allowed_addresses, impersonated_by,
+  replaces, created_at, expires_at, revoked_at, last_used_at`
+
 export function credentials(tx: Tx, partnerId: string): Promise<readonly CredentialRow[]> {
   return tx.rows<CredentialRow>(sql`/* access.credentials */
-    select partner_id, id as service_account_id, name, api_key, permissions, impersonated_by, replaces, created_at,
-      expires_at, revoked_at, last_used_at
-    from access.service_accounts where partner_id = ${partnerId} order by id`)
+    select ${credential} from access.service_accounts where partner_id = ${partnerId} order by id`)
+}
+
+const active = (now: Date) => sql`revoked_at is null and (expires_at is null or expires_at > ${now})`
+
+/** Conditions of each status at a time. */
+const conditions = {
+  valid: active,
+  expired: (now: Date) => sql`revoked_at is null and expires_at <= ${now}`,
+  revoked: () => sql`revoked_at is not null`,
+}
+export type CredentialStatus = keyof typeof conditions
+
+/** Lists the newest first, after one of them. */
+export function credentialsPage(
+  tx: Tx,
+  partnerId: string,
+  { limit, afterId, status, now }: PageRequest & { readonly status: CredentialStatus | undefined; readonly now: Date },
+): Promise<readonly CredentialRow[]> {
+  return tx.rows<CredentialRow>(sql`/* access.credentialsPage */
+    select ${credential} from access.service_accounts where partner_id = ${partnerId}
+      ${afterId === null ? noSql : sql`and id < ${afterId}`}
+      ${status === undefined ? noSql : sql`and ${conditions[status](now)}`}
+    order by id desc limit ${limit + 1}`)
+}
+
+/** Locks the row, so that of two changes at once the second one reads the first. */
+export function lockCredential(tx: Tx, partnerId: string, id: string): Promise<CredentialRow | undefined> {
+  return tx.row<CredentialRow>(sql`/* access.lockCredential */
+    select ${credential} from access.service_accounts where partner_id = ${partnerId} and id = ${id} for no key update`)
+}
+
+export function credentialRow(tx: Tx, partnerId: string, id: string): Promise<CredentialRow | undefined> {
+  return tx.row<CredentialRow>(sql`/* access.credentialRow */
+    select ${credential} from access.service_accounts where partner_id = ${partnerId} and id = ${id}`)
+}
+
+/** Counts the service accounts that can sign a request, without impersonation sessions. */
+export async function countActive(tx: Tx, partnerId: string, now: Date): Promise<number> {
+  const row = await tx.row<{ readonly count: number }>(sql`/* access.countActive */
+    select count(*)::integer as count from access.service_accounts
+    where partner_id = ${partnerId} and impersonated_by is null and ${active(now)}`)
+  return row?.count ?? 0
+}
+
+export async function changeCredential(tx: Tx, row: CredentialRow): Promise<void> {
+  await tx.run(sql`/* access.changeCredential */
+    update access.service_accounts set name = ${row.name}, permissions = ${row.permissions}::text[],
+      allowed_addresses = ${row.allowedAddresses}::text[], expires_at = ${row.expiresAt}
+    where partner_id = ${row.partnerId} and id = ${row.serviceAccountId}`)
 }
 
 /** Returns 0 if there is no such account or it is revoked. */

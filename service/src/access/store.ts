@@ -12,10 +12,15 @@ export type ServiceAccountRow = {
   readonly publicKeyPem: string
   /** Separated by spaces. The row is read often, and the list is parsed only if the row has changed. */
   readonly permissions: string
+  /** Separated by spaces. */
+  readonly allowedAddresses: string
   readonly impersonatedBy: string | null
   readonly expiresAt: Date | null
 }
-type NewServiceAccount = Omit<ServiceAccountRow, 'permissions'> & { readonly permissions: readonly Permission[] }
+type NewServiceAccount = Omit<ServiceAccountRow, 'permissions' | 'allowedAddresses'> & {
+  readonly permissions: readonly Permission[]
+  readonly allowedAddresses: readonly string[]
+}
 
 export async function insertPartner(tx: Tx, id: string, name: string, now: Date): Promise<void> {
   await tx.run(
@@ -58,9 +63,9 @@ export function partnersPage(tx: Tx, afterId: string | null, rowsMax: number): P
 export async function insertServiceAccount(tx: Tx, row: NewServiceAccount, now: Date): Promise<void> {
   await tx.run(sql`/* access.insertServiceAccount */
     insert into access.service_accounts (partner_id, id, name, api_key, api_secret_sealed, public_key_pem, permissions,
-      impersonated_by, expires_at, created_at)
+      allowed_addresses, impersonated_by, expires_at, created_at)
     values (${row.partnerId}, ${row.id}, ${row.name}, ${row.apiKey}, ${row.apiSecretSealed}, ${row.publicKeyPem},
-      ${row.permissions}::text[], ${row.impersonatedBy}, ${row.expiresAt}, ${now})`)
+      ${row.permissions}::text[], ${row.allowedAddresses}::text[], ${row.impersonatedBy}, ${row.expiresAt}, ${now})`)
 }
 
 /** The service accounts of these keys. May return more: partners and keys are matched independently. */
@@ -70,7 +75,8 @@ export function serviceAccountsByKey(
 ): Promise<readonly ServiceAccountRow[]> {
   return tx.rows<ServiceAccountRow>(sql`/* access.serviceAccountsByKey */
     select partner_id, id, name, api_key, api_secret_sealed, public_key_pem,
-      array_to_string(permissions, ' ') as permissions, impersonated_by, expires_at
+      array_to_string(permissions, ' ') as permissions,
+      array_to_string(allowed_addresses, ' ') as allowed_addresses, impersonated_by, expires_at
     from access.service_accounts
     where ${ofPartners(keys.map((key) => key.partnerId))} and api_key = any(${keys.map((key) => key.apiKey)}::text[])
       and revoked_at is null`)
@@ -79,7 +85,8 @@ export function serviceAccountsByKey(
 export function serviceAccountById(tx: Tx, partnerId: string, id: string): Promise<ServiceAccountRow | undefined> {
   return tx.row<ServiceAccountRow>(sql`/* access.serviceAccountById */
     select partner_id, id, name, api_key, api_secret_sealed, public_key_pem,
-      array_to_string(permissions, ' ') as permissions, impersonated_by, expires_at
+      array_to_string(permissions, ' ') as permissions,
+      array_to_string(allowed_addresses, ' ') as allowed_addresses, impersonated_by, expires_at
     from access.service_accounts
     where partner_id = ${partnerId} and id = ${id} and revoked_at is null`)
 }

@@ -47,7 +47,13 @@ import { type StandingOrders, standingOrdersRoutes } from '../modules/standing-o
 import { simulationsRoutes } from '../modules/simulations/index.ts'
 import type { Staff } from '../modules/staff/index.ts'
 import { transactionsRoutes } from '../modules/transactions/index.ts'
-import { type FirstAdmin, membersRoutes, usersRoutes, sealedClientSecrets } from '../modules/users/index.ts'
+import {
+  type FirstAdmin,
+  membersRoutes,
+  sealedClientSecrets,
+  serviceAccountsRoutes,
+  usersRoutes,
+} from '../modules/users/index.ts'
 import { sealedWebhookSecrets } from '../delivery/index.ts'
 import { walletsRoutes } from '../modules/wallets/index.ts'
 import { webhooksRoutes } from '../modules/webhooks/index.ts'
@@ -138,6 +144,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...transactionsRoutes(modules.transactions),
   ...usersRoutes(modules.users, modules.idempotency),
   ...membersRoutes(modules.members),
+  ...serviceAccountsRoutes(modules.serviceAccounts, modules.idempotency),
   ...auditLogRoutes(modules.audit),
   ...walletsRoutes(modules.wallets, modules.idempotency),
   ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),

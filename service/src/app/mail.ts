@@ -5,7 +5,13 @@ import { present } from '../kernel/index.ts'
 import { folderTransport, readMailbox, smtpTransport } from '../mail/index.ts'
 import { renderMonitorMail } from '../modules/accounts/index.ts'
 import { renderReportMail } from '../modules/reports/index.ts'
-import { renderImpersonation, renderInvitation, renderSignInChange, renderSignInLink } from '../modules/users/index.ts'
+import {
+  renderImpersonation,
+  renderInvitation,
+  renderKeyChange,
+  renderSignInChange,
+  renderSignInLink,
+} from '../modules/users/index.ts'
 
 /** Renders a mail by its kind. */
 export const mailTemplates = {
@@ -18,6 +24,7 @@ export const mailTemplates = {
   sign_in_link: renderSignInLink,
   sign_in_changed: renderSignInChange,
   impersonation: renderImpersonation,
+  service_account_changed: renderKeyChange,
 }
 
 export function mailParts({ config, mailboxFolder }: { readonly config: Config; readonly mailboxFolder: string }) {

@@ -54,6 +54,7 @@ import {
   createFactors,
   createFirstAdmin,
   createImpersonationNotice,
+  createServiceAccounts,
   type ResolveTxt,
   createUsers,
 } from '../modules/users/index.ts'
@@ -139,13 +140,15 @@ function composeDelivery(deps: ModulesDeps, core: Core) {
   const members = composeMembers({ ...deps, ...core, mail, signIn })
   const linkKey = deriveKey(config.MASTER_KEY[0], 'links of first Admins')
   const firstAdmin = createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkKey })
-  const alerts = createEndpointAlerts({ mail, log, membersWithRoles: users.membersWithRoles })
+  const { membersWithRoles } = users
+  const alerts = createEndpointAlerts({ mail, log, membersWithRoles })
   const webhooks = createDeliveryEngine({ ...core, db, clock, ...webhookSettings(config), alerts })
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ ...core, db, clock, send, sample: createSample(access, db) })
+  const serviceAccounts = createServiceAccounts({ ...core, db, clock, mail, membersWithRoles })
   const factors = createFactors({ ...core, db, clock, mail, signIn })
-  const tellOfImpersonation = createImpersonationNotice({ mail, membersWithRoles: users.membersWithRoles })
-  return { tellOfImpersonation, users, members, firstAdmin, factors, signIn, webhooks, testDeliveries }
+  const tellOfImpersonation = createImpersonationNotice({ mail, membersWithRoles })
+  return { tellOfImpersonation, users, members, serviceAccounts, firstAdmin, factors, signIn, webhooks, testDeliveries }
 }
 
 /** Composes the balance monitors, which mail the team. */

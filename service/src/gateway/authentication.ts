@@ -3,7 +3,7 @@
  * and counts the request against the rate limit. The nonce comes after it, in the dispatcher.
  */
 import type { Access } from '../access/index.ts'
-import type { Caller } from '../api/index.ts'
+import { type Caller, Refusal } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { AdmissionControl } from './admission.ts'
 import type { Incoming } from './incoming.ts'
@@ -61,11 +61,14 @@ export function createAuthentication(
     try {
       await throttle()
       const { method, path, query } = request
-      const caller = await deadline(verifySignature(signed, { method, path, query, body }))
+      const { caller, allows } = await deadline(verifySignature(signed, { method, path, query, body }))
       request.trace.caller = caller
       incoming.verified(socket)
       // After the signature, so that a forged request cannot use up the limit of another account.
       limiter.take(caller.serviceAccountId)
+      // After the signature, so that a stranger does not learn which addresses an account has.
+      if (allows?.(request.ip) === false)
+        throw new Refusal('permission_denied', `The service account may not be used from the address ${request.ip}.`)
       access.recordUse(caller)
       const rateLimitHeaders = limiter.headers(caller.serviceAccountId)
       return { caller, nonce: signed.nonce, body, rateLimitHeaders, deadline, release }

@@ -5,8 +5,8 @@
 import { constants, generateKeyPair, verify, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { canonicalString, problems, signatureMistakes } from '@partner-payments/wire'
-import { type Access, isUnixSeconds, readNonce } from '../access/index.ts'
-import { type Caller, Refusal } from '../api/index.ts'
+import { type Access, type Credential, isUnixSeconds, readNonce } from '../access/index.ts'
+import { Refusal } from '../api/index.ts'
 import { type Clock, secondMs } from '../kernel/index.ts'
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>
@@ -82,14 +82,14 @@ export function createSignatureVerifier(deps: {
   // The signature of an unknown key is verified with this key, so that the refusal takes as long as for a known key.
   const decoy = promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
 
-  return async (signed: SignatureHeaders, request: SignedRequest): Promise<Caller> => {
+  return async (signed: SignatureHeaders, request: SignedRequest): Promise<Credential> => {
     const credential = await find(signed.apiKey)
     if (Math.abs(clock.now().getTime() - Number(signed.timestamp) * secondMs) > windowSeconds * secondMs)
       throw new Refusal('timestamp_out_of_window', `Timestamp must be within ${windowSeconds} seconds of now.`)
     const key = credential?.publicKey ?? (await decoy).publicKey
     const isValid = isSignatureValid(signed, request, credential?.apiSecret ?? '', key)
     if (!credential || !isValid) throw new Refusal('signature_invalid')
-    return credential.caller
+    return credential
   }
 }
 

@@ -1,9 +1,10 @@
 /** Reads the options of a command. Throws a ConfigError of one line if one is missing or wrong. */
-import { createPublicKey, hash, type KeyObject } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Permission, permissions } from '@partner-payments/wire'
+import { publicKeyMistake } from '../access/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { nearest } from './nearest.ts'
 import { after, type Currency, currencies, dayMs, isCurrency, type Minor, tidyName } from '../kernel/index.ts'
@@ -83,7 +84,6 @@ export type Options = Typed & {
   readonly second?: 'needed' | { readonly changeId: string; readonly id: string; readonly fullName: string }
 }
 
-const rsaBitsMin = 2048
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/
 
@@ -222,14 +222,7 @@ export async function readPublicKey(options: Options): Promise<{ readonly public
     : await readFile(file, 'utf8').catch((error: Error) => {
         throw refuse(error.message)
       })
-  if (!pem.includes(pemStart)) throw refuse('must be a public key in PEM (SPKI)')
-  let key: KeyObject
-  try {
-    key = createPublicKey(pem)
-  } catch {
-    throw refuse('is not a well-formed public key')
-  }
-  if (key.asymmetricKeyType !== 'rsa' || (key.asymmetricKeyDetails?.modulusLength ?? 0) < rsaBitsMin)
-    throw refuse(`must be an RSA key of ${rsaBitsMin} bits or more`)
+  const mistake = publicKeyMistake(pem)
+  if (mistake !== undefined) throw refuse(mistake)
   return { publicKeyPem: pem }
 }

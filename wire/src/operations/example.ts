@@ -38,6 +38,8 @@ export const resources = {
   member: 'the email address of that invitation',
   user: 'a member of the team',
   removable: 'another one',
+  serviceAccount: 'a service account',
+  revocableAccount: 'another one',
   subscription: 'a webhook subscription',
   delivery: 'a delivery to that subscription',
   event: 'an event',

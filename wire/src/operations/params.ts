@@ -16,6 +16,10 @@ export const invitationId = { invitationId: described(Uuid, 'The `inviteId` of t
 
 export const userId = { userId: described(Uuid, 'The `userId` of the user.') }
 
+export const serviceAccountId = {
+  serviceAccountId: described(Uuid, 'The `serviceAccountId` of the service account.'),
+}
+
 export const quoteId = { quoteId: described(Uuid, 'The `id` of the quote.') }
 
 export const payoutId = { id: described(Uuid, 'The `id` of the payout.') }

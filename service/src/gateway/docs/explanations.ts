@@ -62,8 +62,9 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
       'hash. Sign the exact bytes of the body. "Try it out" in the sandbox shows the canonical string of each request.',
   },
   permission_denied: {
-    cause: 'The credentials are valid, and the service account lacks the permission of the operation.',
-    cure: 'Ask the operator for the permission that the reference names, or use another service account.',
+    cause:
+      'The credentials are valid, and the service account lacks the permission of the operation, or may not be used from the address of the client.',
+    cure: 'Let an Admin of your team, or the operator, give the permission that the reference names, or allow the address.',
   },
   impersonation_write_blocked: {
     cause: 'The request uses an impersonation session of platform staff, which can only read.',
@@ -160,6 +161,10 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
   beneficiary_not_payable: {
     cause: 'The beneficiary has no IBAN, so that a bank cannot pay it.',
     cure: 'Use a beneficiary with an IBAN.',
+  },
+  service_account_limit_reached: {
+    cause: 'The partner has 100 active service accounts, the maximum.',
+    cure: 'Revoke one that is no longer used: `lastUsedAt` shows when it signed a request.',
   },
   webhook_limit_reached: {
     cause: 'The partner has 20 webhook subscriptions, the maximum.',

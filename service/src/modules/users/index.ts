@@ -1,5 +1,5 @@
 /**
- * Users: invitations to a partner's team, and the team.
+ * Users: invitations to a partner's team, the team, and the service accounts that the team manages (their rows belong to `access`).
  *
  * Tables: users.invitations, users.invitation_mails, users.members, users.single_sign_on. Invariants: an invitation is accepted once, and its member has its id; a
  * team that has an Admin keeps one; an address has one live invitation of a partner (also a
@@ -22,5 +22,8 @@ export { sealedClientSecrets } from './sealed.ts'
 export { membersRoutes } from './member-routes.ts'
 export { usersRoutes } from './routes.ts'
 export { createUsers, type Invitation, type Users } from './service.ts'
+export { renderKeyChange } from './service-account-mail.ts'
+export { serviceAccountsRoutes } from './service-account-routes.ts'
+export { createServiceAccounts, type ServiceAccounts } from './service-accounts.ts'
 export { createImpersonationNotice, renderImpersonation } from './impersonation-mail.ts'
 export { renderSignInLink } from './sign-in-mail.ts'

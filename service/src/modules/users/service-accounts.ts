@@ -1,0 +1,188 @@
+/** The service accounts of a partner, which its own people and programs manage. The verbs of `access` know the rows. */
+import type { BodyOf, Permission, QueryOf } from '@partner-payments/wire'
+import { type FieldError, serviceAccounts as wire } from '@partner-payments/wire'
+import {
+  type Access,
+  type IssuedCredential,
+  type ListedCredential,
+  publicKeyMistake,
+  readNetwork,
+} from '../../access/index.ts'
+import { type Caller, type Cursors, notFound, type Page, refuseFields, Refusal } from '../../api/index.ts'
+import { after, type Clock, minuteMs } from '../../kernel/index.ts'
+import type { MailQueue } from '../../mail/index.ts'
+import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import { type KeyChange, keyMail } from './service-account-mail.ts'
+import type { Users } from './service.ts'
+
+export type Created = { readonly account: ListedCredential; readonly apiSecret: string }
+
+export type ServiceAccounts = {
+  /** Lists the newest first. */
+  readonly list: (partnerId: string, query: QueryOf<'listServiceAccounts'>) => Promise<Page<ListedCredential>>
+  /** Refuses: not_found. */
+  readonly get: (partnerId: string, id: string) => Promise<ListedCredential>
+  /** Refuses: validation_failed (key, addresses, end), permission_denied (a permission that the caller lacks), service_account_limit_reached. */
+  readonly create: (caller: Caller, body: BodyOf<'createServiceAccount'>, tx?: Tx) => Promise<Created>
+  /** Refuses: validation_failed, permission_denied (more than the caller has, before or after), not_found (none that is active). */
+  readonly update: (caller: Caller, id: string, body: BodyOf<'updateServiceAccount'>) => Promise<ListedCredential>
+  /** Refuses: as `create` and `update`. */
+  readonly rotate: (caller: Caller, id: string, body: BodyOf<'rotateServiceAccount'>, tx?: Tx) => Promise<Created>
+  /** Refuses: not_found. */
+  readonly revoke: (caller: Caller, id: string) => Promise<void>
+}
+
+export type ServiceAccountsDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly access: Access
+  readonly mail: Pick<MailQueue, 'enqueue'>
+  readonly membersWithRoles: Users['membersWithRoles']
+}
+
+const hourMs = 60 * minuteMs
+const overlapHoursDefault = 24
+const adminsMax = 100
+const statusOf = { Active: 'valid', Expired: 'expired', Revoked: 'revoked' } as const
+
+export function createServiceAccounts(deps: ServiceAccountsDeps): ServiceAccounts {
+  const { db, clock, cursors, access, mail, membersWithRoles } = deps
+  const listName = (partnerId: string) => `service-accounts:${partnerId}`
+
+  const tell = async (
+    tx: Tx,
+    caller: Caller,
+    { name, id }: { readonly name: string; readonly id: string },
+    change: KeyChange,
+  ) => {
+    const admins = await membersWithRoles(tx, caller.partnerId, ['Admin'], adminsMax)
+    const about = { id, name, change, by: caller.name, at: clock.now() }
+    if (admins.length > 0)
+      await mail.enqueue(
+        tx,
+        caller.partnerId,
+        admins.map((admin) => keyMail(admin, about)),
+      )
+  }
+  /** Two creations at once can pass it by one: it is a bound for lists, and no promise. */
+  const refuseTooMany = async (tx: Tx, partnerId: string) => {
+    if ((await access.activeServiceAccounts(tx, partnerId)) >= wire.serviceAccountsMax)
+      throw new Refusal('service_account_limit_reached')
+  }
+  const issued = async (tx: Tx, { partnerId, serviceAccountId, apiSecret }: IssuedCredential): Promise<Created> => ({
+    account: await access.serviceAccount(tx, partnerId, serviceAccountId),
+    apiSecret,
+  })
+
+  return {
+    list: async (partnerId, query) => {
+      const page = cursors.read(listName(partnerId), query)
+      const status = query.status && statusOf[query.status]
+      const rows = await access.serviceAccountsPage(db, partnerId, { ...page, status })
+      return cursors.page(
+        listName(partnerId),
+        page,
+        rows.map((row) => ({ ...row, id: row.serviceAccountId })),
+      )
+    },
+    get: (partnerId, id) => access.serviceAccount(db, partnerId, id),
+    create: async (caller, body, outer) => {
+      const { name, publicKeyPem, permissions, allowedAddresses } = body
+      const expiresAt = readEnd(body.expiresAt)
+      refuseFields([
+        ...keyErrors(publicKeyPem),
+        ...addressErrors(allowedAddresses),
+        ...endErrors(expiresAt, clock.now()),
+      ])
+      refuseAbove(caller.permissions, permissions)
+      return inTransaction(db, outer, async (tx) => {
+        const { partnerId } = caller
+        await refuseTooMany(tx, partnerId)
+        const request = {
+          partnerId,
+          name,
+          publicKeyPem,
+          permissions,
+          allowedAddresses: allowedAddresses ?? [],
+          expiresAt,
+        }
+        const created = await issued(tx, await access.createServiceAccount(tx, request))
+        await tell(tx, caller, { name, id: created.account.serviceAccountId }, 'created')
+        return created
+      })
+    },
+    update: async (caller, id, body) => {
+      const expiresAt = body.expiresAt === undefined ? undefined : readEnd(body.expiresAt)
+      refuseFields([...addressErrors(body.allowedAddresses), ...endErrors(expiresAt, clock.now())])
+      return db.transaction(async (tx) => {
+        const before = await access.lockServiceAccount(tx, caller.partnerId, id)
+        const changed = {
+          ...before,
+          name: body.name ?? before.name,
+          permissions: body.permissions ?? before.permissions,
+          allowedAddresses: body.allowedAddresses ?? before.allowedAddresses,
+          expiresAt: expiresAt === undefined ? before.expiresAt : expiresAt,
+        }
+        refuseAbove(caller.permissions, [...before.permissions, ...changed.permissions])
+        await access.changeServiceAccount(tx, changed)
+        await tell(tx, caller, { name: changed.name, id }, 'changed')
+        return changed
+      })
+    },
+    rotate: async (caller, id, { publicKeyPem, overlapHours }, outer) => {
+      refuseFields(keyErrors(publicKeyPem))
+      return inTransaction(db, outer, async (tx) => {
+        const { partnerId } = caller
+        const before = await access.lockServiceAccount(tx, partnerId, id)
+        refuseAbove(caller.permissions, before.permissions)
+        await refuseTooMany(tx, partnerId)
+        const oldExpiresAt = after(clock.now(), (overlapHours ?? overlapHoursDefault) * hourMs)
+        const created = await issued(
+          tx,
+          await access.rotateServiceAccount(tx, { partnerId, id, publicKeyPem, oldExpiresAt }),
+        )
+        await tell(tx, caller, { name: before.name, id: created.account.serviceAccountId }, 'rotated')
+        return created
+      })
+    },
+    revoke: (caller, id) =>
+      db.transaction(async (tx) => {
+        const { name } = await access.serviceAccount(tx, caller.partnerId, id)
+        await access.revoke(tx, caller.partnerId, id)
+        await tell(tx, caller, { name, id }, 'revoked')
+      }),
+  }
+}
+
+/** Refuses (403): a permission that the caller does not have, so that no key is worth more than its maker. */
+function refuseAbove(held: readonly Permission[], given: readonly string[]): void {
+  const missing = given.find((permission) => !held.some((each) => each === permission))
+  if (missing !== undefined)
+    throw new Refusal('permission_denied', `The service account has the permission ${missing}, which you do not have.`)
+}
+
+const readEnd = (text: string | null | undefined): Date | null => (text == null ? null : new Date(text))
+
+function keyErrors(pem: string): readonly FieldError[] {
+  const message = publicKeyMistake(pem)
+  return message === undefined ? [] : [{ pointer: '/publicKeyPem', code: 'invalid_value', message }]
+}
+
+const addressErrors = (addresses: readonly string[] | null | undefined): readonly FieldError[] =>
+  (addresses ?? []).flatMap((address, index) =>
+    readNetwork(address) === undefined
+      ? [
+          {
+            pointer: `/allowedAddresses/${index}`,
+            code: 'invalid_value',
+            message: 'must be an IP address or a network such as 203.0.113.0/24',
+          },
+        ]
+      : [],
+  )
+
+const endErrors = (expiresAt: Date | null | undefined, now: Date): readonly FieldError[] =>
+  expiresAt && expiresAt <= now
+    ? [{ pointer: '/expiresAt', code: 'invalid_value', message: 'must be in the future' }]
+    : []

@@ -1,0 +1,111 @@
+/** Service accounts: the credentials by which programs of a partner sign requests. Extensions. */
+import { type Permission, tags } from './operations/operation.ts'
+import {
+  Timestamp,
+  Type,
+  Uuid,
+  closed,
+  described,
+  nameCharsMax,
+  nullable,
+  oneOf,
+  optional,
+  page,
+  pageQuery,
+  singleLine,
+  text,
+  timeInput,
+} from './shapes.ts'
+
+/** Service accounts that are active at once. */
+export const serviceAccountsMax = 100
+export const allowedAddressesMax = 50
+/** 90 days. */
+export const overlapHoursMax = 24 * 90
+const publicKeyCharsMax = 2000
+
+export const serviceAccountStatuses = ['Active', 'Expired', 'Revoked'] as const
+
+const permissionNames: readonly Permission[] = tags.flatMap((tag) => [`${tag}:read`, `${tag}:write`] as const)
+const Permissions = Type.Array(oneOf(permissionNames), { minItems: 1, uniqueItems: true })
+const Addresses = Type.Array(text(50, { examples: ['203.0.113.0/24'] }), {
+  maxItems: allowedAddressesMax,
+  uniqueItems: true,
+})
+const nameText = 'Name of the service account, 1 to 140 characters, such as the program that uses it.'
+const permissionsText = 'Permissions of the service account. You give only what you have.'
+const addressesText =
+  'Addresses and networks (CIDR) from which the service account may be used. A request from elsewhere gets 403 `permission_denied`.'
+const publicKeyText =
+  'RSA public key of 2048 to 4096 bits: PEM with `BEGIN PUBLIC KEY` (SPKI). Make the key pair yourself, and keep the private key.'
+/** A key whose private half was thrown away. */
+export const examplePublicKey = [
+  '-----BEGIN PUBLIC KEY-----',
+  'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAxTZz+TBbeAfcEKduXCs7',
+  'pa4/wyfU3IO5fAq98bwWuzG+cQ0ckLBOj9z0nzx9DZJc2xfuUNyqG+6+U4wBovA4',
+  'jsBfqQIUUT3qq2A/uOZJMRcOB1CHHFrv1ITcUoW2OIoyHlH1f/xMYSAZlD7MZzFg',
+  'TT0wfu+7n0pqBo6778hgHo4ICvIfILCYEphGYwRQ+EgMqXE9RLFCtIgCcdV6WbsS',
+  'q56oJgSnJvqvQ0Jp85BcaLY5MY3z/hyXGfsdK1f3Gfr3Gx8xTP8CKad/6P3uLYwJ',
+  'SPTqJF+DdJQFQGT4pOUrTYhz8aG303ZZGugOKF60ajolHh4iajsHO/TbSg6bhoad',
+  '1QIDAQAB',
+  '-----END PUBLIC KEY-----',
+].join('\n')
+const PublicKey = described(text(publicKeyCharsMax), publicKeyText, { examples: [examplePublicKey] })
+
+export const ServiceAccount = closed({
+  serviceAccountId: described(Uuid, 'Identifies the service account.'),
+  name: described(Type.String(), nameText),
+  apiKey: described(Type.String(), 'The API key, which is no secret.'),
+  permissions: described(Type.Array(Type.String()), 'Permissions of the service account.'),
+  allowedAddresses: described(Type.Array(Type.String()), `${addressesText} Empty: any address.`),
+  status: described(
+    oneOf(serviceAccountStatuses),
+    '`Active`: it can sign requests. `Expired`: `expiresAt` is over. `Revoked`: it was revoked.',
+  ),
+  impersonation: described(
+    Type.Boolean(),
+    'Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it.',
+  ),
+  replaces: described(nullable(Uuid), 'The service account that this one replaces. Null: none.'),
+  createdAt: described(Timestamp, 'Time of creation.'),
+  expiresAt: described(nullable(Timestamp), 'Time from which on it signs no request. Null: no end is set.'),
+  revokedAt: described(nullable(Timestamp), 'Time of the revocation. Null: it was not revoked.'),
+  lastUsedAt: described(nullable(Timestamp), 'Time of the last signed request, to the minute. Null: none yet.'),
+})
+export const ServiceAccountPage = page(ServiceAccount)
+export const ServiceAccountQuery = closed({
+  ...pageQuery,
+  status: described(optional(oneOf(serviceAccountStatuses)), 'Only service accounts with this status.'),
+})
+
+const Secret = described(Type.String(), 'The API secret. Only this answer and a replay of its request have it.')
+
+export const ServiceAccountCreate = closed({
+  name: described(singleLine(nameCharsMax), nameText, { examples: ['Payroll'] }),
+  publicKeyPem: PublicKey,
+  permissions: described(Permissions, permissionsText, { examples: [['payouts:read', 'payouts:write']] }),
+  allowedAddresses: described(optional(nullable(Addresses)), `${addressesText} Absent, null or empty: any address.`),
+  expiresAt: optional(nullable(timeInput('Time from which on it signs no request. Absent or null: no end'))),
+})
+export const ServiceAccountCreated = closed({ ...ServiceAccount.properties, apiSecret: Secret })
+
+export const ServiceAccountUpdate = closed({
+  name: described(optional(nullable(singleLine(nameCharsMax))), `${nameText} Absent or null: the one before stays.`),
+  permissions: described(optional(nullable(Permissions)), `${permissionsText} Absent or null: those before stay.`),
+  allowedAddresses: described(
+    optional(nullable(Addresses)),
+    `${addressesText} Absent or null: those before stay. Empty: any address.`,
+  ),
+  expiresAt: optional(
+    nullable(timeInput('Time from which on it signs no request. Absent: the one before stays. Null: no end')),
+  ),
+})
+
+export const ServiceAccountRotate = closed({
+  publicKeyPem: PublicKey,
+  overlapHours: described(
+    optional(nullable(Type.Integer({ minimum: 0, maximum: overlapHoursMax }))),
+    'Hours for which the key before works on, 0 to 2160. Absent or null: 24.',
+    { examples: [24] },
+  ),
+})
