@@ -81,6 +81,7 @@ for (const subject of byHeader)
       guid,
       invitations,
       inviteId,
+      serviceAccountId,
       eventId,
       creditId,
       sessionId,
@@ -93,6 +94,7 @@ for (const subject of byHeader)
       guid ??
       id ??
       inviteId ??
+      serviceAccountId ??
       eventId ??
       creditId ??
       sessionId ??

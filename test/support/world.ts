@@ -174,8 +174,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
   const reports = await createReports(client, invited.member)
   await setSingleSignOn(client)
   return {
-    serviceAccount: await createServiceAccount(client),
-    revocableAccount: await createServiceAccount(client),
+    ...(await createAccounts(client)),
     ...reports,
     ...waiting,
     ...(await createVerified(client)),
@@ -273,6 +272,10 @@ async function invite(client: Client): Promise<Pick<World, 'invitation' | 'membe
   const invited = success(await client.post('/v1/users/invitations', { invitations: [person] }))
   const invitation = textAt(listAt(invited, 'invitations')[0] ?? {}, 'inviteId')
   return { invitation, member: textAt(person, 'email') }
+}
+
+async function createAccounts(client: Client): Promise<Pick<World, 'serviceAccount' | 'revocableAccount'>> {
+  return { serviceAccount: await createServiceAccount(client), revocableAccount: await createServiceAccount(client) }
 }
 
 /** The id of a new service account. */

@@ -139,6 +139,8 @@ const computedImports: Readonly<Record<string, string>> = {
 /** Places that reach no file, socket or process: they compute, or speak to the database by `postgres`. */
 const isInner = (name: string, isModule: boolean): boolean =>
   isModule || ['wire', 'ledger', 'lifecycle', 'events', 'access', 'kernel', 'api'].includes(name)
+/** A file that takes what is pure of another module: here the lists of addresses. */
+const pureParts: Readonly<Record<string, string>> = { 'service/src/access/addresses.ts': 'node:net' }
 const innerBuiltins = new Set(['node:crypto', 'node:util', 'node:async_hooks', 'node:buffer', 'node:zlib'])
 
 export function checkPackages(sources: readonly Source[]): readonly Finding[] {
@@ -152,7 +154,7 @@ export function checkPackages(sources: readonly Source[]): readonly Finding[] {
       if (used === '?')
         return source.path in computedImports ? [] : [finding(source, at, 'an import of a computed path')]
       if (used.startsWith('node:'))
-        return isInner(place.name, place.isModule) && !innerBuiltins.has(used)
+        return isInner(place.name, place.isModule) && !innerBuiltins.has(used) && pureParts[source.path] !== used
           ? [finding(source, at, `${place.name} reaches no file, socket or process: ${used}`)]
           : []
       return packageUsers[used]?.includes(place.name)

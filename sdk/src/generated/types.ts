@@ -7869,7 +7869,7 @@ export type Namespaces = {
     readonly lastUsedAt: string | null
   }>
     /**
-     * Change a service account.
+     * Update a service account.
      *
      * Changes name, permissions, addresses and end of an active service account, within two seconds. You change only
      * accounts whose permissions you have (403). All Admins get a mail.

@@ -57,6 +57,11 @@ export type AccessManagement = {
   readonly openCredentials: (tx: Tx, partnerId: string) => Promise<void>
 }
 
+const statusAt = ({ revokedAt, expiresAt }: store.CredentialRow, now: Date): ListedCredential['status'] => {
+  if (revokedAt !== null) return 'revoked'
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid'
+}
+
 export function createManagement(deps: {
   readonly clock: Clock
   readonly issue: (tx: Tx, request: IssueRequest) => Promise<IssuedCredential>
@@ -64,10 +69,7 @@ export function createManagement(deps: {
 }): AccessManagement {
   const { clock, issue, requirePartner } = deps
 
-  const statusOf = ({ revokedAt, expiresAt }: store.CredentialRow): ListedCredential['status'] => {
-    if (revokedAt !== null) return 'revoked'
-    return expiresAt !== null && expiresAt <= clock.now() ? 'expired' : 'valid'
-  }
+  const statusOf = (row: store.CredentialRow) => statusAt(row, clock.now())
   const serviceAccounts = async (tx: Tx, partnerId: string): Promise<readonly ListedCredential[]> => {
     await requirePartner(tx, partnerId)
     return (await store.credentials(tx, partnerId)).map((row) => ({ ...row, status: statusOf(row) }))

@@ -64,7 +64,7 @@ export const serviceAccountsOperations = {
     response: accounts.ServiceAccount,
     permission: 'users:write',
     source: 'extension',
-    summary: 'Change a service account',
+    summary: 'Update a service account',
     description:
       'Changes name, permissions, addresses and end of an active service account, within two seconds. You change only accounts whose ' +
       'permissions you have (403). All Admins get a mail.',

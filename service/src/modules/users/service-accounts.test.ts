@@ -97,7 +97,7 @@ test('gives, changes and rotates no more than the caller has', async () => {
   await assert.rejects(accounts.update(lesser, own.account.serviceAccountId, more), refused('permission_denied'))
   const { account } = await accounts.create(caller, body(more))
   const strong = account.serviceAccountId
-  // Whoever rotates it would have its permissions; whoever narrows it would cut off a program.
+  // A rotation would give its permissions to the caller, and a narrower account would cut off a program.
   await assert.rejects(accounts.rotate(lesser, strong, { publicKeyPem }), refused('permission_denied'))
   await assert.rejects(accounts.update(lesser, strong, { permissions: ['payouts:read'] }), refused('permission_denied'))
   assert.deepEqual((await accounts.get(partnerId, strong)).permissions, more.permissions)

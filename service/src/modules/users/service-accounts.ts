@@ -8,7 +8,7 @@ import {
   publicKeyMistake,
   readNetwork,
 } from '../../access/index.ts'
-import { type Caller, type Cursors, notFound, type Page, refuseFields, Refusal } from '../../api/index.ts'
+import { type Caller, type Cursors, type Page, refuseFields, Refusal } from '../../api/index.ts'
 import { after, type Clock, minuteMs } from '../../kernel/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
@@ -47,34 +47,8 @@ const adminsMax = 100
 const statusOf = { Active: 'valid', Expired: 'expired', Revoked: 'revoked' } as const
 
 export function createServiceAccounts(deps: ServiceAccountsDeps): ServiceAccounts {
-  const { db, clock, cursors, access, mail, membersWithRoles } = deps
+  const { db, cursors, access } = deps
   const listName = (partnerId: string) => `service-accounts:${partnerId}`
-
-  const tell = async (
-    tx: Tx,
-    caller: Caller,
-    { name, id }: { readonly name: string; readonly id: string },
-    change: KeyChange,
-  ) => {
-    const admins = await membersWithRoles(tx, caller.partnerId, ['Admin'], adminsMax)
-    const about = { id, name, change, by: caller.name, at: clock.now() }
-    if (admins.length > 0)
-      await mail.enqueue(
-        tx,
-        caller.partnerId,
-        admins.map((admin) => keyMail(admin, about)),
-      )
-  }
-  /** Two creations at once can pass it by one: it is a bound for lists, and no promise. */
-  const refuseTooMany = async (tx: Tx, partnerId: string) => {
-    if ((await access.activeServiceAccounts(tx, partnerId)) >= wire.serviceAccountsMax)
-      throw new Refusal('service_account_limit_reached')
-  }
-  const issued = async (tx: Tx, { partnerId, serviceAccountId, apiSecret }: IssuedCredential): Promise<Created> => ({
-    account: await access.serviceAccount(tx, partnerId, serviceAccountId),
-    apiSecret,
-  })
-
   return {
     list: async (partnerId, query) => {
       const page = cursors.read(listName(partnerId), query)
@@ -87,73 +61,106 @@ export function createServiceAccounts(deps: ServiceAccountsDeps): ServiceAccount
       )
     },
     get: (partnerId, id) => access.serviceAccount(db, partnerId, id),
-    create: async (caller, body, outer) => {
-      const { name, publicKeyPem, permissions, allowedAddresses } = body
-      const expiresAt = readEnd(body.expiresAt)
-      refuseFields([
-        ...keyErrors(publicKeyPem),
-        ...addressErrors(allowedAddresses),
-        ...endErrors(expiresAt, clock.now()),
-      ])
-      refuseAbove(caller.permissions, permissions)
-      return inTransaction(db, outer, async (tx) => {
-        const { partnerId } = caller
-        await refuseTooMany(tx, partnerId)
-        const request = {
-          partnerId,
-          name,
-          publicKeyPem,
-          permissions,
-          allowedAddresses: allowedAddresses ?? [],
-          expiresAt,
-        }
-        const created = await issued(tx, await access.createServiceAccount(tx, request))
-        await tell(tx, caller, { name, id: created.account.serviceAccountId }, 'created')
-        return created
-      })
-    },
-    update: async (caller, id, body) => {
-      const expiresAt = body.expiresAt === undefined ? undefined : readEnd(body.expiresAt)
-      refuseFields([...addressErrors(body.allowedAddresses), ...endErrors(expiresAt, clock.now())])
-      return db.transaction(async (tx) => {
-        const before = await access.lockServiceAccount(tx, caller.partnerId, id)
-        const changed = {
-          ...before,
-          name: body.name ?? before.name,
-          permissions: body.permissions ?? before.permissions,
-          allowedAddresses: body.allowedAddresses ?? before.allowedAddresses,
-          expiresAt: expiresAt === undefined ? before.expiresAt : expiresAt,
-        }
-        refuseAbove(caller.permissions, [...before.permissions, ...changed.permissions])
-        await access.changeServiceAccount(tx, changed)
-        await tell(tx, caller, { name: changed.name, id }, 'changed')
-        return changed
-      })
-    },
-    rotate: async (caller, id, { publicKeyPem, overlapHours }, outer) => {
-      refuseFields(keyErrors(publicKeyPem))
-      return inTransaction(db, outer, async (tx) => {
-        const { partnerId } = caller
-        const before = await access.lockServiceAccount(tx, partnerId, id)
-        refuseAbove(caller.permissions, before.permissions)
-        await refuseTooMany(tx, partnerId)
-        const oldExpiresAt = after(clock.now(), (overlapHours ?? overlapHoursDefault) * hourMs)
-        const created = await issued(
-          tx,
-          await access.rotateServiceAccount(tx, { partnerId, id, publicKeyPem, oldExpiresAt }),
-        )
-        await tell(tx, caller, { name: before.name, id: created.account.serviceAccountId }, 'rotated')
-        return created
-      })
-    },
+    create: createAccount(deps),
+    update: updateAccount(deps),
+    rotate: rotateAccount(deps),
     revoke: (caller, id) =>
       db.transaction(async (tx) => {
         const { name } = await access.serviceAccount(tx, caller.partnerId, id)
         await access.revoke(tx, caller.partnerId, id)
-        await tell(tx, caller, { name, id }, 'revoked')
+        await tell(deps, tx, caller, { name, id, change: 'revoked' })
       }),
   }
 }
+
+type Told = { readonly name: string; readonly id: string; readonly change: KeyChange }
+
+async function tell(deps: ServiceAccountsDeps, tx: Tx, caller: Caller, told: Told): Promise<void> {
+  const { clock, mail, membersWithRoles } = deps
+  const admins = await membersWithRoles(tx, caller.partnerId, ['Admin'], adminsMax)
+  const about = { ...told, by: caller.name, at: clock.now() }
+  if (admins.length > 0)
+    await mail.enqueue(
+      tx,
+      caller.partnerId,
+      admins.map((admin) => keyMail(admin, about)),
+    )
+}
+
+/** Two creations at once can pass it by one: it is a bound for lists, and no promise. */
+async function refuseTooMany({ access }: ServiceAccountsDeps, tx: Tx, partnerId: string): Promise<void> {
+  const active = await access.activeServiceAccounts(tx, partnerId)
+  if (active >= wire.serviceAccountsMax) throw new Refusal('service_account_limit_reached')
+}
+
+/** Reads what was issued, and tells the Admins of it. */
+async function issued(
+  deps: ServiceAccountsDeps,
+  tx: Tx,
+  caller: Caller,
+  { credential, change }: { readonly credential: IssuedCredential; readonly change: KeyChange },
+): Promise<Created> {
+  const { serviceAccountId: id, apiSecret } = credential
+  const account = await deps.access.serviceAccount(tx, caller.partnerId, id)
+  await tell(deps, tx, caller, { name: account.name, id, change })
+  return { account, apiSecret }
+}
+
+const createAccount =
+  (deps: ServiceAccountsDeps): ServiceAccounts['create'] =>
+  async (caller, body, outer) => {
+    const { db, clock, access } = deps
+    const { name, publicKeyPem, permissions } = body
+    const allowedAddresses = body.allowedAddresses ?? []
+    const expiresAt = readEnd(body.expiresAt)
+    refuseFields([...keyErrors(publicKeyPem), ...addressErrors(allowedAddresses), ...endErrors(expiresAt, clock.now())])
+    refuseAbove(caller.permissions, permissions)
+    return inTransaction(db, outer, async (tx) => {
+      const { partnerId } = caller
+      await refuseTooMany(deps, tx, partnerId)
+      const request = { partnerId, name, publicKeyPem, permissions, allowedAddresses, expiresAt }
+      const credential = await access.createServiceAccount(tx, request)
+      return issued(deps, tx, caller, { credential, change: 'created' })
+    })
+  }
+
+const updateAccount =
+  (deps: ServiceAccountsDeps): ServiceAccounts['update'] =>
+  async (caller, id, body) => {
+    const { db, clock, access } = deps
+    const expiresAt = body.expiresAt === undefined ? undefined : readEnd(body.expiresAt)
+    refuseFields([...addressErrors(body.allowedAddresses), ...endErrors(expiresAt, clock.now())])
+    return db.transaction(async (tx) => {
+      const before = await access.lockServiceAccount(tx, caller.partnerId, id)
+      const changed = {
+        ...before,
+        name: body.name ?? before.name,
+        permissions: body.permissions ?? before.permissions,
+        allowedAddresses: body.allowedAddresses ?? before.allowedAddresses,
+        expiresAt: expiresAt === undefined ? before.expiresAt : expiresAt,
+      }
+      refuseAbove(caller.permissions, [...before.permissions, ...changed.permissions])
+      await access.changeServiceAccount(tx, changed)
+      await tell(deps, tx, caller, { name: changed.name, id, change: 'changed' })
+      return changed
+    })
+  }
+
+const rotateAccount =
+  (deps: ServiceAccountsDeps): ServiceAccounts['rotate'] =>
+  async (caller, id, { publicKeyPem, overlapHours }, outer) => {
+    const { db, clock, access } = deps
+    refuseFields(keyErrors(publicKeyPem))
+    return inTransaction(db, outer, async (tx) => {
+      const { partnerId } = caller
+      const before = await access.lockServiceAccount(tx, partnerId, id)
+      refuseAbove(caller.permissions, before.permissions)
+      await refuseTooMany(deps, tx, partnerId)
+      const oldExpiresAt = after(clock.now(), (overlapHours ?? overlapHoursDefault) * hourMs)
+      const credential = await access.rotateServiceAccount(tx, { partnerId, id, publicKeyPem, oldExpiresAt })
+      return issued(deps, tx, caller, { credential, change: 'rotated' })
+    })
+  }
 
 /** Refuses (403): a permission that the caller does not have, so that no key is worth more than its maker. */
 function refuseAbove(held: readonly Permission[], given: readonly string[]): void {
@@ -162,7 +169,8 @@ function refuseAbove(held: readonly Permission[], given: readonly string[]): voi
     throw new Refusal('permission_denied', `The service account has the permission ${missing}, which you do not have.`)
 }
 
-const readEnd = (text: string | null | undefined): Date | null => (text == null ? null : new Date(text))
+const readEnd = (text: string | null | undefined): Date | null =>
+  text === null || text === undefined ? null : new Date(text)
 
 function keyErrors(pem: string): readonly FieldError[] {
   const message = publicKeyMistake(pem)
