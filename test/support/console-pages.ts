@@ -42,7 +42,7 @@ export function checkLabels(name: string, page: string): number {
   assert.deepEqual(ids, [...new Set(ids)], `${name}: an id is used once`)
   const labels = new Set(tags(page, 'label').map((tag) => attribute(tag, 'for')))
   const inputs = tags(page, 'input').filter((tag) => attribute(tag, 'type') !== 'hidden')
-  const fields = [...inputs, ...tags(page, 'select')]
+  const fields = [...inputs, ...tags(page, 'select'), ...tags(page, 'textarea')]
   for (const field of fields) assert.ok(labels.has(attribute(field, 'id')), `${name}: ${field}`)
   const references = all(page, /\b(?:aria-describedby|aria-labelledby|popovertarget)="([^"]*)"/g)
   for (const id of references.flatMap((text) => text.split(' '))) assert.ok(ids.includes(id), `${name}: ${id}`)

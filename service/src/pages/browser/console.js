@@ -1,5 +1,5 @@
 /**
- * What needs JavaScript in the console: passkeys, copy buttons, the key of the search, and times in the zone of the reader. All
+ * What needs JavaScript in the console: passkeys, key pairs, copy buttons, the key of the search, and times in the zone of the reader. All
  * else is written by the service.
  */
 const live = document.getElementById('live')
@@ -93,6 +93,55 @@ addEventListener('keydown', (event) => {
 addEventListener('pageshow', () => {
   for (const button of document.querySelectorAll('[data-passkey] button')) button.disabled = false
 })
+
+const pemOf = (kind, buffer) => {
+  const text = btoa(String.fromCharCode(...new Uint8Array(buffer)))
+  return `-----BEGIN ${kind} KEY-----\n${text.match(/.{1,64}/g).join('\n')}\n-----END ${kind} KEY-----\n`
+}
+
+/** Makes a key pair, sends its public half with the form, and offers the credentials as a file. */
+async function makeKey(form) {
+  const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', modulusLength: 2048 }
+  const parameters = { ...algorithm, publicExponent: Uint8Array.of(1, 0, 1) }
+  const { publicKey, privateKey } = await crypto.subtle.generateKey(parameters, true, ['sign', 'verify'])
+  form.elements.namedItem('publicKeyPem').value = pemOf('PUBLIC', await crypto.subtle.exportKey('spki', publicKey))
+  const body = new URLSearchParams([...new FormData(form), ['answer', 'data']])
+  const answer = await fetch(form.action, { method: 'POST', body, redirect: 'manual' })
+  // The page says what is wrong, or asks for the sign-in. Nothing was created.
+  if (answer.type === 'opaqueredirect' || answer.status === 400) return form.submit()
+  const issued = await answer.json()
+  const privateKeyPem = pemOf('PRIVATE', await crypto.subtle.exportKey('pkcs8', privateKey))
+  const file = new Blob([`${JSON.stringify({ ...issued, privateKeyPem }, null, 2)}\n`], { type: 'application/json' })
+  const panel = document.querySelector('[data-issued]')
+  const open = panel.querySelector('[data-open]')
+  panel.querySelector('[data-save]').href = URL.createObjectURL(file)
+  open.href = new URL(issued.serviceAccountId, new URL(open.getAttribute('data-open'), document.baseURI))
+  document.querySelector('.summary')?.remove()
+  form.hidden = true
+  panel.hidden = false
+  panel.focus()
+}
+
+for (const form of document.querySelectorAll('[data-keypair]')) {
+  if (!window.crypto?.subtle) continue
+  const part = form.querySelector('[data-make]')
+  const error = part.querySelector('[role=alert]')
+  part.hidden = false
+  form.addEventListener('submit', (event) => {
+    const button = event.submitter
+    if (!button?.matches('[data-make-key]')) return
+    event.preventDefault()
+    error.textContent = ''
+    button.disabled = true
+    makeKey(form)
+      .catch(() => {
+        error.textContent = form.dataset.failed
+      })
+      .finally(() => {
+        button.disabled = false
+      })
+  })
+}
 
 async function copy(button) {
   const [label] = button.children

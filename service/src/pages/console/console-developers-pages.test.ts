@@ -13,6 +13,8 @@ import { type ConsoleLanguage, consoleLanguages, consoleTexts } from './language
 import { auditHeadsPage, auditPage, auditRecordPage, type RecordProof } from './audit-page.ts'
 import { eventPage, eventsPage } from './event-page.ts'
 import { placesOf } from './places.ts'
+import { newServiceAccountPage } from './service-account-form.ts'
+import { issuedPage, serviceAccountPage, serviceAccountsPage } from './service-accounts-page.ts'
 import { newWebhookPage, secretPage } from './new-webhook-page.ts'
 import { simulationPage, simulationsPage } from './simulation-page.ts'
 import { simulated, simulationNames } from './simulations.ts'
@@ -63,6 +65,52 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
     ['public key', secretPage(view, { id: 'w1', url: text, secret: undefined })],
     ['webhook', webhookPage(view, { ...one, done: 'redelivered' })],
     ['webhook read only', webhookPage(view, { ...one, ...empty })],
+  ]
+}
+
+function serviceAccountPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
+  const view = viewOf(language, {
+    places: placesOf(consoleTexts[language], permissions, true),
+    current: 'service-accounts',
+  })
+  const account = {
+    ...{ serviceAccountId: text, name: text, apiKey: text, permissions: [text], allowedAddresses: [text] },
+    ...{ status: 'Active' as const, impersonation: false, replaces: text, createdAt: at },
+    ...{ expiresAt: at, revokedAt: null, lastUsedAt: at },
+  }
+  const ended = {
+    ...account,
+    status: 'Revoked' as const,
+    impersonation: true,
+    replaces: null,
+    revokedAt: at,
+    lastUsedAt: null,
+  }
+  const open = { ...account, allowedAddresses: [], expiresAt: null }
+  const names = ['name', 'allowedAddresses', 'expiresOn', 'publicKeyPem']
+  const problems = Object.fromEntries([...names, 'form'].map((name) => [name, text]))
+  const typed = Object.fromEntries(names.map((name) => [name, text]))
+  const draft = {
+    ...{ name: text, groups: { payouts: 'write', [text]: text }, allowedAddresses: text },
+    ...{ expiresOn: text, publicKeyPem: text, idempotencyKey: text },
+  }
+  const one = { account, mayWrite: true, idempotencyKey: text, typed: {}, problems: {} }
+  return [
+    [
+      'accounts',
+      serviceAccountsPage(view, { rows: [account, ended, open], status: text, pages, mayWrite: true, problems: {} }),
+    ],
+    [
+      'no accounts',
+      serviceAccountsPage(view, { rows: [], status: undefined, pages: {}, mayWrite: false, problems: {} }),
+    ],
+    ['new account', newServiceAccountPage(view, { draft, problems: {} })],
+    ['refused account', newServiceAccountPage(view, { draft, problems: { ...problems, permissions: text } })],
+    ['account', serviceAccountPage(view, { ...one, done: 'changed' })],
+    ['account without limits', serviceAccountPage(view, { ...one, account: open })],
+    ['refused change', serviceAccountPage(view, { ...one, typed, problems: { ...problems, overlapHours: text } })],
+    ['revoked account', serviceAccountPage(view, { ...one, account: ended, done: 'revokedNow' })],
+    ['issued', issuedPage(view, { id: text, apiKey: text, apiSecret: text })],
   ]
 }
 
@@ -134,6 +182,7 @@ test('production has no simulations', () => {
 
 const allPages = (language: ConsoleLanguage, text: string) => [
   ...pagesOf(language, text),
+  ...serviceAccountPages(language, text),
   ...auditPages(language, text),
   ...eventPages(language, text),
   ...simulationPages(language, text),
@@ -152,6 +201,9 @@ suite('every page for developers', () => {
   test('offers forms only to who may write', () => {
     const page = new Map(pagesOf('en', 'x'))
     assert.match(page.get('webhook') ?? '', /action="..\/webhooks\/w1\/redeliver"/)
+    const accounts = new Map(serviceAccountPages('en', 'x'))
+    assert.match(accounts.get('account') ?? '', /service-accounts\/x\/rotate"/)
+    assert.doesNotMatch(accounts.get('revoked account') ?? '', /method="post" action="..\/service-accounts/)
     const events = new Map(eventPages('en', 'x'))
     assert.match(events.get('event') ?? '', /action="..\/events\/e1\/redeliver"/)
     assert.doesNotMatch(events.get('event read only') ?? '', /redeliver"/)

@@ -33,6 +33,7 @@ import { eventTexts } from './texts/events.ts'
 import { orderTexts } from './texts/orders.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { reportTexts } from './texts/reports.ts'
+import { serviceAccountTexts } from './texts/service-accounts.ts'
 import { simulationTexts } from './texts/simulations.ts'
 import { transactionPage } from './transaction-page.ts'
 import { transactionFilters, transactionsPage } from './transactions-page.ts'
@@ -304,6 +305,7 @@ test('both languages have every text, with the same placeholders', () => {
     simulationTexts,
     orderTexts,
     checkoutTexts,
+    serviceAccountTexts,
     reportTexts,
     bulkTexts,
   ] as readonly Readonly<Record<ConsoleLanguage, Words>>[]) {

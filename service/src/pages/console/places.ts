@@ -99,6 +99,13 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
     icon: 'M7.5 9.5a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2 16.5c0-3 2.2-5 5.5-5s5.5 2 5.5 5M13 3.8a3 3 0 0 1 0 5.4M15 11.9c2 .7 3 2.3 3 4.6',
   },
   {
+    name: 'service-accounts',
+    text: (t) => t.serviceAccounts,
+    group: (t) => t.groupAccess,
+    permission: 'users:read',
+    icon: 'M6.5 13.5a4 4 0 1 1 3.4-6.1h7.6v3h-2v2.6h-3v-2.6h-2.6a4 4 0 0 1-3.4 3.1zM6.5 9.5h.01',
+  },
+  {
     name: 'audit',
     text: (t) => t.audit,
     group: (t) => t.groupAccess,

@@ -19,6 +19,7 @@ import { payoutRoutes } from './payout-routes.ts'
 import { transactionRoutes } from './transaction-routes.ts'
 import { consoleMessage } from './message-page.ts'
 import { type ConsoleDeps, createPerson, type Frame, page, seeOther, viewOf } from './request.ts'
+import { serviceAccountRoutes } from './service-account-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { reportRoutes } from './report-routes.ts'
 import { simulationRoutes } from './simulation-routes.ts'
@@ -54,6 +55,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
       ...webhookRoutes(frame, ...people),
       ...teamRoutes(frame, ...people),
       ...ssoRoutes(frame, ...people),
+      ...serviceAccountRoutes(frame, ...people),
       ...auditRoutes(frame, ...people),
       ...accountRoutes(frame, ...people),
       ...approvalRoutes(frame, ...people),

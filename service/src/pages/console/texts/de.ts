@@ -39,6 +39,7 @@ export const de: Texts = {
   events: 'Ereignisse',
   webhooks: 'Webhooks',
   team: 'Team',
+  serviceAccounts: 'Dienstkonten',
   account: 'Anmeldung',
   sessions: 'Sitzungen',
 

@@ -38,6 +38,7 @@ export const en = {
   events: 'Events',
   webhooks: 'Webhooks',
   team: 'Team',
+  serviceAccounts: 'Service accounts',
   account: 'Sign-in',
   sessions: 'Sessions',
 

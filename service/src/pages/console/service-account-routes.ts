@@ -1,0 +1,243 @@
+/** Service accounts: the list, a new one, the page of one, and the forms that change, rotate and revoke it. */
+import { type Permission, type ResponseOf, serviceAccounts as wire, tags } from '@partner-payments/wire'
+import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
+import { minuteMs, newId } from '../../kernel/index.ts'
+import {
+  callOf,
+  dayStart,
+  linkOf,
+  listed,
+  permitted,
+  type Problems,
+  problemsOf,
+  queryText,
+  readQuery,
+} from './payments-request.ts'
+import {
+  type Form,
+  type Frame,
+  headersOf,
+  idOf,
+  page,
+  type Person,
+  readForm,
+  type Routes,
+  seeOther,
+  signInAgain,
+} from './request.ts'
+import { type AccountDraft, newServiceAccountPage } from './service-account-form.ts'
+import { issuedPage, type ServiceAccountRow, serviceAccountPage, serviceAccountsPage } from './service-accounts-page.ts'
+import { paymentTexts } from './texts/payments.ts'
+import { serviceAccountTexts } from './texts/service-accounts.ts'
+
+/** A key lives longer than a session: who sits down at an open browser makes none. A form that was opened in time is taken. */
+const openMsMax = 5 * minuteMs
+const sendMsMax = 20 * minuteMs
+
+const dateOf = (text: string | null): Date | null => (text === null ? null : new Date(text))
+const rowOf = (account: ResponseOf<'getServiceAccount'>): ServiceAccountRow => ({
+  ...account,
+  createdAt: new Date(account.createdAt),
+  expiresAt: dateOf(account.expiresAt),
+  revokedAt: dateOf(account.revokedAt),
+  lastUsedAt: dateOf(account.lastUsedAt),
+})
+
+const viewOf = ({ view }: Person) => ({ ...view, current: 'service-accounts' })
+const mayWriteOf = ({ caller }: Person) => caller.permissions.includes('users:write')
+const addressesOf = (text: string): string[] =>
+  text
+    .split(/[\s,]+/)
+    .map((each) => each.trim())
+    .filter((each) => each !== '')
+
+/** Words the refusals. A problem of one address or permission is a problem of its field. */
+function problemsIn({ view: { language } }: Person, error: unknown): Problems {
+  const [p, s] = [paymentTexts[language], serviceAccountTexts[language]]
+  const texts = { ...p, refusal: { ...p.refusal, ...s.refusal } }
+  const own = {
+    publicKeyPem: s.publicKeyWrong,
+    allowedAddresses: s.addressWrong,
+    permissions: s.permissionsWrong,
+    expiresOn: s.expiresWrong,
+  }
+  const found = problemsOf(texts, atFields(error), ['name', 'overlapHours', ...Object.keys(own)], own)
+  return found
+}
+
+/** Points at the field of the page: a list is one field, and the end is a day. */
+function atFields(error: unknown): unknown {
+  if (!(error instanceof Error) || !('errors' in error)) return error
+  const errors = (error.errors as readonly { readonly pointer: string }[]).map((each) => {
+    const name = each.pointer.split('/')[1] ?? ''
+    return { ...each, pointer: `/${name === 'expiresAt' ? 'expiresOn' : name}` }
+  })
+  return Object.assign(Object.create(error) as Error, { errors })
+}
+
+async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const { cursor, status } = readQuery(request, ['cursor', 'status'])
+  const { data, nextCursor, problems } = await listed(paymentTexts[person.view.language], ['status'], () =>
+    operate('listServiceAccounts', { ...callOf(person, request), query: queryText({ cursor, status }) }),
+  )
+  const pages = {
+    next: nextCursor ? linkOf('service-accounts', { status, cursor: nextCursor }) : undefined,
+    first: cursor && linkOf('service-accounts', { status }),
+  }
+  const shown = { rows: data.map(rowOf), status, pages, mayWrite: mayWriteOf(person), problems }
+  return page(request, Object.keys(problems).length > 0 ? 400 : 200, serviceAccountsPage(viewOf(person), shown))
+}
+
+type Refused = { readonly typed: Readonly<Record<string, string>>; readonly problems: Problems }
+
+async function showOne(frame: Frame, request: PublicRequest, person: Person, refused?: Refused): Promise<PublicAnswer> {
+  const call = { ...callOf(person, request), params: { serviceAccountId: idOf(request) } }
+  const account = rowOf(await frame.operate('getServiceAccount', call))
+  const { done } = readQuery(request, ['done'])
+  const body = serviceAccountPage(viewOf(person), {
+    ...{ account, mayWrite: mayWriteOf(person), idempotencyKey: newId() },
+    ...{ typed: refused?.typed ?? {}, problems: refused?.problems ?? {} },
+    done: (['changed', 'revokedNow'] as const).find((each) => each === done),
+  })
+  return page(request, refused === undefined ? 200 : 400, body)
+}
+
+const showNew = (request: PublicRequest, person: Person, draft: AccountDraft, problems: Problems = {}): PublicAnswer =>
+  page(
+    request,
+    Object.keys(problems).length > 0 ? 400 : 200,
+    newServiceAccountPage(viewOf(person), { draft, problems }),
+  )
+
+function draftOf(given: Form): AccountDraft {
+  return {
+    name: given('name').trim(),
+    groups: Object.fromEntries(tags.map((tag) => [tag, given(`may-${tag}`)])),
+    allowedAddresses: given('allowedAddresses').trim(),
+    expiresOn: given('expiresOn').trim(),
+    publicKeyPem: given('publicKeyPem').trim(),
+    idempotencyKey: given('idempotencyKey') || newId(),
+  }
+}
+
+const permissionsOf = ({ groups }: AccountDraft): Permission[] =>
+  tags.flatMap((tag): Permission[] => {
+    if (groups[tag] === 'write') return [`${tag}:read`, `${tag}:write`]
+    return groups[tag] === 'read' ? [`${tag}:read`] : []
+  })
+
+/** The answer has the secret, because no later request can show it: as data for the script, or as a page. */
+function issued(request: PublicRequest, person: Person, made: ResponseOf<'createServiceAccount'>): PublicAnswer {
+  const { serviceAccountId, apiKey, apiSecret } = made
+  if (readForm(request)('answer') !== 'data')
+    return page(request, 200, issuedPage(viewOf(person), { id: serviceAccountId, apiKey, apiSecret }))
+  const { partnerId } = person.caller
+  const body = JSON.stringify({ partnerId, serviceAccountId, apiKey, apiSecret })
+  return { status: 200, headers: { ...headersOf, 'content-type': 'application/json; charset=utf-8' }, body }
+}
+
+async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const draft = draftOf(readForm(request))
+  const { name, publicKeyPem, expiresOn, idempotencyKey } = draft
+  const permissions = permissionsOf(draft)
+  const body = {
+    ...{ name, publicKeyPem, permissions, allowedAddresses: addressesOf(draft.allowedAddresses) },
+    expiresAt: expiresOn === '' ? null : dayStart(expiresOn),
+  }
+  try {
+    return issued(
+      request,
+      person,
+      await operate('createServiceAccount', { ...callOf(person, request), body, idempotencyKey }),
+    )
+  } catch (error) {
+    return showNew(request, person, { ...draft, idempotencyKey: newId() }, problemsIn(person, error))
+  }
+}
+
+async function rotate({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const given = readForm(request)
+  const hours = given('overlapHours').trim()
+  // Another text is passed on, and refused by the operation.
+  const overlapHours = hours === '' ? null : /^\d{1,4}$/.test(hours) ? Number(hours) : wire.overlapHoursMax + 1
+  const made = await operate('rotateServiceAccount', {
+    ...{ ...callOf(person, request), params: { serviceAccountId: idOf(request) } },
+    body: { publicKeyPem: given('publicKeyPem').trim(), overlapHours },
+    idempotencyKey: given('idempotencyKey') || newId(),
+  })
+  return issued(request, person, made)
+}
+
+async function change({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const given = readForm(request)
+  const expiresOn = given('expiresOn').trim()
+  await operate('updateServiceAccount', {
+    ...{ ...callOf(person, request), params: { serviceAccountId: idOf(request) } },
+    body: {
+      name: given('name').trim(),
+      allowedAddresses: addressesOf(given('allowedAddresses')),
+      expiresAt: expiresOn === '' ? null : dayStart(expiresOn),
+    },
+  })
+  return seeOther(`../${idOf(request)}?done=changed`)
+}
+
+async function revoke({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  await operate('revokeServiceAccount', { ...callOf(person, request), params: { serviceAccountId: idOf(request) } })
+  return seeOther(`../${idOf(request)}?done=revokedNow`)
+}
+
+export const serviceAccountRoutes: Routes = (frame, withPerson) => {
+  type Act = (request: PublicRequest, person: Person) => PublicAnswer | Promise<PublicAnswer>
+  /** Lets people act whose sign-in is recent. */
+  const recent = (msMax: number, asked: string | undefined, act: Act) =>
+    permitted(withPerson, 'users:write', async (request, person) =>
+      frame.clock.now().getTime() - person.session.createdAt.getTime() < msMax
+        ? act(request, person)
+        : signInAgain(request, asked),
+    )
+  /** A form of one account. A refusal shows its page again. */
+  const form = (name: string, act: (frame: Frame, ...of: Parameters<Act>) => Promise<PublicAnswer>): PublicRoute => ({
+    method: 'POST',
+    path: `/console/service-accounts/{id}/${name}`,
+    handle: recent(sendMsMax, 'service-accounts', async (request, person) => {
+      try {
+        return await act(frame, request, person)
+      } catch (error) {
+        const typed = Object.fromEntries(new URLSearchParams(request.body.toString('utf8')))
+        return showOne(frame, request, person, { typed, problems: problemsIn(person, error) })
+      }
+    }),
+  })
+  return [
+    {
+      method: 'GET',
+      path: '/console/service-accounts',
+      handle: permitted(withPerson, 'users:read', (request, person) => showList(frame, request, person)),
+    },
+    {
+      method: 'GET',
+      path: '/console/service-accounts/new',
+      handle: recent(openMsMax, 'service-accounts/new', (request, person) =>
+        showNew(
+          request,
+          person,
+          draftOf(() => ''),
+        ),
+      ),
+    },
+    {
+      method: 'POST',
+      path: '/console/service-accounts/new',
+      handle: recent(sendMsMax, 'service-accounts/new', (request, person) => create(frame, request, person)),
+    },
+    {
+      method: 'GET',
+      path: '/console/service-accounts/{id}',
+      handle: permitted(withPerson, 'users:read', (request, person) => showOne(frame, request, person)),
+    },
+    form('change', change),
+    form('rotate', rotate),
+    form('revoke', revoke),
+  ]
+}

@@ -1,0 +1,145 @@
+/** Service accounts in a real browser, which makes the key pair; and the saved file signs requests. */
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { listAt, success, textAt } from '../support/client.ts'
+import { addAuthenticator, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
+import { checkForms } from '../support/desk.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+let service: TestService
+let browser: Browser
+let site: string
+before(async () => {
+  if (skip !== false) return
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
+  site = siteOf(service)
+  browser = await launchBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await service?.dispose()
+})
+
+async function person(role: 'Admin' | 'Developer' | 'Operator', options: Parameters<Browser['newContext']>[0] = {}) {
+  const opened = await openPage(browser, site, options, ['400', '403', '404'])
+  await addAuthenticator(opened.context, opened.page)
+  await joinByPasskey(service, opened.page, await inviteTo(service, role))
+  return opened
+}
+
+const open = (page: Page, path: string) => page.goto(`${site}/console/${path}`)
+const press = (page: Page, name: string) => page.locator('main').getByRole('button', { name, exact: true }).click()
+
+/** Presses a button that makes a key pair, and reads the file that the page offers. */
+async function credentialsBy(page: Page, button: string) {
+  await press(page, button)
+  await page.getByRole('heading', { name: 'The service account is ready' }).waitFor()
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Save credentials' }).click(),
+  ])
+  assert.equal(download.suggestedFilename(), 'credentials.json')
+  return JSON.parse(await readFile(await download.path(), 'utf8'))
+}
+
+test('the browser makes the key pair, sends its public half only, and the saved file signs', { skip }, async () => {
+  const { page, close } = await person('Admin')
+  await page.getByRole('link', { name: 'Service accounts' }).click()
+  await checkForms(page)
+  await page.getByRole('link', { name: 'New service account' }).click()
+  await checkForms(page)
+  await press(page, 'Make key pair and create')
+  await page.getByText('There is a problem').waitFor()
+  await checkForms(page)
+  await page.getByLabel('Name', { exact: true }).fill('Payroll')
+  await page.getByLabel('Balances').selectOption('read')
+  await page.getByLabel('Payouts').selectOption('write')
+  const sent: string[] = []
+  page.on('request', (request) => void sent.push(request.postData() ?? ''))
+  const credentials = await credentialsBy(page, 'Make key pair and create')
+  await checkForms(page)
+  const ofPrivateKey = credentials.privateKeyPem.split('\n')[5]
+  assert.ok(sent.some((body) => body.includes('publicKeyPem=')))
+  assert.ok(sent.every((body) => !decodeURIComponent(body).includes('PRIVATE') && !body.includes(ofPrivateKey)))
+  const client = service.clientOf(credentials)
+  assert.equal((await client.get('/v1/accounts')).status, 200)
+  assert.equal((await client.get('/v1/customers')).status, 403)
+  await page.getByRole('link', { name: 'Open the service account' }).click()
+  await page.getByRole('heading', { name: 'Payroll' }).waitFor()
+  assert.match(await page.locator('main').innerText(), /accounts:read, payouts:read, payouts:write/)
+  await checkForms(page)
+
+  await page.getByLabel('Addresses (optional)').fill('203.0.113.0/24, nonsense')
+  await press(page, 'Save changes')
+  await page.getByText('Enter IP addresses or networks').first().waitFor()
+  assert.equal(await page.getByLabel('Addresses (optional)').inputValue(), '203.0.113.0/24, nonsense')
+  await checkForms(page)
+  await page.getByLabel('Addresses (optional)').fill('203.0.113.0/24')
+  await press(page, 'Save changes')
+  await page.getByText('The service account is changed.').waitFor()
+  await until('the key is refused from here', async () => (await client.get('/v1/accounts')).status === 403)
+  await page.getByLabel('Addresses (optional)').fill('')
+  await press(page, 'Save changes')
+  await page.getByText('Any address', { exact: true }).waitFor()
+
+  await page.getByLabel('Overlap in hours (optional)').fill('0')
+  const next = service.clientOf(await credentialsBy(page, 'Make key pair and rotate'))
+  assert.equal((await next.get('/v1/accounts')).status, 200)
+  await until('the key before ends', async () => (await client.get('/v1/accounts')).status === 401)
+  await page.getByRole('link', { name: 'Open the service account' }).click()
+  await page.getByRole('button', { name: 'Revoke' }).click()
+  await checkForms(page)
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByText('The service account is revoked.').waitFor()
+  await until('the key is revoked', async () => (await next.get('/v1/accounts')).status === 401)
+  await open(page, 'service-accounts?status=Revoked')
+  await page.getByRole('cell', { name: 'Revoked' }).waitFor()
+  await checkForms(page)
+  await close()
+})
+
+test('a key pair of one’s own needs no script of the page, and a private key is refused', { skip }, async () => {
+  const { page, close } = await person('Admin')
+  await open(page, 'service-accounts/new')
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const privateKeyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  await page.getByLabel('Name', { exact: true }).fill('Ledger')
+  await page.getByLabel('Balances').selectOption('read')
+  await page.getByText('Use a key pair of your own').click()
+  await page.getByLabel('Public key').fill(privateKeyPem)
+  await press(page, 'Create with this key')
+  await page.getByText('not the private key').first().waitFor()
+  await checkForms(page)
+  await page.getByLabel('Public key').fill(publicKey.export({ type: 'spki', format: 'pem' }).toString())
+  await press(page, 'Create with this key')
+  await page.getByRole('heading', { name: 'The service account is ready' }).waitFor()
+  await checkForms(page)
+  const [apiKey = '', apiSecret = ''] = await page.locator('pre code').allInnerTexts()
+  const { partnerId } = service.credentials
+  const client = service.clientOf({ partnerId, apiKey, apiSecret, privateKeyPem })
+  assert.equal((await client.get('/v1/accounts')).status, 200)
+  await close()
+})
+
+test('only people with the permissions of the team see and make keys', { skip }, async () => {
+  const operator = await person('Operator')
+  assert.equal(await operator.page.getByRole('link', { name: 'Service accounts' }).count(), 0)
+  for (const path of ['service-accounts', 'service-accounts/new']) {
+    await open(operator.page, path)
+    await operator.page.getByRole('heading', { name: 'You cannot open this page' }).waitFor()
+  }
+  await operator.close()
+  const developer = await person('Developer')
+  await open(developer.page, 'service-accounts')
+  assert.equal(await developer.page.getByRole('link', { name: 'New service account' }).count(), 0)
+  const [first] = listAt(success(await service.client.get('/v1/service-accounts')))
+  await open(developer.page, `service-accounts/${textAt(first ?? {}, 'serviceAccountId')}`)
+  assert.equal(await developer.page.getByRole('button', { name: 'Revoke' }).count(), 0)
+  await checkForms(developer.page)
+  await developer.close()
+})
