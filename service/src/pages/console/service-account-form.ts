@@ -11,7 +11,7 @@ import { type ConsoleView, shell } from './view.ts'
 
 export type AccountDraft = {
   readonly name: string
-  /** What the account may do in each group: nothing, `read`, or `write`, which reads too. */
+  /** Permissions of each group: nothing, `read`, or `write`, which reads too. */
   readonly groups: Readonly<Record<string, string>>
   readonly allowedAddresses: string
   readonly expiresOn: string
@@ -96,7 +96,7 @@ export function limitFields(
 
 type KeyPair = {
   readonly action: string
-  /** So that a form that is sent twice makes one account. */
+  /** Makes a form that is sent twice create one account. */
   readonly idempotencyKey: string
   readonly fields: Html
   readonly publicKeyPem: string

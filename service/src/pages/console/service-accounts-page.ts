@@ -106,7 +106,7 @@ type One = {
   readonly account: ServiceAccountRow
   readonly mayWrite: boolean
   readonly idempotencyKey: string
-  /** What was typed in a form that was refused. */
+  /** Texts that were typed in a form that was refused. */
   readonly typed: Readonly<
     Partial<Record<'name' | 'allowedAddresses' | 'expiresOn' | 'publicKeyPem' | 'overlapHours', string>>
   >

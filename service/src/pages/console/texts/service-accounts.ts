@@ -5,7 +5,7 @@ const en = {
   title: 'Service accounts',
   lead: 'Programs of your business sign their requests with the key of a service account.',
   empty: 'No service account yet',
-  emptyText: 'A service account has a key pair, permissions and, if you wish, addresses from which it may be used.',
+  emptyText: 'A service account has a key pair, permissions and, if you want, addresses from which it may be used.',
   call: 'Call that creates a service account',
   name: 'Name',
   apiKey: 'API key',
