@@ -170,7 +170,11 @@ for (const button of document.querySelectorAll('[data-copy]')) {
   button.addEventListener('click', () => void copy(button))
 }
 
-const forms = { date: { dateStyle: 'medium' }, time: { dateStyle: 'medium', timeStyle: 'short' } }
+const forms = {
+  date: { dateStyle: 'medium' },
+  time: { dateStyle: 'medium', timeStyle: 'short' },
+  seconds: { dateStyle: 'medium', timeStyle: 'medium' },
+}
 /** The reader's own variety of the language of the page, such as `en-GB`. */
 const { lang } = document.documentElement
 const locale = navigator.languages.find((each) => each.split('-')[0] === lang) ?? lang
@@ -178,4 +182,22 @@ const locale = navigator.languages.find((each) => each.split('-')[0] === lang) ?
 for (const time of document.querySelectorAll('time[data-local]')) {
   const form = forms[time.dataset.local]
   time.textContent = new Intl.DateTimeFormat(locale, form).format(new Date(time.dateTime))
+}
+
+/** Counts down what is left of a time that the service gave in seconds: the clock of the browser may be wrong. */
+for (const timer of document.querySelectorAll('[data-seconds]')) {
+  const { seconds, left, over } = timer.dataset
+  const end = Date.now() + seconds * 1000
+  const show = () => {
+    const rest = Math.ceil((end - Date.now()) / 1000)
+    if (rest <= 0) {
+      timer.textContent = over
+      live.textContent = over
+      return
+    }
+    const minutes = Math.floor(rest / 60)
+    timer.textContent = left.replace('{time}', `${minutes}:${String(rest % 60).padStart(2, '0')}`)
+    setTimeout(show, 250)
+  }
+  show()
 }

@@ -105,19 +105,19 @@ export const copyButton = ({ t }: ConsoleView, text: string, what: string): Html
     <span>${t.copy}</span><span class="away"> ${what}</span>
   </button>`
 
-/** A time in the zone of the reader, with UTC in its title. */
-export function time({ language, zone }: ConsoleView, at: Date, form: 'date' | 'time' = 'time'): Html {
+/** A time in the zone of the reader, with UTC in its title. `seconds`: a time at which something ends soon. */
+export function time({ language, zone }: ConsoleView, at: Date, form: 'date' | 'time' | 'seconds' = 'time'): Html {
   const show = (timeZone: string, withTime: boolean) =>
     new Intl.DateTimeFormat(language, {
       dateStyle: 'medium',
-      ...(withTime ? { timeStyle: 'short' } : {}),
+      ...(withTime ? { timeStyle: form === 'seconds' ? 'medium' : 'short' } : {}),
       timeZone,
     }).format(at)
   const utc = `${show('UTC', true)} UTC`
-  const text = form === 'time' ? utc : show('UTC', false)
+  const text = form === 'date' ? show('UTC', false) : utc
   return zone === undefined
     ? html`<time datetime="${at.toISOString()}" title="${utc}" data-local="${form}">${text}</time>`
-    : html`<time datetime="${at.toISOString()}" title="${utc}">${show(zone, form === 'time')}</time>`
+    : html`<time datetime="${at.toISOString()}" title="${utc}">${show(zone, form !== 'date')}</time>`
 }
 
 /** A day of the calendar, `YYYY-MM-DD`. It is the same day in every zone. */

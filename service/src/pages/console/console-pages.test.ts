@@ -212,6 +212,7 @@ suite('the texts of the console', () => {
       'factorPasskey',
       'status',
       'webhooks',
+      'wallets',
     ]
     assert.deepEqual(same.toSorted(), cognates.toSorted())
   })

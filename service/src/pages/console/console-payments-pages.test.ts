@@ -209,7 +209,7 @@ function customerPages(language: ConsoleLanguage, text: string): Named {
   const states = ['Valid', 'Unchecked', 'Invalid', 'Missing'] as const
   const fields = states.map((state) => ({ field: text, value: text, state, code: text }))
   const balance = { currency: text, posted: '-1.00', reserved: '0.00', available: '-1.00' }
-  const may = { write: true, openAccount: true, transactions: true, payouts: true, payees: true }
+  const may = { write: true, openAccount: true, transactions: true, payouts: true, payees: true, wallets: true }
   const changes = [
     { field: `kyc.${text}`, before: text, after: text },
     { field: text, withheld: true },

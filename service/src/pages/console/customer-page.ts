@@ -53,6 +53,7 @@ type Customer = CustomerRow & {
     readonly transactions: boolean
     readonly payouts: boolean
     readonly payees: boolean
+    readonly wallets: boolean
   }
   readonly done?: 'created' | 'changed' | 'accountOpened' | undefined
   readonly problems: Problems
@@ -109,13 +110,13 @@ const section = (id: string, title: string, body: Html): Html =>
     ${body}
   </section>`
 
-function links({ language, root }: ConsoleView, { id, may }: Customer): Html {
-  const c = customerTexts[language]
+function links(view: ConsoleView, { id, may }: Customer): Html {
+  const c = customerTexts[view.language]
   const link = (path: string, text: string) =>
-    html`<a class="button" href="${linkOf(`${root}${path}`, { customerId: id })}">${text}</a>`
+    html`<a class="button" href="${linkOf(`${view.root}${path}`, { customerId: id })}">${text}</a>`
   return html`<p class="buttons">
     ${may.transactions && link('transactions', c.transactions)} ${may.payouts && link('payouts', c.payouts)}
-    ${may.payees && link('payees', c.payees)}
+    ${may.payees && link('payees', c.payees)} ${may.wallets && link('wallets', view.t.wallets)}
   </p>`
 }
 

@@ -92,6 +92,7 @@ async function showOne(
       transactions: may('transactions:read'),
       payouts: may('payouts:read'),
       payees: may('beneficiaries:read'),
+      wallets: may('wallets:read'),
     },
     done: (['created', 'changed', 'accountOpened'] as const).find((each) => each === done),
     ...{ problems, raw },

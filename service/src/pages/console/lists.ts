@@ -133,6 +133,10 @@ export function identifier(view: ConsoleView, text: string, what: string): Html 
   return html`<span class="copied"><code title="${text}">${shown}</code> ${copyButton(view, text, what)}</span>`
 }
 
+/** A text that is copied to another system. It is shown whole, because it is compared there. */
+export const whole = (view: ConsoleView, text: string, what: string): Html =>
+  html`<span class="copied"><code class="account">${text}</code> ${copyButton(view, text, what)}</span>`
+
 /** An IBAN or the address of a wallet, with a button that copies it without spaces. */
 export const account = (view: ConsoleView, text: string): Html =>
   html`<span class="copied">

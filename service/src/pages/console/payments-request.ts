@@ -74,6 +74,19 @@ export function readAmount(text: string): string | undefined {
   return decimals === undefined ? whole : `${whole}.${decimals}`
 }
 
+const exactForm = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,18}))?$/
+
+/**
+ * Reads an amount of any currency with all decimals that were typed. `ambiguous`: three decimals may be thousands, as in `1,250`.
+ * Undefined: it has another form.
+ */
+export function readExactAmount(text: string): string | undefined {
+  const [, whole, decimals] = exactForm.exec(text.trim()) ?? []
+  if (whole === undefined) return undefined
+  if (decimals === undefined) return whole
+  return decimals.length === 3 ? 'ambiguous' : `${whole}.${decimals}`
+}
+
 export type Problems = Readonly<Record<string, string>>
 
 /** Words a refusal in the language of the page: by field, and as `form` what concerns the whole. Throws other errors. */

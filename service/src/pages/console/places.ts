@@ -63,6 +63,20 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
     icon: 'M3 5h14v10H3zM3 8.5h14M6 12h4',
   },
   {
+    name: 'exchange',
+    text: (t) => t.exchange,
+    group: (t) => t.groupPayments,
+    permission: 'fx:read',
+    icon: 'M4 8.5a6 6 0 0 1 11-2.5M15 2.5V6h-3.5M16 11.5a6 6 0 0 1-11 2.5M5 17.5V14h3.5',
+  },
+  {
+    name: 'wallets',
+    text: (t) => t.wallets,
+    group: (t) => t.groupPayments,
+    permission: 'wallets:read',
+    icon: 'M3 6.5V15a1.5 1.5 0 0 0 1.5 1.5h11A1.5 1.5 0 0 0 17 15V8a1.5 1.5 0 0 0-1.5-1.5zM3 6.5A2 2 0 0 1 5 4.5h9v2M17 10h-3.2a1.6 1.6 0 0 0 0 3.2H17',
+  },
+  {
     name: 'reports',
     text: (t) => t.reports,
     group: (t) => t.groupPayments,

@@ -8,6 +8,7 @@ import { bulkRoutes } from './bulk-routes.ts'
 import { checkoutRoutes } from './checkout-routes.ts'
 import { customerRoutes } from './customer-routes.ts'
 import { designPage } from './design.ts'
+import { exchangeRoutes } from './exchange-routes.ts'
 import { eventRoutes } from './event-routes.ts'
 import { findRoutes } from './find-routes.ts'
 import { firstAdminRoutes } from './first-admin-routes.ts'
@@ -26,6 +27,7 @@ import { simulationRoutes } from './simulation-routes.ts'
 import { signInRoutes } from './sign-in-routes.ts'
 import { ssoRoutes } from './sso-routes.ts'
 import { teamRoutes } from './team-routes.ts'
+import { walletRoutes } from './wallet-routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 import { homeRoutes } from './home-routes.ts'
 
@@ -50,6 +52,8 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
       ...payeeRoutes(frame, ...people),
       ...customerRoutes(frame, ...people),
       ...checkoutRoutes(frame, ...people),
+      ...exchangeRoutes(frame, ...people),
+      ...walletRoutes(frame, ...people),
       ...reportRoutes(frame, ...people),
       ...eventRoutes(frame, ...people),
       ...webhookRoutes(frame, ...people),

@@ -1,18 +1,8 @@
 /** The page on which an Admin sets the provider of single sign-on, and proves the domain of the team. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import {
-  choices,
-  copyButton,
-  dialog,
-  dialogButtons,
-  errorSummary,
-  field,
-  message,
-  openDialog,
-  time,
-} from './components.ts'
-import { facts } from './lists.ts'
+import { choices, dialog, dialogButtons, errorSummary, field, message, openDialog, time } from './components.ts'
+import { facts, whole } from './lists.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { signOnTexts } from './texts/single-sign-on.ts'
 import { type ConsoleView, type RoleName, shell } from './view.ts'
@@ -62,10 +52,6 @@ export function ssoPage(view: ConsoleView, shown: Shown): string {
       ${provider(view, shown)}`,
   })
 }
-
-/** A text that is copied to another system. It is shown whole, because it is compared there. */
-const whole = (view: ConsoleView, text: string, what: string): Html =>
-  html`<span class="copied"><code class="account">${text}</code> ${copyButton(view, text, what)}</span>`
 
 /** The DNS record that proves the domain. */
 function proof(view: ConsoleView, { name, value }: NonNullable<Shown['current']>['domainRecord'], may: boolean): Html {

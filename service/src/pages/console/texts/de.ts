@@ -29,6 +29,8 @@ export const de: Texts = {
   payouts: 'Auszahlungen',
   standingOrders: 'Daueraufträge',
   checkout: 'Checkout-Sitzungen',
+  exchange: 'Währungstausch',
+  wallets: 'Wallets',
   reports: 'Berichte',
   bulkPayouts: 'Sammelzahlungen',
   payees: 'Empfänger',

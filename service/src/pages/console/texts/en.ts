@@ -28,6 +28,8 @@ export const en = {
   payouts: 'Payouts',
   standingOrders: 'Standing orders',
   checkout: 'Checkout',
+  exchange: 'Exchange',
+  wallets: 'Wallets',
   reports: 'Reports',
   bulkPayouts: 'Bulk payouts',
   payees: 'Payees',
