@@ -5,7 +5,13 @@ import { present } from '../kernel/index.ts'
 import { folderTransport, readMailbox, smtpTransport } from '../mail/index.ts'
 import { renderMonitorMail } from '../modules/accounts/index.ts'
 import { renderReportMail } from '../modules/reports/index.ts'
-import { renderImpersonation, renderInvitation, renderSignInChange, renderSignInLink } from '../modules/users/index.ts'
+import {
+  renderImpersonation,
+  renderInvitation,
+  renderNewDevice,
+  renderSignInChange,
+  renderSignInLink,
+} from '../modules/users/index.ts'
 
 /** Renders a mail by its kind. */
 export const mailTemplates = {
@@ -17,6 +23,7 @@ export const mailTemplates = {
   report_failed: renderReportMail,
   sign_in_link: renderSignInLink,
   sign_in_changed: renderSignInChange,
+  new_device: renderNewDevice,
   impersonation: renderImpersonation,
 }
 
