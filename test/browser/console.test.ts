@@ -72,6 +72,13 @@ test('a person joins with a passkey, signs out and in with it, and an old cookie
   await page.getByRole('button', { name: 'Create passkey and join' }).click()
   await page.waitForURL(`${site}/console/home`)
   assert.match(await page.locator('main').innerText(), /EUR\s+1,000,000\.00/)
+  const plot = page.locator('.plot').filter({ hasText: 'EUR' })
+  assert.match(
+    (await plot.getByRole('img').getAttribute('aria-label')) ?? '',
+    /^EUR: 0\.00 available on .*, 1,000,000\.00 on .*\. Highest 1,000,000\.00, lowest 0\.00\.$/,
+  )
+  await plot.locator('summary').click()
+  assert.equal(await plot.getByRole('row').count(), 31)
   await check(page)
   const [cookie] = (await context.cookies()).filter(({ name }) => name === '__Host-session')
   assert.ok(cookie)

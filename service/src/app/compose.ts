@@ -243,6 +243,7 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
         factors,
         signIn,
         approvals: modules.payouts,
+        accounts: modules.accounts,
         ...(await createOperate(inProcess)),
         clock,
         log,

@@ -15,6 +15,7 @@ import {
   sessionCookie,
 } from '../../api/index.ts'
 import { type Clock, type Log, randomBytes } from '../../kernel/index.ts'
+import type { Accounts } from '../../modules/accounts/index.ts'
 import type { Factors, FirstAdmin, Members, Signed } from '../../modules/users/index.ts'
 import type { Payouts } from '../../modules/payouts/index.ts'
 import type { Client, Confirmations, SignIn } from '../../sign-in/index.ts'
@@ -31,6 +32,7 @@ export type ConsoleDeps = {
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
   readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate'> & Confirmations
   readonly approvals: Pick<Payouts, 'snapshot'>
+  readonly accounts: Pick<Accounts, 'dailyBalances'>
   readonly factors: Factors
   readonly operate: Operate
   readonly download: Download
