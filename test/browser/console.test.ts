@@ -3,13 +3,16 @@
  * attacks on each. A blocked, failed or foreign request fails the test, and so does any finding of axe.
  */
 import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { success, textAt } from '../support/client.ts'
 import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { codeOf, joinByPassword, mailedPath, password, sendForm, sessionOf } from '../support/team.ts'
+import { until } from '../support/until.ts'
 
 let service: TestService
 let browser: Browser
@@ -31,6 +34,32 @@ const invite = (role: 'Admin' | 'Developer' | 'Operator', name?: string) => invi
 const open = (options?: Parameters<Browser['newContext']>[0], expected?: readonly string[]) =>
   openPage(browser, site, options, expected)
 
+/** How many mails about a new device an address has. */
+async function newDeviceMails(address: string): Promise<number> {
+  const folder = join(service.dataDir, 'mailbox')
+  const names = (await readdir(folder)).filter((name) => name.includes(address))
+  const mails = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
+  return mails.filter((mail) => mail.includes('Subject: New device signed in to')).length
+}
+
+/** The browser keeps the cookie of its device; without it the next sign-in is mailed. */
+async function checkDevice(context: BrowserContext, page: Page, address: string): Promise<void> {
+  const deviceOf = async () => (await context.cookies()).find(({ name }) => name === '__Host-device')
+  const known = await deviceOf()
+  assert.ok(known)
+  assert.deepEqual([known.httpOnly, known.secure, known.sameSite, known.path], [true, true, 'Lax', '/'])
+  assert.ok(known.expires > Date.now() / 1000 + 364 * 86_400)
+  assert.match(known.value, /^[\w-]{43}$/)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.waitForURL(/\/console\/sign-in/)
+  assert.equal((await deviceOf())?.value, known.value, 'signing out keeps it')
+  await context.clearCookies({ name: '__Host-device' })
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+  await page.waitForURL(`${site}/console/home`)
+  await until('the mail about the new device', async () => (await newDeviceMails(address)) === 1 || undefined)
+  assert.notEqual((await deviceOf())?.value, known.value)
+}
+
 const heading = (page: Page) => page.locator('h1').innerText()
 
 test('a person joins with a passkey, signs out and in with it, and an old cookie opens nothing', { skip }, async () => {
@@ -43,6 +72,13 @@ test('a person joins with a passkey, signs out and in with it, and an old cookie
   await page.getByRole('button', { name: 'Create passkey and join' }).click()
   await page.waitForURL(`${site}/console/home`)
   assert.match(await page.locator('main').innerText(), /EUR\s+1,000,000\.00/)
+  const plot = page.locator('.plot').filter({ hasText: 'EUR' })
+  assert.match(
+    (await plot.getByRole('img').getAttribute('aria-label')) ?? '',
+    /^EUR: 0\.00 available on .*, 1,000,000\.00 on .*\. Highest 1,000,000\.00, lowest 0\.00\.$/,
+  )
+  await plot.locator('summary').click()
+  assert.equal(await plot.getByRole('row').count(), 31)
   await check(page)
   const [cookie] = (await context.cookies()).filter(({ name }) => name === '__Host-session')
   assert.ok(cookie)
@@ -58,6 +94,8 @@ test('a person joins with a passkey, signs out and in with it, and an old cookie
   assert.match(replayed.headers.get('location') ?? '', /^sign-in\?/)
   await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
   await page.waitForURL(`${site}/console/home`)
+  assert.equal(await newDeviceMails(address), 0, 'the browser is known from joining')
+  await checkDevice(context, page, address)
   const users = success(await service.client.get('/v1/users?role=Admin')) as {
     data: { email: string; factors: string[] }[]
   }

@@ -22,6 +22,8 @@ export const publicHeaders = ['accept-encoding', 'accept-language', 'cookie', 'i
 /** The cookies of the team's pages: the token of the session, and the partner of the last one. */
 export const sessionCookie = '__Host-session'
 export const partnerCookie = '__Host-partner'
+/** The cookie by which a team's sign-in knows a browser again. It opens nothing. */
+export const deviceCookie = '__Host-device'
 /** The cookie of the desk, whose port browsers do not tell from that of the pages. */
 export const staffCookie = '__Host-staff'
 
@@ -46,6 +48,8 @@ export function encodingFor(acceptEncoding: string | undefined): Encoding {
 export type PublicAnswer<Body = string | Buffer | AsyncIterable<Uint8Array>> = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
+  /** Values of `Set-Cookie`. */
+  readonly cookies?: readonly string[]
   readonly body: Body
 }
 

@@ -250,6 +250,7 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
         factors,
         signIn,
         approvals: modules.payouts,
+        accounts: modules.accounts,
         ...(await createOperate(inProcess)),
         clock,
         log,

@@ -9,6 +9,7 @@ import {
   renderImpersonation,
   renderInvitation,
   renderKeyChange,
+  renderNewDevice,
   renderSignInChange,
   renderSignInLink,
 } from '../modules/users/index.ts'
@@ -23,6 +24,7 @@ export const mailTemplates = {
   report_failed: renderReportMail,
   sign_in_link: renderSignInLink,
   sign_in_changed: renderSignInChange,
+  new_device: renderNewDevice,
   impersonation: renderImpersonation,
   service_account_changed: renderKeyChange,
 }

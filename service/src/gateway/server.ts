@@ -48,6 +48,7 @@ export type Reply = {
   /** Code of a problem. */
   readonly code?: ProblemCode
   readonly headers: Readonly<Record<string, string>>
+  readonly cookies?: readonly string[]
   readonly body: string | Buffer | Readable
 }
 
@@ -387,9 +388,10 @@ function problemOf(error: unknown, request: FastifyRequest, log: Log): ProblemAn
   return toProblem(error, { requestId: request.id, instance, log: log.child({ requestId: request.id }) })
 }
 
-function send(reply: FastifyReply, requestId: string, { status, headers, body }: Reply): void {
+function send(reply: FastifyReply, requestId: string, { status, headers, cookies = [], body }: Reply): void {
   void reply
     .code(status)
     .headers({ 'x-request-id': requestId, 'cache-control': 'no-store', ...headers })
+    .headers(cookies.length === 0 ? {} : { 'set-cookie': [...cookies] })
     .send(status === 204 ? null : body)
 }

@@ -51,10 +51,13 @@ export function createSiteListener({ site, ...options }: SiteOptions): RequestLi
       .map(({ route, pattern }) => ({ route, params: pattern.exec(request.path)?.groups }))
       .find(({ params }) => params !== undefined)
     const { route, params = {} } = found ?? { route: unknown }
-    const { status, headers, body } = present(
-      await pipeline.run(route, { ...request, params }, undefined),
-      'a page answers',
-    )
+    const {
+      status,
+      headers,
+      cookies = [],
+      body,
+    } = present(await pipeline.run(route, { ...request, params }, undefined), 'a page answers')
+    if (cookies.length > 0) response.setHeader('set-cookie', cookies)
     response.writeHead(status, { 'x-request-id': request.requestId, ...headers })
     response.end(request.method === 'HEAD' ? undefined : body)
   }

@@ -59,6 +59,27 @@ function sumOf(rows: readonly Row[], id: string) {
   return total
 }
 
+/** Compares the closing balances at some ascending moments with the sums of the transfers before each. */
+async function checkClosings(partnerId: string, moments: readonly Date[]): Promise<void> {
+  const ascending = moments.filter((moment, index) => moment.getTime() !== moments[index - 1]?.getTime())
+  const closings = await service.ledger.closingBalances(service.db, partnerId, ascending)
+  const [rows, accounts] = [await transfersOf(partnerId), await accountsOf(partnerId)]
+  const balances = accounts.filter(({ name }) => name === 'balance')
+  assert.deepEqual(
+    closings.map(({ currency }) => currency).toSorted(),
+    balances.map(({ currency }) => currency).toSorted(),
+  )
+  for (const { id, currency } of balances) {
+    const closing = closings.find((each) => each.currency === currency)
+    const before = (end: string) => rows.filter((row) => row.id < end)
+    assert.deepEqual(
+      closing?.sums,
+      ascending.map((moment) => sumOf(before(firstIdOf(moment)), id)),
+    )
+    assert.deepEqual(closing?.now, sumOf(rows, id))
+  }
+}
+
 async function readStatement(request: Omit<StatementRequest, 'cursor'>): Promise<readonly StatementLine[]> {
   const lines: StatementLine[] = []
   let cursor: StatementCursor | undefined
@@ -213,7 +234,9 @@ test('past balances and statements equal a full computation, whatever the checkp
       await service.db.transaction((tx) => service.ledger.settleMany(tx, ends, []))
       const moments = picks.toSorted((a, b) => a - b).map((ms) => new Date(startedMs + ms))
       await checkHistory(partnerId, [undefined, ...moments, undefined], linesMax)
+      await checkClosings(partnerId, moments)
       while ((await step()) > 0);
+      await checkClosings(partnerId, moments)
       await checkHistory(partnerId, [...moments, undefined], linesMax)
       await checkHistory(partnerId, moments, linesMax)
       await checkLedger(service.db, partnerId)

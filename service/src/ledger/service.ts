@@ -2,6 +2,7 @@
 import type { Currency, Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { ensureAccount, type Opening } from './accounts.ts'
+import { type ClosingBalances, closingBalances } from './closings.ts'
 import { createEntries, type Entries } from './entries.ts'
 import { type History, history } from './history.ts'
 import { type Movements, movements } from './movements.ts'
@@ -19,7 +20,8 @@ export type Balance = {
   readonly available: Minor
 }
 
-export type Ledger = Entries &
+export type Ledger = ClosingBalances &
+  Entries &
   History &
   Movements &
   PeriodReader &
@@ -40,6 +42,7 @@ export type Ledger = Entries &
 
 export function createLedger(opening: Opening): Ledger {
   return {
+    ...closingBalances,
     ...createEntries(opening),
     ...history,
     ...movements,

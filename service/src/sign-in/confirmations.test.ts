@@ -80,7 +80,7 @@ test('a session whose token was replaced opens with the new one alone', async ()
   const { signIn, db } = service
   const { partnerId, memberId } = await addMember()
   const client = { ip: '203.0.113.7', userAgent: 'Test browser', factor: 'password' } as const
-  const old = await db.transaction((tx) => signIn.open(tx, partnerId, memberId, client))
+  const { token: old } = await db.transaction((tx) => signIn.open(tx, partnerId, memberId, client))
   const id = (await signIn.session(old))?.id ?? ''
   const token = await signIn.rotate(partnerId, id)
   assert.equal(await signIn.session(old), undefined)

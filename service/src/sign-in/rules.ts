@@ -1,7 +1,7 @@
 /** Pure: how long things last, the forms of tokens, codes and challenges, and one-time codes by time. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
-import { after, assert, hourMs, minuteMs, secondMs } from '../kernel/index.ts'
+import { after, assert, dayMs, hourMs, minuteMs, secondMs } from '../kernel/index.ts'
 
 export const idleMs = 15 * minuteMs
 /** Article 4(3)(d) of the RTS on strong customer authentication (Regulation (EU) 2018/389), for pages with money. */
@@ -12,6 +12,11 @@ const failuresMax = 5
 const blockedMs = 15 * minuteMs
 /** Whether this was the last attempt before the block. */
 export const isLastAttempt = (attempts: number): boolean => attempts >= failuresMax
+
+/** The cookie of a device lasts as long, from its last sign-in. */
+export const deviceMs = 365 * dayMs
+/** Devices of a member: those of the last sign-ins. An older one counts as new again. */
+export const devicesMax = 20
 
 /** A page of the sign-in may stay open for so long. */
 export const challengeMs = 10 * minuteMs
@@ -27,6 +32,10 @@ export const passwordCharsMax = 128
 
 /** The token of a session: the partner's id and 256 random bits, as of a link. The cookie alone has it. */
 export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
+
+/** Hashes the value of a device for one member, so that the rows do not tell which accounts share a browser. */
+export const deviceHash = (memberId: string, device: string): Buffer =>
+  createHash('sha256').update(`${memberId} ${device}`).digest()
 
 const totpPeriodMs = 30 * secondMs
 /** Codes of the step before and of the step after are accepted (RFC 6238, section 5.2). */

@@ -8,6 +8,7 @@ import { hashPassword, isPassword, type Person, refuseWeakPassword } from './pas
 import * as rules from './rules.ts'
 import { totpContext } from './sealed.ts'
 import * as store from './store.ts'
+import * as devices from './store-devices.ts'
 
 /** The person who accepts an invitation, and the hash of its token. */
 export type Invited = Person & { readonly partnerName: string; readonly memberId: string; readonly seed: Uint8Array }
@@ -30,7 +31,15 @@ export type Factor =
   | { readonly kind: 'passkey'; readonly row: store.PasskeyRow }
   | { readonly kind: 'password'; readonly hash: string; readonly totpSecret: string; readonly step: bigint }
 
-export type Client = { readonly ip: string; readonly userAgent: string }
+/**
+ * The browser of a person who signs in. `device`: the value of a cookie that the browser keeps for a year, 256 random bits. The user agent would not do:
+ * millions of browsers share one, so a stranger's would count as known, and it changes with each update, so the person's own would count
+ * as new every month. Nor would the IP address, which changes with the network. Absent: no cookie is set, and the device counts as new.
+ */
+export type Client = { readonly ip: string; readonly userAgent: string; readonly device?: string }
+
+/** `isNewDevice`: the member has not signed in from the device before. */
+export type Opened = { readonly token: string; readonly isNewDevice: boolean }
 
 export type Session = {
   readonly id: string
@@ -68,13 +77,13 @@ export type SignIn = {
     memberId: string | undefined,
     given: { readonly password: string; readonly code: string },
   ) => Promise<PasswordVerdict>
-  /** Opens a session and returns its token. */
+  /** Opens a session, and notes its device. */
   readonly open: (
     tx: Tx,
     partnerId: string,
     memberId: string,
     by: Client & { readonly factor: store.Factor },
-  ) => Promise<string>
+  ) => Promise<Opened>
   /** Undefined: no such session, or it has ended. Notes that it was used. */
   readonly session: (token: string) => Promise<Session | undefined>
   /** Newest first. */
@@ -85,7 +94,7 @@ export type SignIn = {
   readonly endAll: (tx: Tx, partnerId: string, memberId: string) => Promise<void>
   /** Ends all sessions of a member but one. */
   readonly endOthers: (partnerId: string, memberId: string, keptId: string) => Promise<number>
-  /** Ends all sessions of a member and forgets how the member signs in. */
+  /** Ends all sessions of a member and forgets how and where the member signs in. */
   readonly forget: (tx: Tx, partnerId: string, memberId: string) => Promise<void>
   readonly factorsOf: typeof store.factorsOf
   readonly factorList: typeof store.factorList
@@ -114,7 +123,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
     ...createEnrolment(keyed),
     ...createProofs(keyed),
     ...createConfirmations(keyed),
-    open: async (tx, partnerId, memberId, { ip, userAgent, factor }) => {
+    open: async (tx, partnerId, memberId, { ip, userAgent, factor, device }) => {
       const now = clock.now()
       const token = newLinkToken(partnerId)
       await store.forgetSessions(tx, partnerId, memberId, alive())
@@ -127,7 +136,10 @@ export function createSignIn(deps: SignInDeps): SignIn {
         ...by,
         ...times,
       })
-      return token
+      if (device === undefined) return { token, isNewDevice: true }
+      const used = { memberId, hash: rules.deviceHash(memberId, device) }
+      const kept = { now, usedAfter: after(now, -rules.deviceMs), devicesMax: rules.devicesMax }
+      return { token, isNewDevice: await devices.recordDevice(tx, partnerId, used, kept) }
     },
     session: async (token) => {
       const partnerId = readLink(token)
@@ -149,6 +161,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
     forget: async (tx, partnerId, memberId) => {
       await store.endSessions(tx, partnerId, memberId, null)
       await store.forgetFactors(tx, partnerId, memberId)
+      await devices.forgetDevices(tx, partnerId, memberId)
     },
     factorsOf: store.factorsOf,
     factorList: store.factorList,

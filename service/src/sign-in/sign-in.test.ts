@@ -27,8 +27,11 @@ async function addMember(partnerId: string) {
   return { id: invited.memberId, secret, code, codes, invited }
 }
 
-const open = (partnerId: string, memberId: string) =>
-  service.db.transaction((tx) => service.signIn.open(tx, partnerId, memberId, { ...client, factor: 'password' }))
+async function open(partnerId: string, memberId: string): Promise<string> {
+  const { db, signIn } = service
+  const opened = await db.transaction((tx) => signIn.open(tx, partnerId, memberId, { ...client, factor: 'password' }))
+  return opened.token
+}
 
 test('codes are those of RFC 6238, appendix B, and are accepted one step early or late and once', () => {
   const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'

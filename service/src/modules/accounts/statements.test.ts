@@ -10,7 +10,7 @@ import {
   type TestPartner,
 } from '../../../../test/support/composition.ts'
 import { Refusal } from '../../api/index.ts'
-import { momentOfId, newId } from '../../kernel/index.ts'
+import { dayMs, firstIdOf, momentOfId, newId } from '../../kernel/index.ts'
 import { type AccountName, createCheckpoints, entryOf } from '../../ledger/index.ts'
 import { type EntryPage, readEntries } from '../../../../test/support/entries.ts'
 import { accountsRoutes } from './index.ts'
@@ -217,4 +217,67 @@ test('each page adds up while payments are booked, and so does a whole statement
   addsUp(whole)
   assert.equal(whole.length, 41)
   assert.equal(decimalText(whole[0]?.balance ?? 0), '1008.20')
+})
+
+/** Enters a transfer of a past time. */
+async function moveAt(partnerId: string, at: Date, amount: bigint, kind: 'direct' | 'reserve' = 'direct') {
+  const [debit, credit] = amount > 0n ? ([settlement, 'balance'] as const) : (['balance', settlement] as const)
+  const sum = amount > 0n ? amount : -amount
+  const transfer = { partnerId, debit, credit, currency: 'EUR', amount: sum, kind, partyId: partnerId } as const
+  const id = firstIdOf(at).slice(0, 14) + `7${newId().slice(15)}`
+  await service.db.transaction((tx) =>
+    service.ledger.enter(tx, { id, transfers: [{ ...transfer, reference: `past-${id}` }] }),
+  )
+}
+
+test('the balances of 30 days are those of the ledger before each midnight, and today the balance of now', async () => {
+  const { partnerId } = await addPartner(service)
+  const midnight = Math.floor(momentOfId(newId()).getTime() / dayMs) * dayMs
+  const daysAgo = (days: number, ms = 0) => new Date(midnight - days * dayMs + ms)
+  await moveAt(partnerId, daysAgo(60), 500_000n)
+  for (let days = 40; days > 0; days -= 3) await moveAt(partnerId, daysAgo(days, 3_600_000 * (days % 24)), 1_000n)
+  await moveAt(partnerId, daysAgo(10), 7n)
+  await moveAt(partnerId, daysAgo(9, -1), -100_000n)
+  await moveAt(partnerId, daysAgo(5, 1), -20_000n, 'reserve')
+  const read = async () => {
+    const [balance, ...others] = await service.accounts.dailyBalances(partnerId, 30)
+    assert.deepEqual([balance?.currency, others], ['EUR', []])
+    return balance?.days ?? []
+  }
+  const check = async () => {
+    const days = await read()
+    assert.equal(days.length, 30)
+    assert.equal(days.at(-1)?.day, daysAgo(0).toISOString().slice(0, 10))
+    for (const [index, { day, available }] of days.entries()) {
+      assert.equal(
+        day,
+        daysAgo(29 - index)
+          .toISOString()
+          .slice(0, 10),
+      )
+      const moment = index === 29 ? undefined : daysAgo(28 - index)
+      const rows = await service.ledger.balancesAt(service.db, partnerId, moment)
+      const then = rows.find(({ name }) => name === 'balance')
+      assert.equal(available, then && then.posted - then.reserved, day)
+    }
+  }
+  await check()
+  const { db, log } = service
+  const limits = { transfersPerStretch: 4, clockDifferenceMsMax: 0 }
+  const { checkpointStep } = createCheckpoints({ db, log, partnerIds: async () => [partnerId], limits })
+  while ((await checkpointStep()) > 0);
+  await check()
+  await moveAt(partnerId, new Date(), 1n)
+  await check()
+})
+
+test('a partner without balances has no daily balances, and a new balance was zero before', async () => {
+  const { partnerId } = await addPartner(service)
+  assert.deepEqual(await service.accounts.dailyBalances(partnerId, 30), [])
+  await move(partnerId, { amount: 5n, partyId: partnerId, currency: 'USD' })
+  const [balance] = await service.accounts.dailyBalances(partnerId, 30)
+  assert.deepEqual(
+    balance?.days.map(({ available }) => available),
+    [...Array.from({ length: 29 }, () => 0n), 5n],
+  )
 })

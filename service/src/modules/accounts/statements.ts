@@ -1,7 +1,18 @@
 /** Past balances and statements of a partner's balances, and those of one customer. The ledger reads them by checkpoints. */
 import type { QueryOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime } from '../../api/index.ts'
-import { assert, type Clock, type Currency, firstIdOf, isCurrency, momentOfId, newId } from '../../kernel/index.ts'
+import {
+  assert,
+  type Clock,
+  type Currency,
+  dayMs,
+  firstIdOf,
+  isCurrency,
+  type Minor,
+  momentOfId,
+  newId,
+  present,
+} from '../../kernel/index.ts'
 import type {
   Balance,
   BalanceMode,
@@ -20,11 +31,21 @@ export type StatementEntry = StatementLine & { readonly currency: Currency }
 export type ModalBalance = Balance & Pick<BalanceMode, 'segregated' | 'own'>
 export type BalancesAt<T> = { readonly asOf: Date; readonly balances: readonly T[] }
 
+export type DailyBalances = {
+  readonly currency: Currency
+  /** Oldest first. Zero on a day on which the balance did not exist. */
+  readonly days: readonly { readonly day: string; readonly available: Minor }[]
+}
+
 export type Statements = {
   /**
    * The partner's balances before a moment, one per currency that it had then, by default now.
    */
   readonly balances: (partnerId: string, query: QueryOf<'listAccounts'>) => Promise<BalancesAt<ModalBalance>>
+  /**
+   * The sums that were available at the end of each of the last days, today's so far, by UTC and by the times of entries. One item per currency.
+   */
+  readonly dailyBalances: (partnerId: string, days: number) => Promise<readonly DailyBalances[]>
   /** Newest first. Refuses: not_found (no such balance), validation_failed (cursor). */
   readonly entries: (
     partnerId: string,
@@ -51,7 +72,7 @@ export type StatementsDeps = {
   readonly clock: Clock
   readonly cursors: Cursors
   readonly customers: Pick<Customers, 'idOf'>
-  readonly ledger: Pick<Ledger, 'balances' | 'balancesAt' | 'modes' | 'statement' | 'partySumsAt'>
+  readonly ledger: Pick<Ledger, 'balances' | 'balancesAt' | 'closingBalances' | 'modes' | 'statement' | 'partySumsAt'>
 }
 
 type PeriodQuery = QueryOf<'listAccountEntries'>
@@ -98,6 +119,21 @@ export function createStatements(deps: StatementsDeps): Statements {
         }),
       }
     },
+    dailyBalances: async (partnerId, days) => {
+      const starts = lastDays(days)
+      // The end of a day is the start of the next one. Today has not ended: its sums are those of the account row.
+      const closings = await db.transaction(async (tx) => {
+        await readAtOneMoment(tx)
+        return ledger.closingBalances(tx, partnerId, starts.slice(1))
+      })
+      return closings.map(({ currency, sums, now }) => ({
+        currency,
+        days: [...sums, now].map(({ posted, reserved }, index) => ({
+          day: present(starts[index], 'each closing has a day').toISOString().slice(0, 10),
+          available: posted - reserved,
+        })),
+      }))
+    },
     entries: async (partnerId, accountId, query) => {
       const account = (await ledger.balances(db, partnerId)).find(({ id }) => id === accountId)
       if (account === undefined) throw notFound('balance')
@@ -115,6 +151,12 @@ export function createStatements(deps: StatementsDeps): Statements {
       return readPage({ partnerId, name: 'balance', currency, partyId }, query)
     },
   }
+}
+
+/** The starts of the last days by UTC, today's last. */
+function lastDays(days: number): readonly Date[] {
+  const today = Math.floor(momentOfId(newId()).getTime() / dayMs) * dayMs
+  return Array.from({ length: days }, (_day, index) => new Date(today - (days - 1 - index) * dayMs))
 }
 
 type Subject = Pick<StatementRequest, 'partnerId' | 'name' | 'currency' | 'partyId'>

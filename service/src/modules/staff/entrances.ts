@@ -37,7 +37,8 @@ export async function openSession(
   const actor = { kind: 'operator', id: account.id, name: account.fullName, ip: client.ip } as const
   const subject = { staffId: account.id }
   audit.append(tx, [{ partnerId: operatorPartnerId, actor, action, subject, details: { factor } }])
-  return signIn.open(tx, staffRealmId, account.id, { ...client, factor })
+  const { token } = await signIn.open(tx, staffRealmId, account.id, { ...client, factor })
+  return token
 }
 
 /** Refuses who has to come by the provider. Admins may not be able to: the provider may be down, or badly configured. */

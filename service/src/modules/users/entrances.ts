@@ -4,6 +4,7 @@ import { notFound, readLink } from '../../api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type Client, type Enrolment, type GivenFactor, type Session, SignOnFailed } from '../../sign-in/index.ts'
 import { changeMail, type SignInChange } from './change-mail.ts'
+import { newDeviceMail } from './device-mail.ts'
 import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
 import { emailKey, statusAt, tokenHash } from './rules.ts'
 import * as store from './store.ts'
@@ -67,19 +68,26 @@ export async function acceptInvitation(
   return row
 }
 
-/** Opens a session of a member, with its record, and returns its token. */
+/**
+ * Opens a session of a member who signs in, with its record, and returns its token. A new device is mailed to the member in the same
+ * transaction: no session without its mail. Who joins opens a session without this, and needs no mail about the own first device.
+ */
 export async function openSession(
-  { clock, audit, signIn }: MembersDeps,
+  { clock, audit, mail, signIn, signInUrl }: MembersDeps,
   tx: Tx,
   partnerId: string,
-  { id, fullName: name }: members.MemberRow,
+  member: members.MemberRow,
   client: Client & { readonly factor: Factor },
 ): Promise<string> {
-  await members.recordSignIn(tx, partnerId, id, clock.now())
+  const { id, fullName: name } = member
+  const at = clock.now()
+  await members.recordSignIn(tx, partnerId, id, at)
   const actor = { kind: 'partner', id, name, ip: client.ip } as const
   const details = { factor: client.factor }
   audit.append(tx, [{ partnerId, actor, action: 'signIn', subject: { userId: id }, details }])
-  return signIn.open(tx, partnerId, id, client)
+  const { token, isNewDevice } = await signIn.open(tx, partnerId, id, client)
+  if (isNewDevice) await mail.enqueue(tx, partnerId, [newDeviceMail(member, client, { at, signInUrl })])
+  return token
 }
 
 /** Refuses who has to come by the provider. Admins may not be able to: the provider may be down, or badly configured. */
@@ -111,7 +119,7 @@ export function createEntrances(deps: MembersDeps): Entrances {
         const { ip } = client
         const { id } = await acceptInvitation(deps, tx, partnerId, { token, factor: factor.kind, ip })
         const recoveryCodes = await signIn.enrol(tx, partnerId, id, factor)
-        const opened = await signIn.open(tx, partnerId, id, { ...client, factor: factor.kind })
+        const { token: opened } = await signIn.open(tx, partnerId, id, { ...client, factor: factor.kind })
         return { token: opened, recoveryCodes }
       })
     },

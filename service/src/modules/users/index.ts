@@ -13,6 +13,7 @@
  * the row is updated.
  */
 export { renderSignInChange } from './change-mail.ts'
+export { renderNewDevice } from './device-mail.ts'
 export { createFactors, type Factors } from './factors.ts'
 export { createFirstAdmin, type FirstAdmin } from './first-admin.ts'
 export { type InvitationMailKind, renderInvitation } from './invitation-mail.ts'

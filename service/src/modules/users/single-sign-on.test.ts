@@ -12,7 +12,7 @@ import {
 } from '../../../../test/support/identity-provider.ts'
 import { codeOf, password } from '../../../../test/support/team.ts'
 import { createTxtResolver } from '../../delivery/index.ts'
-import { newId } from '../../kernel/index.ts'
+import { newId, randomBytes } from '../../kernel/index.ts'
 import type { TeamPurpose } from './single-sign-on.ts'
 
 let provider: IdentityProvider
@@ -31,7 +31,11 @@ after(async () => {
   await provider?.close()
 })
 
-const client = { ip: '203.0.113.7', userAgent: 'Test browser' }
+const client = {
+  ip: '203.0.113.7',
+  userAgent: 'Test browser',
+  device: Buffer.from(randomBytes(32)).toString('base64url'),
+}
 let count = 0
 type Body = Parameters<Service['members']['singleSignOn']['set']>[1]
 
@@ -93,7 +97,8 @@ async function come(
   assert.ok(back.pathname.endsWith(`/console/sso/${partnerId}`), back.href)
   const signed = purpose.kind === 'connect' ? purpose.signed : undefined
   const given = { attempt, query: back.search.slice(1), signed }
-  return { ...given, finish: (more: object = {}) => singleSignOn.finish(partnerId, { ...given, ...more }, client) }
+  const finish = (more: object = {}, from = client) => singleSignOn.finish(partnerId, { ...given, ...more }, from)
+  return { ...given, finish }
 }
 const signIn = async (partner: Partner, person: Pick<Person, 'browser' | 'login'>) => {
   const { partnerId } = partner
@@ -161,6 +166,23 @@ test('a provider that is set wrongly is refused with a pointer, and its secret i
   const { partnerId: other } = await addPartner(service)
   await assert.rejects(set({ ...caller, partnerId: other }, without), { code: 'validation_failed' })
   assert.equal((await service.members.singleSignOn.settings(partnerId)).domainProvedAt !== null, true)
+})
+
+test('a sign-in by the provider from a new device is mailed, and joining is not', async () => {
+  const partner = await partnerWith()
+  const { partnerId } = partner
+  const person = personOf(partner)
+  const { token } = await invite(partner, person.email, 'Operator')
+  await (await come(partner, person, { kind: 'join', token })).finish()
+  const mailed = async () => {
+    const claimed = await service.db.transaction((tx) => service.mailQueue.claim(tx, partnerId, 1000, 100))
+    return claimed.filter(({ kind, toAddress }) => kind === 'new_device' && toAddress === person.email).length
+  }
+  await signIn(partner, person)
+  assert.equal(await mailed(), 0)
+  const another = await come(partner, person, { kind: 'sign in', partnerId, next: 'home' })
+  await another.finish({}, { ...client, device: Buffer.from(randomBytes(32)).toString('base64url') })
+  assert.equal(await mailed(), 1)
 })
 
 test('a person joins by the link of the invitation and by the provider, and comes back to the page that was wanted', async () => {

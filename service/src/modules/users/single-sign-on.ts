@@ -121,7 +121,8 @@ async function join(deps: MembersDeps, tx: Tx, token: string, { partnerId, provi
   const { id } = await acceptInvitation(deps, tx, partnerId, { token, factor: 'sso', ip })
   if (role !== undefined && role !== row.role) await members.changeRole(tx, partnerId, id, role, deps.clock.now())
   await connect(deps, tx, partnerId, id, proved)
-  return deps.signIn.open(tx, partnerId, id, { ...client, factor: 'sso' })
+  const opened = await deps.signIn.open(tx, partnerId, id, { ...client, factor: 'sso' })
+  return opened.token
 }
 
 /**
@@ -151,7 +152,8 @@ async function addMember(deps: MembersDeps, tx: Tx, { partnerId, provider, prove
   const actor = { kind: 'partner', id, name: fullName, ip: client.ip } as const
   const about = { subject: { userId: id }, details: { role, factor: 'sso' } }
   audit.append(tx, [{ partnerId, actor, action: 'joinBySingleSignOn', ...about }])
-  return deps.signIn.open(tx, partnerId, id, { ...client, factor: 'sso' })
+  const opened = await deps.signIn.open(tx, partnerId, id, { ...client, factor: 'sso' })
+  return opened.token
 }
 
 const nameCharsMax = 140

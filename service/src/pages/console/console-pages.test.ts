@@ -16,6 +16,7 @@ import {
 import { qrCode } from '../qr.ts'
 import { accountPage, newPasswordPage } from './account-page.ts'
 import { approvalPage } from './approval-page.ts'
+import type { BalancePlot } from './balance-plot.ts'
 import { time } from './components.ts'
 import { designPage } from './design.ts'
 import { findPage } from './find-page.ts'
@@ -34,6 +35,16 @@ import { signOnTexts } from './texts/single-sign-on.ts'
 import type { ConsoleView, RoleName } from './view.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
+const plot: BalancePlot = {
+  currency: 'EUR',
+  days: [
+    { day: '2026-11-22', available: '0.00' },
+    { day: '2026-11-23', available: '1234567.50' },
+    { day: '2026-11-24', available: '1000.00' },
+  ],
+  ...{ heights: [0, 1, 0], highest: '1234567.50', lowest: '0.00', floor: '0.00', fromZero: true },
+  change: { kind: 'more', amount: '1000.00' },
+}
 const roles: readonly RoleName[] = ['Admin', 'Developer', 'Operator']
 
 function fullTeam(view: ConsoleView, text: string, mayWrite: boolean): string {
@@ -160,13 +171,11 @@ function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): Read
       'home',
       homePage(inside('home'), {
         balances: [{ currency: text, available: '1234567.50', reserved: '0.00', own: '12345678901234567.123456' }],
-        waiting: [
-          { title: text, count: text, href: text },
-          { title: text, count: text },
-        ],
+        plots: [{ ...plot, currency: text }],
+        waiting: [{ href: text }, {}].map((link) => ({ title: text, count: text, ...link })),
       }),
     ],
-    ['empty home', homePage(inside('home'), { balances: [], waiting: [] })],
+    ['empty home', homePage(inside('home'), { balances: [], plots: [], waiting: [] })],
     ['team', fullTeam(inside('team'), text, mayWrite)],
     [
       'sessions',
@@ -297,7 +306,8 @@ suite('the team', () => {
 
 test('sandbox and production differ in band, title and name of the environment', () => {
   const person = { fullName: 'Ada', email: 'a', roleName: 'Admin' as const, partnerName: 'Acme' }
-  const home = (sandbox: boolean) => homePage(viewOf('en', { sandbox, person }), { balances: [], waiting: [] })
+  const home = (sandbox: boolean) =>
+    homePage(viewOf('en', { sandbox, person }), { balances: [], plots: [], waiting: [] })
   assert.match(home(true), /<title>Sandbox: Home · Acme<\/title>/)
   assert.match(home(true), /<p class="band">/)
   assert.match(home(true), /POST \/v1\/simulations\/deposits/)

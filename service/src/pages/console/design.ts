@@ -1,5 +1,7 @@
 /** Every component of the console in all its states, on one page. */
+import type { DailyBalances } from '../../modules/accounts/index.ts'
 import { html, type Html } from '../html.ts'
+import { balancePlot, plotOf } from './balance-plot.ts'
 import {
   badge,
   calendarDay,
@@ -41,8 +43,8 @@ export function designPage(view: ConsoleView): string {
       <p class="lead">Every component of the console in all its states.</p>
       ${part('Messages', messages(view))} ${part('Badges', badges())} ${part('Buttons', buttons(view))}
       ${part('Fields', fields())} ${part('Tables', tables(view))} ${part('Empty lists', emptyLists(view))}
-      ${part('Lists', lists())} ${part('Filters and pages', filtersAndPages(view))} ${part('One thing', oneThing(view))}
-      ${part('Dialogs', dialogs())}`,
+      ${part('Lists', lists())} ${part('Plots', plots(view))} ${part('Filters and pages', filtersAndPages(view))}
+      ${part('One thing', oneThing(view))} ${part('Dialogs', dialogs())}`,
   })
 }
 
@@ -117,6 +119,22 @@ const fields = (): Html =>
     })}
     <button type="button" class="primary">Send invitation</button>
   </form>`
+
+/** Plots from zero, from the lowest amount, of one amount, and below zero. */
+const plots = (view: ConsoleView): Html => {
+  const day = (index: number) => new Date(Date.UTC(2026, 9, 29 + index)).toISOString().slice(0, 10)
+  const shapes: readonly (readonly [DailyBalances['currency'], (index: number) => number])[] = [
+    ['EUR', (index) => (index < 9 ? 0 : 4_000_000 + ((index * 7919) % 17) * 150_000)],
+    ['GBP', (index) => 98_000_000 + ((index * 104_729) % 23) * 90_000],
+    ['USD', () => 125_000],
+    ['USDC', (index) => 30_000_000 - index * 900_000],
+  ]
+  const drawn = shapes.flatMap(([currency, at]) => {
+    const days = Array.from({ length: 30 }, (_day, index) => ({ day: day(index), available: BigInt(at(index)) }))
+    return plotOf({ currency, days }) ?? []
+  })
+  return html`<div class="plots">${drawn.map((each) => balancePlot(view, each))}</div>`
+}
 
 const tables = (view: ConsoleView): Html =>
   table({

@@ -1,5 +1,7 @@
 /** The first page after signing in: what waits for the person, then the balances. */
 import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { balancePlot, type BalancePlot } from './balance-plot.ts'
 import { call, empty, table } from './components.ts'
 import { grouped } from './money.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -14,9 +16,14 @@ type Balance = {
 }
 type Waiting = { readonly title: string; readonly count: string; readonly href?: string }
 
-type Home = { readonly balances: readonly Balance[]; readonly waiting: readonly Waiting[] }
+type Home = {
+  readonly balances: readonly Balance[]
+  /** Plots of the first balances. Each has the same days. */
+  readonly plots: readonly BalancePlot[]
+  readonly waiting: readonly Waiting[]
+}
 
-export function homePage(view: ConsoleView, { balances, waiting }: Home): string {
+export function homePage(view: ConsoleView, { balances, plots, waiting }: Home): string {
   const { t } = view
   return shell(view, {
     title: t.home,
@@ -28,9 +35,17 @@ export function homePage(view: ConsoleView, { balances, waiting }: Home): string
       <section aria-labelledby="balances-title">
         <h2 id="balances-title">${t.balances}</h2>
         ${balances.length === 0 ? noBalances(view) : balanceTable(view, balances)}
-      </section>`,
+      </section>
+      ${plots.length > 0 && plotsOf(view, plots)}`,
   })
 }
+
+const plotsOf = (view: ConsoleView, plots: readonly BalancePlot[]): Html =>
+  html`<section aria-labelledby="plots-title">
+    <h2 id="plots-title">${fill(view.t.lastDays, { count: String(plots[0]?.days.length ?? 0) })}</h2>
+    <p class="soft">${view.t.lastDaysText}</p>
+    <div class="plots">${plots.map((plot) => balancePlot(view, plot))}</div>
+  </section>`
 
 const waitingList = (waiting: readonly Waiting[]): Html =>
   html`<ul class="waiting">

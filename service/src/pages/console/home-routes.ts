@@ -1,5 +1,6 @@
 /** The first page after the sign-in: balances, and what waits. */
 import { decimalText, type Permission } from '@partner-payments/wire'
+import { plotOf } from './balance-plot.ts'
 import { homePage } from './home-page.ts'
 import { page, type Person, type Routes } from './request.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -16,7 +17,11 @@ const countOf = (found: Page | undefined): string | undefined =>
 /** More are shown as `25+`: an exact count would read them all. */
 const shownMax = 25
 
-export const homeRoutes: Routes = ({ operate }, _withPerson, withMoney) => [
+/** Days of a plot, and balances that have one: the first ones of the table. */
+const plotDays = 30
+const plotsMax = 6
+
+export const homeRoutes: Routes = ({ operate, accounts }, _withPerson, withMoney) => [
   {
     method: 'GET',
     path: '/console/home',
@@ -26,6 +31,7 @@ export const homeRoutes: Routes = ({ operate }, _withPerson, withMoney) => [
         const { requestId, ip } = request
         const call = { caller, requestId, ip }
         const balances = may(person, 'accounts:read') ? (await operate('listAccounts', call)).data : []
+        const daily = balances.length === 0 ? [] : await accounts.dailyBalances(caller.partnerId, plotDays)
         const first = `limit=${shownMax}`
         const [held, invalid] = await Promise.all([
           may(person, 'payouts:read')
@@ -41,6 +47,7 @@ export const homeRoutes: Routes = ({ operate }, _withPerson, withMoney) => [
           reserved: decimalText(reserved),
           ...(own === undefined ? {} : { own: decimalText(own.available) }),
         }))
+        const plots = daily.flatMap((each) => plotOf(each) ?? []).slice(0, plotsMax)
         const tab = may(person, 'transactions:read') ? 'mine' : 'waiting'
         const waiting = [
           { title: view.t.payoutsToApprove, count: countOf(held), href: `payouts?tab=${tab}` },
@@ -50,7 +57,7 @@ export const homeRoutes: Routes = ({ operate }, _withPerson, withMoney) => [
             href: 'customers?verificationState=Invalid',
           },
         ].flatMap(({ count, ...each }) => (count === undefined ? [] : [{ ...each, count }]))
-        return page(request, 200, homePage({ ...view, current: 'home' }, { balances: shown, waiting }))
+        return page(request, 200, homePage({ ...view, current: 'home' }, { balances: shown, plots, waiting }))
       }),
   },
 ]

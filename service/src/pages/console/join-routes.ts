@@ -6,7 +6,7 @@ import { joinPage } from './join-page.ts'
 import { signOnError } from './single-sign-on.ts'
 import { recoveryCodesPage } from './recovery-codes-page.ts'
 import {
-  clientOf,
+  browserOf,
   errorsOf,
   type Form,
   type Frame,
@@ -14,7 +14,7 @@ import {
   partnerCookieOf,
   readForm,
   seeOther,
-  sessionCookieOf,
+  signedInCookies,
   viewOf,
 } from './request.ts'
 
@@ -36,10 +36,11 @@ export function joinRoutes(frame: Frame): readonly PublicRoute[] {
       const form = readForm(request)
       const token = form('token')
       try {
-        const { token: session, recoveryCodes: codes } = await frame.members.join(token, read(form), clientOf(request))
-        const cookie = sessionCookieOf(session)
-        if (codes.length === 0) return seeOther('../home', cookie)
-        return page(request, 200, recoveryCodesPage(viewOf(frame, request), { codes }), cookie)
+        const browser = browserOf(request)
+        const { token: session, recoveryCodes: codes } = await frame.members.join(token, read(form), browser)
+        const cookies = signedInCookies(session, browser)
+        if (codes.length === 0) return seeOther('../home', ...cookies)
+        return page(request, 200, recoveryCodesPage(viewOf(frame, request), { codes }), ...cookies)
       } catch (error) {
         if (error instanceof Refusal && error.code === 'not_found') throw error
         const view = viewOf(frame, request)

@@ -1,6 +1,7 @@
 /** Parts that the routes of the team's pages share: the view of a request, the person who is signed in, fields of forms, answers. */
 import type { FieldError, ProblemCode } from '@partner-payments/wire'
 import {
+  deviceCookie,
   type Download,
   encodingFor,
   notFound,
@@ -13,10 +14,11 @@ import {
   Refusal,
   sessionCookie,
 } from '../../api/index.ts'
-import type { Clock, Log } from '../../kernel/index.ts'
+import { type Clock, type Log, randomBytes } from '../../kernel/index.ts'
+import type { Accounts } from '../../modules/accounts/index.ts'
 import type { Factors, FirstAdmin, Members, Signed } from '../../modules/users/index.ts'
 import type { Payouts } from '../../modules/payouts/index.ts'
-import type { Confirmations, SignIn } from '../../sign-in/index.ts'
+import type { Client, Confirmations, SignIn } from '../../sign-in/index.ts'
 import { compressed, pageHeaders } from '../answer.ts'
 import { fill } from '../language.ts'
 import { passwordCharsMin } from './password-fields.ts'
@@ -30,6 +32,7 @@ export type ConsoleDeps = {
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
   readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate'> & Confirmations
   readonly approvals: Pick<Payouts, 'snapshot'>
+  readonly accounts: Pick<Accounts, 'dailyBalances'>
   readonly factors: Factors
   readonly operate: Operate
   readonly download: Download
@@ -100,15 +103,21 @@ export const headersOf = {
   'content-security-policy': `${pageHeaders['content-security-policy']}; require-trusted-types-for 'script'`,
 }
 
-export function page({ headers }: PublicRequest, status: number, body: string, cookie?: string): PublicAnswer {
-  const all = { ...headersOf, 'content-type': 'text/html; charset=utf-8', ...(cookie ? { 'set-cookie': cookie } : {}) }
-  return compressed({ status, headers: all, body }, encodingFor(headers['accept-encoding']), 'quick')
+export function page(
+  { headers }: PublicRequest,
+  status: number,
+  body: string,
+  ...cookies: readonly string[]
+): PublicAnswer {
+  const all = { ...headersOf, 'content-type': 'text/html; charset=utf-8' }
+  return compressed({ status, headers: all, cookies, body }, encodingFor(headers['accept-encoding']), 'quick')
 }
 
 /** Redirects after a form: the browser asks for the page, so that a reload does not send the form again. */
-export const seeOther = (location: string, cookie?: string): PublicAnswer => ({
+export const seeOther = (location: string, ...cookies: readonly string[]): PublicAnswer => ({
   status: 303,
-  headers: { ...headersOf, location, ...(cookie ? { 'set-cookie': cookie } : {}) },
+  headers: { ...headersOf, location },
+  cookies,
   body: '',
 })
 
@@ -120,7 +129,22 @@ const yearSeconds = 31_536_000
 export const partnerCookieOf = (partnerId: string): string =>
   `${partnerCookie}=${partnerId}; ${attributes}; Max-Age=${yearSeconds}`
 
-export const clientOf = ({ ip, headers }: PublicRequest) => ({ ip, userAgent: headers['user-agent'] ?? '' })
+export const clientOf = ({ ip, headers }: PublicRequest): Client => ({ ip, userAgent: headers['user-agent'] ?? '' })
+
+const deviceBytes = 32
+const deviceForm = /^[\w-]{43}$/
+/** The client of a sign-in, with the value of its device: that of the cookie, or a new one. */
+export function browserOf(request: PublicRequest): Client & { readonly device: string } {
+  const given = readCookie(request.headers['cookie'], deviceCookie) ?? ''
+  const device = deviceForm.test(given) ? given : Buffer.from(randomBytes(deviceBytes)).toString('base64url')
+  return { ...clientOf(request), device }
+}
+
+/** The cookies of a browser that has signed in. Each sign-in renews the year of the device; signing out keeps it. */
+export const signedInCookies = (token: string, { device }: { readonly device: string }): readonly string[] => [
+  sessionCookieOf(token),
+  `${deviceCookie}=${device}; ${attributes}; Max-Age=${yearSeconds}`,
+]
 
 /** The id in the path of a page. Refuses (404) what is no id. */
 export function idOf({ params }: PublicRequest): string {

@@ -2,8 +2,9 @@
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
 import { partnerCookie, readCookie, sessionCookie } from '../../api/index.ts'
 import type { SignedIn } from '../../modules/users/index.ts'
+import type { Client } from '../../sign-in/index.ts'
 import {
-  clientOf,
+  browserOf,
   type Form,
   type Frame,
   nextOf,
@@ -12,7 +13,7 @@ import {
   partnerCookieOf,
   readForm,
   seeOther,
-  sessionCookieOf,
+  signedInCookies,
   uuid,
   viewOf,
 } from './request.ts'
@@ -31,7 +32,7 @@ export function signInRoutes(frame: Frame): readonly PublicRoute[] {
   }
   const signIn = (
     way: 'passkey' | 'password',
-    verify: (partner: string, form: Form, request: PublicRequest) => Promise<SignedIn | undefined>,
+    verify: (partner: string, form: Form, browser: Client) => Promise<SignedIn | undefined>,
   ): PublicRoute => ({
     method: 'POST',
     path: `/console/sign-in/${way}`,
@@ -39,8 +40,9 @@ export function signInRoutes(frame: Frame): readonly PublicRoute[] {
       const form = readForm(request)
       const partner = form('partner')
       const view = viewOf(frame, request)
+      const browser = browserOf(request)
       const signed = uuid.test(partner)
-        ? await verify(partner, form, request).catch((error: unknown) => {
+        ? await verify(partner, form, browser).catch((error: unknown) => {
             const refused = signOnError(view, error)
             if (refused === undefined) throw error
             return refused
@@ -48,7 +50,8 @@ export function signInRoutes(frame: Frame): readonly PublicRoute[] {
         : undefined
       if (!uuid.test(partner)) return seeOther('../sign-in')
       const next = nextOf(form('next'))
-      if (signed !== undefined && 'token' in signed) return seeOther(`../${next}`, sessionCookieOf(signed.token))
+      if (signed !== undefined && 'token' in signed)
+        return seeOther(`../${next}`, ...signedInCookies(signed.token, browser))
       return ask(request, { partner, next, email: form('email'), error: signed?.form ?? view.t.signInRefused })
     },
   })
@@ -74,12 +77,10 @@ export function signInRoutes(frame: Frame): readonly PublicRoute[] {
         return page(request, 200, findPartnerPage(viewOf(frame, request), { sent: true }))
       },
     },
-    signIn('passkey', (partner, form, request) =>
-      frame.members.signInByPasskey(partner, form('credential'), clientOf(request)),
-    ),
-    signIn('password', (partner, form, request) => {
+    signIn('passkey', (partner, form, browser) => frame.members.signInByPasskey(partner, form('credential'), browser)),
+    signIn('password', (partner, form, browser) => {
       const given = { email: form('email'), password: form('password'), code: form('code') }
-      return frame.members.signInByPassword(partner, given, clientOf(request))
+      return frame.members.signInByPassword(partner, given, browser)
     }),
     signOutRoute(frame),
   ]

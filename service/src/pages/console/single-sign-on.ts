@@ -22,7 +22,8 @@ const cookieOf = ({ attempt }: Begun): string => `${attemptCookie}=${attempt}; $
 /** Leads to the provider. */
 export const toProvider = (begun: Begun): PublicAnswer => ({
   status: 303,
-  headers: { ...headersOf, location: begun.url, 'set-cookie': cookieOf(begun) },
+  headers: { ...headersOf, location: begun.url },
+  cookies: [cookieOf(begun)],
   body: '',
 })
 
@@ -33,10 +34,15 @@ export const onToProvider = (request: PublicRequest, view: ConsoleView, begun: B
 /**
  * Leads on by a page of ours, so that the browser sends cookies which are `SameSite=Strict` with what follows.
  */
-export function leadsOn(request: PublicRequest, view: ConsoleView, href: string, cookie?: string): PublicAnswer {
+export function leadsOn(
+  request: PublicRequest,
+  view: ConsoleView,
+  href: string,
+  ...cookies: readonly string[]
+): PublicAnswer {
   const s = signOnTexts[view.language]
   const body = consoleMessage(view, s.leads, s.leadsText, { href, label: s.leadsOn })
-  const answer = page(request, 200, body, cookie)
+  const answer = page(request, 200, body, ...cookies)
   return { ...answer, headers: { ...answer.headers, refresh: `0; url=${href}` } }
 }
 

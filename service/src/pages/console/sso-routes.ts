@@ -11,7 +11,7 @@ import {
 import { minuteMs } from '../../kernel/index.ts'
 import { consoleMessage } from './message-page.ts'
 import {
-  clientOf,
+  browserOf,
   type Form,
   type Frame,
   nextOf,
@@ -20,7 +20,7 @@ import {
   readForm,
   type Routes,
   seeOther,
-  sessionCookieOf,
+  signedInCookies,
   signInAgain,
   uuid,
   viewOf,
@@ -91,8 +91,9 @@ function wayRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly Pu
           const session = readCookie(request.headers['cookie'], sessionCookie)
           const signed = session === undefined ? undefined : await frame.members.signedIn(session)
           const given = { attempt: attemptOf(request), query: request.query, signed }
-          const { kind, token, next } = await singleSignOn.finish(partnerId, given, clientOf(request))
-          if (token !== undefined) return seeOther(`../${nextOf(next)}`, sessionCookieOf(token))
+          const browser = browserOf(request)
+          const { kind, token, next } = await singleSignOn.finish(partnerId, given, browser)
+          if (token !== undefined) return seeOther(`../${nextOf(next)}`, ...signedInCookies(token, browser))
           const view = viewOf(frame, request)
           const s = signOnTexts[view.language]
           const action = { href: `${view.root}account`, label: s.leadsOn }

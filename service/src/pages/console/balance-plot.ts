@@ -1,0 +1,136 @@
+/** The plot of a balance by day: a drawing of the server, its range in words, and the table beside it. */
+import { decimalText } from '@partner-payments/wire'
+import { writeAmount } from '../../kernel/index.ts'
+import type { DailyBalances } from '../../modules/accounts/index.ts'
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { calendarDay } from './components.ts'
+import { grouped } from './money.ts'
+import type { ConsoleView } from './view.ts'
+
+/** Amounts are exact decimals. Only `heights`, from 0 to 1, are numbers of the drawing. */
+export type BalancePlot = {
+  readonly currency: string
+  /** Oldest first. */
+  readonly days: readonly { readonly day: string; readonly available: string }[]
+  readonly heights: readonly number[]
+  readonly highest: string
+  readonly lowest: string
+  /** The amount at the lower edge of the drawing: zero, or the lowest one. */
+  readonly floor: string
+  readonly fromZero: boolean
+  readonly change: { readonly kind: 'more' | 'less' | 'same'; readonly amount: string }
+}
+
+/** Steps of the drawing's height. An amount is divided as an integer first: a double holds no 18 digits of a token. */
+const heightSteps = 1000n
+/** The drawing begins at zero if the lowest amount is less than this part of the highest: a higher one would be a flat line at the top. */
+const zeroBelow = 5n
+
+/** Undefined: nothing was available on any day. */
+export function plotOf({ currency, days }: DailyBalances): BalancePlot | undefined {
+  const amounts = days.map(({ available }) => available)
+  const [first, last] = [amounts[0] ?? 0n, amounts.at(-1) ?? 0n]
+  const [lowest, highest] = amounts.reduce(
+    ([low, high], amount) => [amount < low ? amount : low, amount > high ? amount : high] as const,
+    [first, first] as const,
+  )
+  if (amounts.every((amount) => amount === 0n)) return undefined
+  const fromZero = lowest >= 0n && (lowest * zeroBelow < highest || lowest === highest)
+  const floor = fromZero ? 0n : lowest
+  const span = highest - floor
+  const heightOf = (amount: bigint) =>
+    span === 0n ? 0 : Number(((amount - floor) * heightSteps) / span) / Number(heightSteps)
+  const text = (amount: bigint) => decimalText(writeAmount(amount, currency))
+  return {
+    currency,
+    days: days.map(({ day, available }) => ({ day, available: text(available) })),
+    heights: amounts.map(heightOf),
+    highest: text(highest),
+    lowest: text(lowest),
+    floor: text(floor),
+    fromZero,
+    change:
+      last === first
+        ? { kind: 'same', amount: text(0n) }
+        : last > first
+          ? { kind: 'more', amount: text(last - first) }
+          : { kind: 'less', amount: text(first - last) },
+  }
+}
+
+const [width, height, edge] = [600, 120, 4]
+
+/** The line of the amounts with a point for today, and the ground below it if the drawing begins at zero. */
+function drawing(heights: readonly number[], label: string, fromZero: boolean): Html {
+  const place = (value: number) => Math.round(value * 10) / 10
+  const points = heights.map((part, index) => {
+    const x = heights.length === 1 ? width : (index / (heights.length - 1)) * width
+    return `${place(x)} ${place(height - edge - part * (height - 2 * edge))}`
+  })
+  const line = `M${points.join('L')}`
+  return html`<svg
+    role="img"
+    aria-label="${label}"
+    viewBox="0 0 ${width} ${height}"
+    preserveAspectRatio="none"
+    focusable="false"
+  >
+    ${fromZero && html`<path class="ground" d="${line}V${height}H0z" />`}
+    <path class="line" d="${line}" vector-effect="non-scaling-stroke" />
+    <path class="now" d="M${points.at(-1) ?? ''}h0" vector-effect="non-scaling-stroke" />
+  </svg>`
+}
+
+export function balancePlot(view: ConsoleView, plot: BalancePlot): Html {
+  const { t, language } = view
+  const { currency, days, heights, fromZero, change } = plot
+  const [first, last] = [days[0]?.day ?? '', days.at(-1)?.day ?? '']
+  const dayText = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })
+  const said = (day: string) => dayText.format(new Date(`${day}T00:00:00Z`))
+  const amount = (text: string) => grouped(language, text)
+  const label = fill(t.plotLabel, {
+    ...{ currency, from: said(first), to: said(last) },
+    ...{ first: amount(days[0]?.available ?? ''), last: amount(days.at(-1)?.available ?? '') },
+    ...{ highest: amount(plot.highest), lowest: amount(plot.lowest) },
+  })
+  const words = { more: t.plotMore, less: t.plotLess, same: t.plotSame }[change.kind]
+  return html`<figure class="plot">
+    <figcaption>
+      <strong>${currency}</strong>
+      <span class="soft">${fill(words, { amount: amount(change.amount), from: said(first) })}</span>
+    </figcaption>
+    <div class="range">
+      ${drawing(heights, label, fromZero)}
+      <p aria-hidden="true"><span>${amount(plot.highest)}</span> <span>${amount(plot.floor)}</span></p>
+      <p class="ends" aria-hidden="true"><span>${said(first)}</span> <span>${said(last)}</span></p>
+    </div>
+    <details>
+      <summary>${fill(t.plotTable, { currency })}</summary>
+      ${dayTable(view, plot)}
+    </details>
+  </figure>`
+}
+
+/** A table of two columns, which stays one on a narrow page. Newest first. */
+const dayTable = (view: ConsoleView, { currency, days }: BalancePlot): Html =>
+  html`<table class="days">
+    <caption class="away">
+      ${fill(view.t.plotTable, { currency })}
+    </caption>
+    <thead>
+      <tr>
+        <th scope="col">${view.t.day}</th>
+        <th scope="col" class="number">${view.t.available}</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${days.toReversed().map(
+        ({ day, available }) =>
+          html`<tr>
+            <th scope="row">${calendarDay(view, day)}</th>
+            <td class="number"><span class="money">${grouped(view.language, available)}</span></td>
+          </tr> `,
+      )}
+    </tbody>
+  </table>`
