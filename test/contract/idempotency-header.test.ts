@@ -40,8 +40,9 @@ function otherRequest({ target, body }: ValidRequest): ValidRequest {
   if (body === undefined) return { target: target.replace(/[0-9a-f-]{36}/, randomUUID()) }
   const fields = JSON.parse(body) as Record<string, Json>
   const [name = '', value] =
-    Object.entries(fields).find(([key, field]) => typeof field !== 'object' && key !== 'iban' && key !== 'currency') ??
-    []
+    Object.entries(fields).find(
+      ([key, field]) => typeof field !== 'object' && !['iban', 'currency', 'publicKeyPem'].includes(key),
+    ) ?? []
   const others: Readonly<Record<string, Json>> = {
     email: uniqueEmail(),
     since: new Date(Date.now() - 60_000).toISOString(),
@@ -50,6 +51,7 @@ function otherRequest({ target, body }: ValidRequest): ValidRequest {
     step: 'submit',
     customerId: world.serviceId,
     debtorName: 'Someone else',
+    name: 'Something else',
     kind: 'fees',
     reason: 'FRAD',
     eventType: 'partner.customer.deposit.created',
