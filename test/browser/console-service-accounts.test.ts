@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
+import { createClient } from '@partner-payments/sdk'
 import type { Browser, Page } from 'playwright-core'
 import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
@@ -66,6 +67,8 @@ test('the browser makes the key pair, sends its public half only, and the saved 
   const ofPrivateKey = credentials.privateKeyPem.split('\n')[5]
   assert.ok(sent.some((body) => body.includes('publicKeyPem=')))
   assert.ok(sent.every((body) => !decodeURIComponent(body).includes('PRIVATE') && !body.includes(ofPrivateKey)))
+  // The file is all that the client of the SDK needs.
+  assert.equal((await createClient(credentials).accounts.list()).data[0]?.currency, 'EUR')
   const client = service.clientOf(credentials)
   assert.equal((await client.get('/v1/accounts')).status, 200)
   assert.equal((await client.get('/v1/customers')).status, 403)

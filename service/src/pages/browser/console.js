@@ -111,7 +111,8 @@ async function makeKey(form) {
   if (answer.type === 'opaqueredirect' || answer.status === 400) return form.submit()
   const issued = await answer.json()
   const privateKeyPem = pemOf('PRIVATE', await crypto.subtle.exportKey('pkcs8', privateKey))
-  const file = new Blob([`${JSON.stringify({ ...issued, privateKeyPem }, null, 2)}\n`], { type: 'application/json' })
+  const credentials = { baseUrl: location.origin, ...issued, privateKeyPem }
+  const file = new Blob([`${JSON.stringify(credentials, null, 2)}\n`], { type: 'application/json' })
   const panel = document.querySelector('[data-issued]')
   const open = panel.querySelector('[data-open]')
   panel.querySelector('[data-save]').href = URL.createObjectURL(file)
