@@ -90,6 +90,15 @@ test('the browser makes the key pair, sends its public half only, and the saved 
   await press(page, 'Save changes')
   await page.getByText('Any address', { exact: true }).waitFor()
 
+  const soon = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10)
+  await page.getByLabel('Ends (optional)').fill(soon)
+  await press(page, 'Save changes')
+  await page.getByText('The service account is changed.').waitFor()
+  const address = page.url()
+  await open(page, 'home')
+  await page.getByRole('link', { name: /1\s+Keys that end within 14 days/ }).waitFor()
+  await page.goto(address)
+
   await page.getByLabel('Overlap in hours (optional)').fill('0')
   const next = service.clientOf(await credentialsBy(page, 'Make key pair and rotate'))
   assert.equal((await next.get('/v1/accounts')).status, 200)

@@ -36,6 +36,21 @@ function usedSchemas(document: OpenApiDocument): JsonObject {
   return Object.fromEntries(Object.entries(schemas).filter(([name]) => used.has(`#/components/schemas/${name}`)))
 }
 
+const isOfSimulations = (value: Json): boolean => typeof value === 'string' && value.startsWith('simulations:')
+
+/** Leaves out the permissions of simulations, of which a service account needs none here. What has none is kept as it is: exact numbers are objects. */
+function withoutSimulations(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    const items = value as readonly Json[]
+    const kept = items.filter((each) => !isOfSimulations(each)).map((each) => withoutSimulations(each))
+    return kept.length === items.length && kept.every((each, index) => each === items[index]) ? items : kept
+  }
+  const entries = Object.entries(value)
+  const kept = entries.map(([name, each]) => [name, withoutSimulations(each)] as const)
+  return kept.every(([, each], index) => each === entries[index]?.[1]) ? value : Object.fromEntries(kept)
+}
+
 export function servedDocument(document: OpenApiDocument, simulations: boolean): OpenApiDocument {
   if (simulations) return document
   const paths = Object.entries(document.paths)
@@ -50,5 +65,6 @@ export function servedDocument(document: OpenApiDocument, simulations: boolean):
     tags: document.tags.filter(({ name }) => used.has(name)),
     paths: Object.fromEntries(paths),
   }
-  return { ...served, components: { ...served.components, schemas: usedSchemas(served) } }
+  const whole = { ...served, components: { ...served.components, schemas: usedSchemas(served) } }
+  return withoutSimulations(whole as unknown as Json) as unknown as OpenApiDocument
 }

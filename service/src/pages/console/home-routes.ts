@@ -2,7 +2,9 @@
 import { decimalText, type Permission } from '@partner-payments/wire'
 import { plotOf } from './balance-plot.ts'
 import { homePage } from './home-page.ts'
-import { page, type Person, type Routes } from './request.ts'
+import { dayMs } from '../../kernel/index.ts'
+import { callOf } from './payments-request.ts'
+import { type Frame, page, type Person, type Routes } from './request.ts'
 import { paymentTexts } from './texts/payments.ts'
 
 const may = ({ caller }: Person, permission: Permission) => caller.permissions.includes(permission)
@@ -21,26 +23,54 @@ const shownMax = 25
 const plotDays = 30
 const plotsMax = 6
 
-export const homeRoutes: Routes = ({ operate, accounts }, _withPerson, withMoney) => [
+/** Time before its end from which on a key waits for its rotation. */
+const keyMsLeft = 14 * dayMs
+
+/** Counts what waits for a person, of the operations that the person may call. */
+async function waitingFor({ operate, clock }: Frame, person: Person, call: ReturnType<typeof callOf>) {
+  const { view } = person
+  const first = `limit=${shownMax}`
+  const [held, invalid, hooks, keys] = await Promise.all([
+    may(person, 'payouts:read')
+      ? operate('listPayouts', { ...call, query: `status=PendingApproval&${first}` })
+      : undefined,
+    may(person, 'customers:read')
+      ? operate('listCustomers', { ...call, query: `verificationState=Invalid&${first}` })
+      : undefined,
+    may(person, 'webhooks:read') ? operate('listSubscriptions', { ...call, query: 'limit=100' }) : undefined,
+    may(person, 'users:read')
+      ? operate('listServiceAccounts', { ...call, query: 'status=Active&limit=100' })
+      : undefined,
+  ])
+  const only = <T>(found: { readonly data: readonly T[] } | undefined, counts: (item: T) => boolean) =>
+    found && { data: found.data.filter(counts), nextCursor: null }
+  const endsBefore = clock.now().getTime() + keyMsLeft
+  const failing = only(hooks, ({ disabledReason }) => disabledReason === 'Failing' || disabledReason === 'Gone')
+  const ending = only(
+    keys,
+    ({ expiresAt, impersonation }) => !impersonation && expiresAt !== null && Date.parse(expiresAt) < endsBefore,
+  )
+  const tab = may(person, 'transactions:read') ? 'mine' : 'waiting'
+  const customers = paymentTexts[view.language].unverifiedCustomers
+  return [
+    { title: view.t.payoutsToApprove, count: countOf(held), href: `payouts?tab=${tab}` },
+    { title: customers, count: countOf(invalid), href: 'customers?verificationState=Invalid' },
+    { title: view.t.failingWebhooks, count: countOf(failing), href: 'webhooks' },
+    { title: view.t.endingKeys, count: countOf(ending), href: 'service-accounts?status=Active' },
+  ].flatMap(({ count, ...each }) => (count === undefined ? [] : [{ ...each, count }]))
+}
+
+export const homeRoutes: Routes = (frame, _withPerson, withMoney) => [
   {
     method: 'GET',
     path: '/console/home',
     handle: (request) =>
       withMoney(request, async (person) => {
+        const { operate, accounts } = frame
         const { caller, view } = person
-        const { requestId, ip } = request
-        const call = { caller, requestId, ip }
+        const call = callOf(person, request)
         const balances = may(person, 'accounts:read') ? (await operate('listAccounts', call)).data : []
         const daily = balances.length === 0 ? [] : await accounts.dailyBalances(caller.partnerId, plotDays)
-        const first = `limit=${shownMax}`
-        const [held, invalid] = await Promise.all([
-          may(person, 'payouts:read')
-            ? operate('listPayouts', { ...call, query: `status=PendingApproval&${first}` })
-            : undefined,
-          may(person, 'customers:read')
-            ? operate('listCustomers', { ...call, query: `verificationState=Invalid&${first}` })
-            : undefined,
-        ])
         const shown = balances.map(({ currency, available, reserved, own }) => ({
           currency,
           available: decimalText(available),
@@ -48,15 +78,7 @@ export const homeRoutes: Routes = ({ operate, accounts }, _withPerson, withMoney
           ...(own === undefined ? {} : { own: decimalText(own.available) }),
         }))
         const plots = daily.flatMap((each) => plotOf(each) ?? []).slice(0, plotsMax)
-        const tab = may(person, 'transactions:read') ? 'mine' : 'waiting'
-        const waiting = [
-          { title: view.t.payoutsToApprove, count: countOf(held), href: `payouts?tab=${tab}` },
-          {
-            title: paymentTexts[view.language].unverifiedCustomers,
-            count: countOf(invalid),
-            href: 'customers?verificationState=Invalid',
-          },
-        ].flatMap(({ count, ...each }) => (count === undefined ? [] : [{ ...each, count }]))
+        const waiting = await waitingFor(frame, person, call)
         return page(request, 200, homePage({ ...view, current: 'home' }, { balances: shown, plots, waiting }))
       }),
   },

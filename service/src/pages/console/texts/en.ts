@@ -189,6 +189,8 @@ export const en = {
   lastAdmin: 'The team needs an Admin. Give the role to another person first.',
   tooSoon: 'The invitation was sent a moment ago. Wait a minute, and send it again.',
   payoutsToApprove: 'Payouts to approve',
+  failingWebhooks: 'Webhook endpoints that were disabled after failures',
+  endingKeys: 'Keys that end within 14 days',
   invitedAt: 'Invited',
 } as const
 
