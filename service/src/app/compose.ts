@@ -218,8 +218,12 @@ async function composeDesk(
   changes: DeskChanges,
 ): Promise<RequestListener> {
   const partners = { byId: partnerRow, page: partnersPage }
+  const bankFiles = modules.isoBanks.shown
   return createSiteListener({
-    site: await createDeskSite({ ...modules, changes, db, clock, partners, sandbox: config.MODE === 'sandbox' }),
+    site: await createDeskSite({
+      ...{ ...modules, changes, db, clock, partners, bankFiles },
+      sandbox: config.MODE === 'sandbox',
+    }),
     clock,
     log,
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,

@@ -10,7 +10,7 @@ const columns = [
   ...['record', 'connector', 'account', 'currency', 'id', 'kind', 'status', 'amount', 'count', 'since', 'age_seconds'],
   ...['first_seen', 'why', 'at', 'statement_on', 'sequence', 'from', 'opening', 'credits', 'debits', 'closing'],
   ...['gap_before', 'sum_differs', 'bank', 'ledger', 'difference', 'unexplained', 'partner', 'subject', 'score'],
-  ...['matched_by', 'reference', 'other_party', 'remittance'],
+  ...['matched_by', 'reference', 'other_party', 'remittance', 'explained'],
 ] as const
 
 export const reconcileCommands = {

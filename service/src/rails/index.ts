@@ -9,6 +9,17 @@
  * Tables of the connectors: rails.sandbox_* (bank and simulated chain), rails.internal_transfers, rails.chain_*, rails.iso_* (banks by files).
  */
 export { addressProblem, checksummed, zeroAddress } from './address.ts'
+export {
+  type BankFile,
+  type BankFileFacts,
+  type BankFiles,
+  bankFilesShown,
+  type BankFilesWanted,
+  type FileEntry,
+  type FilePayment,
+  type FileRecall,
+  type FileStatement,
+} from './bank-files.ts'
 export type { BankSimulator, BankStep, PayerFacts } from './bank-simulator.ts'
 export type {
   BankBooks,

@@ -14,12 +14,19 @@ export type Line = Readonly<Record<string, string>>
 export type Wanted = {
   readonly connector?: string | undefined
   readonly account?: string | undefined
+  readonly currency?: string | undefined
   readonly at?: Date | undefined
+  /** Bounds a page: at most this many statements (the last ones), and single entries, payments and cases of each kind (the oldest). */
+  readonly rowsMax?: number | undefined
 }
 
 export type Reader = {
   /** Reads the report in the caller's snapshot. With `at`: as stored then, without single entries. */
   readonly report: (tx: Tx, wanted: Wanted) => AsyncGenerator<readonly Line[]>
+  /** The accounts that were looked at, or will be. */
+  readonly accounts: (tx: Tx) => Promise<readonly BooksAccount[]>
+  /** Results as stored when each statement was first seen, the last one first: a line `account` each, without its items. */
+  readonly days: (tx: Tx, account: BooksAccount, before: Date | undefined, rowsMax: number) => Promise<readonly Line[]>
   /** The best first. */
   readonly candidates: (tx: Tx, found: CaseRow) => Promise<readonly Scored[]>
 }
@@ -39,21 +46,32 @@ export function createReader(deps: ReaderDeps): Reader {
   const { books, candidates } = deps
   return {
     report: (tx, wanted) => (wanted.at === undefined ? current(deps, tx, wanted) : kept(deps, tx, wanted, wanted.at)),
+    accounts: (tx) => knownOf(deps, tx),
+    days: async (tx, account, before, rowsMax) =>
+      (await store.runsOfStatements(tx, account, before, rowsMax)).flatMap((run) =>
+        accountLines({ ...run, statement: statementOf(run), items: [] }, run.firstAt),
+      ),
     candidates: (tx, found) => candidatesFor(books, candidates, tx, found),
   }
 }
 
 const isWanted =
-  ({ connector, account }: Wanted) =>
+  ({ connector, account, currency }: Wanted) =>
   (one: BooksAccount): boolean =>
-    (connector ?? one.connector) === one.connector && (account ?? one.account) === one.account
+    (connector ?? one.connector) === one.connector &&
+    (account ?? one.account) === one.account &&
+    (currency ?? one.currency) === one.currency
+
+async function knownOf({ accounts }: ReaderDeps, tx: Tx): Promise<readonly BooksAccount[]> {
+  const known = [...(await store.accounts(tx)), ...accounts]
+  return [...new Map(known.map((one) => [`${one.connector} ${one.account} ${one.currency}`, one])).values()]
+}
 
 async function* current(deps: ReaderDeps, tx: Tx, wanted: Wanted): AsyncGenerator<readonly Line[]> {
   const now = deps.clock.now()
   const shared = await readShared(deps.parts, tx)
-  const known = [...(await store.accounts(tx)), ...deps.accounts]
-  const accounts = new Map(known.map((one) => [`${one.connector} ${one.account} ${one.currency}`, one]))
-  for (const { connector, account, currency } of [...accounts.values()].filter(isWanted(wanted))) {
+  const { rowsMax } = wanted
+  for (const { connector, account, currency } of (await knownOf(deps, tx)).filter(isWanted(wanted))) {
     if (account === 'suspense') {
       yield accountLines(suspenseLook(shared, currency), now)
       continue
@@ -61,10 +79,10 @@ async function* current(deps: ReaderDeps, tx: Tx, wanted: Wanted): AsyncGenerato
     const look = await lookAt(deps.parts, tx, { connector, account, currency }, shared)
     const before = new Map((await lastItems(tx, { connector, account, currency })).map((item) => [keyOf(item), item]))
     yield accountLines(look.looked, now, before)
-    yield await statementLines(deps, tx, look)
-    yield* entryLines(deps, tx, look.looked, now)
-    yield await paymentLines(deps, tx, look.looked, now)
-    yield* caseLines(deps, tx, look.looked, now)
+    yield await statementLines(deps, tx, look, rowsMax)
+    yield* entryLines(deps, tx, { looked: look.looked, now, rowsMax })
+    yield await paymentLines(deps, tx, { looked: look.looked, now, rowsMax })
+    yield* caseLines(deps, tx, { looked: look.looked, now, rowsMax })
   }
 }
 
@@ -82,11 +100,12 @@ async function* kept({ clock }: ReaderDeps, tx: Tx, wanted: Wanted, at: Date): A
     if (run === undefined) continue
     const items = await store.itemsOf(tx, run.id)
     const seen = new Map(items.map((item) => [keyOf(item), item]))
-    const statement =
-      run.statementId === null ? undefined : { id: run.statementId, on: run.statementOn, takenAt: run.firstAt }
-    yield accountLines({ ...run, statement, items }, at < clock.now() ? at : clock.now(), seen)
+    yield accountLines({ ...run, statement: statementOf(run), items }, at < clock.now() ? at : clock.now(), seen)
   }
 }
+
+const statementOf = ({ statementId: id, statementOn: on, firstAt: takenAt }: store.RunRow) =>
+  id === null ? undefined : { id, on, takenAt }
 
 type Named = Pick<Looked, 'connector' | 'account' | 'currency'>
 const nameOf = ({ connector, account, currency }: Named) => ({ connector, account, currency })
@@ -119,6 +138,7 @@ function accountLines(
       bank: text(bank),
       ledger: text(ledger),
       difference: text(ledger - bank),
+      explained: text(ledger - bank - unexplained),
       unexplained: text(unexplained),
     },
     ...items.map((item) => ({
@@ -138,11 +158,17 @@ function accountLines(
 /** Number of latest statements whose entries are summed by kind. */
 const detailedMax = 31
 
-async function statementLines({ books }: ReaderDeps, tx: Tx, { looked, chain }: Look): Promise<readonly Line[]> {
+async function statementLines(
+  { books }: ReaderDeps,
+  tx: Tx,
+  { looked, chain }: Look,
+  rowsMax = chain.statements.length,
+): Promise<readonly Line[]> {
   const text = (amount: Minor | null) => money(amount, looked.currency)
-  const last = chain.statements.slice(-detailedMax).map(({ id }) => id)
+  const shown = chain.statements.slice(Math.max(0, chain.statements.length - rowsMax))
+  const last = shown.slice(-detailedMax).map(({ id }) => id)
   const sums = Map.groupBy(await books.ofStatements(tx, last), ({ statementId }) => statementId)
-  return chain.statements.flatMap((statement) => {
+  return shown.flatMap((statement) => {
     const gap = chain.gaps.find(({ after }) => after === statement)
     const differs = chain.sumsDiffer.find((one) => one.statement === statement)
     return [
@@ -178,16 +204,23 @@ const statementFacts = (statement: BankStatement, text: (amount: Minor | null) =
   count: String(statement.entries),
 })
 
+type Of = { readonly looked: Looked; readonly now: Date; readonly rowsMax: number | undefined }
+
 /** Single entries, oldest first, in pages. */
-async function* entryLines({ books }: ReaderDeps, tx: Tx, looked: Looked, now: Date): AsyncGenerator<readonly Line[]> {
+async function* entryLines(
+  { books }: ReaderDeps,
+  tx: Tx,
+  { looked, now, rowsMax }: Of,
+): AsyncGenerator<readonly Line[]> {
+  const pageMax = rowsMax ?? rowsPerPage
   for (const [record, read] of [
     ['entry_not_on_statement', books.entriesNotOnStatement],
     ['entry_new', books.entriesNew],
   ] as const)
     for (let page: readonly BankEntry[] = []; ;) {
-      page = await read(tx, nameOf(looked), page.at(-1), rowsPerPage)
+      page = await read(tx, nameOf(looked), page.at(-1), pageMax)
       yield page.map((entry) => entryLine(record, looked, entry, now))
-      if (page.length < rowsPerPage) break
+      if (page.length < pageMax || rowsMax !== undefined) break
     }
 }
 
@@ -213,7 +246,11 @@ const entryLine = (record: string, looked: Looked, entry: BankEntry, now: Date):
 /** More than an operator reads; the sums above include all. */
 const paymentsMax = 10_000
 
-async function paymentLines({ books }: ReaderDeps, tx: Tx, looked: Looked, now: Date): Promise<readonly Line[]> {
+async function paymentLines(
+  { books }: ReaderDeps,
+  tx: Tx,
+  { looked, now, rowsMax = paymentsMax }: Of,
+): Promise<readonly Line[]> {
   const { connector, currency } = looked
   const line = (record: string, row: BankInstruction, since: Date | null): Line => ({
     record,
@@ -229,17 +266,21 @@ async function paymentLines({ books }: ReaderDeps, tx: Tx, looked: Looked, now: 
     remittance: row.remittance ?? '',
   })
   return [
-    ...(await books.instructionsNotBooked(tx, connector, currency, paymentsMax)).map((row) =>
+    ...(await books.instructionsNotBooked(tx, connector, currency, rowsMax)).map((row) =>
       line('payment_not_booked', row, row.settledAt ?? row.updatedAt),
     ),
-    ...(await books.instructionsMissing(tx, connector, currency, paymentsMax)).map((row) =>
+    ...(await books.instructionsMissing(tx, connector, currency, rowsMax)).map((row) =>
       line('payment_missing', row, row.missingSince),
     ),
   ]
 }
 
 /** The open cases of the connector, and those that were moved outside this service. */
-async function* caseLines({ cases }: ReaderDeps, tx: Tx, looked: Looked, now: Date): AsyncGenerator<readonly Line[]> {
+async function* caseLines(
+  { cases }: ReaderDeps,
+  tx: Tx,
+  { looked, now, rowsMax }: Of,
+): AsyncGenerator<readonly Line[]> {
   const { connector, currency } = looked
   const line = (record: string, row: CaseRow, since: Date | null): Line => ({
     record,
@@ -257,9 +298,11 @@ async function* caseLines({ cases }: ReaderDeps, tx: Tx, looked: Looked, now: Da
   const isOfAccount = (row: CaseRow) => row.connector === connector && (row.currency ?? currency) === currency
   for (let page: readonly CaseRow[] = []; ;) {
     page = await cases.list(page.at(-1), rowsPerPage, tx)
-    yield page.filter(isOfAccount).map((row) => line('case', row, row.openedAt))
-    if (page.length < rowsPerPage) break
+    const ours = page.filter(isOfAccount).map((row) => line('case', row, row.openedAt))
+    yield ours.slice(0, rowsMax)
+    // A page of staff finds the others in the queue.
+    if (page.length < rowsPerPage || rowsMax !== undefined) break
   }
-  const reversed = await cases.reversed(tx, connector, currency, paymentsMax)
+  const reversed = await cases.reversed(tx, connector, currency, rowsMax ?? paymentsMax)
   yield reversed.map((row) => line('case_reversed', row, row.resolvedAt))
 }

@@ -86,6 +86,20 @@ export function runAt(
     order by first_at desc limit 1`)
 }
 
+/** Runs that saw a statement first, the last one first. A partial index holds only these: one for each statement, of a run for each change. */
+export function runsOfStatements(
+  tx: Tx,
+  { connector, account, currency }: BooksAccount,
+  before: Date | undefined,
+  rowsMax: number,
+): Promise<readonly RunRow[]> {
+  return tx.rows<RunRow>(sql`/* reconciliation.runsOfStatements */
+    select ${runColumns}, statement_on::text as statement_on from reconciliation.runs
+    where connector = ${connector} and account = ${account} and currency = ${currency} and is_of_statement
+      and first_at < ${before ?? new Date('9999-12-31T00:00:00Z')}
+    order by first_at desc limit ${rowsMax}`)
+}
+
 export type ItemRow = Item & { readonly runId: string; readonly firstSeen: Date }
 
 const newItems = insertBy<ItemRow>(

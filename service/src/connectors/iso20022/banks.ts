@@ -2,7 +2,7 @@
 import { defineJob, type Job } from '../../jobs/index.ts'
 import { type Clock, type Log, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import type { Connector, InstructionKey } from '../../rails/index.ts'
+import type { BankFiles, Connector, InstructionKey } from '../../rails/index.ts'
 import { type BankObserver, createIsoBank, type IsoBank } from './connector.ts'
 import { type Scheme, schemes, type Transport } from './deps.ts'
 import { createEndPayment, type PaymentEnd } from './end-payment.ts'
@@ -10,6 +10,7 @@ import { createLetterAnswered, createLetterSent, createRecallLetter } from './re
 import { createReleaseFile } from './release.ts'
 import { createRequestRecall, type RecallRequest } from './recalls.ts'
 import type { BankConfig } from './settings.ts'
+import { createShownFiles } from './shown.ts'
 import * as files from './store-files.ts'
 import { countQueued, filesDue } from './store-queue.ts'
 import * as recalls from './store-recalls.ts'
@@ -45,6 +46,8 @@ export type IsoBanks = {
   readonly releaseFile: (tx: Tx, id: string) => Promise<{ readonly connector: string; readonly fileName: string }>
   /** The newest files of a connector, newest first. */
   readonly files: (connector: string) => Promise<readonly files.ListedFile[]>
+  /** Shows files to staff. */
+  readonly shown: BankFiles
   /** Finds a payment by the id of the instruction. Undefined: no file bank has it. */
   readonly payment: (key: InstructionKey) => Promise<BankPayment | undefined>
 }
@@ -86,6 +89,10 @@ export function createIsoBanks(deps: Deps): IsoBanks {
     letterSent: createLetterSent(deps),
     letterAnswered: createLetterAnswered(deps),
     files: (connector) => files.newestFiles(db, connector, filesListedMax),
+    shown: createShownFiles(
+      banks.map(({ id }) => id),
+      deps.operatorId,
+    ),
     payment: async (key) => {
       const payment = await recalls.paymentById(db, key)
       if (payment === undefined) return undefined

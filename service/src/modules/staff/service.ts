@@ -55,6 +55,8 @@ export type Staff = Entrances & {
   readonly changes: StaffChanges
   /** Records a search and what it found, in the log of the operator, before the person sees it. Refuses: permission_denied (the account was removed). */
   readonly recordSearch: (signed: SignedStaff, search: StaffSearch) => Promise<void>
+  /** Records that a person opened a file of a bank, and the payments that the page shows, as `recordSearch`. */
+  readonly recordFile: (signed: SignedStaff, file: StaffFile) => Promise<void>
   /** Each refuses as the verb of cases, and permission_denied. The role is that of the moment, not that of the page. */
   readonly propose: (signed: SignedStaff, given: Given<'propose'>) => Promise<CaseRow>
   readonly approve: (signed: SignedStaff, given: Given<'approve'>) => Promise<CaseRow>
@@ -71,8 +73,15 @@ export type StaffSearch = {
   readonly customers: readonly string[]
 }
 
+export type StaffFile = {
+  readonly connector: string
+  readonly fileId: string
+  /** Ids with their partners. */
+  readonly payments: readonly string[]
+}
+
 export function createStaff(deps: StaffDeps): Staff {
-  const { db, clock, signIn, audit, addOperator } = deps
+  const { db, clock, signIn } = deps
   return {
     invite: async (tx, { email, fullName, role }) => {
       const name = tidyName(fullName)
@@ -123,20 +132,26 @@ export function createStaff(deps: StaffDeps): Staff {
       return account && { session, account }
     },
     signOut: async ({ session, account }) => void (await signIn.end(staffRealmId, account.id, session.id)),
-    recordSearch: ({ session, account: { id } }, details) =>
-      db.transaction(async (tx) => {
-        const account = await store.holdAccount(tx, id)
-        if (account === undefined) throw removed()
-        await addOperator(tx, operatorPartnerId)
-        const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
-        const about = { partnerId: operatorPartnerId, subject: { staffId: id } }
-        audit.append(tx, [{ ...about, actor, action: 'staff find', details }])
-      }),
+    recordSearch: createRecordRead(deps, 'staff find'),
+    recordFile: createRecordRead(deps, 'staff file'),
     ...createEntrances(deps),
     singleSignOn: createStaffSingleSignOn(deps),
     ...createDeciding(deps),
   }
 }
+
+/** Records what a person reads, before the person sees it. */
+const createRecordRead =
+  ({ db, audit, addOperator }: StaffDeps, action: string) =>
+  ({ session, account: { id } }: SignedStaff, details: StaffSearch | StaffFile): Promise<void> =>
+    db.transaction(async (tx) => {
+      const account = await store.holdAccount(tx, id)
+      if (account === undefined) throw removed()
+      await addOperator(tx, operatorPartnerId)
+      const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
+      const about = { partnerId: operatorPartnerId, subject: { staffId: id } }
+      audit.append(tx, [{ ...about, actor, action, details }])
+    })
 
 const removed = () => new Refusal('permission_denied', 'The account of staff was removed.')
 

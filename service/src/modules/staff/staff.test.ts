@@ -147,3 +147,14 @@ test('a search is recorded in the log of the operator by whom it was, without it
   await assert.rejects(service.staff.recordSearch(person, found), { code: 'permission_denied' })
   assert.equal((await records()).length, 1)
 })
+
+test('a file of a bank that a person opens is recorded in the log of the operator, and not for a removed account', async () => {
+  const [person] = [await join('support'), await join('admin')]
+  const opened = { connector: 'iso20022', fileId: newId(), payments: [`${newId()}/${newId()}`] }
+  await service.staff.recordFile(person, opened)
+  const { data } = await service.audit.list(operatorPartnerId, {})
+  const [record] = data.filter(({ action, actor }) => action === 'staff file' && actor.id === person.account.id)
+  assert.deepEqual(record?.details, opened)
+  await remove(person.account.id)
+  await assert.rejects(service.staff.recordFile(person, opened), { code: 'permission_denied' })
+})

@@ -21,9 +21,11 @@ import { signOnError } from '../console/single-sign-on.ts'
 import { caseRoutes } from './case-routes.ts'
 import { commandRoutes } from './command-routes.ts'
 import { partnerRoutes } from './partner-routes.ts'
+import { fileRoutes } from './file-routes.ts'
 import { findRoutes } from './find-routes.ts'
 import { hitRoutes } from './hit-routes.ts'
 import { type DeskDeps, type DeskFrame, noStaffCookie, staffCookieOf, viewOf } from './request.ts'
+import { reconciliationRoutes } from './reconciliation-routes.ts'
 import { reviewRoutes } from './review-routes.ts'
 import { ssoRoutes } from './sso-routes.ts'
 import { staffRoutes } from './staff-routes.ts'
@@ -53,6 +55,8 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...caseRoutes(frame),
       ...findRoutes(frame),
       ...hitRoutes(frame),
+      ...fileRoutes(frame),
+      ...reconciliationRoutes(frame),
       ...safeguardingRoutes(frame),
       ...reviewRoutes(frame),
       ...partnerRoutes(frame),

@@ -1,0 +1,160 @@
+/** All SQL of the pages that show files of banks to staff. Each statement reads one page by an index, however many files there are. */
+import { acrossPartners, noSql, sql, type Tx } from '../../postgres/index.ts'
+import type {
+  BankFile,
+  BankFileFacts,
+  BankFilesWanted,
+  FileEntry,
+  FilePayment,
+  FileRecall,
+  FileStatement,
+} from '../../rails/index.ts'
+
+const nilId = '00000000-0000-0000-0000-000000000000'
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+const never = new Date('9999-12-31T00:00:00Z')
+
+/**
+ * Newest first, of each bank at most a page of each direction, which are then merged. The indexes by bank and time are read backwards from the last
+ * row of the page before (iso_messages_received, iso_messages_aside, iso_files_newest, iso_files_undelivered).
+ */
+export function filesPage(
+  tx: Tx,
+  configured: readonly string[],
+  { connector, show, after = { at: never, id: lastId }, rowsMax }: BankFilesWanted,
+): Promise<readonly BankFile[]> {
+  const aside = show === 'aside' ? sql`and state = 'Aside'` : noSql
+  const unsent = show === 'unsent' ? sql`and state <> 'Delivered'` : noSql
+  const isSent = show === 'sent' || show === 'unsent'
+  // Files of a bank that is no longer configured are shown too. PostgreSQL does not run the half that is not asked for.
+  return tx.rows<BankFile>(sql`/* rails.filesPage */
+    with banks as (select connector from rails.iso_incoming union select unnest(${[...configured]}::text[]))
+    select direction, id, connector, name, kind, message_id, state, problem, "at"
+    from (select ${connector ?? null}::text as bank where ${connector !== undefined}::boolean
+      union all select connector from banks where ${connector === undefined}::boolean) as asked
+    cross join lateral (
+      (select 'received' as direction, id, connector, file_name as name, kind, message_id, state, problem, received_at as "at"
+        from rails.iso_messages
+        where ${!isSent}::boolean and connector = bank and (received_at, id) < (${after.at}, ${after.id}::uuid) ${aside}
+        order by received_at desc, id desc limit ${rowsMax})
+      union all
+      (select 'sent', id, connector, name, message_name, message_id, state, problem, made_at
+        from rails.iso_files
+        where ${isSent || show === 'all'}::boolean and connector = bank and (made_at, id) < (${after.at}, ${after.id}::uuid) ${unsent}
+        order by made_at desc, id desc limit ${rowsMax})) as found
+    order by "at" desc, id desc limit ${rowsMax}`)
+}
+
+type FactsRow = Omit<BankFileFacts, 'sent'> & {
+  readonly payments: bigint | null
+  readonly controlSum: string | null
+  readonly attempts: number | null
+  readonly bankStatus: string | null
+}
+
+export async function fileById(tx: Tx, id: string): Promise<BankFileFacts | undefined> {
+  const row = await tx.row<FactsRow>(sql`/* rails.fileById */
+    select 'received' as direction, id, connector, file_name as name, kind, message_id, state, problem, received_at as "at", sha256,
+      bytes, taken_at as ended_at, released_at, null::bigint as payments, null as control_sum, null::integer as attempts,
+      null as bank_status
+    from rails.iso_messages where id = ${id}
+    union all
+    select 'sent', id, connector, name, message_name, message_id, state, problem, made_at, sha256, bytes, delivered_at, null,
+      payments, control_sum, attempts, bank_status
+    from rails.iso_files where id = ${id}`)
+  if (row === undefined) return undefined
+  const { payments, controlSum, attempts, bankStatus, ...facts } = row
+  const sent =
+    payments === null || controlSum === null ? null : { payments, controlSum, attempts: attempts ?? 0, bankStatus }
+  return { ...facts, sent }
+}
+
+export function statementsOfFile(tx: Tx, fileId: string, rowsMax: number): Promise<readonly FileStatement[]> {
+  return tx.rows<FileStatement>(sql`/* rails.statementsOfFile */
+    select id, kind, account, currency, statement_id, sequence, opening, closing, opening_on::text as opening_on,
+      closing_on::text as closing_on, entries, credits, debits
+    from rails.iso_statements where message_id = ${fileId} order by id limit ${rowsMax}`)
+}
+
+const entryColumns = sql`id, amount, booked_on::text as booked_on, value_on::text as value_on, position, payments, is_reversal, kind,
+  status, subject_id, subject_partner_id, created_at`
+type EntriesPage = {
+  readonly after: { readonly position: bigint; readonly id: string } | undefined
+  readonly rowsMax: number
+}
+const start = { position: -1n, id: nilId }
+
+/** Entries in the order of the statement, by the index of statement and position. */
+export function entriesOfStatement(
+  tx: Tx,
+  operatorId: string,
+  statementId: string,
+  { after = start, rowsMax }: EntriesPage,
+): Promise<readonly FileEntry[]> {
+  return tx.rows<FileEntry>(sql`/* rails.entriesOfStatement */
+    select ${entryColumns} from rails.iso_entries
+    where partner_id = ${operatorId} and statement_id = ${statementId} and (position, id) > (${after.position}, ${after.id}::uuid)
+    order by position, id limit ${rowsMax}`)
+}
+
+type Announced = {
+  readonly operatorId: string
+  readonly connector: string
+  readonly account: string
+  readonly currency: string
+  readonly fileId: string
+  /** The times between which the file was taken. */
+  readonly from: Date
+  readonly to: Date
+}
+
+/**
+ * Entries that a notification or a report of the day brought, and no statement has yet. No index names the file of an entry, because a statement has
+ * a million of them. The index of entries without a statement is read between the times at which the file was taken.
+ */
+export function entriesAnnounced(
+  tx: Tx,
+  { operatorId, connector, account, currency, fileId, from, to }: Announced,
+  { after = start, rowsMax }: EntriesPage,
+): Promise<readonly FileEntry[]> {
+  return tx.rows<FileEntry>(sql`/* rails.entriesAnnounced */
+    select ${entryColumns} from rails.iso_entries
+    where partner_id = ${operatorId} and connector = ${connector} and account = ${account} and currency = ${currency}
+      and statement_id is null and created_at between ${from} and ${to} and message_id = ${fileId}
+      and (position, id) > (${after.position}, ${after.id}::uuid)
+    order by position, id limit ${rowsMax}`)
+}
+
+/** Payments by the index of file and id. */
+export function paymentsOfFile(
+  tx: Tx,
+  fileId: string,
+  afterId: string | undefined,
+  rowsMax: number,
+): Promise<readonly FilePayment[]> {
+  return tx.rows<FilePayment>(
+    acrossPartners(
+      'lists the payments of a file for a bank, which holds those of all partners, by an index',
+      sql`/* rails.paymentsOfFile */
+        select partner_id, id, end_to_end_id, currency, amount, status, reason_code
+        from rails.iso_instructions where file_id = ${fileId} and id > ${afterId ?? nilId}::uuid order by id limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** Recalls by the index of the file, which has at most as many recalls as it may have payments. */
+export function recallsOfFile(
+  tx: Tx,
+  fileId: string,
+  afterId: string | undefined,
+  rowsMax: number,
+): Promise<readonly FileRecall[]> {
+  return tx.rows<FileRecall>(
+    acrossPartners(
+      'lists the recalls of a file for a bank, which holds those of all partners, by an index',
+      sql`/* rails.recallsOfFile */
+        select partner_id, id, instruction_id, status, reason, answer_code
+        from rails.iso_recalls where file_id = ${fileId} and id > ${afterId ?? nilId}::uuid order by id limit ${rowsMax}`,
+    ),
+  )
+}

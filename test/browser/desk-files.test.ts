@@ -1,0 +1,196 @@
+/** The desk in a real browser beside a bank by files: staff read the files that came and went, and whether bank and ledger agree. */
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { listAt, success, textAt } from '../support/client.ts'
+import { createTestService, type Service } from '../support/composition.ts'
+import { inviteTo, openPage } from '../support/console.ts'
+import { checkForms, joinDesk } from '../support/desk.ts'
+import { type BankFolders, createBankFolders, entryOf, ownIban, reportXml } from '../support/iso-incoming.ts'
+import { isoAccount } from '../support/iso-books.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { staffAtDesk } from '../support/staff.ts'
+import { joinByPassword } from '../support/team.ts'
+import { until } from '../support/until.ts'
+import { isoBankSetting } from '../../examples/iso-bank/config.ts'
+import { operatorPartnerId } from '../../service/src/cases/index.ts'
+import { minuteMs, newId } from '../../service/src/kernel/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
+
+let service: TestService
+let inside: Service
+let browser: Browser
+let folders: BankFolders
+let site: string
+let as: readonly string[] = []
+before(async () => {
+  if (skip !== false) return
+  folders = await createBankFolders()
+  const { toBank, fromBank } = folders
+  const { accounts, ...setting } = isoBankSetting({ kind: 'folder', toBank, fromBank }, folders.root)
+  const bank = { ...setting, accounts: accounts.filter(({ iban }) => iban === ownIban) }
+  const env = { RAIL: 'iso20022', ISO20022_BANKS: JSON.stringify([bank]), PAGE_RATE_PER_SECOND: '1000' }
+  service = await startTestService({
+    env: { ...env, MASTER_KEY: Buffer.alloc(32, '686f757365', 'hex').toString('base64') },
+  })
+  site = service.opsUrl.replace('127.0.0.1', 'localhost')
+  inside = await createTestService({ url: service.databaseUrl, now: new Date(), bankAccounts: [isoAccount] })
+  browser = await launchBrowser()
+  as = (await staffAtDesk({ opsUrl: site, env: service.env, folder: service.dataDir }, { name: 'Rosa', role: 'admin' }))
+    .as
+})
+after(async () => {
+  await browser?.close()
+  await inside?.close()
+  await service?.dispose()
+  await folders?.remove()
+})
+
+const today = () => new Date().toISOString().slice(0, 10)
+const messages = (state: string) =>
+  inside.db.rows<{ id: string; fileName: string }>(
+    sql`select id, file_name from rails.iso_messages where state = ${state}`,
+  )
+
+/** A payout in a file, and its end-to-end id at the bank. */
+async function payInFile() {
+  const account = { iban: 'DE89370400440532013000', currency: 'EUR', name: 'Grace Hopper' }
+  const beneficiaryId = textAt(success(await service.client.post('/v1/beneficiaries', account)), 'id')
+  const body = { amount: 12.5, currency: 'EUR', beneficiaryId, idempotencyKey: newId(), reference: `file-${newId()}` }
+  success(await service.client.post('/v1/payouts/fiat', body))
+  const { json } = await service.client.get(`/v1/payouts?idempotencyKey=${body.idempotencyKey}`)
+  await until('the bank has the file', async () => (await readdir(folders.toBank)).length > 0)
+  const [sent] = await inside.db.rows<{ id: string; endToEndId: string }>(
+    sql`select id, end_to_end_id from rails.iso_instructions where status = 'Filed'`,
+  )
+  assert.ok(sent)
+  return { ...sent, payoutId: textAt(listAt(json, 'data')[0] ?? {}, 'id'), reference: body.reference }
+}
+
+/** Brings files in: a statement with the payout and an unknown credit, a notification, a message id again, and what is no message. */
+async function bringIn(endToEndId: string) {
+  const on = today()
+  const dated = { bookingDate: on, valueDate: on }
+  const entries = [
+    entryOf(-1250n, { ...dated, details: [{ references: { endToEndId }, creditor: { name: 'Grace Hopper' } }] }),
+    entryOf(50_000n, { ...dated, details: [{ references: { endToEndId: 'E1' }, debtor: { name: 'Hedy Lamarr' } }] }),
+  ]
+  const statement = { kind: 'camt.053', statementId: 'S1', sequence: 1, on, opening: 0n, closing: 48_750n } as const
+  await folders.put('statement.xml', reportXml(entries, { ...statement, messageId: 'M1' }))
+  await until('the statement is read', async () => (await messages('Taken')).length === 1)
+  const announced = entryOf(7000n, { ...dated, details: [{ debtor: { name: 'Hedy Lamarr' } }] })
+  await folders.put('notification.xml', reportXml([announced], { on, messageId: 'N1' }))
+  await until('the notification is read', async () => (await messages('Taken')).length === 2)
+  await folders.put('again.xml', reportXml([entryOf(1n, dated)], { ...statement, closing: 1n, messageId: 'M1' }))
+  await folders.put('nothing.xml', '<other/>')
+  await until('two files are put aside', async () => (await messages('Aside')).length === 2)
+  await until('the ledger has the entries', async () => {
+    const rows = await inside.db.rows(sql`select from rails.iso_entries where status = 'New'`)
+    const open = await inside.cases.list(undefined, 100)
+    return rows.length === 0 && open.some(({ kind }) => kind === 'message_differs')
+  })
+  inside.clock.advance(2 * minuteMs)
+  await inside.reconciliation.step()
+}
+
+const textOf = (page: Page) => page.locator('main').innerText()
+
+test('staff read files and what was read from them, and reconciliation day by day', { skip }, async () => {
+  const payout = await payInFile()
+  await bringIn(payout.endToEndId)
+  const sam = await joinDesk({ service, browser, site, as }, 'Sam', 'support')
+  const { page } = sam
+  await page.getByRole('link', { name: 'Bank files' }).click()
+  await page.getByRole('heading', { name: 'Bank files' }).waitFor()
+  assert.equal(await page.locator('tbody tr').count(), 5)
+  await checkForms(page)
+
+  await page.getByLabel('Files', { exact: true }).selectOption('aside')
+  await page.getByRole('button', { name: 'Show', exact: true }).click()
+  await page.waitForURL(/show=aside/)
+  assert.equal(await page.locator('tbody tr').count(), 2)
+  await page.getByRole('link', { name: 'again.xml' }).click()
+  await page.getByText('Nothing of this file counts.').waitFor()
+  assert.match(await textOf(page), /bank file take --id [0-9a-f-]{36} --note TEXT/)
+  await checkForms(page)
+  await page.getByRole('link', { name: 'Open case' }).click()
+  await page.getByRole('heading', { name: 'Case message_differs' }).waitFor()
+
+  await page.goto(`${site}/desk/files?show=received&bank=iso20022`)
+  await page.getByRole('link', { name: 'statement.xml' }).click()
+  await page.getByRole('heading', { name: 'Entries of S1' }).waitFor()
+  assert.doesNotMatch(await textOf(page), /Hopper|Lamarr|DE8937/)
+  assert.match(await textOf(page), /487\.50 EUR/)
+  await checkForms(page)
+  await page.getByRole('link', { name: 'unknown_payment' }).click()
+  await page.getByRole('heading', { name: 'Case unknown_payment' }).waitFor()
+  await page.goBack()
+  await page.getByRole('button', { name: 'Find payout' }).click()
+  await page.waitForURL(`${site}/desk/find`)
+  assert.equal(await page.locator(`code[title="${payout.payoutId}"]`).count(), 1)
+
+  await page.goto(`${site}/desk/files?show=received`)
+  await page.getByRole('link', { name: 'notification.xml' }).click()
+  await page.getByText('This message announces entries.').waitFor()
+  assert.match(await textOf(page), /70\.00 EUR/)
+  await page.goto(`${site}/desk/files?show=sent`)
+  await page.locator('tbody a').click()
+  await page.getByRole('heading', { name: 'Payments in the file' }).waitFor()
+  assert.equal(await page.locator(`code[title="${payout.id}"]`).count(), 1)
+  await checkForms(page)
+  await page.getByRole('link', { name: 'Open partner' }).click()
+  await page.waitForURL(`${site}/desk/partners/${service.credentials.partnerId}`)
+
+  const { data } = await inside.audit.list(operatorPartnerId, {})
+  const opened = data.filter(({ action, actor }) => action === 'staff file' && actor.name === 'Sam')
+  // The page of the statement was read a second time on the way back, unless the browser kept it.
+  assert.ok(opened.length === 4 || opened.length === 5, String(opened.length))
+  const key = `${service.credentials.partnerId}/${payout.id}`
+  assert.deepEqual(opened[0]?.details?.['payments'], [key])
+  await sam.close()
+})
+
+test('staff read reconciliation in both languages, and a session of a team reads nothing', { skip }, async () => {
+  const fay = await joinDesk({ service, browser, site, as }, 'Fay', 'compliance')
+  const { page } = fay
+  await page.getByRole('link', { name: 'Reconciliation' }).click()
+  await page.getByRole('heading', { name: 'Reconciliation' }).waitFor()
+  await checkForms(page)
+  await page.getByRole('link', { name: /^DE02 1203/ }).click()
+  await page.getByRole('heading', { name: 'Parts of the difference' }).waitFor()
+  const text = await textOf(page)
+  // The notification is in the ledger and on no statement.
+  assert.match(text, /On no statement yet\s+70\.00 EUR/)
+  assert.match(text, /Explained\s/)
+  assert.doesNotMatch(text, /Hopper|Lamarr|DE8937/)
+  await checkForms(page)
+  await page.getByRole('table', { name: 'Day by day' }).getByRole('link').first().click()
+  await page.getByText('As stored on the look at').waitFor()
+  await checkForms(page)
+  await page.getByRole('link', { name: 'Show as of now' }).click()
+  await page.getByRole('link', { name: 'unknown_payment' }).first().click()
+  await page.getByRole('heading', { name: 'Case unknown_payment' }).waitFor()
+  const german = await openPage(browser, site, { locale: 'de-DE' })
+  await german.context.addCookies(await fay.context.cookies())
+  await german.page.goto(`${site}/desk/reconciliation`)
+  await german.page.getByRole('heading', { name: 'Abgleich' }).waitFor()
+  await german.page.getByRole('link', { name: 'Zwischenkonten' }).first().click()
+  await checkForms(german.page)
+  await german.page.goto(`${site}/desk/files`)
+  await german.page.getByRole('heading', { name: 'Bankdateien' }).waitFor()
+  await checkForms(german.page)
+
+  const { cookie } = await joinByPassword(service, await inviteTo(service, 'Admin'))
+  const [file] = await messages('Taken')
+  const account = `reconciliation/account?connector=iso20022&account=${ownIban}&currency=EUR`
+  for (const path of ['files', `files/${file?.id}`, 'reconciliation', account]) {
+    const given = [cookie, cookie.replace(/^[^=]+/, '__Host-staff'), '']
+    for (const each of given) {
+      const answer = await fetch(`${service.opsUrl}/desk/${path}`, { headers: { cookie: each }, redirect: 'manual' })
+      assert.equal(answer.status, 303, path)
+    }
+  }
+  await Promise.all([fay.close(), german.close()])
+})
