@@ -1,4 +1,5 @@
 /** All SQL of the pages that show files of banks to staff. Each statement reads one page by an index, however many files there are. */
+import { nilId } from '../../kernel/index.ts'
 import { acrossPartners, noSql, sql, type Tx } from '../../postgres/index.ts'
 import type {
   BankFile,
@@ -10,7 +11,6 @@ import type {
   FileStatement,
 } from '../../rails/index.ts'
 
-const nilId = '00000000-0000-0000-0000-000000000000'
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const never = new Date('9999-12-31T00:00:00Z')
 
