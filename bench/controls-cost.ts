@@ -32,6 +32,7 @@ const addRules = (service: Service, { partnerId }: TestPartner, kind: Kind) =>
     const approval = {
       aboveAmount: limitMinor,
       aboveDayAmount: null,
+      perPersonAmount: null,
       beneficiaryHours: null,
       expiresHours: 24,
       needsPasskey: false,

@@ -39,6 +39,7 @@ const addRules = (service: ReturnType<typeof compose>, db: Database, { partnerId
       ...of,
       aboveAmount: limitMinor,
       aboveDayAmount: null,
+      perPersonAmount: null,
       beneficiaryHours: null,
       expiresHours: 24,
       needsPasskey: false,

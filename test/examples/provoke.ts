@@ -13,7 +13,8 @@ import { removeLastAdmin } from './team.ts'
 import { until } from '../support/until.ts'
 import { limitPayouts, withLockedBalance } from './database.ts'
 import { orderBeyondBound } from './orders.ts'
-import { createBeneficiary, createCustomer, idOfPayout, invitee, payoutText, type World } from '../support/world.ts'
+import { createBeneficiary, createCustomer, invitee, payoutText, type World } from '../support/world.ts'
+import { ofApprovals } from './provoke-approvals.ts'
 import { ofRecalls } from './provoke-recalls.ts'
 
 export type Stage = {
@@ -130,11 +131,6 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
       }),
     )
     return client.post(`/v1/customers/${guid}/erase`, {})
-  },
-  approver_is_creator: async (stage) => {
-    const { reference } = success(await pay(stage, {}, '100000.02'))
-    const id = await idOfPayout(stage.client, String(reference))
-    return stage.client.post(`/v1/payouts/${id}/approve`)
   },
   limit_exceeded: async (stage) => {
     const beneficiary = textAt(await createBeneficiary(stage.client), 'id')
@@ -391,6 +387,7 @@ export const provocations: Readonly<Partial<Record<ProblemCode, Provocation>>> =
   ...ofRequests,
   ...ofSignatures,
   ...ofPayments,
+  ...ofApprovals,
   ...ofRecalls,
   ...ofExchange,
   ...ofReports,

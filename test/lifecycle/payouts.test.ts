@@ -56,6 +56,7 @@ const holdAll = (partnerId: string) =>
       currency: 'EUR',
       aboveAmount: 0n,
       aboveDayAmount: null,
+      perPersonAmount: null,
       beneficiaryHours: null,
       expiresHours: waitingHours,
       needsPasskey: false,

@@ -30,6 +30,8 @@ const approvalAbove = 1_000_00n
 const expiresHours = 24
 /** The sum that leaves on a day without an approval. */
 const unapprovedDay = 2_000_00n
+/** The sum that one person approves on a day. */
+const perPersonDay = 4_500_00n
 const limits = {
   'partner payment': 4_500_00n,
   'partner day': 12_000_00n,
@@ -84,12 +86,22 @@ type Day = {
   readonly seen: Ends
   readonly places: Places
 }
-type Standing = Made & { readonly status: string; readonly isSettled: boolean }
+type Standing = Made & {
+  readonly status: string
+  readonly isSettled: boolean
+  /** Who has approved it, and when. Null: it has no approval. */
+  readonly approvedBy: string | null
+  readonly approvedAt: Date | null
+}
 
 /** The payouts of the model, each with what became of it. */
 async function standing({ service, partner, made }: Day): Promise<readonly Standing[]> {
-  const rows = await service.db.rows<{ id: string; status: string; isSettled: boolean }>(sql`
-    select payout.id, payout.status, timeline @> '[{"step": "Settled"}]' as is_settled from payouts.payouts as payout
+  const rows = await service.db.rows<Omit<Standing, keyof Made> & { readonly id: string }>(sql`
+    select payout.id, payout.status, timeline @> '[{"step": "Settled"}]' as is_settled, decided_by as approved_by,
+      decided_at as approved_at
+    from payouts.payouts as payout
+      left join payouts.approvals as approval
+        on approval.partner_id = payout.partner_id and approval.payout_id = payout.id and approval.decision = 'approved'
       join transactions.transactions as transaction
         on transaction.partner_id = ${partner.partnerId} and transaction.id = payout.transaction_id
     where payout.partner_id = ${partner.partnerId}`)
@@ -109,6 +121,15 @@ const startOf = (period: 'day' | 'month', at: Date) => at.toISOString().slice(0,
 const usedOf = (payouts: readonly Standing[], period: 'day' | 'month', at: string, of: (payout: Standing) => boolean) =>
   payouts
     .filter((payout) => !hasEnded(payout) && of(payout) && startOf(period, payout.at) === at)
+    .reduce((sum, { amount }) => sum + amount, 0n)
+
+/** The sum that a person has approved on a day, of payouts that have not ended without a settlement. */
+const approvedOn = (payouts: readonly Standing[], by: string, at: string) =>
+  payouts
+    .filter(
+      ({ approvedBy, approvedAt }) => approvedBy === by && approvedAt !== null && startOf('day', approvedAt) === at,
+    )
+    .filter((payout) => !hasEnded(payout))
     .reduce((sum, { amount }) => sum + amount, 0n)
 
 /** Why a request of now would be refused, by the rules as the guide states them. */
@@ -166,6 +187,13 @@ async function decideAtOnce(day: Day, at: number, decisions: readonly Decision[]
   for (const [index, { who: by, how: verb }] of decisions.entries())
     if (waits && by === 'creator' && verb !== 'cancel')
       assert.ok(['approver_is_creator', 'payout_not_awaiting_approval'].includes(String(answers[index])))
+  const today = startOf('day', day.service.clock.now())
+  for (const [index, { who: by, how: verb }] of decisions.entries()) {
+    const sum: bigint = approvedOn(payouts, day.callers[by].serviceAccountId, today) + before.amount
+    if (answers[index] === 'approver_limit_exceeded')
+      assert.ok(sum > perPersonDay, 'it is refused beyond the maximum only')
+    if (waits && verb === 'approve' && typeof answers[index] !== 'string') assert.ok(sum <= perPersonDay)
+  }
   if (!isHeld)
     assert.ok(
       done.every(({ how: verb }) => verb === 'cancel'),
@@ -237,7 +265,17 @@ async function checkCounters(day: Day, payouts: readonly Standing[]): Promise<vo
     [`beneficiary ${partner.beneficiary.id}`, ({ own }) => !own],
     [`beneficiary ${partner.ownBeneficiary.id}`, ({ own }) => own],
   ])
-  for (const { scope, scopeId, period, startsOn, used } of rows) {
+  const callers = Object.values(day.callers)
+  const ofApprovers = rows.filter(({ scope }) => scope === 'approver')
+  const byId = ofApprovers.filter((row) => callers.some((caller) => caller.serviceAccountId === row.scopeId))
+  for (const { scopeId, startsOn, used } of byId) {
+    assert.equal(used, approvedOn(payouts, scopeId, startsOn), 'what a person has approved')
+    assert.ok(used <= perPersonDay)
+  }
+  // Each person has one counter by id and one by name.
+  const sumsOf = (of: typeof rows) => of.map(({ startsOn, used }) => `${startsOn} ${used}`).toSorted()
+  assert.deepEqual(sumsOf(ofApprovers.filter((row) => !byId.includes(row))), sumsOf(byId))
+  for (const { scope, scopeId, period, startsOn, used } of rows.filter((row) => !ofApprovers.includes(row))) {
     const of = owners.get(`${scope} ${scopeId}`)
     assert.ok(of, `a counter of something else: ${scope} ${scopeId}`)
     assert.equal(used, usedOf(payouts, period, startsOn.slice(0, period === 'day' ? 10 : 7), of), `${scope} ${period}`)
@@ -279,6 +317,7 @@ async function addControlled(service: Service): Promise<TestPartner> {
       ...of,
       aboveAmount: approvalAbove,
       aboveDayAmount: unapprovedDay,
+      perPersonAmount: perPersonDay,
       beneficiaryHours: null,
       expiresHours,
       needsPasskey: false,

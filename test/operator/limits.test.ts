@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { newId } from '../../service/src/kernel/index.ts'
 import { addPartner, createTestService, pay, type Service, type TestPartner } from '../support/composition.ts'
 import { runOperator } from '../support/operator.ts'
 import { createTestDatabase } from '../support/postgres.ts'
@@ -126,4 +127,31 @@ test('a cooling-off is set, listed, holds in a running service, and is removed',
   assert.deepEqual(await coolingOff('remove', '--id', made.id), { removed: made.id })
   assert.match(String(await coolingOff('remove', '--id', made.id)), /No such cooling-off\.$/)
   await pay(service, partner, '1.00')
+})
+
+test('a daily maximum per person is set, listed, holds in a running service, and is removed', async () => {
+  const { partnerId, caller } = partner
+  const approval = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await runOperator(['approval', ...args, '--partner', partnerId], env)
+    return code === 0 ? (JSON.parse(stdout) as unknown) : stderr.trimEnd()
+  }
+  const second = { ...caller, serviceAccountId: newId(), name: 'Second person' }
+  const rule = ['--currency', 'EUR', '--above', '0']
+  const made = (await approval('set', ...rule, '--per-person', '10.00')) as { readonly id: string }
+  const shown = { currency: 'EUR', above: '0.00', aboveDay: null, beneficiaryHours: null, perPerson: '10.00' }
+  assert.deepEqual(made, { partnerId, id: made.id, ...shown, expiresHours: 72, needsPasskey: false })
+  assert.deepEqual(await approval('list'), [made])
+  const { payout } = await pay(service, partner, '10.01')
+  await assert.rejects(service.payouts.approve(second, payout.id), { code: 'approver_limit_exceeded' })
+  const without = { ...made, perPerson: null }
+  assert.deepEqual(await approval('set', ...rule), without, 'a rule that is set without it has none')
+  assert.equal((await service.payouts.approve(second, payout.id)).status, 'Pending')
+  const alone = (await approval('set', '--currency', 'EUR', '--per-person', '10.00')) as object
+  assert.deepEqual(alone, { ...made, above: null })
+  assert.deepEqual(await approval('remove', '--id', made.id), { removed: made.id })
+  assert.deepEqual(await approval('list'), [])
+  const money = ['set', '--currency', 'EUR', '--per-person']
+  assert.match(String(await approval(...money, '0')), /--per-person must be greater than zero$/)
+  assert.match(String(await approval(...money, '1.005')), /--per-person must be an amount such as 1000\.00/)
+  assert.match(String(await approval('set', '--currency', 'EUR')), /--beneficiary-hours or --per-person is required$/)
 })

@@ -138,6 +138,19 @@ test('a change waits with nothing written, is approved by another person, and is
   await refused(/The change was carried out/, 'change', 'reject', '--id', id, '--note', 'Late', ...ada.as)
 })
 
+test('a daily maximum per person holds once another person has approved it', async () => {
+  const { partnerId } = partner
+  const rules = () => service.payoutControls.approvalRules.list(service.db, partnerId)
+  const options = ['--partner', partnerId, '--currency', 'GBP', '--per-person', '50000.00']
+  const { waits } = await printed('approval', 'set', ...options, ...grace.as)
+  assert.deepEqual(await rules(), [])
+  await printed('change', 'approve', '--id', String(waits), ...ada.as)
+  assert.deepEqual(
+    (await rules()).map(({ currency, perPersonAmount }) => [currency, perPersonAmount]),
+    [['GBP', 50_000_00n]],
+  )
+})
+
 test('the checks of a command are those of the moment, at the proposal and at the approval', async () => {
   const [made] = await limits()
   assert.ok(made)
@@ -321,7 +334,7 @@ test('each command that two persons carry out writes nothing before the second o
     'limit remove': ids,
     'fee set': ['--partner', partnerId, '--currency', 'EUR', '--fixed', '0.20'],
     'fee remove': ids,
-    'approval set': ['--partner', partnerId, '--currency', 'EUR', '--above', '100.00'],
+    'approval set': ['--partner', partnerId, '--currency', 'EUR', '--above', '100.00', '--per-person', '500.00'],
     'approval remove': ids,
     'cooling-off set': ['--partner', partnerId, '--currency', 'EUR', '--hours', '24'],
     'cooling-off remove': ids,

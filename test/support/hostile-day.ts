@@ -279,6 +279,7 @@ const controlled = ({ db, payoutControls }: Service, partnerId: string) =>
       ...of,
       aboveAmount: 4_001_04n,
       aboveDayAmount: null,
+      perPersonAmount: null,
       beneficiaryHours: null,
       expiresHours: 24,
       needsPasskey: false,

@@ -82,6 +82,11 @@ export const problems = {
     title: 'Approver created the payout',
     detail: 'The service account created the payout. Approve or reject it with another service account.',
   },
+  approver_limit_exceeded: {
+    status: 403,
+    title: 'Daily maximum of the approver exceeded',
+    detail: 'The payout is beyond what one person may approve on a day (UTC). Another person approves it.',
+  },
   impersonation_write_blocked: {
     status: 403,
     title: 'Write blocked in an impersonated session',

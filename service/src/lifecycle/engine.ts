@@ -27,7 +27,7 @@ export type Move<Row extends Payment, Trigger, Event extends EventName> = Found<
   readonly actor: Actor
 }
 
-type Parts<Row extends Payment, Trigger, Kind extends string, Event extends EventName> = {
+type Parts<Row extends Payment, Trigger, Kind extends string, Event extends EventName, Refused = never> = {
   readonly clock: Clock
   readonly lifecycle: Lifecycle<Row['status'], Kind, Event>
   /** Locks the rows of all payments in one order, so that two batches cannot deadlock. */
@@ -42,6 +42,12 @@ type Parts<Row extends Payment, Trigger, Kind extends string, Event extends Even
   readonly isEarly?: (row: Row, trigger: Trigger) => boolean
   /** Whether the trigger still holds under the lock: its lease is not lost, its time has come. */
   readonly holds: (row: Row, trigger: Trigger, now: Date) => boolean
+  /** Judges the transitions of a batch by further rows, which it locks. The refused ones are not written; their triggers get the answers. */
+  readonly refusedOf?: (
+    tx: Tx,
+    moves: readonly Move<Row, Trigger, Event>[],
+    now: Date,
+  ) => Promise<ReadonlyMap<Move<Row, Trigger, Event>, Refused>>
   /** Writes with one statement for each table. The statement on the payments names the status that each row leaves. */
   readonly write: (tx: Tx, moves: readonly Move<Row, Trigger, Event>[], now: Date) => Promise<void>
 }
@@ -51,12 +57,13 @@ export function createEngine<
   Trigger extends Kinded<Kind>,
   Kind extends string,
   Event extends EventName,
->(parts: Parts<Row, Trigger, Kind, Event>) {
+  Refused = never,
+>(parts: Parts<Row, Trigger, Kind, Event, Refused>) {
   const { clock, lifecycle, lock, holds, write, actorOf } = parts
   return async (
     tx: Tx,
     batch: readonly { readonly key: Key; readonly trigger: Trigger }[],
-  ): Promise<readonly Advanced[]> => {
+  ): Promise<readonly (Advanced | Refused)[]> => {
     if (batch.length === 0) return []
     const rows = await lock(
       tx,
@@ -66,7 +73,7 @@ export function createEngine<
     // After the locks: no transition bears an earlier time than one that it waited for.
     const now = clock.now()
     const seen = new Set<string>()
-    const moves: Move<Row, Trigger, Event>[] = []
+    const moves = new Map<Trigger, Move<Row, Trigger, Event>>()
     const answers = batch.map(({ key: { partnerId, id }, trigger }): Advanced => {
       const key = partnerKey(partnerId, id)
       if (seen.has(key)) return 'deferred'
@@ -77,16 +84,22 @@ export function createEngine<
       if (!holds(row, trigger, now)) return false
       const move = judge(parts, row, trigger)
       if (typeof move === 'string') return move === 'repeat' ? false : move
-      moves.push(move)
+      moves.set(trigger, move)
       return move.implied ? 'deferred' : true
     })
-    if (moves.length > 0) await write(tx, moves, now)
-    return answers
+    if (moves.size === 0) return answers
+    const refused = await parts.refusedOf?.(tx, [...moves.values()], now)
+    const admitted = [...moves.values()].filter((move) => refused?.has(move) !== true)
+    if (admitted.length > 0) await write(tx, admitted, now)
+    return batch.map(({ trigger }, index) => {
+      const move = moves.get(trigger)
+      return (move && refused?.get(move)) ?? present(answers[index], 'each trigger has an answer')
+    })
   }
 }
 
 function judge<Row extends Payment, Trigger extends Kinded<Kind>, Kind extends string, Event extends EventName>(
-  { lifecycle, actorOf, kindOf, isForeign, isEarly }: Parts<Row, Trigger, Kind, Event>,
+  { lifecycle, actorOf, kindOf, isForeign, isEarly }: Omit<Parts<Row, Trigger, Kind, Event>, 'refusedOf'>,
   row: Row,
   trigger: Trigger,
 ): Move<Row, Trigger, Event> | Unmoved {

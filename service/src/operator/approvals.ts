@@ -1,6 +1,6 @@
 /** Commands for the rules by which payouts wait for a second person. */
 import { ConfigError } from '../app/config.ts'
-import { amountText } from '../kernel/index.ts'
+import { amountText, type Minor } from '../kernel/index.ts'
 import type { ApprovalRule } from '../modules/payout-controls/index.ts'
 import type { Context } from './context.ts'
 import { decided } from './limits.ts'
@@ -22,6 +22,7 @@ export const approvalCommands = {
       aboveDayAmount: options['above-day'] === undefined ? null : readMoney(options, 'above-day', currency),
       beneficiaryHours:
         options['beneficiary-hours'] === undefined ? null : readInteger(options, 'beneficiary-hours', hours),
+      perPersonAmount: options['per-person'] === undefined ? null : readMoney(options, 'per-person', currency),
       expiresHours: readInteger(options, 'expires-hours', {
         min: 1,
         max: expiresHoursMax,
@@ -29,8 +30,10 @@ export const approvalCommands = {
       }),
       needsPasskey: options.passkey === true,
     }
-    if (rule.aboveAmount === null && rule.aboveDayAmount === null && rule.beneficiaryHours === null)
-      throw new ConfigError('operator: --above, --above-day or --beneficiary-hours is required')
+    const { aboveAmount, aboveDayAmount, beneficiaryHours, perPersonAmount } = rule
+    if ([aboveAmount, aboveDayAmount, beneficiaryHours, perPersonAmount].every((each) => each === null))
+      throw new ConfigError('operator: --above, --above-day, --beneficiary-hours or --per-person is required')
+    if (perPersonAmount === 0n) throw new ConfigError('operator: --per-person must be greater than zero')
     return decided(context, { command: 'approval set', options }, async (tx) =>
       viewOf(await context.service.payoutControls.approvalRules.set(tx, rule)),
     )
@@ -51,8 +54,7 @@ export const approvalCommands = {
     }),
 }
 
-const viewOf = ({ aboveAmount, aboveDayAmount, ...rule }: ApprovalRule) => ({
-  ...rule,
-  above: aboveAmount === null ? null : amountText(aboveAmount, rule.currency),
-  aboveDay: aboveDayAmount === null ? null : amountText(aboveDayAmount, rule.currency),
-})
+function viewOf({ aboveAmount, aboveDayAmount, perPersonAmount, ...rule }: ApprovalRule) {
+  const money = (amount: Minor | null) => (amount === null ? null : amountText(amount, rule.currency))
+  return { ...rule, above: money(aboveAmount), aboveDay: money(aboveDayAmount), perPerson: money(perPersonAmount) }
+}

@@ -121,7 +121,7 @@ const operatorUsage = `operator commands (those that change something take --not
   operator fee list --partner ID
   operator fee remove --partner ID --id ID
   operator approval set --partner ID --currency EUR [--above 10000.00] [--above-day 50000.00] [--beneficiary-hours 24] [--expires-hours 72]
-    [--passkey]
+    [--per-person 50000.00] [--passkey]
   operator approval list --partner ID
   operator approval remove --partner ID --id ID
   operator cooling-off set --partner ID --currency EUR [--hours 24]

@@ -48,6 +48,7 @@ const names = [
   'max',
   'above',
   'above-day',
+  'per-person',
   'beneficiary-hours',
   'expires-hours',
   'hours',

@@ -119,6 +119,10 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
     cause: 'The service account created the payout, or has the name of the one that did.',
     cure: 'Sign the request with another service account. The creator can cancel the payout instead.',
   },
+  approver_limit_exceeded: {
+    cause: 'The operator limits what one person or service account may approve of a currency on a day (UTC).',
+    cure: 'The detail has the maximum, what is left and until when. Another person approves the payout, or the same one on the next day.',
+  },
   payout_not_awaiting_approval: {
     cause: 'A payout waits for one decision. It was made before, or the time for it has ended.',
     cure: 'Read `GET /v1/payouts/{id}`. If the payout was cancelled, create another one with a new key.',

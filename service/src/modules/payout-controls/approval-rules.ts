@@ -12,6 +12,8 @@ export type ApprovalRule = {
   readonly aboveAmount: Minor | null
   readonly aboveDayAmount: Minor | null
   readonly beneficiaryHours: number | null
+  /** The sum that one person may approve on a day (UTC). Null: any sum. */
+  readonly perPersonAmount: Minor | null
   readonly expiresHours: number
   /** Whether only a person with a passkey may approve. */
   readonly needsPasskey: boolean

@@ -111,7 +111,8 @@ async function lockUsed(tx: Tx, counters: readonly Counter[]): Promise<Map<strin
   return new Map(mapEntries(await store.lockCounters(tx, distinct)))
 }
 
-const mapEntries = (rows: readonly store.CounterRow[]) => rows.map((row) => [counterMapKey(row), row.used] as const)
+export const mapEntries = (rows: readonly store.CounterRow[]) =>
+  rows.map((row) => [counterMapKey(row), row.used] as const)
 
 /** The sums of the counters in which some calls may be counted. Takes no lock. */
 export async function readUsed<Call extends ControlledCall>(
@@ -180,11 +181,14 @@ export async function giveBack(tx: Tx, payouts: readonly CountedPayout[]): Promi
   store.changeCounters(tx, summed(returned))
 }
 
-const soldOf = ({ soldAmount: amount, soldCurrency: currency }: CountedPayout) =>
+export const soldOf = ({
+  soldAmount: amount,
+  soldCurrency: currency,
+}: Pick<CountedPayout, 'soldAmount' | 'soldCurrency'>) =>
   amount === null || currency === null ? undefined : { amount, currency }
 
 /** One change for each counter. */
-const summed = <Change extends store.CounterChange & Pick<Counter, 'mapKey'>>(
+export const summed = <Change extends store.CounterChange & Pick<Counter, 'mapKey'>>(
   changes: readonly Change[],
 ): readonly Change[] =>
   [...Map.groupBy(changes, ({ mapKey }) => mapKey).values()].map((group) => ({

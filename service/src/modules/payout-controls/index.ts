@@ -4,7 +4,7 @@
  *
  * Tables: payouts.limits, payouts.limit_counters, payouts.fee_rules, payouts.approval_rules, payouts.cooling_offs. Invariants: a
  * balance with a rule has the mark that makes payouts read its rules. A counter is the sum of the payouts that were counted in it and
- * have not ended without a settlement.
+ * have not ended without a settlement; that of an approver is the sum of the approved ones, and is at most the maximum per person when one is added.
  */
 export type { ApprovalRule } from './approval-rules.ts'
 export {
@@ -29,6 +29,7 @@ export {
 } from './counting.ts'
 export { type FeeRule, feeRails } from './fee-rules.ts'
 export { exceeds, type Limit, limitPeriods, limitScopes, writeCounted } from './limit-rules.ts'
+export { type BeyondMaximum, countApprovals, lookBeyondMaximum } from './maxima.ts'
 export { payoutControlsRoutes } from './routes.ts'
 export { createPayoutControls, type PayoutControls } from './service.ts'
 export { debitedOf, sidesOfCall } from './sides.ts'

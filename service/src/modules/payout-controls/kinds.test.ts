@@ -297,8 +297,8 @@ const rules: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
   },
   approval: async ({ kind, side, asking }) => {
     const { partnerId } = asking.partner
-    const rule = { partnerId, currency: side.currency, beneficiaryHours: null, expiresHours: 24, needsPasskey: false }
-    const setting = { ...rule, aboveAmount: side.amount, aboveDayAmount: side.amount }
+    const rule = { partnerId, currency: side.currency, beneficiaryHours: null, perPersonAmount: null, expiresHours: 24 }
+    const setting = { ...rule, needsPasskey: false, aboveAmount: side.amount, aboveDayAmount: side.amount }
     for (const lower of ['aboveAmount', 'aboveDayAmount', undefined] as const) {
       const given = lower === undefined ? setting : { ...setting, [lower]: side.amount - 1n }
       await service.db.transaction((tx) => service.payoutControls.approvalRules.set(tx, given))

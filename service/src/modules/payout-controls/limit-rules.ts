@@ -9,7 +9,9 @@ export const limitScopes = ['partner', 'customer', 'beneficiary'] as const
 export type LimitScope = (typeof limitScopes)[number]
 /** Counters that belong to limits, and the one of what leaves without an approval. */
 export const counterScopes = [...limitScopes, 'unapproved'] as const
-type CounterScope = (typeof counterScopes)[number]
+type HeldScope = (typeof counterScopes)[number]
+/** `approver`: what a person has approved. Only approvals read and write these counters. */
+export type CounterScope = HeldScope | 'approver'
 export const limitPeriods = ['payment', 'day', 'month'] as const
 export type LimitPeriod = (typeof limitPeriods)[number]
 export const counterPeriods = limitPeriods.filter((period) => period !== 'payment')
@@ -68,10 +70,10 @@ type Named = { readonly scope: CounterScope; readonly period: LimitPeriod }
 export const nameOf = ({ scope, period }: Named): string => `${scope}.${period}`
 
 /** `sold.customer.day` for a sold amount, which may be counted in addition to the paid one. */
-const nameFor = ({ name }: Pick<Side, 'name'>, limit: Named): string =>
+export const nameFor = ({ name }: Pick<Side, 'name'>, limit: Named): string =>
   name === 'paid' ? nameOf(limit) : `${name}.${nameOf(limit)}`
 
-const scopeIdOf = ({ customerId, beneficiaryId }: LimitedPayee, scope: CounterScope): string | null => {
+const scopeIdOf = ({ customerId, beneficiaryId }: LimitedPayee, scope: HeldScope): string | null => {
   if (scope === 'partner' || scope === 'unapproved') return nilId
   return scope === 'customer' ? customerId : beneficiaryId
 }

@@ -16,6 +16,7 @@ import {
 import {
   type CounterKey,
   counterPeriods,
+  type CounterScope,
   type Limit,
   type LimitScope,
   counterScopes,
@@ -168,13 +169,16 @@ export function readCounters(
     readonly currencies: readonly Currency[]
     readonly scopeIds: readonly string[]
     readonly starts: PeriodStarts
+    /** Default: those that payouts are counted in at acceptance. */
+    readonly scopes?: readonly CounterScope[]
   },
 ): Promise<readonly CounterRow[]> {
   const { day, month } = wanted.starts
+  const { scopes = counterScopes } = wanted
   return tx.rows<CounterRow>(sql`/* payout-controls.readCounters */
     select partner_id, currency, scope, scope_id, period, starts_on, used from payouts.limit_counters
     where ${ofPartners(wanted.partnerIds)} and currency = any(${wanted.currencies}::text[])
-      and scope = any(${counterScopes}::text[]) and scope_id = any(${wanted.scopeIds}::uuid[])
+      and scope = any(${scopes}::text[]) and scope_id = any(${wanted.scopeIds}::uuid[])
       and period = any(${counterPeriods}::text[]) and starts_on = any(${[day, month]}::date[])`)
 }
 

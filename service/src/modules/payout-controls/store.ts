@@ -1,5 +1,5 @@
 /** The SQL of the operator's rules for a balance, apart from limits: fees, approvals, cooling-offs, and whether there is any rule. */
-import type { Currency } from '../../kernel/index.ts'
+import type { Currency, Minor } from '../../kernel/index.ts'
 import { ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { ApprovalRule } from './approval-rules.ts'
 import type { CoolingOff } from './cooling-off-rules.ts'
@@ -30,11 +30,11 @@ export async function holdingRulesFor(
   const approvals: ApprovalRule[] = []
   const coolingOffs: CoolingOff[] = []
   const rows = await tx.rows<HoldingRule>(sql`/* payout-controls.holdingRulesFor */
-    select partner_id, id, currency, above_amount, above_day_amount, beneficiary_hours, expires_hours, needs_passkey,
+    select partner_id, id, currency, above_amount, above_day_amount, beneficiary_hours, per_person_amount, expires_hours, needs_passkey,
       null::integer as hours
     from payouts.approval_rules where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[])
     union all
-    select partner_id, id, currency, null, null, null, null, null, hours
+    select partner_id, id, currency, null, null, null, null, null, null, hours
     from payouts.cooling_offs where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[])`)
   for (const { hours, ...rule } of rows)
     if (hours === null) approvals.push(rule as ApprovalRule)
@@ -80,7 +80,8 @@ export function removeFee(tx: Tx, partnerId: string, id: string): Promise<number
     delete from payouts.fee_rules where partner_id = ${partnerId} and id = ${id}`)
 }
 
-const approvalRuleColumns = sql`partner_id, id, currency, above_amount, above_day_amount, beneficiary_hours, expires_hours, needs_passkey`
+const approvalRuleColumns = sql`partner_id, id, currency, above_amount, above_day_amount, beneficiary_hours, per_person_amount,
+  expires_hours, needs_passkey`
 
 export function listApprovalRules(tx: Tx, partnerId: string): Promise<readonly ApprovalRule[]> {
   return tx.rows<ApprovalRule>(sql`/* payout-controls.listApprovalRules */
@@ -91,14 +92,28 @@ export function listApprovalRules(tx: Tx, partnerId: string): Promise<readonly A
 export async function setApprovalRule(tx: Tx, rule: ApprovalRule, now: Date): Promise<ApprovalRule> {
   const [row] = await tx.rows<ApprovalRule>(sql`/* payout-controls.setApprovalRule */
     insert into payouts.approval_rules (partner_id, id, currency, above_amount, above_day_amount, beneficiary_hours,
-      expires_hours, needs_passkey, created_at, updated_at)
+      per_person_amount, expires_hours, needs_passkey, created_at, updated_at)
     values (${rule.partnerId}, ${rule.id}, ${rule.currency}, ${rule.aboveAmount}, ${rule.aboveDayAmount},
-      ${rule.beneficiaryHours}, ${rule.expiresHours}, ${rule.needsPasskey}, ${now}, ${now})
+      ${rule.beneficiaryHours}, ${rule.perPersonAmount}, ${rule.expiresHours}, ${rule.needsPasskey}, ${now}, ${now})
     on conflict (partner_id, currency) do update set above_amount = excluded.above_amount, above_day_amount = excluded.above_day_amount,
-      beneficiary_hours = excluded.beneficiary_hours, expires_hours = excluded.expires_hours, needs_passkey = excluded.needs_passkey,
+      beneficiary_hours = excluded.beneficiary_hours, per_person_amount = excluded.per_person_amount, expires_hours = excluded.expires_hours, needs_passkey = excluded.needs_passkey,
       updated_at = excluded.updated_at
     returning ${approvalRuleColumns}`)
   return row ?? rule
+}
+
+/** A daily maximum per person of a partner in a currency. */
+export type Maximum = Pick<ApprovalRule, 'partnerId' | 'currency'> & { readonly perPersonAmount: Minor }
+
+/** Maxima of these partners and currencies, and perhaps others of the same partners. */
+export function maximaFor(
+  tx: Tx,
+  partnerIds: readonly string[],
+  currencies: readonly Currency[],
+): Promise<readonly Maximum[]> {
+  return tx.rows<Maximum>(sql`/* payout-controls.maximaFor */
+    select partner_id, currency, per_person_amount from payouts.approval_rules
+    where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[]) and per_person_amount is not null`)
 }
 
 /** Returns the number of removed rows: 1 or 0. */

@@ -2,15 +2,17 @@
  * The only writer of a payout's progress: the engine of lifecycles with the table of payouts. One transaction applies a batch
  * of triggers and writes all transitions together. A duplicate changes nothing.
  */
+import type { Refusal } from '../../api/index.ts'
 import type { NewCase } from '../../cases/index.ts'
 import { after, type Minor, partnerKey, present } from '../../kernel/index.ts'
 import type { NewEvent } from '../../events/index.ts'
 import { type Entry, entryOf } from '../../ledger/index.ts'
-import { type Advanced, createEngine, type Move as Transit } from '../../lifecycle/index.ts'
+import { type Advanced, createEngine } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Payer } from '../customers/index.ts'
 import { giveBack } from '../payout-controls/index.ts'
 import type { Cause, Move, NewTransaction } from '../transactions/index.ts'
+import { type PayoutMove, refusedApprovals } from './approvers.ts'
 import type { PayoutLifeDeps, RecallReturn } from './life-deps.ts'
 import { failed, withdrawal } from './events.ts'
 import { leaseMs, type PayoutEvent, payoutLifecycle } from './lifecycle.ts'
@@ -40,9 +42,14 @@ export function createAdvance(deps: PayoutLifeDeps) {
     kindOf,
     isForeign: (payout, trigger) => 'report' in trigger && isForeign(payout, trigger),
     holds,
+    refusedOf: refusedApprovals,
     write: (tx, moves, now) => write(deps, tx, moves, now),
   })
-  return (tx: Tx, triggers: readonly PayoutTrigger[], instructions: Instructions): Promise<readonly Advanced[]> =>
+  return (
+    tx: Tx,
+    triggers: readonly PayoutTrigger[],
+    instructions: Instructions,
+  ): Promise<readonly (Advanced | Refusal)[]> =>
     apply(
       tx,
       triggers.map((trigger) => ({
@@ -52,7 +59,6 @@ export function createAdvance(deps: PayoutLifeDeps) {
     )
 }
 
-type PayoutMove = Transit<store.PayoutRow, PayoutTrigger, PayoutEvent>
 type Written = {
   readonly payout: store.PayoutRow
   readonly move: PayoutMove['transition']
@@ -100,7 +106,7 @@ async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[],
   )
   await appendEvents(deps, tx, written, now)
   const refunded = written.filter(({ move }) => move.ledger === 'refund')
-  // Lock order: payouts, recalls, transactions, counters, accounts.
+  // Lock order: payouts, counters of approvers (approvers.ts), recalls, transactions, other counters, accounts.
   const recalls = await deps.recalls.lock(
     tx,
     refunded.map(({ payout }) => payout),

@@ -38,6 +38,7 @@ const setRule = ({ partnerId }: TestPartner, rule: Rule = {}) =>
       currency: 'EUR',
       aboveAmount: 100_00n,
       aboveDayAmount: null,
+      perPersonAmount: null,
       beneficiaryHours: null,
       expiresHours: 24,
       needsPasskey: false,

@@ -2,7 +2,7 @@
 import { type ApprovalSnapshot, payeeDigestOf } from '@partner-payments/wire'
 import { type Caller, Refusal } from '../../api/index.ts'
 import { amountText, isSamePerson, randomBytes } from '../../kernel/index.ts'
-import type { Database } from '../../postgres/index.ts'
+import { type BeyondMaximum, lookBeyondMaximum } from '../payout-controls/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import type * as store from './store.ts'
 import { type Approval, approvalById, decisionsOf, keepPayeeSalt, type MadeDecision } from './store-approvals.ts'
@@ -15,7 +15,7 @@ export type Approvals = {
   ) => Promise<ReadonlyMap<string, MadeDecision>>
   /**
    * Approves a waiting payout. A repetition by the same caller returns the payout. Refuses: not_found,
-   * approver_is_creator, payout_not_awaiting_approval.
+   * approver_is_creator, approver_limit_exceeded, payout_not_awaiting_approval.
    */
   readonly approve: (caller: Caller, id: string) => Promise<store.PayoutRow>
   /**
@@ -35,6 +35,8 @@ type Snapshot = {
   readonly text: string
   readonly payout: store.PayoutRow
   readonly needsPasskey: boolean
+  /** The daily maximum that an approval of now by this caller would pass. Undefined: none. */
+  readonly beyond: BeyondMaximum | undefined
   /** Name of the creator. */
   readonly requestedName: string
 }
@@ -43,7 +45,7 @@ const saltBytes = 16
 
 type Get = (partnerId: string, id: string) => Promise<store.PayoutRow>
 
-export function createApprovals({ db, life }: PayoutsDeps, get: Get): Approvals {
+export function createApprovals({ db, clock, life }: PayoutsDeps, get: Get): Approvals {
   const decide = async (
     caller: Caller,
     id: string,
@@ -64,7 +66,7 @@ export function createApprovals({ db, life }: PayoutsDeps, get: Get): Approvals 
   }
   const byOf = ({ serviceAccountId: id, name, confirmation }: Caller) => ({ id, name, confirmation })
   return {
-    snapshot: createSnapshot(db, get),
+    snapshot: createSnapshot({ db, clock }, get),
     approve: (caller, id) => decide(caller, id, 'approved', () => life.approve(caller.partnerId, id, byOf(caller))),
     reject: (caller, id, reason) =>
       decide(caller, id, 'rejected', () => life.decline(caller.partnerId, id, byOf(caller), reason)),
@@ -77,7 +79,7 @@ export function createApprovals({ db, life }: PayoutsDeps, get: Get): Approvals 
 }
 
 const createSnapshot =
-  (db: Database, get: Get): Approvals['snapshot'] =>
+  ({ db, clock }: Pick<PayoutsDeps, 'db' | 'clock'>, get: Get): Approvals['snapshot'] =>
   async (caller, id, { nonce, expiresAt }) => {
     const { partnerId, serviceAccountId: approverId } = caller
     const payout = await get(partnerId, id)
@@ -99,7 +101,9 @@ const createSnapshot =
       expiresAt: expiresAt.toISOString(),
       nonce,
     } satisfies ApprovalSnapshot)
-    return { text, payout, needsPasskey: approval.needsPasskey, requestedName: approval.requestedName }
+    const { needsPasskey, requestedName } = approval
+    const beyond = await lookBeyondMaximum(db, { payout, by: { id: approverId, name: caller.name } }, clock.now())
+    return { text, payout, needsPasskey, requestedName, beyond }
   }
 
 /**

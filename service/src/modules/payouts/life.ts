@@ -12,8 +12,9 @@
  * with the steps of other payouts that come at the same time. A step that does not apply changes nothing.
  */
 import type { TimelineStep } from '@partner-payments/wire'
+import { Refusal } from '../../api/index.ts'
 import type { NewCase } from '../../cases/index.ts'
-import { after, type Currency, newId, nilId, present, secondMs } from '../../kernel/index.ts'
+import { after, assert, type Currency, newId, nilId, present, secondMs } from '../../kernel/index.ts'
 import { balanceStateIn } from '../../ledger/index.ts'
 import { type Applied, applyInBatches } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -31,7 +32,7 @@ export type PayoutClaim = store.PayoutClaim
 export type PayoutLife = {
   // 1. A payout that waits for a second person. Each verb returns whether it has moved the payout.
 
-  /** PendingApproval -> Pending, in time. */
+  /** PendingApproval -> Pending, in time. Refuses: approver_limit_exceeded. */
   readonly approve: (partnerId: string, payoutId: string, by: Person) => Promise<boolean>
   /** PendingApproval -> Cancelled, in time. */
   readonly decline: (partnerId: string, payoutId: string, by: Person, reason: string) => Promise<boolean>
@@ -325,6 +326,7 @@ const createMatched =
     // Deferred: the implied earlier transition was made first, so that the report is applied again.
     for (;;) {
       const [advanced] = await apply(tx, [trigger], await readInstructions(tx, [trigger]))
+      assert(!(advanced instanceof Refusal), 'a report of the bank is not refused')
       if (advanced !== 'deferred') return present(advanced, 'a trigger has an answer')
     }
   }

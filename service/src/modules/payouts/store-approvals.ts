@@ -6,6 +6,7 @@ import {
   insertBy,
   namesOf,
   ofOnePartner,
+  ofPartners,
   sql,
   type Tx,
   unprepared,
@@ -84,6 +85,44 @@ export function decideApprovals(tx: Tx, decided: readonly DecidedApproval[], now
       and ${ofOnePartner(column('partnerId'), sql`approval.partner_id`)}`),
     decided.length,
   )
+}
+
+type CountedApproval = {
+  readonly partnerId: string
+  readonly payoutId: string
+  readonly countedIn: string
+}
+
+/** Keeps in which counters of their approvers approvals are counted, under the locks of their payouts. */
+export function keepCounted(tx: Tx, counted: readonly CountedApproval[]): void {
+  const column = columnOf(counted)
+  tx.later(
+    unprepared(sql`/* payouts.keepCounted */
+    update payouts.approvals as approval set counted_in = given.counted_in
+    from unnest(${column('partnerId')}::uuid[], ${column('payoutId')}::uuid[], ${column('countedIn')}::text[])
+      as given (partner_id, payout_id, counted_in)
+    where approval.partner_id = given.partner_id and approval.payout_id = given.payout_id
+      and ${ofOnePartner(column('partnerId'), sql`approval.partner_id`)}`),
+    counted.length,
+  )
+}
+
+/** The approvals of these payouts that are counted for their approvers. */
+export async function countedApprovals(
+  tx: Tx,
+  payouts: readonly PayoutId[],
+): Promise<
+  readonly (CountedApproval & {
+    readonly decidedBy: string
+    readonly decidedName: string
+    readonly decidedAt: Date
+  })[]
+> {
+  if (payouts.length === 0) return []
+  return tx.rows(sql`/* payouts.countedApprovals */
+    select partner_id, payout_id, counted_in, decided_by, decided_name, decided_at from payouts.approvals
+    where ${ofPartners(payouts.map(({ partnerId }) => partnerId))} and payout_id = any(${payouts.map(({ id }) => id)}::uuid[])
+      and counted_in is not null`)
 }
 
 export type MadeDecision = Pick<Approval, 'decision' | 'decidedBy'> & {

@@ -178,6 +178,7 @@ test('limits and approvals hold for the payouts of an order', async () => {
       currency: 'EUR',
       aboveAmount: 500n,
       aboveDayAmount: null,
+      perPersonAmount: null,
       beneficiaryHours: null,
       expiresHours: 24,
       needsPasskey: false,

@@ -8,6 +8,14 @@ import { passkeyForm } from './passkey-form.ts'
 import { approvalTexts } from './texts/approvals.ts'
 import { type ConsoleView, shell } from './view.ts'
 
+type Beyond = {
+  readonly currency: string
+  /** Numbers in major units. */
+  readonly most: string
+  readonly left: string
+  readonly resetsAt: Date
+}
+
 type Approval = {
   readonly id: string
   /** The number in major units. */
@@ -22,6 +30,8 @@ type Approval = {
   /** PublicKeyCredentialRequestOptionsJSON. Absent: the person has no passkey. */
   readonly passkeyOptions?: string | undefined
   readonly needsPasskey: boolean
+  /** The daily maximum of the person that this payout would pass. The page then has no form to approve it. */
+  readonly beyond?: Beyond
   readonly errors?: Readonly<Record<string, string>>
 }
 
@@ -59,10 +69,19 @@ export function approvalPage(view: ConsoleView, payout: Approval): string {
           <dd>${time(view, payout.approvalExpiresAt)}</dd>
         </div>
       </dl>
-      ${confirmation(view, payout, sum)} ${rejection(view, payout)}
+      ${payout.beyond === undefined ? confirmation(view, payout, sum) : overMaximum(view, payout.beyond)}
+      ${rejection(view, payout)}
       <p class="foot"><a href="${view.root}payouts/${payout.id}">${t.back}</a></p>
     </div>`,
   })
+}
+
+function overMaximum(view: ConsoleView, { currency, most, left, resetsAt }: Beyond): Html {
+  const money = (amount: string) => `${grouped(view.language, amount)} ${currency}`
+  const { beyond, beyondUntil } = approvalTexts[view.language]
+  const text = fill(beyond, { most: money(most), left: money(left) })
+  return html`${message('warning', text)}
+    <p>${beyondUntil} ${time(view, resetsAt)}</p>`
 }
 
 function confirmation(view: ConsoleView, payout: Approval, sum: string): Html {

@@ -5,6 +5,7 @@
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
 import { Refusal } from '../../api/index.ts'
 import { amountText } from '../../kernel/index.ts'
+import type { BeyondMaximum } from '../../modules/payout-controls/index.ts'
 import type { GivenConfirmation } from '../../sign-in/index.ts'
 import { approvalPage } from './approval-page.ts'
 import { consoleMessage } from './message-page.ts'
@@ -27,12 +28,13 @@ export const approvalRoutes: Routes = ({ operate, signIn, approvals }, _withPers
     const { caller, user, view } = person
     const id = idOf(request)
     const asking = signIn.ask(caller.partnerId, user.id, 'approval')
-    const { text, payout, needsPasskey, requestedName } = await approvals.snapshot(caller, id, asking)
+    const { text, payout, needsPasskey, requestedName, beyond } = await approvals.snapshot(caller, id, asking)
     const { amount, currency, creditorName: payeeName, creditorAccount: payeeAccount, reference } = payout
     const shown = {
       ...{ id, currency, payeeName, payeeAccount, reference, requestedName, needsPasskey, nonce: asking.nonce },
       amount: amountText(amount, currency),
       approvalExpiresAt: payout.approvalExpiresAt ?? payout.createdAt,
+      ...(beyond && { beyond: wordsOf(beyond) }),
       passkeyOptions: await signIn.passkeyOptionsFor(caller.partnerId, user.id, text),
       ...(errors && { errors }),
     }
@@ -84,6 +86,14 @@ export const approvalRoutes: Routes = ({ operate, signIn, approvals }, _withPers
   ]
 }
 
+/** The amounts of a maximum as the page shows them. */
+const wordsOf = ({ currency, most, left, resetsAt }: BeyondMaximum) => ({
+  currency,
+  most: amountText(most, currency),
+  left: amountText(left, currency),
+  resetsAt,
+})
+
 type Act = (request: PublicRequest, person: Person) => Promise<PublicAnswer>
 
 /** Words the refusals that end the page: the payout does not wait for this person. */
@@ -101,6 +111,7 @@ const createGuard =
       } catch (error) {
         if (!(error instanceof Refusal)) throw error
         if (error.code === 'approver_is_creator') return refuse(403, t.creator)
+        if (error.code === 'approver_limit_exceeded') return refuse(403, t.beyondNow)
         if (error.code === 'payout_not_awaiting_approval') return refuse(409, t.notWaiting)
         if (error.code === 'permission_denied') return refuse(403, error.detail)
         throw error

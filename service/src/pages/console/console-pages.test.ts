@@ -70,8 +70,9 @@ function fullTeam(view: ConsoleView, text: string, mayWrite: boolean): string {
   })
 }
 
-const approvalOf = (view: ConsoleView, text: string, passkeyOptions: string | undefined): string =>
+const approvalOf = (view: ConsoleView, text: string, passkeyOptions: string | undefined, beyond = {}): string =>
   approvalPage(view, {
+    ...beyond,
     ...{ id: text, amount: '1234.50', currency: text, payeeName: text, payeeAccount: text, reference: text },
     ...{ requestedName: text, approvalExpiresAt: at, nonce: text, needsPasskey: false, passkeyOptions },
     errors: passkeyOptions === undefined ? { code: text, reason: text } : { form: text, reason: text },
@@ -94,6 +95,12 @@ function signedInPages(inside: (current: string) => ConsoleView, text: string): 
     ],
     ['approval', approvalOf(inside('payouts'), text, text)],
     ['approval by code', approvalOf(inside('payouts'), text, undefined)],
+    [
+      'approval beyond the maximum',
+      approvalOf(inside('payouts'), text, text, {
+        beyond: { currency: text, most: '1234.50', left: '0.50', resetsAt: at },
+      }),
+    ],
     [
       'account',
       accountPage(inside('account'), {
@@ -250,7 +257,7 @@ suite('every page of the console', () => {
   const pages = consoleLanguages.flatMap((language) => [...pagesOf(language, evil)])
 
   test('escapes hostile texts, and has nothing inline', () => {
-    assert.equal(pages.length, 40)
+    assert.equal(pages.length, 42)
     for (const [name, page] of pages) checkEscaped(name, page)
   })
 

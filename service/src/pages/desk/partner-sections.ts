@@ -85,11 +85,11 @@ export const sections: readonly Section[] = [
   },
   {
     ...{ id: 'approvals', list: 'approval list' },
-    columns: ['currency', 'above', 'aboveDay', 'beneficiaryHours', 'expiresHours', 'needsPasskey'],
+    columns: ['currency', 'above', 'aboveDay', 'beneficiaryHours', 'perPerson', 'expiresHours', 'needsPasskey'],
     changes: [
       {
         command: 'approval set',
-        fields: [currency, ...['above', 'above-day', 'beneficiary-hours', 'expires-hours'].map(optional)],
+        fields: [currency, ...['above', 'above-day', 'beneficiary-hours', 'per-person', 'expires-hours'].map(optional)],
       },
     ],
     removal: byId('approval remove'),

@@ -22,6 +22,9 @@ const en = {
   reasonWrong: 'Enter a reason of 1 to 140 characters.',
   refused:
     'The payout was not approved: the answer was wrong, or came later than two minutes. Look at the payout again, and repeat it.',
+  beyond: 'One person approves at most {most} on a day, and you have {left} left. Another person approves this payout.',
+  beyondUntil: 'Your sum of the day begins again at',
+  beyondNow: 'The payout was not approved: it is beyond what you may approve on this day. Another person approves it.',
   creator: 'You asked for this payout yourself. Another person approves it.',
   notWaiting: 'This payout no longer waits for an approval.',
   noPermission: 'Your role may not approve payouts. An Admin or an Operator can.',
@@ -53,6 +56,11 @@ const de: ApprovalTexts = {
   reasonWrong: 'Geben Sie einen Grund mit 1 bis 140 Zeichen ein.',
   refused:
     'Die Auszahlung wurde nicht freigegeben: Die Antwort war falsch oder kam nach mehr als zwei Minuten. Sehen Sie sich die Auszahlung noch einmal an, und wiederholen Sie die Freigabe.',
+  beyond:
+    'Eine Person gibt am Tag höchstens {most} frei, und Ihnen bleiben {left}. Eine andere Person gibt diese Auszahlung frei.',
+  beyondUntil: 'Ihre Tagessumme beginnt neu um',
+  beyondNow:
+    'Die Auszahlung wurde nicht freigegeben: Sie liegt über dem, was Sie an diesem Tag freigeben dürfen. Eine andere Person gibt sie frei.',
   creator: 'Sie haben diese Auszahlung selbst veranlasst. Eine andere Person gibt sie frei.',
   notWaiting: 'Diese Auszahlung wartet nicht mehr auf eine Freigabe.',
   noPermission: 'Ihre Rolle darf keine Auszahlungen freigeben. Ein Admin oder ein Operator kann es.',
