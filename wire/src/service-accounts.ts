@@ -66,6 +66,12 @@ export const ServiceAccount = closed({
     Type.Boolean(),
     'Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it.',
   ),
+  issuedById: described(
+    nullable(Type.String()),
+    'The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account ' +
+      'that your team made approves no payouts, and its maker approves none of its payouts.',
+  ),
+  issuedByFullName: described(nullable(Type.String()), 'Name of the maker. Null: the operator issued it.'),
   replaces: described(nullable(Uuid), 'The service account that this one replaces. Null: none.'),
   createdAt: described(Timestamp, 'Time of creation.'),
   expiresAt: described(nullable(Timestamp), 'Time from which on it signs no request. Null: no end is set.'),

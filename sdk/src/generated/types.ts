@@ -4265,6 +4265,10 @@ export type OperationResults = {
     readonly status: 'Active' | 'Expired' | 'Revoked'
     /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
     readonly impersonation: boolean
+    /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+    readonly issuedById: string | null
+    /** Name of the maker. Null: the operator issued it. */
+    readonly issuedByFullName: string | null
     /** The service account that this one replaces. Null: none. */
     readonly replaces: string | null
     /** Time of creation. */
@@ -4295,6 +4299,10 @@ export type OperationResults = {
       readonly status: 'Active' | 'Expired' | 'Revoked'
       /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
       readonly impersonation: boolean
+      /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+      readonly issuedById: string | null
+      /** Name of the maker. Null: the operator issued it. */
+      readonly issuedByFullName: string | null
       /** The service account that this one replaces. Null: none. */
       readonly replaces: string | null
       /** Time of creation. */
@@ -4326,6 +4334,10 @@ export type OperationResults = {
     readonly status: 'Active' | 'Expired' | 'Revoked'
     /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
     readonly impersonation: boolean
+    /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+    readonly issuedById: string | null
+    /** Name of the maker. Null: the operator issued it. */
+    readonly issuedByFullName: string | null
     /** The service account that this one replaces. Null: none. */
     readonly replaces: string | null
     /** Time of creation. */
@@ -4352,6 +4364,10 @@ export type OperationResults = {
     readonly status: 'Active' | 'Expired' | 'Revoked'
     /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
     readonly impersonation: boolean
+    /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+    readonly issuedById: string | null
+    /** Name of the maker. Null: the operator issued it. */
+    readonly issuedByFullName: string | null
     /** The service account that this one replaces. Null: none. */
     readonly replaces: string | null
     /** Time of creation. */
@@ -4378,6 +4394,10 @@ export type OperationResults = {
     readonly status: 'Active' | 'Expired' | 'Revoked'
     /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
     readonly impersonation: boolean
+    /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+    readonly issuedById: string | null
+    /** Name of the maker. Null: the operator issued it. */
+    readonly issuedByFullName: string | null
     /** The service account that this one replaces. Null: none. */
     readonly replaces: string | null
     /** Time of creation. */
@@ -7748,6 +7768,10 @@ export type Namespaces = {
     readonly status: 'Active' | 'Expired' | 'Revoked'
     /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
     readonly impersonation: boolean
+    /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+    readonly issuedById: string | null
+    /** Name of the maker. Null: the operator issued it. */
+    readonly issuedByFullName: string | null
     /** The service account that this one replaces. Null: none. */
     readonly replaces: string | null
     /** Time of creation. */
@@ -7785,6 +7809,10 @@ export type Namespaces = {
       readonly status: 'Active' | 'Expired' | 'Revoked'
       /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
       readonly impersonation: boolean
+      /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+      readonly issuedById: string | null
+      /** Name of the maker. Null: the operator issued it. */
+      readonly issuedByFullName: string | null
       /** The service account that this one replaces. Null: none. */
       readonly replaces: string | null
       /** Time of creation. */
@@ -7819,6 +7847,10 @@ export type Namespaces = {
       readonly status: 'Active' | 'Expired' | 'Revoked'
       /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
       readonly impersonation: boolean
+      /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+      readonly issuedById: string | null
+      /** Name of the maker. Null: the operator issued it. */
+      readonly issuedByFullName: string | null
       /** The service account that this one replaces. Null: none. */
       readonly replaces: string | null
       /** Time of creation. */
@@ -7858,6 +7890,10 @@ export type Namespaces = {
     readonly status: 'Active' | 'Expired' | 'Revoked'
     /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
     readonly impersonation: boolean
+    /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+    readonly issuedById: string | null
+    /** Name of the maker. Null: the operator issued it. */
+    readonly issuedByFullName: string | null
     /** The service account that this one replaces. Null: none. */
     readonly replaces: string | null
     /** Time of creation. */
@@ -7901,6 +7937,10 @@ export type Namespaces = {
     readonly status: 'Active' | 'Expired' | 'Revoked'
     /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
     readonly impersonation: boolean
+    /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+    readonly issuedById: string | null
+    /** Name of the maker. Null: the operator issued it. */
+    readonly issuedByFullName: string | null
     /** The service account that this one replaces. Null: none. */
     readonly replaces: string | null
     /** Time of creation. */
@@ -7942,6 +7982,10 @@ export type Namespaces = {
     readonly status: 'Active' | 'Expired' | 'Revoked'
     /** Whether staff of the operator uses it to read your data. It changes nothing, and ends within an hour. You can revoke it. */
     readonly impersonation: boolean
+    /** The user or service account of your team that made it, or for whom a key made it. Null: the operator issued it. A service account that your team made approves no payouts, and its maker approves none of its payouts. */
+    readonly issuedById: string | null
+    /** Name of the maker. Null: the operator issued it. */
+    readonly issuedByFullName: string | null
     /** The service account that this one replaces. Null: none. */
     readonly replaces: string | null
     /** Time of creation. */

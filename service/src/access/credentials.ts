@@ -33,6 +33,8 @@ export type IssueRequest = {
   readonly publicKeyPem?: string
   readonly impersonatedBy?: string
   readonly expiresAt?: Date | null
+  /** Absent: the operator. */
+  readonly issuer?: store.Issuer | null
   /** Addresses and networks. Default: any address. */
   readonly allowedAddresses?: readonly string[]
 }
@@ -69,6 +71,7 @@ export function createIssuer({ clock, sealer }: { readonly clock: Clock; readonl
         publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
         allowedAddresses: request.allowedAddresses ?? [],
         impersonatedBy: request.impersonatedBy ?? null,
+        issuer: request.issuer ?? null,
         expiresAt: request.expiresAt ?? null,
       },
       clock.now(),

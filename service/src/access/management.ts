@@ -4,6 +4,7 @@ import { notFound, type PageRequest, Refusal } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { IssuedCredential, IssueRequest } from './credentials.ts'
+import { type Issuer, issuerOf } from './store.ts'
 import * as store from './store-management.ts'
 
 export type ListedPartner = store.PartnerRow & {
@@ -18,6 +19,8 @@ type Rotation = {
   readonly id: string
   readonly oldExpiresAt: Date
   readonly publicKeyPem?: string
+  /** The maker of the new key. Absent: the operator. */
+  readonly issuer?: Issuer | undefined
 }
 
 export type AccessManagement = {
@@ -39,6 +42,8 @@ export type AccessManagement = {
   ) => Promise<readonly ListedCredential[]>
   /** Refuses: not_found. */
   readonly serviceAccount: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential>
+  /** The maker of a service account. Undefined: the operator, or no service account has the id. */
+  readonly issuerOf: typeof issuerOf
   /** Counts those that can sign a request, without impersonation sessions. */
   readonly activeServiceAccounts: (tx: Tx, partnerId: string) => Promise<number>
   /** Locks an active service account of the partner until the end of the transaction. Refuses: not_found. */
@@ -100,6 +105,7 @@ export function createManagement(deps: {
     activeServiceAccounts: (tx, partnerId) => store.countActive(tx, partnerId, clock.now()),
     lockServiceAccount,
     changeServiceAccount: store.changeCredential,
+    issuerOf,
     partnerNames: store.partners,
     partners: async (tx) => {
       const totals = new Map((await store.credentialTotals(tx, clock.now())).map((row) => [row.partnerId, row]))
@@ -109,10 +115,10 @@ export function createManagement(deps: {
       })
     },
     serviceAccounts,
-    rotateServiceAccount: async (tx, { partnerId, id, oldExpiresAt, publicKeyPem }) => {
+    rotateServiceAccount: async (tx, { partnerId, id, oldExpiresAt, publicKeyPem, issuer = null }) => {
       const old = await lockServiceAccount(tx, partnerId, id)
       const permissions = old.permissions as readonly Permission[]
-      const request = { partnerId, name: old.name, permissions, allowedAddresses: old.allowedAddresses }
+      const request = { partnerId, name: old.name, permissions, allowedAddresses: old.allowedAddresses, issuer }
       const issued = await issue(tx, publicKeyPem === undefined ? request : { ...request, publicKeyPem })
       await store.setReplaces(tx, partnerId, issued.serviceAccountId, id)
       if (old.expiresAt === null || old.expiresAt > oldExpiresAt)

@@ -24,6 +24,8 @@ type ServiceAccountRequest = {
   readonly expiresAt?: Date | null
   /** Addresses and networks from which it may be used. Absent or empty: any address. */
   readonly allowedAddresses?: readonly string[]
+  /** The maker. Absent: the operator. */
+  readonly issuer?: store.Issuer
 }
 
 export type Access = NonceRegister &

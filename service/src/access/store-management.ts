@@ -17,6 +17,9 @@ export type CredentialRow = {
   readonly permissions: readonly string[]
   readonly allowedAddresses: readonly string[]
   readonly impersonatedBy: string | null
+  /** The maker. Null: the operator. */
+  readonly issuedBy: string | null
+  readonly issuedByName: string | null
   readonly replaces: string | null
   readonly createdAt: Date
   readonly expiresAt: Date | null
@@ -46,7 +49,7 @@ export function credentialTotals(tx: Tx, now: Date): Promise<readonly Credential
 }
 
 const credential = sql`partner_id, id as service_account_id, name, api_key, permissions, allowed_addresses, impersonated_by,
-  replaces, created_at, expires_at, revoked_at, last_used_at`
+  issued_by, issued_by_name, replaces, created_at, expires_at, revoked_at, last_used_at`
 
 export function credentials(tx: Tx, partnerId: string): Promise<readonly CredentialRow[]> {
   return tx.rows<CredentialRow>(sql`/* access.credentials */

@@ -17,7 +17,11 @@ export type ServiceAccountRow = {
   readonly impersonatedBy: string | null
   readonly expiresAt: Date | null
 }
+/** The maker of a service account: a person of the partner or another service account. */
+export type Issuer = { readonly id: string; readonly name: string }
 type NewServiceAccount = Omit<ServiceAccountRow, 'permissions' | 'allowedAddresses'> & {
+  /** Null: the operator. */
+  readonly issuer: Issuer | null
   readonly permissions: readonly Permission[]
   readonly allowedAddresses: readonly string[]
 }
@@ -63,9 +67,10 @@ export function partnersPage(tx: Tx, afterId: string | null, rowsMax: number): P
 export async function insertServiceAccount(tx: Tx, row: NewServiceAccount, now: Date): Promise<void> {
   await tx.run(sql`/* access.insertServiceAccount */
     insert into access.service_accounts (partner_id, id, name, api_key, api_secret_sealed, public_key_pem, permissions,
-      allowed_addresses, impersonated_by, expires_at, created_at)
+      allowed_addresses, impersonated_by, issued_by, issued_by_name, expires_at, created_at)
     values (${row.partnerId}, ${row.id}, ${row.name}, ${row.apiKey}, ${row.apiSecretSealed}, ${row.publicKeyPem},
-      ${row.permissions}::text[], ${row.allowedAddresses}::text[], ${row.impersonatedBy}, ${row.expiresAt}, ${now})`)
+      ${row.permissions}::text[], ${row.allowedAddresses}::text[], ${row.impersonatedBy},
+      ${row.issuer?.id ?? null}, ${row.issuer?.name ?? null}, ${row.expiresAt}, ${now})`)
 }
 
 /** The service accounts of these keys. May return more: partners and keys are matched independently. */
@@ -89,6 +94,13 @@ export function serviceAccountById(tx: Tx, partnerId: string, id: string): Promi
       array_to_string(allowed_addresses, ' ') as allowed_addresses, impersonated_by, expires_at
     from access.service_accounts
     where partner_id = ${partnerId} and id = ${id} and revoked_at is null`)
+}
+
+/** The maker of a service account. Undefined: the operator, or no service account has the id. */
+export function issuerOf(tx: Tx, partnerId: string, id: string): Promise<Issuer | undefined> {
+  return tx.row<Issuer>(sql`/* access.issuerOf */
+    select issued_by as id, issued_by_name as name from access.service_accounts
+    where partner_id = ${partnerId} and id = ${id} and issued_by is not null`)
 }
 
 export function revokeServiceAccount(tx: Tx, partnerId: string, id: string, now: Date): Promise<number> {

@@ -69,6 +69,7 @@ const shared = { db, clock, log, screening, cases, ledger, eventOutbox, customer
 const life = createPayoutLife({ ...shared, recalls: createReturnedByRecall(shared), attemptsMax: 300 })
 const payouts = createPayouts({
   ...shared,
+  access,
   cursors,
   life,
   beneficiaries,

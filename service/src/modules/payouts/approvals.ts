@@ -3,6 +3,7 @@ import { type ApprovalSnapshot, payeeDigestOf } from '@partner-payments/wire'
 import { type Caller, Refusal } from '../../api/index.ts'
 import { amountText, isSamePerson, randomBytes } from '../../kernel/index.ts'
 import { type BeyondMaximum, lookBeyondMaximum } from '../payout-controls/index.ts'
+import type { Tx } from '../../postgres/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import type * as store from './store.ts'
 import { type Approval, approvalById, decisionsOf, keepPayeeSalt, type MadeDecision } from './store-approvals.ts'
@@ -45,7 +46,8 @@ const saltBytes = 16
 
 type Get = (partnerId: string, id: string) => Promise<store.PayoutRow>
 
-export function createApprovals({ db, clock, life }: PayoutsDeps, get: Get): Approvals {
+export function createApprovals({ db, clock, access, life }: PayoutsDeps, get: Get): Approvals {
+  const requireOtherMaker = createMakerCheck(access, db)
   const decide = async (
     caller: Caller,
     id: string,
@@ -56,6 +58,7 @@ export function createApprovals({ db, clock, life }: PayoutsDeps, get: Get): App
     await get(partnerId, id)
     const approval = await approvalById(db, partnerId, id)
     if (approval?.decision === null) requireSecondPerson(caller, approval)
+    if (approval?.decision === null && decision === 'approved') await requireOtherMaker(caller, approval)
     if (approval?.decision === null && decision === 'approved') requirePasskey(caller, approval)
     const isMoved = approval !== undefined && (await move())
     const payout = await get(partnerId, id)
@@ -66,7 +69,7 @@ export function createApprovals({ db, clock, life }: PayoutsDeps, get: Get): App
   }
   const byOf = ({ serviceAccountId: id, name, confirmation }: Caller) => ({ id, name, confirmation })
   return {
-    snapshot: createSnapshot({ db, clock }, get),
+    snapshot: createSnapshot({ db, clock, access }, get),
     approve: (caller, id) => decide(caller, id, 'approved', () => life.approve(caller.partnerId, id, byOf(caller))),
     reject: (caller, id, reason) =>
       decide(caller, id, 'rejected', () => life.decline(caller.partnerId, id, byOf(caller), reason)),
@@ -79,13 +82,14 @@ export function createApprovals({ db, clock, life }: PayoutsDeps, get: Get): App
 }
 
 const createSnapshot =
-  ({ db, clock }: Pick<PayoutsDeps, 'db' | 'clock'>, get: Get): Approvals['snapshot'] =>
+  ({ db, clock, access }: Pick<PayoutsDeps, 'db' | 'clock' | 'access'>, get: Get): Approvals['snapshot'] =>
   async (caller, id, { nonce, expiresAt }) => {
     const { partnerId, serviceAccountId: approverId } = caller
     const payout = await get(partnerId, id)
     const approval = await approvalById(db, partnerId, id)
     if (approval?.decision !== null) throw new Refusal('payout_not_awaiting_approval', whyNot(payout, approval))
     requireSecondPerson(caller, approval)
+    await createMakerCheck(access, db)(caller, approval)
     const salt = await keepPayeeSalt(db, partnerId, id, Buffer.from(randomBytes(saltBytes)).toString('base64url'))
     const { amount, currency, reference, creditorName, creditorAccount } = payout
     const text = JSON.stringify({
@@ -117,6 +121,24 @@ function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: App
     `The payout was created by ${requestedName}. Another service account approves it.`,
   )
 }
+
+/** A person could make a key, and be the second person of their own payouts by it. */
+const createMakerCheck =
+  (access: PayoutsDeps['access'], tx: Tx) =>
+  async (caller: Caller, { requestedBy, requestedName }: Approval): Promise<void> => {
+    const { partnerId, serviceAccountId, name } = caller
+    if (await access.issuerOf(tx, partnerId, serviceAccountId))
+      throw new Refusal(
+        'permission_denied',
+        'A service account that your team made approves no payout. A person, or a service account of the operator, approves it.',
+      )
+    const maker = await access.issuerOf(tx, partnerId, requestedBy)
+    if (maker === undefined || (maker.id !== serviceAccountId && !isSamePerson(maker.name, name))) return
+    throw new Refusal(
+      'approver_is_creator',
+      `The payout was created by ${requestedName}, a service account that you made. Another person approves it.`,
+    )
+  }
 
 function requirePasskey({ confirmation }: Caller, { needsPasskey }: Approval): void {
   if (!needsPasskey || confirmation?.factor === 'passkey') return

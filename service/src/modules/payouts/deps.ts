@@ -1,4 +1,5 @@
 /** The dependencies of the verbs of payouts. */
+import type { Access } from '../../access/index.ts'
 import type { Cursors } from '../../api/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
@@ -14,6 +15,7 @@ import type { PayoutLife } from './life.ts'
 
 export type PayoutsDeps = {
   readonly db: Database
+  readonly access: Pick<Access, 'issuerOf'>
   readonly clock: Clock
   readonly cursors: Cursors
   readonly ledger: Ledger

@@ -113,6 +113,7 @@ test('without a bank connector every payout is refused', async () => {
   }
   const payouts = createPayouts({
     ...deps,
+    access: service.access,
     quotes: createAcceptances(service),
     chooseConnector: () => undefined,
     ownIbans: service.accounts.ownIbans,

@@ -16,6 +16,8 @@ function toWire(account: ListedCredential): ResponseOf<'getServiceAccount'> {
     permissions: [...account.permissions],
     allowedAddresses: [...account.allowedAddresses],
     impersonation: account.impersonatedBy !== null,
+    issuedById: account.issuedBy,
+    issuedByFullName: account.issuedByName,
     createdAt: account.createdAt.toISOString(),
     expiresAt: time(account.expiresAt),
     revokedAt: time(account.revokedAt),

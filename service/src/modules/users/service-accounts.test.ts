@@ -114,6 +114,23 @@ test('an impersonation session is listed and revoked, and neither changed nor ro
   assert.equal((await accounts.get(partnerId, id)).status, 'revoked')
 })
 
+test('a service account names its maker; a key that rotates itself keeps the one it has', async () => {
+  const { partnerId, caller } = await addPartner(service)
+  const { serviceAccounts: accounts, access, db } = service
+  const issuerOf = async (id: string) => (await accounts.get(partnerId, id)).issuedBy
+  const request = { partnerId, name: 'Issued', permissions: caller.permissions, publicKeyPem }
+  const { serviceAccountId: id } = await db.transaction((tx) => access.createServiceAccount(tx, request))
+  assert.equal(await issuerOf(id), null)
+  const itself = { ...caller, serviceAccountId: id, name: 'Issued' }
+  const own = (await accounts.rotate(itself, id, { publicKeyPem })).account.serviceAccountId
+  assert.equal(await issuerOf(own), null)
+  const taken = (await accounts.rotate(caller, own, { publicKeyPem })).account.serviceAccountId
+  assert.equal(await issuerOf(taken), caller.serviceAccountId)
+  const holder = { ...itself, serviceAccountId: taken }
+  const kept = (await accounts.rotate(holder, taken, { publicKeyPem })).account.serviceAccountId
+  assert.equal(await issuerOf(kept), caller.serviceAccountId)
+})
+
 test('the service accounts of another partner are not found', async () => {
   const [{ caller }, other] = [await addPartner(service), await addPartner(service)]
   const { serviceAccounts: accounts } = service

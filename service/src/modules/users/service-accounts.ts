@@ -4,6 +4,7 @@ import { type FieldError, serviceAccounts as wire } from '@partner-payments/wire
 import {
   type Access,
   type IssuedCredential,
+  type Issuer,
   type ListedCredential,
   publicKeyMistake,
   readNetwork,
@@ -87,6 +88,16 @@ async function tell(deps: ServiceAccountsDeps, tx: Tx, caller: Caller, told: Tol
     )
 }
 
+/** Who stands behind a caller: the person, the operator's own key, or the maker of a key that the partner made. */
+const makerOf = async ({ access }: ServiceAccountsDeps, tx: Tx, caller: Caller): Promise<Issuer> =>
+  (await access.issuerOf(tx, caller.partnerId, caller.serviceAccountId)) ?? {
+    id: caller.serviceAccountId,
+    name: caller.name,
+  }
+
+const issuerIn = ({ issuedBy: id, issuedByName: name }: ListedCredential): Issuer | undefined =>
+  id === null || name === null ? undefined : { id, name }
+
 /** Two creations at once can pass it by one: it is a bound for lists, and no promise. */
 async function refuseTooMany({ access }: ServiceAccountsDeps, tx: Tx, partnerId: string): Promise<void> {
   const active = await access.activeServiceAccounts(tx, partnerId)
@@ -118,7 +129,8 @@ const createAccount =
     return inTransaction(db, outer, async (tx) => {
       const { partnerId } = caller
       await refuseTooMany(deps, tx, partnerId)
-      const request = { partnerId, name, publicKeyPem, permissions, allowedAddresses, expiresAt }
+      const issuer = await makerOf(deps, tx, caller)
+      const request = { partnerId, name, publicKeyPem, permissions, allowedAddresses, expiresAt, issuer }
       const credential = await access.createServiceAccount(tx, request)
       return issued(deps, tx, caller, { credential, change: 'created' })
     })
@@ -157,7 +169,10 @@ const rotateAccount =
       refuseAbove(caller.permissions, before.permissions)
       await refuseTooMany(deps, tx, partnerId)
       const oldExpiresAt = after(clock.now(), (overlapHours ?? overlapHoursDefault) * hourMs)
-      const credential = await access.rotateServiceAccount(tx, { partnerId, id, publicKeyPem, oldExpiresAt })
+      // A key that rotates itself stays with its holder.
+      const issuer = caller.serviceAccountId === id ? issuerIn(before) : await makerOf(deps, tx, caller)
+      const rotation = { partnerId, id, publicKeyPem, oldExpiresAt, issuer }
+      const credential = await access.rotateServiceAccount(tx, rotation)
       return issued(deps, tx, caller, { credential, change: 'rotated' })
     })
   }

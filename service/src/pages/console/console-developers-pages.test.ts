@@ -75,7 +75,7 @@ function serviceAccountPages(language: ConsoleLanguage, text: string): readonly 
   })
   const account = {
     ...{ serviceAccountId: text, name: text, apiKey: text, permissions: [text], allowedAddresses: [text] },
-    ...{ status: 'Active' as const, impersonation: false, replaces: text, createdAt: at },
+    ...{ status: 'Active' as const, impersonation: false, replaces: text, issuedByFullName: text, createdAt: at },
     ...{ expiresAt: at, revokedAt: null, lastUsedAt: at },
   }
   const ended = {

@@ -54,7 +54,7 @@ function permissionFields(view: ConsoleView, { groups }: AccountDraft, error: st
     aria-describedby="permissions-help${error !== undefined && ' permissions-error'}"
   >
     <legend>${s.permissions}</legend>
-    <p class="help" id="permissions-help">${s.permissionsHelp}</p>
+    <p class="help" id="permissions-help">${s.permissionsHelp} ${s.approvesNothing}</p>
     ${error !== undefined && html`<p class="error" id="permissions-error">${error}</p>`}
     <div class="grid">
       ${tags.map((tag, at) =>

@@ -29,6 +29,7 @@ export type ServiceAccountRow = {
   readonly allowedAddresses: readonly string[]
   readonly status: 'Active' | 'Expired' | 'Revoked'
   readonly impersonation: boolean
+  readonly issuedByFullName: string | null
   readonly replaces: string | null
   readonly createdAt: Date
   readonly expiresAt: Date | null
@@ -134,6 +135,7 @@ export function serviceAccountPage(view: ConsoleView, one: One): string {
         [s.addresses, account.allowedAddresses.length === 0 ? s.anyAddress : account.allowedAddresses.join(', ')],
         [s.lastUsed, at(account.lastUsedAt) ?? s.never],
         [s.created, time(view, account.createdAt)],
+        [s.issuedBy, account.issuedByFullName ?? s.byOperator],
         [s.expires, at(account.expiresAt) ?? s.noEnd],
         [s.revoked, at(account.revokedAt)],
         [s.replaces, account.replaces === null ? undefined : replaced(view, account.replaces)],
