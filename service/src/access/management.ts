@@ -75,19 +75,19 @@ export function createManagement(deps: {
   const { clock, issue, requirePartner } = deps
 
   const statusOf = (row: store.CredentialRow) => statusAt(row, clock.now())
+  const listed = (rows: readonly store.CredentialRow[]) => rows.map((row) => ({ ...row, status: statusOf(row) }))
   const serviceAccounts = async (tx: Tx, partnerId: string): Promise<readonly ListedCredential[]> => {
     await requirePartner(tx, partnerId)
-    return (await store.credentials(tx, partnerId)).map((row) => ({ ...row, status: statusOf(row) }))
+    return listed(await store.credentials(tx, partnerId))
   }
 
   const serviceAccount = async (
     row: Promise<store.CredentialRow | undefined>,
     isFit: (listed: ListedCredential) => boolean = () => true,
   ) => {
-    const found = await row
-    const listed = found && { ...found, status: statusOf(found) }
-    if (listed === undefined || !isFit(listed)) throw notFound('service account')
-    return listed
+    const [found] = listed([await row].filter((each) => each !== undefined))
+    if (found === undefined || !isFit(found)) throw notFound('service account')
+    return found
   }
 
   const lockServiceAccount = (tx: Tx, partnerId: string, id: string) =>
@@ -97,10 +97,8 @@ export function createManagement(deps: {
     )
 
   return {
-    serviceAccountsPage: async (tx, partnerId, page) => {
-      const rows = await store.credentialsPage(tx, partnerId, { ...page, now: clock.now() })
-      return rows.map((row) => ({ ...row, status: statusOf(row) }))
-    },
+    serviceAccountsPage: async (tx, partnerId, page) =>
+      listed(await store.credentialsPage(tx, partnerId, { ...page, now: clock.now() })),
     serviceAccount: (tx, partnerId, id) => serviceAccount(store.credentialRow(tx, partnerId, id)),
     activeServiceAccounts: (tx, partnerId) => store.countActive(tx, partnerId, clock.now()),
     lockServiceAccount,

@@ -1,7 +1,7 @@
 /** Approvals: which payouts wait, who may decide, and exactly one outcome under races of two processes. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { payeeDigestOf, serviceAccounts as wire } from '@partner-payments/wire'
+import { payeeDigestOf } from '@partner-payments/wire'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
 import {
   addPartner,
@@ -97,38 +97,6 @@ test('a payout above the amount waits with its money reserved, and the first ans
   )
   const again = await pay(service, partner, '100.01', { idempotencyKey })
   assert.deepEqual([again.replayed, again.payout.approvalExpiresAt], [true, payout.approvalExpiresAt])
-})
-
-test('a key that the team made approves nothing, and its maker approves none of its payouts', async () => {
-  const partner = await addHolding()
-  const { caller, second, third } = partner
-  const { serviceAccounts, payouts } = service
-  const made = { name: 'Robot', publicKeyPem: wire.examplePublicKey, permissions: ['payouts:write' as const] }
-  const keyBy = async (by: Caller): Promise<Caller> => {
-    const { serviceAccountId, name } = (await serviceAccounts.create(by, made)).account
-    return { ...caller, serviceAccountId, name }
-  }
-  const waiting = async (by: Caller) => (await pay(service, { ...partner, caller: by }, '100.01')).payout.id
-  const own = await waiting(second)
-  const robot = await keyBy(second)
-  // A key of the key has the same maker.
-  const robotOfRobot = await keyBy(robot)
-  const rotated = await serviceAccounts.rotate(second, robot.serviceAccountId, made)
-  const next: Caller = { ...robot, serviceAccountId: rotated.account.serviceAccountId, name: 'Renamed' }
-  for (const key of [robot, robotOfRobot, next, await keyBy(third)])
-    assert.equal(await codeOf(payouts.approve(key, own)), 'permission_denied')
-  for (const key of [robot, robotOfRobot, next]) {
-    const id = await waiting(key)
-    assert.equal(await codeOf(payouts.approve(second, id)), 'approver_is_creator')
-    const renamed = { ...second, serviceAccountId: newId() }
-    assert.equal(await codeOf(payouts.approve(renamed, id)), 'approver_is_creator')
-    assert.equal(
-      await codeOf(payouts.snapshot(second, id, { nonce: newId(), expiresAt: new Date() })),
-      'approver_is_creator',
-    )
-    assert.equal(await codeOf(payouts.approve(third, id)), 'done')
-  }
-  assert.equal(await codeOf(payouts.approve(third, own)), 'done')
 })
 
 test('a payout to a young beneficiary waits, whatever its amount, until the beneficiary is old enough', async () => {

@@ -88,7 +88,7 @@ async function tell(deps: ServiceAccountsDeps, tx: Tx, caller: Caller, told: Tol
     )
 }
 
-/** Who stands behind a caller: the person, the operator's own key, or the maker of a key that the partner made. */
+/** Finds the maker behind a caller: the person, a key of the operator, or the maker of a key that the partner made. */
 const makerOf = async ({ access }: ServiceAccountsDeps, tx: Tx, caller: Caller): Promise<Issuer> =>
   (await access.issuerOf(tx, caller.partnerId, caller.serviceAccountId)) ?? {
     id: caller.serviceAccountId,
