@@ -12,7 +12,7 @@ export function publicKeyMistake(pem: string): string | undefined {
   // Node derives the public key of a private one, which must stay with its owner.
   if (pem.includes('PRIVATE KEY'))
     return 'is a private key: make a new pair, keep its private key and send the public one'
-  if (!pem.trimStart().startsWith(start)) return `must be a public key in PEM (SPKI), which begins with ${start}`
+  if (!pem.trimStart().startsWith(start)) return 'must be a public key in PEM (SPKI)'
   try {
     const { asymmetricKeyType, asymmetricKeyDetails } = createPublicKey(pem)
     const bits = asymmetricKeyDetails?.modulusLength ?? 0
