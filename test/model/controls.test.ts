@@ -89,7 +89,7 @@ type Day = {
 type Standing = Made & {
   readonly status: string
   readonly isSettled: boolean
-  /** Who has approved it, and when. Null: it has no approval. */
+  /** The approver and the time of the approval. Null: it has no approval. */
   readonly approvedBy: string | null
   readonly approvedAt: Date | null
 }

@@ -1,6 +1,6 @@
 /** Service accounts: the list, a new one, the page of one, and the forms that change, rotate and revoke it. */
 import { type Permission, type ResponseOf, serviceAccounts as wire, tags } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
+import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
 import { minuteMs, newId } from '../../kernel/index.ts'
 import {
   callOf,
@@ -61,18 +61,17 @@ function problemsIn({ view: { language } }: Person, error: unknown): Problems {
     permissions: s.permissionsWrong,
     expiresOn: s.expiresWrong,
   }
-  const found = problemsOf(texts, atFields(error), ['name', 'overlapHours', ...Object.keys(own)], own)
-  return found
+  return problemsOf(texts, atFields(error), ['name', 'overlapHours', ...Object.keys(own)], own)
 }
 
 /** Points at the field of the page: a list is one field, and the end is a day. */
 function atFields(error: unknown): unknown {
-  if (!(error instanceof Error) || !('errors' in error)) return error
-  const errors = (error.errors as readonly { readonly pointer: string }[]).map((each) => {
+  if (!(error instanceof Refusal)) return error
+  const errors = error.errors.map((each) => {
     const name = each.pointer.split('/')[1] ?? ''
     return { ...each, pointer: `/${name === 'expiresAt' ? 'expiresOn' : name}` }
   })
-  return Object.assign(Object.create(error) as Error, { errors })
+  return new Refusal(error.code, error.detail, { errors })
 }
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {

@@ -86,72 +86,63 @@ export function viewOf({ sandbox, css, js }: DeskFrame, { path, headers }: Publi
 type Person = { readonly signed: SignedStaff; readonly view: ConsoleView }
 
 /** Lists the places of the navigation. */
-const placesOf = (language: ConsoleLanguage): NonNullable<ConsoleView['places']> => [
-  { name: 'queue', text: deskTexts[language].queue, icon: 'M3 5.5h14M3 10h14M3 14.5h14' },
-  {
-    name: 'find',
-    text: findTexts[language].title,
-    icon: 'M8.5 14a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11zM12.5 12.5 17.5 17.5',
-  },
-  {
-    name: 'hits',
-    text: hitTexts[language].hits,
-    icon: 'M9 15a6 6 0 1 0 0-12 6 6 0 0 0 0 12zM13.5 13.5 17.5 17.5M6.5 9l2 2 3-3.5',
-  },
-  {
-    name: 'files',
-    text: fileTexts[language].files,
-    icon: 'M5 2.5h6.5L15.5 6.5v11H5zM11.5 2.5v4h4M8 10.5h4.5M8 13.5h4.5',
-  },
-  {
-    name: 'reconciliation',
-    text: reconciliationTexts[language].title,
-    icon: 'M10 3v14M6 17h8M3.5 6.5h13M3.5 6.5l-1.5 5h4zM16.5 6.5l-2 5h4z',
-  },
-  {
-    name: 'safeguarding',
-    text: safeguardingTexts[language].days,
-    icon: 'M10 2.5 16.5 5v5c0 4-3 6.5-6.5 7.5C6.5 16.5 3.5 14 3.5 10V5zM7 10l2.2 2.2L13 8.5',
-  },
-  {
-    name: 'reviews',
-    text: reviewTexts[language].reviews,
-    icon: 'M4 4.5h12v12H4zM4 8h12M7.5 2.5v4M12.5 2.5v4M7.5 12l2 2 3.5-3.5',
-  },
-  {
-    name: 'partners',
-    text: partnerTexts[language].partners,
-    icon: 'M3 16.5V7l5-3.5v13M8 16.5V8.5h9v8M11 11.5h3M11 14h3M2 16.5h16',
-  },
-  {
-    name: 'changes',
-    text: commandTexts[language].changes,
-    icon: 'M4 6.5h10M11 3.5l3 3-3 3M16 13.5H6M9 10.5l-3 3 3 3',
-  },
-  {
-    name: 'staff',
-    text: staffTexts[language].staff,
-    icon: 'M7.5 9.5a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2.5 16.5c0-3 2-5 5-5s5 2 5 5M13 4a3 3 0 0 1 0 5.5M14.5 12c2 .6 3 2.3 3 4.5',
-  },
-  { name: 'device', text: commandTexts[language].commands, icon: 'M3 4.5h14v11H3zM6 8l2.5 2L6 12M10 12.5h4' },
-]
+const placesOf = (language: ConsoleLanguage) =>
+  [
+    { name: 'queue', text: deskTexts[language].queue, icon: 'M3 5.5h14M3 10h14M3 14.5h14' },
+    {
+      name: 'find',
+      text: findTexts[language].title,
+      icon: 'M8.5 14a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11zM12.5 12.5 17.5 17.5',
+    },
+    {
+      name: 'hits',
+      text: hitTexts[language].hits,
+      icon: 'M9 15a6 6 0 1 0 0-12 6 6 0 0 0 0 12zM13.5 13.5 17.5 17.5M6.5 9l2 2 3-3.5',
+    },
+    {
+      name: 'files',
+      text: fileTexts[language].files,
+      icon: 'M5 2.5h6.5L15.5 6.5v11H5zM11.5 2.5v4h4M8 10.5h4.5M8 13.5h4.5',
+    },
+    {
+      name: 'reconciliation',
+      text: reconciliationTexts[language].title,
+      icon: 'M10 3v14M6 17h8M3.5 6.5h13M3.5 6.5l-1.5 5h4zM16.5 6.5l-2 5h4z',
+    },
+    {
+      name: 'safeguarding',
+      text: safeguardingTexts[language].days,
+      icon: 'M10 2.5 16.5 5v5c0 4-3 6.5-6.5 7.5C6.5 16.5 3.5 14 3.5 10V5zM7 10l2.2 2.2L13 8.5',
+    },
+    {
+      name: 'reviews',
+      text: reviewTexts[language].reviews,
+      icon: 'M4 4.5h12v12H4zM4 8h12M7.5 2.5v4M12.5 2.5v4M7.5 12l2 2 3.5-3.5',
+    },
+    {
+      name: 'partners',
+      text: partnerTexts[language].partners,
+      icon: 'M3 16.5V7l5-3.5v13M8 16.5V8.5h9v8M11 11.5h3M11 14h3M2 16.5h16',
+    },
+    {
+      name: 'changes',
+      text: commandTexts[language].changes,
+      icon: 'M4 6.5h10M11 3.5l3 3-3 3M16 13.5H6M9 10.5l-3 3 3 3',
+    },
+    {
+      name: 'staff',
+      text: staffTexts[language].staff,
+      icon: 'M7.5 9.5a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2.5 16.5c0-3 2-5 5-5s5 2 5 5M13 4a3 3 0 0 1 0 5.5M14.5 12c2 .6 3 2.3 3 4.5',
+    },
+    { name: 'device', text: commandTexts[language].commands, icon: 'M3 4.5h14v11H3zM6 8l2.5 2L6 12M10 12.5h4' },
+  ] as const satisfies NonNullable<ConsoleView['places']>
+type DeskPlace = ReturnType<typeof placesOf>[number]['name']
 
 /** Answers with the page of a person of staff. Without a session it leads to the sign-in. */
 export async function withStaff(
   frame: DeskFrame,
   request: PublicRequest,
-  current:
-    | 'queue'
-    | 'find'
-    | 'hits'
-    | 'files'
-    | 'reconciliation'
-    | 'safeguarding'
-    | 'reviews'
-    | 'changes'
-    | 'device'
-    | 'staff'
-    | 'partners',
+  current: DeskPlace,
   answer: (person: Person) => PublicAnswer | Promise<PublicAnswer>,
 ): Promise<PublicAnswer> {
   const token = readCookie(request.headers['cookie'], staffCookie)

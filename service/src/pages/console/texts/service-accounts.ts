@@ -67,7 +67,6 @@ const en = {
   addressWrong: 'Enter IP addresses or networks such as 203.0.113.0/24, separated by commas.',
   expiresWrong: 'Enter a day in the future.',
   permissionsWrong: 'Choose at least one permission.',
-  tooMuch: 'The service account has a permission that you do not have.',
   refusal: { service_account_limit_reached: 'There are 100 active service accounts already. Revoke one first.' },
   groups: {
     accounts: 'Balances',
@@ -155,7 +154,6 @@ const de: ServiceAccountTexts = {
   addressWrong: 'Geben Sie IP-Adressen oder Netze wie 203.0.113.0/24 ein, durch Kommas getrennt.',
   expiresWrong: 'Geben Sie einen Tag in der Zukunft ein.',
   permissionsWrong: 'Wählen Sie mindestens ein Recht.',
-  tooMuch: 'Das Dienstkonto hat ein Recht, das Sie nicht haben.',
   refusal: {
     service_account_limit_reached: 'Es gibt bereits 100 aktive Dienstkonten. Widerrufen Sie zuerst eines.',
   },
