@@ -5847,7 +5847,8 @@ export type Namespaces = {
      * Approves a payout that is `PendingApproval`, so that it is sent. Another service account than the one that
      * created the payout approves it, before `approvalExpiresAt`. Repeated by the same service account, it returns
      * the payout. The operator can limit what one person or service account approves on a day (UTC). An approval
-     * beyond it is refused with 403 `approver_limit_exceeded`, and another one approves.
+     * beyond it is refused with 403 `approver_limit_exceeded`, and another one approves. A service account that your
+     * team made approves no payout (403 `permission_denied`), and its maker approves none of its payouts.
      *
      * `POST /v1/payouts/{id}/approve`, permission `payouts:write`.
      * Problem codes: not_found, approver_is_creator, approver_limit_exceeded, payout_not_awaiting_approval.
