@@ -32,8 +32,10 @@ const addRules = (service: Service, { partnerId }: TestPartner, kind: Kind) =>
     const approval = {
       aboveAmount: limitMinor,
       aboveDayAmount: null,
+      aboveBulkAmount: null,
       perPersonAmount: null,
       beneficiaryHours: null,
+      payeeMismatch: false,
       expiresHours: 24,
       needsPasskey: false,
     }

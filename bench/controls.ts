@@ -39,8 +39,10 @@ const addRules = (service: ReturnType<typeof compose>, db: Database, { partnerId
       ...of,
       aboveAmount: limitMinor,
       aboveDayAmount: null,
+      aboveBulkAmount: null,
       perPersonAmount: null,
       beneficiaryHours: null,
+      payeeMismatch: false,
       expiresHours: 24,
       needsPasskey: false,
     })

@@ -1,6 +1,6 @@
 /**
  * What screening finds of the names of published lists: `node bench/screening-lists.ts [seed] [names]`, by default 1 and 1,000, with SAMPLES_DIR.
- * Prints the recall of each form in which the listed names are written, and the false hits among common names of nine countries and of Arabic
+ * Prints the recall of each form in which the listed names are written, and the false hits among common names of eleven countries and of Arabic
  * (`names` of each, of @faker-js/faker). A country's name that has exactly the words of a listed one counts as a false hit too.
  */
 import { join } from 'node:path'

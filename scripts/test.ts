@@ -47,9 +47,9 @@ if (files.length === 0) {
   process.exit(1)
 }
 
-// One process per core and at least two, because tests mostly wait for the database. The default of Node is one process
-// fewer than cores, which runs a single file at a time on two cores.
-const concurrency = Math.max(2, availableParallelism())
+// One process more than cores, and at least three, because tests wait for browsers, other processes and the database half of
+// their time. The default of Node is one process fewer than cores, which runs a single file at a time on two cores.
+const concurrency = Math.max(3, availableParallelism() + 1)
 const times = args.includes('--times') ? recordTimes(ROOT) : undefined
 const preload = (file: string): string => `--import=${pathToFileURL(join(ROOT, 'test/support', file)).href}`
 const isolation = quick

@@ -7,8 +7,8 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import {
-  type ApprovalSnapshot,
   approvalsOf,
+  approvedPayoutOf,
   type AuditProof,
   faultsOfProof,
   payeeDigestOf,
@@ -42,24 +42,28 @@ const digest =
 const approvals = approvalsOf(proof).map(({ name, approval }) => ({
   name,
   approval,
-  snapshot: JSON.parse(approval.snapshot) as ApprovalSnapshot,
+  signed: approvedPayoutOf(approval),
 }))
 const faults = [...faultsOfProof(proof, values.key)]
-for (const { snapshot } of approvals)
-  if (digest !== undefined && digest !== snapshot.payee) faults.push('The approval is for another payee or account.')
+for (const { signed } of approvals)
+  if (digest !== undefined && digest !== signed.payee) faults.push('The approval is for another payee or account.')
 for (const fault of faults) console.error(fault)
 if (faults.length === 0) {
   const { reference, records, heads, pending } = proof
   console.log(`${reference}: ${records.length} records are under signed heads, ${pending} are pending`)
   for (const key of new Set(heads.map(({ publicKey }) => publicKey)))
     console.log(`signed by ${key}${values.key === undefined ? ': compare it with the key that you have kept' : ''}`)
-  for (const { name, approval, snapshot } of approvals)
-    console.log(lineOf(name ?? snapshot.approverId, approval, snapshot))
+  for (const { name, approval, signed } of approvals) console.log(lineOf(name ?? signed.approverId, approval, signed))
 }
 process.exitCode = faults.length === 0 ? 0 : 1
 
-function lineOf(name: string, { passkey }: SignedApproval, { amount, currency }: ApprovalSnapshot): string {
+function lineOf(
+  name: string,
+  { passkey, inBulk }: SignedApproval,
+  { amount, currency }: ReturnType<typeof approvedPayoutOf>,
+): string {
   const to = digest === undefined ? 'a payee whose digest is in the approval' : `${payee}, ${account}`
   const by = passkey === undefined ? 'a one-time code, without a signature' : `a passkey of ${passkey.origin}`
-  return `approved by ${name}: ${amount} ${currency} to ${to}; by ${by}`
+  const within = inBulk === undefined ? '' : ' with the other payouts of its bulk'
+  return `approved by ${name}: ${amount} ${currency} to ${to}${within}; by ${by}`
 }

@@ -89,9 +89,9 @@ export function readMessage(text: string): CompanyMessage {
   const document = at(parse(text), 'Document')
   const initiation = at(document, 'CstmrCdtTrfInitn')
   if (initiation) return { kind: 'pain.001', initiation: readInitiation(initiation) }
-  const recall = at(document, 'CstmrPmtCxlReq')
+  const recall = at(document, 'CstmrPmtCxlReq') ?? at(document, 'FIToFIPmtCxlReq')
   if (recall) return { kind: 'camt.055', recall: readRecall(recall) }
-  throw new Unreadable('neither a pain.001 nor a camt.055')
+  throw new Unreadable('neither a pain.001 nor a recall (camt.055, camt.056)')
 }
 
 function readInitiation(message: Node): Initiation {
@@ -132,9 +132,10 @@ function readPayment(messageId: string, batch: Node, transfer: Node): Payment {
 }
 
 function readRecall(message: Node): RecallRequest {
-  const payments = all(message, 'Undrlyg').flatMap((underlying) =>
-    all(underlying, 'OrgnlPmtInfAndCxl').flatMap((batch) => all(batch, 'TxInf')),
-  )
+  const payments = all(message, 'Undrlyg').flatMap((underlying) => [
+    ...all(underlying, 'OrgnlPmtInfAndCxl').flatMap((batch) => all(batch, 'TxInf')),
+    ...all(underlying, 'TxInf'),
+  ])
   return {
     messageId: must(message, 'Assgnmt/Id'),
     caseId: textAt(message, 'Case/Id') ?? must(message, 'Assgnmt/Id'),

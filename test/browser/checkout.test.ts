@@ -25,7 +25,9 @@ let service: TestService
 let browser: Browser
 before(async () => {
   if (skip !== false) return
-  service = await startTestService({ env: { SANDBOX_BANK_DELAY_MS: '300', PAGE_RATE_PER_SECOND: '1000' } })
+  service = await startTestService({
+    env: { SANDBOX_BANK_DELAY_MS: '300', PAGE_RATE_PER_SECOND: '1000', BRAND_NAME: 'ACME Pay' },
+  })
   browser = await launchBrowser()
 })
 after(async () => {
@@ -82,7 +84,8 @@ test('a payer pays with the bank page, and the page shows it without a reload', 
   assert.equal(await heading(page), '€49.90')
   assert.equal(await page.locator('html').getAttribute('lang'), 'en')
   assert.match(await page.locator('.timer').innerText(), /^Time left (1:00:00|59:\d\d)$/)
-  assert.equal(await page.locator('.back a').getAttribute('href'), 'https://shop.example.com/orders/42')
+  const back = `https://shop.example.com/orders/42?sessionId=${textAt(session, 'sessionId')}`
+  assert.equal(await page.locator('.back a').getAttribute('href'), back)
   assert.equal(await page.locator('svg.qr').count(), 1)
   await toDecision(page)
   assert.equal(await heading(page), 'Confirm the payment')
@@ -93,6 +96,8 @@ test('a payer pays with the bank page, and the page shows it without a reload', 
   assert.equal(navigations, 0)
   assert.equal(await page.locator('#live').innerText(), 'Paid · Sandbox Partner')
   assert.equal(await page.title(), 'Paid · Sandbox Partner')
+  await page.getByRole('button', { name: 'Stay on this page' }).click()
+  assert.equal(await page.locator('.returning').isVisible(), false)
   await close()
   const transaction = await finalTransaction(service.client, textAt(session, 'reference'))
   assert.equal(transaction.status, 'Completed')
@@ -232,6 +237,14 @@ test('what a screen reader hears is the content of the page, in its order', { sk
   await close()
 })
 
+const purchase = {
+  description: 'Order 42',
+  lineItems: [
+    { name: 'Espresso beans, '.repeat(8), quantity: 12, amount: 48.9 },
+    { name: 'Shipping', quantity: 1, amount: 1 },
+  ],
+}
+
 /** Each state of the pages, left open in a context that takes the script of axe. */
 async function states(context: BrowserContext): Promise<ReadonlyMap<string, Page>> {
   const pages = new Map<string, Page>()
@@ -242,7 +255,7 @@ async function states(context: BrowserContext): Promise<ReadonlyMap<string, Page
     return page
   }
   const url = async (fields: JsonObject = {}) =>
-    textAt(await openSession({ returnUrl: 'https://a.example/', ...fields }), 'url')
+    textAt(await openSession({ returnUrl: 'https://a.example/', ...purchase, ...fields }), 'url')
   await add('open', await url())
   await add('open in dollars', await url({ currency: 'USD' }))
   await (await add('sign in', await url())).locator('button.primary').click()
@@ -263,15 +276,34 @@ async function states(context: BrowserContext): Promise<ReadonlyMap<string, Page
     ['failed', '.failed'],
     ['expired', '.expired'],
   ] as const) {
-    const session = await openSession()
+    const session = await openSession(purchase)
     success(await simulate(session, { outcome }))
-    await (await add(outcome, textAt(session, 'url'))).locator(mark).waitFor()
+    const url = textAt(session, 'url')
+    await (await add(outcome, url)).locator(mark).waitFor()
+    if (outcome === 'completed') await add('receipt', `${url}/receipt`)
   }
   await add('unknown link', `${service.baseUrl}/checkout/${'x'.repeat(64)}`)
   return pages
 }
 
+/** The colours that are proposed instead of the brightest and the darkest one: their contrast is the least that is permitted. */
+async function setBarelyReadableBranding(): Promise<void> {
+  const proposed = async (field: string, colour: string): Promise<string> => {
+    const refused = await service.client.put('/v1/checkout/branding', { [field]: colour })
+    assert.equal(refused.status, 422)
+    return /passes is (#[0-9a-f]{6})/.exec(JSON.stringify(refused.json))?.[1] ?? ''
+  }
+  const [accentColour, accentColourDark] = [
+    await proposed('accentColour', '#ffff00'),
+    await proposed('accentColourDark', '#000080'),
+  ]
+  const logo = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 9"><path fill="#789" d="M0 0h90v9H0z"/></svg>'
+  const branding = { name: 'Grace Coffee', accentColour, accentColourDark, logo: Buffer.from(logo).toString('base64') }
+  success(await service.client.put('/v1/checkout/branding', branding))
+}
+
 test('axe finds nothing in any state, theme and size, and every control is 44 pixels high', { skip }, async () => {
+  await setBarelyReadableBranding()
   const context = await browser.newContext({ viewport: desktop, locale: 'en', bypassCSP: true })
   const findings: string[] = []
   let runs = 0
@@ -296,7 +328,7 @@ test('axe finds nothing in any state, theme and size, and every control is 44 pi
   }
   await context.close()
   assert.deepEqual(findings, [])
-  assert.equal(runs, 11 * 4)
+  assert.equal(runs, 12 * 4)
 })
 
 test(

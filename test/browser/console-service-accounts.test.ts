@@ -36,6 +36,27 @@ async function person(role: 'Admin' | 'Developer' | 'Operator', options: Paramet
 const open = (page: Page, path: string) => page.goto(`${site}/console/${path}`)
 const press = (page: Page, name: string) => page.locator('main').getByRole('button', { name, exact: true }).click()
 
+const box = (page: Page, permission: string) => page.locator(`input[value="${permission}"]`)
+
+/** Takes all permissions, which is refused, and gives others. */
+async function changePermissions(page: Page): Promise<void> {
+  const checked = () =>
+    page
+      .locator('input[name="permissions"]:checked')
+      .evaluateAll((boxes) => boxes.map((each) => each.getAttribute('value')))
+  const before = ['accounts:read', 'payouts:read', 'payouts:write']
+  assert.deepEqual(await checked(), before)
+  for (const permission of before) await box(page, permission).uncheck()
+  await press(page, 'Save changes')
+  await page.locator('#permissions-error', { hasText: 'Choose at least one permission.' }).waitFor()
+  assert.deepEqual(await checked(), [], 'what was typed is kept')
+  await checkForms(page)
+  for (const permission of ['accounts:read', 'customers:read', 'payouts:read']) await box(page, permission).check()
+  await press(page, 'Save changes')
+  await page.getByText('The service account is changed.').waitFor()
+  assert.match(await page.locator('main').innerText(), /accounts:read, customers:read, payouts:read\n/)
+}
+
 /** Presses a button that makes a key pair, and reads the file that the page offers. */
 async function credentialsBy(page: Page, button: string) {
   await press(page, button)
@@ -58,8 +79,7 @@ test('the browser makes the key pair, sends its public half only, and the saved 
   await page.getByText('There is a problem').waitFor()
   await checkForms(page)
   await page.getByLabel('Name', { exact: true }).fill('Payroll')
-  await page.getByLabel('Balances').selectOption('read')
-  await page.getByLabel('Payouts').selectOption('write')
+  for (const permission of ['accounts:read', 'payouts:read', 'payouts:write']) await box(page, permission).check()
   const sent: string[] = []
   page.on('request', (request) => void sent.push(request.postData() ?? ''))
   const credentials = await credentialsBy(page, 'Make key pair and create')
@@ -89,6 +109,10 @@ test('the browser makes the key pair, sends its public half only, and the saved 
   await page.getByLabel('Addresses (optional)').fill('')
   await press(page, 'Save changes')
   await page.getByText('Any address', { exact: true }).waitFor()
+
+  await changePermissions(page)
+  await until('the key reads customers', async () => (await client.get('/v1/customers')).status === 200)
+  assert.equal((await client.get('/v1/accounts')).status, 200)
 
   const soon = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10)
   await page.getByLabel('Ends (optional)').fill(soon)
@@ -121,7 +145,7 @@ test('a key pair of one’s own needs no script of the page, and a private key i
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const privateKeyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   await page.getByLabel('Name', { exact: true }).fill('Ledger')
-  await page.getByLabel('Balances').selectOption('read')
+  await box(page, 'accounts:read').check()
   await page.getByText('Use a key pair of your own').click()
   await page.getByLabel('Public key').fill(privateKeyPem)
   await press(page, 'Create with this key')

@@ -67,10 +67,25 @@ test('two persons join with passkeys and decide a case, and the first cannot app
   await one.page.getByText(`Missing, due for`).waitFor()
   await check(one.page)
   await one.page.goto(`${site}/desk/queue`)
-  const two = await joinStaff('Grace', 'finance')
+  const two = await joinStaff('Grace', 'finance', ['400'])
   await check(one.page)
   await one.page.getByRole('link', { name: 'unknown_payment' }).click()
   await check(one.page)
+  await two.page.goto(one.page.url())
+  await one.page.getByRole('button', { name: 'Take case' }).click()
+  await one.page.getByText('Ada has the case.').waitFor()
+  await two.page.getByRole('button', { name: 'Take case' }).click()
+  assert.match(await two.page.locator('.summary').innerText(), /Ada has the case since/)
+  await one.page.locator('#remark').fill('Asked the bank')
+  await one.page.getByRole('button', { name: 'Add note' }).click()
+  await one.page.getByRole('cell', { name: 'Asked the bank' }).waitFor()
+  await check(one.page)
+  await two.page.goto(`${site}/desk/queue?show=unowned`)
+  assert.equal(await two.page.getByRole('link', { name: 'unknown_payment' }).count(), 0)
+  await one.page.goto(`${site}/desk/queue?show=mine`)
+  await one.page.getByText('Asked the bank').waitFor()
+  await check(one.page)
+  await one.page.getByRole('link', { name: 'unknown_payment' }).click()
   await one.page.locator('#action').selectOption('fees')
   await one.page.locator('#propose-note').fill('Charge of the bank')
   await one.page.getByRole('button', { name: 'Propose resolution' }).click()
@@ -234,8 +249,8 @@ test(
     const { data } = await inside.audit.list(operatorPartnerId, {})
     await inside.close()
     const searches = data.filter(({ action, actor }) => action === 'staff find' && actor.name === 'Fay')
-    const withPayout = { by: 'text', payouts: [`${partnerId}/${payoutId}`], customers: [] }
-    const withNothing = { by: 'text', payouts: [], customers: [] }
+    const withPayout = { by: 'text', payouts: [`${partnerId}/${payoutId}`], customers: [], deposits: [] }
+    const withNothing = { by: 'text', payouts: [], customers: [], deposits: [] }
     assert.deepEqual(
       searches.map(({ details }) => details),
       [withPayout, withPayout, withNothing],

@@ -84,6 +84,7 @@ for (const subject of byHeader)
       invitations,
       inviteId,
       serviceAccountId,
+      guestLinkId,
       eventId,
       creditId,
       sessionId,
@@ -97,6 +98,7 @@ for (const subject of byHeader)
       id ??
       inviteId ??
       serviceAccountId ??
+      guestLinkId ??
       eventId ??
       creditId ??
       sessionId ??

@@ -6,6 +6,7 @@ import { type JsonObject, listAt, objectAt, success, textAt } from '../support/c
 import { startReceiver } from '../support/receiver.ts'
 import { type Subject, subjects } from '../support/requests.ts'
 import { joinTestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { createWorld, payoutText } from '../support/world.ts'
 
 const service = await joinTestService()
@@ -22,6 +23,15 @@ for (const verb of [['block', '--direction', 'inbound'], ['unblock']]) {
   const account = ['--partner', service.credentials.partnerId, '--customer', world.customer]
   await service.operator('account', ...verb, ...account, '--reason', 'Other', '--staff', 'Sam Staff')
 }
+
+// A service account whose only request is in the log, because each reading of the log adds one to that of its reader.
+const quiet = await service.operator(
+  ...['service-account', 'create', '--partner', service.credentials.partnerId],
+  ...['--name', 'Quiet', '--permissions', 'accounts:read'],
+)
+success(await service.clientOf(quiet).get('/v1/accounts'))
+const requestsOfQuiet = `/v1/requests?serviceAccountId=${textAt(quiet, 'serviceAccountId')}`
+await until('the request in the log', async () => listAt(success(await client.get(requestsOfQuiet))).length > 0)
 
 const uuids = [
   world.customer,
@@ -61,6 +71,7 @@ const filterValues: Readonly<Record<string, string>> = {
   customerId: world.customer,
   beneficiaryId: world.beneficiary,
   subscriptionId: world.subscription,
+  serviceAccountId: textAt(quiet, 'serviceAccountId'),
 }
 for (const subject of subjects) {
   const { properties = {} } = (subject.operation.query ?? {}) as {

@@ -53,7 +53,14 @@ const more: Readonly<Partial<Record<OperationId, () => Promise<unknown>>>> = {
 /** The identifier of an item, which does not change while its payment proceeds. */
 const identityOf = (item: JsonObject) =>
   String(
-    item.guid ?? item.id ?? item.inviteId ?? item.serviceAccountId ?? item.reference ?? item.eventId ?? item.signature,
+    item.guid ??
+      item.id ??
+      item.inviteId ??
+      item.serviceAccountId ??
+      item.guestLinkId ??
+      item.reference ??
+      item.eventId ??
+      item.signature,
   )
 const identities = (page: JsonObject) => listAt(page).map(identityOf)
 

@@ -9,13 +9,17 @@ import { createTestService } from '../roles/processes.ts'
 import { startUpstream } from '../roles/upstream.ts'
 import { type Answer, type Client, type JsonObject, success, textAt } from '../support/client.ts'
 import { accountWith, impersonation, otherPartner, startTestService, type TestService } from '../support/service.ts'
+import { orderOf } from './checkout.ts'
 import { removeLastAdmin } from './team.ts'
 import { until } from '../support/until.ts'
 import { limitPayouts, withLockedBalance } from './database.ts'
+import { last, refusedAmong } from './many.ts'
 import { orderBeyondBound } from './orders.ts'
+import { refusedCountry } from './provoke-countries.ts'
 import { createBeneficiary, createCustomer, invitee, payoutText, type World } from '../support/world.ts'
 import { ofApprovals } from './provoke-approvals.ts'
 import { ofRecalls } from './provoke-recalls.ts'
+import { ofRefunds } from './provoke-refunds.ts'
 
 export type Stage = {
   readonly service: TestService
@@ -38,21 +42,6 @@ const payeeAt = (walletAddress: string) => ({ name: 'Grace Hopper', currency: 'U
 
 async function pay({ client, world }: Stage, fields: JsonObject = {}, amount = '10.00'): Promise<Answer> {
   return client.post(payouts, payoutText(world.beneficiary, amount, fields))
-}
-
-/** The last response of `count` requests one after the other. */
-async function last(count: number, request: () => Promise<Answer>): Promise<Answer> {
-  let answer = await request()
-  for (let sent = 1; sent < count; sent += 1) answer = await request()
-  return answer
-}
-
-/** The refused response among requests that run at the same time. */
-async function refusedAmong(count: number, request: () => Promise<Answer>, status: number): Promise<Answer> {
-  const answers = await Promise.all(Array.from({ length: count }, request))
-  const refused = answers.find((answer) => answer.status === status)
-  if (refused === undefined) throw new Error(`none of ${count} responses is ${status}`)
-  return refused
 }
 
 async function invite({ client }: Stage): Promise<string> {
@@ -163,6 +152,7 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
   beneficiary_currency_mismatch: (stage) => pay(stage, { currency: 'USD' }),
   wallet_address_not_payable: ({ client }) => client.post('/v1/beneficiaries', payeeAt(`0x${'0'.repeat(40)}`)),
   recipient_blocked: ({ client }) => client.post('/v1/beneficiaries', payeeAt(`0x${'0'.repeat(36)}dEaD`)),
+  country_not_supported: refusedCountry,
   // The API requires an IBAN of a fiat beneficiary, so that only an older row can lack one.
   beneficiary_not_payable: async ({ client, db }) => {
     const id = textAt(await createBeneficiary(client), 'id')
@@ -272,11 +262,13 @@ const ofUsersAndWebhooks: Partial<Record<ProblemCode, Provocation>> = {
       update users.invitations set resends = 5, resent_at = ${ago(hourMs)} where id = ${id}`)
     return stage.client.post(`/v1/users/invitations/${id}/resend`)
   },
+  contrast_too_low: ({ client }) => client.put('/v1/checkout/branding', { accentColour: '#ffcc00' }),
+  line_items_mismatch: ({ client, world }) => client.post('/v1/checkout/sessions', orderOf(world, '4.00')),
   checkout_session_not_open: async ({ client, world }) => {
-    const order = { amount: 5, currency: 'EUR', customerId: world.customer, idempotencyKey: randomUUID() }
-    const id = textAt(success(await client.post('/v1/checkout/sessions', order)), 'sessionId')
+    const id = textAt(success(await client.post('/v1/checkout/sessions', orderOf(world))), 'sessionId')
     return last(2, () => client.post(`/v1/checkout/sessions/${id}/expire`))
   },
+  ...ofRefunds,
   recovery_in_progress: (stage) => {
     const body = { since: new Date(Date.now() - 1000).toISOString() }
     return refusedAmong(6, () => stage.client.post(`${hookOf(stage)}/recover`, body), 409)

@@ -11,6 +11,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { requestOf, type Subject, subjects } from '../support/requests.ts'
 import { startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { refundBody } from '../support/paid-session.ts'
 import {
   createBeneficiary,
   createMonitor,
@@ -57,7 +58,7 @@ async function worsen(client: Client): Promise<void> {
   success(await client.put('/v1/beneficiaries', { id, name: 'CloseMatch Grace Hopper' }))
 }
 
-/** Payments with every outcome, a recall, and a verification that worsens, so that every event is delivered. */
+/** Payments with every outcome, a recall, a refund, and a verification that worsens, so that every event is delivered. */
 async function recordEvents(client: Client, world: World, receiver: Receiver): Promise<Record<string, unknown>> {
   const subscription = success(
     await client.post('/v1/webhooks', { url: receiver.url, events: eventNames, description: 'All events' }),
@@ -75,6 +76,7 @@ async function recordEvents(client: Client, world: World, receiver: Receiver): P
   await worsen(client)
   const paid = await settledPayout(client, world.beneficiary, '6.00')
   success(await client.post(`/v1/payouts/${paid}/recall`, { reason: 'DUPL' }))
+  success(await client.post(`/v1/checkout/sessions/${world.paidSession}/refunds`, refundBody(1)))
   await createMonitor(client, world.tokenBalance)
   const refused = await createOrder(client, world.beneficiary, soon(), '9999999.00')
   const cancel = async (id: string) => success(await client.post(`/v1/payouts/standing-orders/${id}/cancel`))

@@ -64,6 +64,9 @@ async function putFiles(service: Service, folders: BankFolders, partner: TestPar
     'c.xml',
     reportXml([...credits, debit, sum], { kind: 'camt.053', opening: 10_00n, closing, sequence: 1 }),
   )
+  // A correction, which omits a credit.
+  const corrected = { kind: 'camt.053', closing: closing - 1n, sequence: 1, messageId: 'CORRECTED' } as const
+  await folders.put('g.xml', reportXml([...credits.slice(0, -1), debit, sum], { opening: 10_00n, ...corrected }))
   await folders.put('e.xml', reportXml(credits.slice(0, 1), { messageId: 'ANNOUNCED' }))
   await folders.put('f.xml', 'garbage')
   const transfers = [{ instructionId: refused.endToEndId, status: 'RJCT', reasons: [{ code: 'AC04', texts: [] }] }]
@@ -82,7 +85,7 @@ async function check(service: Service, folders: BankFolders, partner: TestPartne
     from rails.iso_entries group by kind, status order by kind`)
   const count = creditsCount + 2
   assert.deepEqual(entries, [
-    { kind: 'credit', status: 'Applied', count, sum: BigInt(creditsCount) + 7n, linked: count },
+    { kind: 'credit', status: 'Applied', count, sum: BigInt(creditsCount) + 7n, linked: count - 1 },
     { kind: 'payout', status: 'Applied', count: 1, sum: -10_00n, linked: 1 },
   ])
   const posted = floatMinor + BigInt(creditsCount) + 7n - 10_00n
@@ -96,17 +99,18 @@ async function check(service: Service, folders: BankFolders, partner: TestPartne
     payouts.map(({ status }) => status),
     ['Completed', 'Failed', 'Processing'],
   )
-  assert.deepEqual((await casesOf(service)).map(({ kind }) => kind).toSorted(), ['file_unreadable', 'message_differs'])
+  const kinds = (await casesOf(service)).map(({ kind }) => kind).toSorted()
+  assert.deepEqual(kinds, ['file_unreadable', 'message_differs', 'statement_overlap'])
   assert.deepEqual(await folders.left(), [])
   const archived = async (state: string) =>
     (await readdir(join(folders.archive, state), { recursive: true })).length - 1
   // The repeated file has the bytes of the first one. The container is kept beside its two documents.
-  assert.deepEqual([await archived('taken'), await archived('aside')], [5, 2])
+  assert.deepEqual([await archived('taken'), await archived('aside')], [6, 2])
   const messages = await db.rows(sql`
     select state, count(*)::integer as count from rails.iso_messages where state <> 'Repeated' group by state order by state`)
   assert.deepEqual(messages, [
     { state: 'Aside', count: 2 },
-    { state: 'Taken', count: 4 },
+    { state: 'Taken', count: 5 },
   ])
 }
 

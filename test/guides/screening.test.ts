@@ -56,17 +56,51 @@ async function runCommands(text: string): Promise<string> {
 const title = 'the commands run, and run again: lists are loaded, a hit is found, and two persons clear it'
 test(title, { skip: skipBash }, async () => {
   const { text, blocks } = programOf(guide, 'sh')
-  assert.equal(blocks, 6)
+  assert.equal(blocks, 8)
   for (const out of [await runCommands(text), await runCommands(text)]) {
     assert.match(out, /"source": ?"ofac"/)
     assert.match(out, /"due": ?0\b/)
+    assert.match(out, /"source": ?"pep:invented"/)
+    assert.match(out, /"country": ?"MM",\s*"side": ?"payouts",\s*"action": ?"review"/)
     assert.match(out, /tremurof ~ tremurov: transliterated/)
     assert.match(out, /"status": ?"cleared"[^]*"decidedBy": ?"Sam Staff, approved by Ada Other"/)
   }
 })
 
+test('rules for countries are set and removed, and the status warns while there are none', async () => {
+  const printed = async (...words: readonly string[]) => {
+    const { code, stdout, stderr } = await runOperator(['screening', ...words], env)
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+    return JSON.parse(stdout) as { readonly rules: readonly object[]; readonly warnings: readonly string[] }
+  }
+  const both = ['--countries', ' ir,KP', '--for', 'payouts,customers', '--staff', 'Sam Staff']
+  await printed('country', 'remove', '--countries', 'IR,KP', '--for', 'payouts,deposits,customers', '--staff', 'Sam')
+  assert.deepEqual((await printed('status')).warnings, [
+    'No country is refused or reviewed: see screening country set.',
+  ])
+  const { rules } = await printed('country', 'set', ...both, '--action', 'refuse')
+  assert.equal(rules.length, 4)
+  assert.deepEqual((await printed('country', 'list')).rules[0], { country: 'IR', side: 'customers', action: 'refuse' })
+  assert.deepEqual((await printed('status')).warnings, [])
+  for (const [words, message] of [
+    [['set', ...both], /^operator: --action is required\n$/],
+    [['set', ...both, '--action', 'watch'], /^operator: --action must be refuse or review\n$/],
+    [
+      ['set', ...both.with(1, 'IR,ZZ'), '--action', 'refuse'],
+      /^operator: There is no country ZZ: use codes of ISO 3166-1/,
+    ],
+    [['set', ...both.with(3, 'wallets'), '--action', 'refuse'], /^operator: --for must be a list of payouts,deposits/],
+    [['remove', ...both.with(1, 'FR')], /^operator: No such rule: payouts of FR\.\n$/],
+  ] as const) {
+    const { code, stderr } = await runOperator(['screening', 'country', ...words], env)
+    assert.equal(code, 1)
+    assert.match(stderr, message)
+  }
+})
+
 test('what is wrong is said in one line', async () => {
   const broken = join(folder, 'broken.xml')
+  const peps = 'service/src/screening/samples/peps.csv'
   await writeFile(
     broken,
     readFileSync(new URL('../../service/src/screening/samples/eu.xml', import.meta.url)).subarray(0, -20),
@@ -76,6 +110,18 @@ test('what is wrong is said in one line', async () => {
   for (const [words, message] of [
     [['load', '--staff', 'Sam'], /^operator: --from is required\n$/],
     [['load', '--from', join(folder, 'none.xml'), '--staff', 'Sam'], /none\.xml: ENOENT/],
+    [
+      ['load', '--from', peps, '--staff', 'Sam'],
+      /^operator: --name is required for a list of politically exposed persons/,
+    ],
+    [
+      ['load', '--from', peps, '--staff', 'Sam', '--name', 'A b'],
+      /^operator: --name must have 1 to 40 lower-case letters/,
+    ],
+    [
+      ['load', '--from', broken, '--staff', 'Sam', '--name', 'x'],
+      /broken\.xml, line \d+: .*has no column.* \(not_in_schema\)\n$/,
+    ],
     [['load', '--from', broken, '--staff', 'Sam'], /broken\.xml, line \d+: .* \(not_whole\)\n$/],
     [['show', '--partner', partner, '--id', partner], /^operator: No such hit\.\n$/],
     [[...decide, 'keep'], /^operator: --outcome must be clear or confirm\n$/],

@@ -10,7 +10,13 @@ import fc from 'fast-check'
 import { messages, readerOf } from '../../scripts/iso-documents.ts'
 import { messagesIn, ownSchemas, schemaErrors } from '../support/iso-schemas.ts'
 import { samplesFolder } from '../support/samples.ts'
-import { camt053Xml, type BankStatement, MessageProblem, recognise } from '../../service/src/iso20022/index.ts'
+import {
+  camt053Xml,
+  type BankStatement,
+  type Camt053Version,
+  MessageProblem,
+  recognise,
+} from '../../service/src/iso20022/index.ts'
 
 const samples = samplesFolder
 const official = samples === undefined ? undefined : join(samples, 'iso20022', 'schemas')
@@ -43,7 +49,11 @@ const payments = [
   { endToEndId: 'y'.repeat(36), userReference: '', name: '', account: '0x'.repeat(30) },
   undefined,
 ] as const
-async function statementOf(amounts: readonly bigint[], opening: bigint): Promise<string> {
+async function statementOf(
+  amounts: readonly bigint[],
+  opening: bigint,
+  version: Camt053Version = '08',
+): Promise<string> {
   const at = new Date('2026-11-24T00:00:00Z')
   const credits = amounts.filter((amount) => amount > 0n).reduce((sum, amount) => sum + amount, 0n)
   const debits = -amounts.filter((amount) => amount < 0n).reduce((sum, amount) => sum + amount, 0n)
@@ -57,6 +67,7 @@ async function statementOf(amounts: readonly bigint[], opening: bigint): Promise
     text: 'T',
   }))
   const statement: BankStatement = {
+    version,
     id: 'S1',
     createdAt: at,
     period: { from: at, to: at },
@@ -75,16 +86,17 @@ async function statementOf(amounts: readonly bigint[], opening: bigint): Promise
 }
 
 test('a statement whose amounts have 18 digits is valid, although its sums have more', async () => {
-  const documents = [
-    await statementOf([most], 0n),
-    await statementOf([most, most], -most),
-    await statementOf([most, -most, most], -1n),
-    await statementOf([-most, -most], most),
-    await statementOf(
-      [1n, -1n, 2n, -2n, 3n, -3n, 4n, -4n].flatMap((one) => [one, one, one]),
-      0n,
-    ),
-  ]
+  const statements = [
+    [[most], 0n],
+    [[most, most], -most],
+    [[most, -most, most], -1n],
+    [[-most, -most], most],
+    [[1n, -1n, 2n, -2n, 3n, -3n, 4n, -4n].flatMap((one) => [one, one, one]), 0n],
+  ] as const
+  const written = (version: Camt053Version) =>
+    Promise.all(statements.map(([amounts, opening]) => statementOf(amounts, opening, version)))
+  const documents = await written('08')
+  if (official !== undefined) assert.deepEqual(await schemaErrors('camt.053.001.02', await written('02'), official), [])
   for (const folder of schemas) assert.deepEqual(await schemaErrors('camt.053.001.08', documents, folder), [])
   assert.match(documents[0] ?? '', /<TtlNtries><NbOfNtries>1<\/NbOfNtries><Sum>9999999999999999\.99<\/Sum><TtlNetNtry>/)
   assert.match(documents[1] ?? '', /<TtlNtries><NbOfNtries>2<\/NbOfNtries><\/TtlNtries>/)

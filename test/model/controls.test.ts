@@ -317,8 +317,10 @@ async function addControlled(service: Service): Promise<TestPartner> {
       ...of,
       aboveAmount: approvalAbove,
       aboveDayAmount: unapprovedDay,
+      aboveBulkAmount: null,
       perPersonAmount: perPersonDay,
       beneficiaryHours: null,
+      payeeMismatch: false,
       expiresHours,
       needsPasskey: false,
     })

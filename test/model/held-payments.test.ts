@@ -37,6 +37,8 @@ type Party = {
   readonly had: Set<string>
   readonly standing: Map<string, Standing>
   isScreened: boolean
+  /** The list that it was last compared with. */
+  comparedWith: ReadonlySet<string> | undefined
 }
 type World = {
   readonly partner: TestPartner
@@ -85,6 +87,7 @@ const partyOf = (id: string, firstName: string, customer?: Party, account?: stri
   had: new Set([firstName]),
   standing: new Map(),
   isScreened: false,
+  comparedWith: undefined,
 })
 
 async function createWorld(): Promise<World> {
@@ -120,7 +123,10 @@ const isHeldPayout = ({ payees }: World, payee: Party): boolean =>
 
 function modelScreening({ customers, payees, listed }: World): void {
   for (const party of [...customers, ...payees]) {
+    // A party with the same name and the same list is not looked at again: a hit that was cleared after its entry left the list stays.
+    if (party.isScreened && party.comparedWith === listed) continue
     party.isScreened = true
+    party.comparedWith = listed
     for (const had of party.had) {
       const entry = entryOf[had]
       const isListed = entry !== undefined && listed.has(entry)

@@ -143,7 +143,15 @@ test('a partner reads neither why an account is blocked, nor the class of risk o
 /** Commands without a record: they only read, or work on files without a database (docs/groups/transactions.md). */
 const unrecorded = [
   ...['partner list', 'service-account list', 'case list', 'case show', 'case history', 'screening status'],
-  ...['screening rescreen', 'screening hits', 'screening show', 'reconcile', 'bank files', 'bank payment'],
+  ...[
+    'screening rescreen',
+    'screening hits',
+    'screening country list',
+    'screening show',
+    'reconcile',
+    'bank files',
+    'bank payment',
+  ],
   ...[
     'ledger balances',
     'ledger statement',
@@ -172,6 +180,7 @@ const unrecorded = [
     'safeguarding show',
     'safeguarding export',
     'safeguarding verify',
+    'member recovery list',
   ],
   // The desk records a sign-in, and `change run` the command that it runs.
   ...['sign-in', 'who', 'change list', 'change show', 'change run', 'staff token list'],

@@ -8,6 +8,7 @@ import { after, before, test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { alwaysNeedsTwo } from '../../service/src/operator/roles.ts'
 import { sql } from '../../service/src/postgres/index.ts'
+import { lastListedOn } from '../../service/src/rails/index.ts'
 import { submitDuePayouts } from '../../service/src/settlement/index.ts'
 import { addPartner, balanceOf, createTestService, pay, type Service } from '../support/composition.ts'
 import {
@@ -71,7 +72,7 @@ async function byTwo(...words: readonly string[]) {
 }
 
 test('a typed name does none of it, also in a sandbox without staff', async () => {
-  assert.equal(alwaysNeedsTwo.size, 3)
+  assert.equal(alwaysNeedsTwo.size, 5)
   for (const command of alwaysNeedsTwo) {
     const { code, stderr } = await runOperator([...command.split(' '), '--staff', 'Sam'], env)
     assert.equal(code, 1)
@@ -197,4 +198,29 @@ test('a credit of the wrong customer is taken back, with a case for its owner', 
   assert.equal((await balanceOf(service, partnerId)).posted, 0n)
   const opened = await service.cases.byId(service.db, partnerId, String(undone['id']))
   assert.deepEqual([opened?.booked, opened?.kind], [8n, 'unknown_payment'])
+})
+
+test('a credit that a corrected statement omits is cancelled by two persons, and its case is closed', async () => {
+  const { partnerId, customer } = await addPartner(service)
+  const { iban } = (await service.accounts.create(partnerId, customer.id)).ibans[0]
+  // At a weekend nothing is missing yet: banks book its entries on the next day of the calendar.
+  const today = lastListedOn(service.clock.now().toISOString().slice(0, 10), { closedDays: new Set() })
+  const details = [{ references: { endToEndId: 'E9' }, creditorAccount: { iban }, debtor: { name: 'Ada' } }]
+  const entry = entryOf(5n, { bookingDate: today, details })
+  const statement = { kind: 'camt.053', statementId: 'C1', on: today, opening: 6n } as const
+  await folders.put('c1.xml', reportXml([entry], { ...statement, closing: 11n }))
+  await bank.work()
+  assert.equal((await balanceOf(service, partnerId)).posted, 5n)
+  await folders.put('c2.xml', reportXml([], { ...statement, closing: 6n }))
+  await bank.work()
+  const found = (await service.cases.list(undefined, 100)).find(({ report }) => report.includes('of 0.05 EUR'))
+  assert.equal(found?.kind, 'announced_missing')
+  const cancel = ['bank', 'entry', 'cancel', '--id', found.id, '--note', 'The bank has booked it by mistake'] as const
+  const cancelled = await byTwo(...cancel)
+  assert.deepEqual([cancelled['amount'], cancelled['currency']], ['0.05', 'EUR'])
+  await bank.work()
+  assert.equal((await balanceOf(service, partnerId)).posted, 0n)
+  assert.equal((await service.cases.byId(service.db, operatorPartnerId, found.id))?.resolution, 'gone')
+  const { stderr } = await runOperator([...cancel, ...(one ?? [])], env)
+  assert.match(stderr, /can be cancelled|was decided before/)
 })

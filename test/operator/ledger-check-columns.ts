@@ -243,6 +243,9 @@ export const tables: Readonly<Record<string, Columns>> = {
     proposed_by: progress,
     proposed_at: time,
     returning_since: time,
+    owner_id: progress,
+    owner_name: progress,
+    owned_since: time,
   },
   'events.events': {
     partner_id: 'the key of every row',

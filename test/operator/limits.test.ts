@@ -138,8 +138,15 @@ test('a daily maximum per person is set, listed, holds in a running service, and
   const second = { ...caller, serviceAccountId: newId(), name: 'Second person' }
   const rule = ['--currency', 'EUR', '--above', '0']
   const made = (await approval('set', ...rule, '--per-person', '10.00')) as { readonly id: string }
-  const shown = { currency: 'EUR', above: '0.00', aboveDay: null, beneficiaryHours: null, perPerson: '10.00' }
-  assert.deepEqual(made, { partnerId, id: made.id, ...shown, expiresHours: 72, needsPasskey: false })
+  const kept = {
+    aboveDay: null,
+    aboveBulk: null,
+    beneficiaryHours: null,
+    payeeMismatch: false,
+    expiresHours: 72,
+    needsPasskey: false,
+  }
+  assert.deepEqual(made, { partnerId, id: made.id, currency: 'EUR', above: '0.00', ...kept, perPerson: '10.00' })
   assert.deepEqual(await approval('list'), [made])
   const { payout } = await pay(service, partner, '10.01')
   await assert.rejects(service.payouts.approve(second, payout.id), { code: 'approver_limit_exceeded' })
@@ -148,10 +155,12 @@ test('a daily maximum per person is set, listed, holds in a running service, and
   assert.equal((await service.payouts.approve(second, payout.id)).status, 'Pending')
   const alone = (await approval('set', '--currency', 'EUR', '--per-person', '10.00')) as object
   assert.deepEqual(alone, { ...made, above: null })
+  const mismatch = await approval('set', '--currency', 'EUR', '--payee-mismatch')
+  assert.deepEqual(mismatch, { ...made, above: null, perPerson: null, payeeMismatch: true })
   assert.deepEqual(await approval('remove', '--id', made.id), { removed: made.id })
   assert.deepEqual(await approval('list'), [])
   const money = ['set', '--currency', 'EUR', '--per-person']
   assert.match(String(await approval(...money, '0')), /--per-person must be greater than zero$/)
   assert.match(String(await approval(...money, '1.005')), /--per-person must be an amount such as 1000\.00/)
-  assert.match(String(await approval('set', '--currency', 'EUR')), /--beneficiary-hours or --per-person is required$/)
+  assert.match(String(await approval('set', '--currency', 'EUR')), /--per-person or --payee-mismatch is required$/)
 })

@@ -74,15 +74,15 @@ test('a rule from a file to an alert that two persons close, and its export; the
   service.clock.advance(Date.now() - service.clock.now().getTime() + 1)
   await pay(service, partner, '970.00')
   const alerts = () =>
-    printed<readonly { id: string; state: string; subject: string; transactions: number }[]>(
+    printed<readonly { id: string; state: string; subject: string; transactions: number; when: string }[]>(
       ...['monitoring', 'alert', 'list', '--partner', partnerId],
     )
   await until('the alert is open', async () => {
     await service.monitoring.step()
     return (await alerts()).length > 0
   })
-  const [alert = { id: '', state: '', subject: '', transactions: 0 }] = await alerts()
-  assert.deepEqual([alert.state, alert.subject, alert.transactions], ['open', customer.id, 1])
+  const [alert = { id: '', state: '', subject: '', transactions: 0, when: '' }] = await alerts()
+  assert.deepEqual([alert.state, alert.subject, alert.transactions, alert.when], ['open', customer.id, 1, 'after'])
   const ofCase = ['--partner', partnerId, '--id', alert.id]
   await printed('case', 'propose', ...ofCase, '--action', 'note', '--note', '=Its salaries', ...ada)
   await printed('case', 'approve', ...ofCase, ...joan)

@@ -88,6 +88,18 @@ const values: readonly Refused[] = [
     value: 'no-address',
     line: 'MAIL_FROM must be `Name <address@domain>` or `address@domain` (it is "no-address")',
   },
+  {
+    variable: 'BRAND_COLOUR',
+    value: '#ffcc00',
+    line: /^BRAND_COLOUR has a contrast of 1\.\d\d on the light ground #eef0f4, and needs 4\.5; the nearest colour that passes is #[0-9a-f]{6} /,
+  },
+  { variable: 'BRAND_COLOUR_DARK', value: '#1d1d8f', line: /^BRAND_COLOUR_DARK has a contrast of 1\.\d\d on the dark/ },
+  {
+    variable: 'BRAND_LOGO',
+    value: 'package.json',
+    line: /^BRAND_LOGO names a file that must be a PNG or an SVG file$/,
+  },
+  { variable: 'BRAND_NAME', value: 'a<b', line: /^BRAND_NAME must be 1 to 40 characters/ },
   { variable: 'SMTP_URL', value: 'smtp://user:hidden@host?pool=true', line: /^SMTP_URL (?!.*hidden)/ },
   {
     variable: 'WEBHOOK_LIMITS',

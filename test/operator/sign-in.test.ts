@@ -322,6 +322,7 @@ test('each command that two persons carry out writes nothing before the second o
   assert.ok([...needsTwo].every((name) => rolesOf.has(name)))
   const { partnerId, customer } = partner
   const ids = ['--partner', partnerId, '--id', newId()]
+  const iran = ['--countries', 'IR', '--for', 'payouts']
   const words: Readonly<Record<string, readonly string[]>> = {
     'partner rotate': ['--partner', partnerId],
     'service-account create': ['--partner', partnerId, '--name', 'x', '--permissions', 'all'],
@@ -340,6 +341,9 @@ test('each command that two persons carry out writes nothing before the second o
     'cooling-off remove': ids,
     'gate set': ['--partner', partnerId, '--state', 'Incomplete', '--allow', 'none'],
     'gate remove': ['--partner', partnerId, '--state', 'Incomplete'],
+    'screening country set': [...iran, '--action', 'review'],
+    'screening country remove': iran,
+    'screening remove': ['--name', 'members'],
     'account unblock': ['--partner', partnerId, '--customer', customer.id, '--reason', 'Other'],
     'account close': ['--partner', partnerId, '--customer', customer.id, '--reason', 'Other'],
     'segregation cover': ['--partner', partnerId, '--currency', 'EUR'],

@@ -21,7 +21,7 @@ test('npm run demo -- --chapter payees: the chapter alone', async () => {
 test('npm run demo -- --chapter: an unknown name is refused with the names of all', async () => {
   const { code, err } = await demo('--chapter', 'none')
   assert.equal(code, 1)
-  assert.match(err, /--chapter is one of customers, payees, /)
+  assert.match(err, /--chapter is one of customers, gates, payees, /)
 })
 
 test('npm run demo -- --kill: all checks agree after eight kills', async () => {

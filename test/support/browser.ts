@@ -16,8 +16,12 @@ export const noBrowser = process.platform !== 'linux' || process.arch !== 'x64' 
 
 const PROGRAM_VARIABLE = 'TEST_BROWSER_PROGRAM'
 
-/** Web security is what the policy is about. A single process would end with its first page. */
-const unwanted = new Set(['--disable-web-security', '--single-process', '--no-zygote'])
+/**
+ * Web security is what the policy is about. A single process would end with its first page. WebGL in software draws each frame of a page
+ * that shows none for three times the processor time of a test.
+ */
+const unwanted =
+  /^--(?:disable-web-security|single-process|no-zygote|in-process-gpu|ignore-gpu-blocklist|enable-unsafe-swiftshader|use-(?:gl|angle)=.*)$/
 
 const unpack = async (): Promise<string> => {
   const folder = mkdtempSync(join(tmpdir(), 'partner-payments-browser-'))
@@ -35,7 +39,7 @@ export const prepareBrowser = async (): Promise<void> => {
 
 export const launchBrowser = async (): Promise<Browser> =>
   playwright.launch({
-    args: chromium.args.filter((flag) => !unwanted.has(flag)),
+    args: [...chromium.args.filter((flag) => !unwanted.test(flag)), '--disable-gpu'],
     executablePath: process.env[PROGRAM_VARIABLE] ?? (await unpack()),
     headless: true,
   })

@@ -279,8 +279,10 @@ const controlled = ({ db, payoutControls }: Service, partnerId: string) =>
       ...of,
       aboveAmount: 4_001_04n,
       aboveDayAmount: null,
+      aboveBulkAmount: null,
       perPersonAmount: null,
       beneficiaryHours: null,
+      payeeMismatch: false,
       expiresHours: 24,
       needsPasskey: false,
     })

@@ -316,6 +316,7 @@ const recallFields = {
   assigner: party(text),
   assignee: agent(text),
   caseId: reference(),
+  originator: party(text),
   originalMessageId: reference(),
   originalMessageName: fc.constant('pain.001.001.09'),
 }

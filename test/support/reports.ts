@@ -1,6 +1,8 @@
 /** What tests of reports share: the worker on a test service, movements of its ledger, and the bytes of a report. */
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import type { BodyOf } from '@partner-payments/wire'
+import { validateXML } from 'xmllint-wasm'
 import { type Currency, newId } from '../../service/src/kernel/index.ts'
 import { type AccountName, entryOf } from '../../service/src/ledger/index.ts'
 import { createReportWork } from '../../service/src/modules/reports/index.ts'
@@ -81,4 +83,13 @@ export async function readAll(parts: AsyncIterable<Uint8Array>): Promise<Buffer>
   const all: Uint8Array[] = []
   for await (const part of parts) all.push(part)
   return Buffer.concat(all)
+}
+
+const statementSchema = new URL('../../service/src/iso20022/camt.053.001.08.xsd', import.meta.url)
+
+/** What is wrong with a camt.053 by the schema of version 08; nothing: it is valid. */
+export async function statementErrors(text: string): Promise<readonly string[]> {
+  const schema = [{ fileName: 'camt.053.xsd', contents: await readFile(statementSchema, 'utf8') }]
+  const { errors } = await validateXML({ xml: [{ fileName: 'a.xml', contents: text }], schema })
+  return errors.map(({ rawMessage }) => rawMessage)
 }

@@ -16,6 +16,7 @@ import { type Client, type Credentials, type JsonObject, createClient } from './
 import { runOperator } from './operator.ts'
 import { createTestDatabase } from './postgres.ts'
 import { inheritedEnvironment, start as startProgram, stop as stopProgram } from './program.ts'
+import { shareOf } from './share.ts'
 import { until } from './until.ts'
 
 type Environment = Readonly<Record<string, string>>
@@ -61,6 +62,12 @@ export function callGateway(): void {
   callsGateway = true
 }
 let callsGateway = false
+
+/**
+ * The subjects that a generated test asks about. A gateway process validates and refuses with the code of the single process, of which the
+ * tests ask everything: through it a share shows that nothing is lost on the way.
+ */
+export const askedOf = <T>(subjects: readonly T[]): readonly T[] => (callsGateway ? shareOf(subjects, 5) : subjects)
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 const mainFile = join(repository, 'service/src/main.ts')

@@ -1,8 +1,10 @@
 /** Creates what most tests need, through the API, as a partner does. */
 import { randomUUID } from 'node:crypto'
 import { type Resource, serviceAccounts } from '@partner-payments/wire'
+import { endedBulk, makeBulk } from './bulks.ts'
 import { type Client, type Json, type JsonObject, listAt, success, textAt } from './client.ts'
 import { joinByPassword, type Team } from './team.ts'
+import { createRefunded } from './paid-session.ts'
 import { until } from './until.ts'
 
 /** Valid IBANs: the published examples of the countries. */
@@ -185,7 +187,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     serviceId: textAt(customer, 'serviceId'),
     beneficiary,
     payout: textAt(payout ?? {}, 'id'),
-    bulk: await createBulk(client, beneficiary),
+    bulk: await endedBulk(client, payoutText(beneficiary, '1.00')),
     ...(await createOrders(client, beneficiary)),
     ...(await createRecalls(client, beneficiary)),
     reference,
@@ -193,20 +195,24 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     ...(await createTokenMonitor(client)),
     subscription: textAt(subscription, 'id'),
     delivery,
-    event: await newestEvent(client),
+    ...(await createNewest(client)),
     iban,
     credit,
     recovery,
-    session: textAt(session, 'sessionId'),
+    ...{ session: textAt(session, 'sessionId'), ...(await createRefunded(client, guid)) },
     ...(await createQuotes(client, guid)),
     wallet: textAt(wallet, 'id'),
     tokenBeneficiary: textAt(tokenBeneficiary, 'id'),
   }
 }
 
-async function newestEvent(client: Client): Promise<string> {
+async function createNewest(client: Client) {
   const [event = {}] = listAt(success(await client.get('/v1/events?order=newest&limit=1')))
-  return textAt(event, 'id')
+  const loggedRequest = await until('a request is logged', async () => {
+    const [request] = listAt(success(await client.get('/v1/requests?limit=1')))
+    return request && textAt(request, 'id')
+  })
+  return { event: textAt(event, 'id'), loggedRequest }
 }
 
 /** What the operator of the service does for a partner. */
@@ -221,8 +227,9 @@ async function createWaiting(
   client: Client,
   { credentials: { partnerId }, operator, clientOf }: Operated,
   beneficiary: string,
-): Promise<Pick<World, 'held' | 'heldToReject' | 'cancelled'>> {
-  await operator('approval', 'set', '--partner', partnerId, '--currency', 'EUR', '--above', '100000.00')
+): Promise<Pick<World, 'held' | 'heldToReject' | 'heldBulk' | 'heldBulkToReject' | 'cancelled'>> {
+  const rule = ['--currency', 'EUR', '--above', '100000.00', '--above-bulk', '5000.00']
+  await operator('approval', 'set', '--partner', partnerId, ...rule)
   // So high that it refuses nothing.
   const limit = ['--scope', 'partner', '--period', 'payment', '--currency', 'EUR', '--amount', '999999999999.00']
   await operator('limit', 'set', '--partner', partnerId, ...limit)
@@ -237,25 +244,17 @@ async function createWaiting(
   // It waits, so that no worker begins it before it is cancelled.
   const cancelled = await hold(client)
   success(await client.post(`/v1/payouts/${cancelled}/cancel`))
-  return { held: await hold(other), heldToReject: await hold(other), cancelled }
+  const holdBulk = () => makeBulk(other, [payoutText(beneficiary, '2500.01'), payoutText(beneficiary, '2500.02')])
+  return {
+    ...{ held: await hold(other), heldToReject: await hold(other), cancelled },
+    ...{ heldBulk: await holdBulk(), heldBulkToReject: await holdBulk() },
+  }
 }
 
 /** The id of the payout with a reference. */
 export async function idOfPayout(client: Client, reference: string): Promise<string> {
   const [payout] = listAt(success(await client.get(`/v1/payouts?reference=${encodeURIComponent(reference)}`)))
   return textAt(payout ?? {}, 'id')
-}
-
-/** A bulk of one payout, which has ended. */
-async function createBulk(client: Client, beneficiary: string): Promise<string> {
-  const body = `{"mode":"AllOrNothing","idempotencyKey":"${randomUUID()}","payouts":[${payoutText(beneficiary, '1.00')}]}`
-  const bulk = textAt(success(await client.post('/v1/payouts/bulk', body)), 'id')
-  await until('the bulk is completed', async () => {
-    return success(await client.get(`/v1/payouts/bulk/${bulk}`)).status === 'Completed'
-  })
-  const [item] = listAt(success(await client.get(`/v1/payouts/bulk/${bulk}/items`)))
-  await finalTransaction(client, textAt(item ?? {}, 'reference'))
-  return bulk
 }
 
 /** The id of a new member of the team. */
@@ -274,8 +273,16 @@ async function invite(client: Client): Promise<Pick<World, 'invitation' | 'membe
   return { invitation, member: textAt(person, 'email') }
 }
 
-async function createAccounts(client: Client): Promise<Pick<World, 'serviceAccount' | 'revocableAccount'>> {
-  return { serviceAccount: await createServiceAccount(client), revocableAccount: await createServiceAccount(client) }
+async function createAccounts(
+  client: Client,
+): Promise<Pick<World, 'serviceAccount' | 'revocableAccount' | 'guestLink'>> {
+  const guest = { email: uniqueEmail(), fullName: 'Joan Clarke', access: 'read' }
+  const link = success(await client.post('/v1/users/guest-links', guest))
+  return {
+    guestLink: textAt(link, 'guestLinkId'),
+    serviceAccount: await createServiceAccount(client),
+    revocableAccount: await createServiceAccount(client),
+  }
 }
 
 /** The id of a new service account. */

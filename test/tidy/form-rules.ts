@@ -81,6 +81,7 @@ export function checkFunctionLength(sources: readonly Source[]): readonly Findin
 /** Modules without an operation group of their own, and why. */
 export const modulesWithoutGroup: Readonly<Record<string, string>> = {
   'audit-log': 'its operations are in the group `users`',
+  'request-log': 'its operations are in the group `requests`',
   'bulk-payouts': 'its operations are in the group `payouts`',
   deposits: 'no operation creates a deposit: banks and simulations cause them (docs/decisions/0007)',
   monitoring: 'it is for the operator: its rules and alerts are not told to partners (docs/decisions/0094)',
@@ -92,7 +93,7 @@ export const modulesWithoutGroup: Readonly<Record<string, string>> = {
 }
 
 /** Modules whose verbs and tables live in a folder of the core. */
-const managementApis: ReadonlySet<string> = new Set(['audit-log', 'webhooks'])
+const managementApis: ReadonlySet<string> = new Set(['audit-log', 'request-log', 'webhooks'])
 
 /** Every module has its files and an index.ts whose header names the tables it owns. `tables` are the names of all tables. */
 export function checkModules(

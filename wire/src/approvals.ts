@@ -4,6 +4,7 @@
  * file alone (Web Authentication Level 3, section 7.2).
  */
 import { createPublicKey, hash, verify } from 'node:crypto'
+import { isUnder, leafOf } from './merkle.ts'
 
 const sha256 = (data: string | Uint8Array): Buffer => hash('sha256', data, 'buffer')
 
@@ -26,9 +27,38 @@ export type ApprovalSnapshot = {
   readonly nonce: string
 }
 
+/** Content of a snapshot of the payouts of a bulk that wait, which one person approves at once. */
+export type BulkApprovalSnapshot = {
+  readonly version: 1
+  readonly purpose: 'approveBulkPayout'
+  readonly partnerId: string
+  readonly bulkId: string
+  /** How many payouts. */
+  readonly count: number
+  /** The sum in each currency, in major units, in the order of the codes. */
+  readonly totals: readonly { readonly amount: string; readonly currency: string }[]
+  /** Root of the tree of the payouts in hexadecimal (RFC 9162). A leaf is the text of a `BulkApprovalItem`, in the order of references. */
+  readonly payouts: string
+  readonly approverId: string
+  readonly expiresAt: string
+  readonly nonce: string
+}
+/** A payout in the tree of a bulk. The members are those of `ApprovalSnapshot`. */
+export type BulkApprovalItem = Pick<ApprovalSnapshot, 'reference' | 'amount' | 'currency' | 'payee'>
+
+/** The text of a leaf. */
+export const itemText = ({ reference, amount, currency, payee }: BulkApprovalItem): string =>
+  JSON.stringify([reference, amount, currency, payee])
+
 /** An approval with its evidence. `code`: a one-time code was typed on the page of the snapshot, which proves less. */
 export type SignedApproval = {
   readonly snapshot: string
+  /** The place of the payout in a snapshot of a bulk. Absent: the snapshot is of this payout. */
+  readonly inBulk?: BulkApprovalItem & {
+    readonly index: number
+    /** Hashes in hexadecimal, the lowest first. */
+    readonly path: readonly string[]
+  }
   readonly factor: 'passkey' | 'code'
   readonly passkey?: {
     /** Origin of the page. */
@@ -52,13 +82,14 @@ const flags = { userPresent: 0x01, userVerified: 0x04 } as const
 
 /** Finds what is wrong with the evidence of an approval, in sentences. Empty: the person has signed this snapshot. */
 export function faultsOfApproval(
-  { snapshot, factor, passkey }: SignedApproval,
+  { snapshot, factor, passkey, inBulk }: SignedApproval,
   of: { readonly partnerId: string; readonly reference: string },
 ): readonly string[] {
   const faults: string[] = []
-  const said = JSON.parse(snapshot) as ApprovalSnapshot
-  if (said.purpose !== 'approvePayout' || said.partnerId !== of.partnerId || said.reference !== of.reference)
-    faults.push('The approval is about something else.')
+  const said = JSON.parse(snapshot) as ApprovalSnapshot | BulkApprovalSnapshot
+  const isOfPayout =
+    said.purpose === 'approvePayout' ? said.reference === of.reference : isInBulk(said, inBulk, of.reference)
+  if (said.partnerId !== of.partnerId || !isOfPayout) faults.push('The approval is about something else.')
   if (factor === 'code') return faults
   if (passkey === undefined) return [...faults, 'The approval has no signature.']
   const bytes = (text: string) => Buffer.from(text, 'base64')
@@ -77,6 +108,26 @@ export function faultsOfApproval(
   if (!isSignedByPasskey(passkey.publicKey, Buffer.concat([data, sha256(clientData)]), bytes(passkey.signature)))
     faults.push('The signature of the approval is wrong.')
   return faults
+}
+
+/** Whether the payout is a leaf of the tree that the snapshot of a bulk commits to. */
+function isInBulk(
+  { purpose, count, payouts }: BulkApprovalSnapshot,
+  item: SignedApproval['inBulk'],
+  reference: string,
+): boolean {
+  if (purpose !== 'approveBulkPayout' || item?.reference !== reference) return false
+  const path = item.path.map((each) => Buffer.from(each, 'hex'))
+  return isUnder(Buffer.from(payouts, 'hex'), leafOf(itemText(item)), item.index, count, path)
+}
+
+/** The payout that an approval is about, as it was signed. `approverId`: the person. */
+export function approvedPayoutOf({
+  snapshot,
+  inBulk,
+}: SignedApproval): BulkApprovalItem & Pick<ApprovalSnapshot, 'approverId'> {
+  const said = JSON.parse(snapshot) as ApprovalSnapshot
+  return { ...said, ...inBulk }
 }
 
 function isSignedByPasskey(publicKey: string, signed: Uint8Array, signature: Uint8Array): boolean {

@@ -1,17 +1,14 @@
 /**
  * The hashes of the audit log, and the proof that a record is under a signed head. A partner verifies with this file alone.
- * Tree and paths: RFC 9162, section 2.1 (SHA-256, 0x00 before leaves, 0x01 before nodes). Signature: Ed25519 (RFC 8032).
+ * Tree and paths: `merkle.ts`. Signature: Ed25519 (RFC 8032).
  */
 import { createPublicKey, hash, verify } from 'node:crypto'
 import { faultsOfApproval, type SignedApproval } from './approvals.ts'
+import { isUnder, leafOf } from './merkle.ts'
 
 const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash('sha256', Buffer.concat(parts), 'buffer')
 
-const prefixes = { leaf: Buffer.of(0), node: Buffer.of(1), link: Buffer.of(2) } as const
-
-/** Hash of the text of a record. */
-export const leafOf = (content: string): Buffer => sha256(prefixes.leaf, Buffer.from(content))
-const nodeOf = (left: Uint8Array, right: Uint8Array): Buffer => sha256(prefixes.node, left, right)
+const linkPrefix = Buffer.of(2)
 
 /** The hash before the first record of a partner. */
 export const chainStart: Buffer = Buffer.alloc(32)
@@ -19,48 +16,7 @@ export const chainStart: Buffer = Buffer.alloc(32)
 export function linkOf(previous: Uint8Array, sequence: bigint, leaf: Uint8Array): Buffer {
   const place = Buffer.alloc(8)
   place.writeBigUInt64BE(sequence)
-  return sha256(prefixes.link, previous, place, leaf)
-}
-
-/** The greatest power of two below a count of at least 2. */
-const splitOf = (count: number): number => 2 ** (31 - Math.clz32(count - 1))
-
-/** The root of a tree. An empty tree has none. */
-export function rootOf(hashes: readonly Uint8Array[]): Uint8Array {
-  const [first] = hashes
-  if (first === undefined) throw new TypeError('an empty tree has no root')
-  if (hashes.length === 1) return first
-  const split = splitOf(hashes.length)
-  return nodeOf(rootOf(hashes.slice(0, split)), rootOf(hashes.slice(split)))
-}
-
-/** The sibling hashes on the path from a leaf to the root, the lowest first. */
-export function pathOf(hashes: readonly Uint8Array[], index: number): readonly Uint8Array[] {
-  if (hashes.length < 2) return []
-  const split = splitOf(hashes.length)
-  const [left, right] = [hashes.slice(0, split), hashes.slice(split)]
-  return index < split ? [...pathOf(left, index), rootOf(right)] : [...pathOf(right, index - split), rootOf(left)]
-}
-
-/** RFC 9162, section 2.1.3.2. */
-function isUnder(
-  root: Uint8Array,
-  leaf: Uint8Array,
-  index: number,
-  size: number,
-  path: readonly Uint8Array[],
-): boolean {
-  if (!Number.isSafeInteger(index) || index < 0 || index >= size) return false
-  let [at, last, hash] = [index, size - 1, leaf]
-  for (const beside of path) {
-    if (last === 0) return false
-    if (at % 2 === 1 || at === last) {
-      hash = nodeOf(beside, hash)
-      while (at % 2 === 0 && at !== 0) [at, last] = [Math.floor(at / 2), Math.floor(last / 2)]
-    } else hash = nodeOf(hash, beside)
-    ;[at, last] = [Math.floor(at / 2), Math.floor(last / 2)]
-  }
-  return last === 0 && Buffer.from(root).equals(hash)
+  return sha256(linkPrefix, previous, place, leaf)
 }
 
 /** Content of a head. Its text is signed as it stands. */

@@ -121,6 +121,7 @@ export const BeneficiaryQuery = closed({
   ...pageQuery,
   customerId: described(optional(CustomerRef), 'Only beneficiaries of this customer: its `guid` or its `serviceId`.'),
   currency: described(optional(Currency), 'Only beneficiaries with this currency.'),
+  iban: described(optional(text(42)), 'Only beneficiaries with this IBAN. Spaces and case do not count.'),
 })
 
 const verificationResults = ['Match', 'CloseMatch', 'NoMatch', 'NotPossible'] as const

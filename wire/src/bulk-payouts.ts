@@ -1,5 +1,5 @@
 /** Many payouts in one request. All of it is an extension. */
-import { FiatPayoutCreate } from './payouts.ts'
+import { FiatPayoutCreate, PayoutReject } from './payouts.ts'
 import {
   Amount,
   Currency,
@@ -75,7 +75,14 @@ export const BulkPayout = closed({
   endedAt: described(optional(Timestamp), 'Time at which the last payout had its result. Absent before.'),
 })
 export const BulkPayoutPage = page(BulkPayout)
-export const BulkPayoutQuery = closed({ ...pageQuery })
+export const bulkApprovals = ['Waiting'] as const
+export const BulkPayoutQuery = closed({
+  approval: described(
+    optional(oneOf(bulkApprovals)),
+    '`Waiting`: only bulks with payouts that wait for an approval, of those the newest 100.',
+  ),
+  ...pageQuery,
+})
 
 const BulkProblem = closed({
   code: described(Type.String(), 'The code of the refusal, as `POST /v1/payouts/fiat` answers it.', {
@@ -111,4 +118,31 @@ export const BulkPayoutItems = closed({
 })
 export const BulkPayoutItemsQuery = closed({
   status: described(optional(oneOf(bulkItemStatuses)), 'Only payouts with this result.'),
+})
+
+const BulkTotal = closed({
+  amount: described(Amount, 'Sum in major units of `currency`.'),
+  currency: described(Currency, 'Currency of the sum, ISO 4217 alpha-3.'),
+})
+export const BulkPayoutApproval = closed({
+  payouts: described(Type.Integer(), 'How many payouts of the bulk wait for an approval.', { examples: [312] }),
+  totals: described(Type.Array(BulkTotal), 'The sum of those that wait, by currency.'),
+  needsPasskey: described(Type.Boolean(), 'Whether only a person with a passkey can approve, in the console.'),
+  expiresAt: described(optional(Timestamp), 'Time at which the first of them is cancelled. Absent if none waits.'),
+})
+
+const waitingCount = described(
+  Type.Integer({ minimum: 1, maximum: bulkPayoutsMax }),
+  'How many payouts wait, as you have read them. If others wait, nothing is decided.',
+)
+export const BulkPayoutApprove = closed({ payouts: waitingCount })
+export const BulkPayoutReject = closed({ payouts: waitingCount, reason: PayoutReject.properties.reason })
+
+const BulkNotDecided = closed({
+  payoutId: described(Uuid, 'The payout that still waits, or was decided by another one.'),
+  problem: described(BulkProblem, 'Why it was not decided.'),
+})
+export const BulkPayoutDecided = closed({
+  payouts: described(Type.Integer(), 'How many payouts were decided.'),
+  refused: described(Type.Array(BulkNotDecided), 'Payouts that were refused while the others were decided.'),
 })

@@ -26,7 +26,9 @@ import {
   pageQuery,
   singleLine,
   text,
+  colourPattern,
 } from './shapes.ts'
+import { PayoutStatus } from './payouts.ts'
 
 export const checkoutStatuses = ['Open', 'Processing', 'Completed', 'Failed', 'Expired'] as const
 export type CheckoutStatus = (typeof checkoutStatuses)[number]
@@ -47,6 +49,21 @@ export const checkoutExpiry = { secondsMin: 300, secondsMax: 86_400, secondsDefa
 
 const { secondsMin, secondsMax, secondsDefault } = checkoutExpiry
 
+/** Line items of a session at most. */
+export const lineItemsMax = 100
+
+const descriptionCharsMax = 255
+const quantityMax = 99_999
+
+const LineItem = closed({
+  name: described(singleLine(nameCharsMax), 'What is sold.', { examples: ['Espresso beans, 1 kg'] }),
+  quantity: described(Type.Integer({ minimum: 1, maximum: quantityMax }), 'Number of pieces.', { examples: [2] }),
+  amount: described(
+    PaymentAmount,
+    'Amount of the whole line, not of one piece, in major units of the currency of the session.',
+    { examples: [49.9] },
+  ),
+})
 export const CheckoutSessionCreate = closed({
   amount: described(
     PaymentAmount,
@@ -91,7 +108,7 @@ export const CheckoutSessionCreate = closed({
   ),
   returnUrl: described(
     optional(nullable(Url)),
-    'The way back to you: an absolute https URL. The sandbox also accepts http to localhost.',
+    'The way back to you: an absolute https URL. The sandbox also accepts http to localhost. The page adds `sessionId` to its query, and leads the payer back a few seconds after the payment.',
     { examples: ['https://shop.example.com/orders/42'] },
   ),
   websiteReference: described(
@@ -103,6 +120,15 @@ export const CheckoutSessionCreate = closed({
     optional(nullable(CustomFields)),
     'A JSON object of at most 4096 bytes. The events of the deposit return it unchanged.',
     { examples: [{ order: 'A-1' }] },
+  ),
+  description: described(
+    optional(nullable(singleLine(descriptionCharsMax))),
+    'What the payer pays for. The payment page and the receipt show it.',
+    { examples: ['Order 42'] },
+  ),
+  lineItems: described(
+    optional(nullable(Type.Array(LineItem, { minItems: 1, maxItems: lineItemsMax }))),
+    'What the sum is made of. The amounts of the items add up to `amount`. The payment page and the receipt show them.',
   ),
   expiresInSeconds: described(
     optional(nullable(Type.Integer({ minimum: secondsMin, maximum: secondsMax }))),
@@ -129,6 +155,10 @@ export const CheckoutSession = closed({
   ),
   amount: described(Amount, 'Amount in major units of `currency`.'),
   currency: described(Currency, 'Currency of the session, ISO 4217 alpha-3.'),
+  refundedAmount: described(
+    Amount,
+    'Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one.',
+  ),
   customerId: described(Uuid, 'The `guid` of the customer.'),
   iban: described(Iban, 'IBAN of the customer, to which the payer pays.'),
   bic: described(optional(Bic), 'BIC of the bank of the IBAN. Absent if the service does not know it.'),
@@ -147,6 +177,11 @@ export const CheckoutSession = closed({
     'Creditor reference (ISO 11649) that the payer states. It identifies the session.',
     { examples: ['RF18539007547034'] },
   ),
+  description: described(
+    optional(Type.String()),
+    'What the payer pays for. Absent: you gave none, or the customer was erased.',
+  ),
+  lineItems: described(optional(Type.Array(LineItem)), 'Line items, as you gave them. Absent as `description`.'),
   expiresAt: described(Timestamp, 'Time at which an unpaid session expires.'),
   createdAt: described(Timestamp, 'Time of creation.'),
 })
@@ -157,4 +192,89 @@ export const CheckoutSessionQuery = closed({
   creditorReference: described(optional(Reference), 'Only the session with this creditor reference.'),
   createdFrom: optional(timeInput('Only sessions created at or after this time')),
   createdTo: optional(timeInput('Only sessions created before this time')),
+})
+
+export const CheckoutRefundCreate = closed({
+  amount: described(
+    PaymentAmount,
+    'Amount in major units of the currency of the session, at most the part of the payment that is not refunded yet.',
+    { examples: [9.9] },
+  ),
+  idempotencyKey: described(
+    IdempotencyKey,
+    'Your key of this refund, 1 to 255 characters, unique among your refunds. Repeat it to retry the same refund.',
+    { examples: ['refund-2026-0042'] },
+  ),
+  reference: described(
+    optional(nullable(Reference)),
+    'Text on the statement of the payer, 1 to 140 characters. It becomes the reference of the transaction if it is free.',
+    { examples: ['Refund of order 42'] },
+  ),
+  reason: described(
+    optional(nullable(singleLine(descriptionCharsMax))),
+    'Your reason, for your own records. The payer does not see it.',
+    { examples: ['One item was damaged.'] },
+  ),
+})
+export const CheckoutRefund = closed({
+  refundId: described(Uuid, 'Identifies the refund. It is the `id` of its payout.'),
+  sessionId: described(Uuid, 'The refunded session.'),
+  reference: described(
+    Type.String(),
+    'Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment.',
+  ),
+  amount: described(Amount, 'Amount in major units of `currency`.'),
+  currency: described(Currency, 'Currency of the session, ISO 4217 alpha-3.'),
+  status: described(
+    PayoutStatus,
+    'Status of the payout of the refund. `Completed`: the money has left. `Failed`, `Returned` and `Cancelled`: the amount can be refunded again.',
+  ),
+  reason: described(optional(Type.String()), 'Your reason. Absent: you gave none, or the customer was erased.'),
+  errorKey: described(optional(Type.String()), 'Why the payout failed. Absent if it did not.'),
+  createdAt: described(Timestamp, 'Time of creation.'),
+  updatedAt: described(Timestamp, 'Time of the last change of status.'),
+})
+export const CheckoutRefundPage = page(CheckoutRefund)
+export const CheckoutRefundQuery = closed(pageQuery)
+
+const Colour = Type.String({ pattern: colourPattern, examples: ['#7a1f3d'] })
+/** Base64 of a logo of 64 KiB. */
+const logoCharsMax = 87_384
+const logoText = 'a PNG, or an SVG of plain shapes, of at most 64 KiB'
+const colourText =
+  'Buttons and links of the payment page have it. Its contrast on the ground of the page is at least 4.5 (WCAG 2.2)'
+
+export const CheckoutBrandingUpdate = closed({
+  name: described(
+    optional(nullable(singleLine(nameCharsMax))),
+    'Name that payers see instead of that of the partner. The account holder stays as it is.',
+    { examples: ['Grace Coffee'] },
+  ),
+  accentColour: described(optional(nullable(Colour)), `Accent colour of the light theme. ${colourText}.`),
+  accentColourDark: described(
+    optional(nullable(Colour)),
+    'Accent colour of the dark theme. Null, and never set: derived from `accentColour`.',
+    { examples: ['#f0a3bd'] },
+  ),
+  logo: described(
+    optional(nullable(Type.String({ minLength: 1, maxLength: logoCharsMax }))),
+    `Logo in Base64: ${logoText}.`,
+  ),
+})
+export const CheckoutBranding = closed({
+  name: described(optional(Type.String()), 'Name that payers see. Absent: that of the partner.'),
+  accentColour: described(
+    optional(Type.String()),
+    'Accent colour of the light theme. Absent: that of the installation.',
+  ),
+  accentColourDark: described(optional(Type.String()), 'Accent colour of the dark theme. Absent: derived.'),
+  logo: optional(
+    described(
+      closed({
+        type: described(oneOf(['image/png', 'image/svg+xml'] as const), 'Media type, by the bytes.'),
+        data: described(Type.String(), 'The bytes in Base64.'),
+      }),
+      'Logo. Absent: none.',
+    ),
+  ),
 })

@@ -215,6 +215,21 @@ export const events = {
       returnReference: textOrNull('Reference of the transaction that brought the money back. Null until it is booked.'),
     }),
   ),
+  'checkout.refund.updated': extension(
+    'a refund of a checkout session is created, completed, failed, returned or cancelled',
+    closed({
+      ...common,
+      customFields: described(nullable(Type.Record(Type.String(), Type.Unknown())), 'Null.'),
+      idempotencyKey: textOrNull('The idempotency key of the refund.'),
+      reference: text('Reference of the transaction of the refund.'),
+      websiteReference: textOrNull('Null.'),
+      refundId: text('The `refundId` of the refund.'),
+      sessionId: text('The `sessionId` of the checkout session.'),
+      status: text(
+        '`Pending` or `PendingApproval` when it is created; `Completed`, `Failed`, `Returned` or `Cancelled`.',
+      ),
+    }),
+  ),
   'account.balance.crossed': extension(
     'a balance crosses the threshold of a monitor, or comes back',
     closed({

@@ -9,10 +9,12 @@ import { bulkPayoutsOperations } from './operations/bulk-payouts.ts'
 import { checkoutOperations } from './operations/checkout.ts'
 import { customersOperations } from './operations/customers.ts'
 import { fxOperations } from './operations/fx.ts'
+import { guestLinksOperations } from './operations/guest-links.ts'
 import { monitorsOperations } from './operations/monitors.ts'
 import { payoutsOperations } from './operations/payouts.ts'
 import { recallsOperations } from './operations/recalls.ts'
 import { reportsOperations } from './operations/reports.ts'
+import { requestsOperations } from './operations/requests.ts'
 import { serviceAccountsOperations } from './operations/service-accounts.ts'
 import { simulationsOperations } from './operations/simulations.ts'
 import { standingOrdersOperations } from './operations/standing-orders.ts'
@@ -54,7 +56,9 @@ export type OperationGroups = {
   readonly simulations: typeof simulationsOperations
   readonly transactions: typeof transactionsOperations
   readonly users: typeof usersOperations
+  readonly guestLinks: typeof guestLinksOperations
   readonly serviceAccounts: typeof serviceAccountsOperations
+  readonly requests: typeof requestsOperations
   readonly wallets: typeof walletsOperations
   readonly webhooks: typeof webhooksOperations
 }
@@ -84,7 +88,9 @@ export const operations = complete({
   ...simulationsOperations,
   ...transactionsOperations,
   ...usersOperations,
+  ...guestLinksOperations,
   ...serviceAccountsOperations,
+  ...requestsOperations,
   ...walletsOperations,
   ...webhooksOperations,
 })

@@ -96,7 +96,7 @@ export const ruleVerdicts = ['passed', 'failed', 'notApplicable'] as const
 const RuleVerdict = closed({
   rule: described(
     Type.String(),
-    'Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`. ' +
+    'Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. ' +
       'With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency.',
     { examples: ['funds'] },
   ),
@@ -106,7 +106,7 @@ const RuleVerdict = closed({
   ),
   code: described(
     optional(Type.String()),
-    'The problem code of the refusal. Of the rule `reach` the `errorKey` of the failed payout. Only if the rule failed.',
+    'The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed.',
   ),
   detail: described(optional(Type.String()), 'Explanation for people. The text may change.'),
 })
@@ -114,7 +114,7 @@ const RuleVerdict = closed({
 export const FiatPayoutPreview = closed({
   accepted: described(
     Type.Boolean(),
-    'True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank.',
+    'True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank. One that fails only `payeeCheck` is accepted: a bank found another name earlier, and checks again.',
   ),
   status: described(
     optional(PayoutStatus),

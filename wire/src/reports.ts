@@ -17,7 +17,7 @@ import {
 } from './shapes.ts'
 
 export const reportKinds = ['statement', 'transactions', 'fees', 'reconciliation'] as const
-export const reportFormats = ['csv', 'jsonl', 'pdf', 'camt.053'] as const
+export const reportFormats = ['csv', 'jsonl', 'pdf', 'camt.053', 'camt.053.001.02'] as const
 export const reportStatuses = ['Queued', 'Running', 'Ready', 'Failed'] as const
 export const reportFrequencies = ['daily', 'weekly', 'monthly'] as const
 export type ReportKind = (typeof reportKinds)[number]
@@ -31,11 +31,12 @@ export const reportMediaTypes: Readonly<Record<ReportFormat, string>> = {
   jsonl: 'application/x-ndjson',
   pdf: 'application/pdf',
   'camt.053': 'application/xml',
+  'camt.053.001.02': 'application/xml',
 }
 
 /** The formats of each kind. The others are refused: they have no form for its content. */
 export const reportMatrix: Readonly<Record<ReportKind, readonly ReportFormat[]>> = {
-  statement: ['csv', 'jsonl', 'pdf', 'camt.053'],
+  statement: ['csv', 'jsonl', 'pdf', 'camt.053', 'camt.053.001.02'],
   transactions: ['csv', 'jsonl'],
   fees: ['csv', 'jsonl', 'pdf'],
   reconciliation: ['csv', 'jsonl'],
@@ -48,9 +49,9 @@ const kindText =
 const kind = described(oneOf(reportKinds), kindText)
 const format = described(
   oneOf(reportFormats),
-  'Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds.',
+  'Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds.',
 )
-const currencyText = 'Only this currency. A statement as `pdf` or `camt.053` requires it.'
+const currencyText = 'Only this currency. A statement as `pdf` or `camt.053` in either version requires it.'
 const customerText = 'Only movements of this customer: its `guid` or its `serviceId`. Not for `reconciliation`.'
 const emailsMax = 10
 

@@ -65,6 +65,7 @@ const calendarDatePattern = '^\\d{4}-\\d{2}-\\d{2}$'
 export const CalendarDate = Type.String({ format: 'date', pattern: calendarDatePattern })
 /** The time of a day, in 24 hours. */
 export const dayTimePattern = '^(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d)?$'
+export const colourPattern = '^#[0-9a-fA-F]{6}$'
 export const countryCodePattern = '^[A-Z]{2}$'
 const currencyPattern = '^[A-Z]{3,5}$'
 /** ISO 3166-1 alpha-2. The module that receives the code checks that the country exists. */
@@ -140,6 +141,10 @@ export const pageQuery = {
   cursor: optional(text(512, { description: 'The `nextCursor` of the previous page. Omit it for the first page.' })),
 }
 
+export const operationIdPattern = '^[A-Za-z]{1,64}$'
+export const problemCodePattern = '^[a-z_]{1,64}$'
+export const requestIdPattern = '^[A-Za-z0-9._-]{1,64}$'
+
 /** Description of a string with a pattern or a format. Refusals quote it after "must be". */
 export type Meaning = { readonly is: string; readonly example?: string }
 const uuidExample = '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10'
@@ -153,6 +158,7 @@ export const patternMeanings: Readonly<Record<string, Meaning>> = {
   },
   [calendarDatePattern]: { is: 'a date YYYY-MM-DD', example: '1990-12-31' },
   [dayTimePattern]: { is: 'a time of the day', example: '06:00' },
+  [colourPattern]: { is: 'a colour as #rrggbb', example: '#7a1f3d' },
   [countryCodePattern]: { is: 'an ISO 3166-1 alpha-2 country code in upper case', example: 'DE' },
   [amountTextPattern]: { is: 'a decimal number without sign or exponent', example: '12.50' },
   [currencyPattern]: { is: 'a currency code in upper case', example: 'EUR' },
@@ -162,6 +168,9 @@ export const patternMeanings: Readonly<Record<string, Meaning>> = {
     is: 'one line of text without control characters, and neither "." nor ".."',
     example: 'INV-2026-0042',
   },
+  [operationIdPattern]: { is: 'the operationId of an operation', example: 'createFiatPayout' },
+  [problemCodePattern]: { is: 'the code of a problem', example: 'insufficient_funds' },
+  [requestIdPattern]: { is: 'the X-Request-Id of a request', example: uuidExample },
   [limitPattern]: { is: `an integer from 1 to ${listLimitMax}` },
 }
 /** Meanings of formats without a pattern. */

@@ -247,6 +247,10 @@ export const RelatedTransactions = closed({
 export const TransactionTimeline = closed({
   reference: described(Type.String(), 'The `reference` of the transaction.'),
   status: described(oneOf(transactionStatuses), 'Status of the transaction now.'),
+  requestId: described(
+    optional(Type.String()),
+    'The `X-Request-Id` of the request that created the transaction. Absent if no request did.',
+  ),
   data: described(
     Type.Array(
       closed({

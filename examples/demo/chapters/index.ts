@@ -14,7 +14,9 @@ import { audit } from './audit.ts'
 import { bulk } from './bulk.ts'
 import { controls } from './controls.ts'
 import { customers } from './customers.ts'
+import { gates } from './gates.ts'
 import { ibans } from './ibans.ts'
+import { inside } from './inside.ts'
 import { monitoring } from './monitoring.ts'
 import { monitors } from './monitors.ts'
 import { orders } from './orders.ts'
@@ -29,10 +31,12 @@ import { transactions } from './transactions.ts'
 /** In the order of the story. Screening is last: from its list on, every name waits until it is compared. */
 export const chapters: readonly Chapter[] = [
   customers,
+  gates,
   payees,
   accounts,
   parts,
   ibans,
+  inside,
   monitors,
   controls,
   bulk,

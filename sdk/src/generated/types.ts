@@ -513,7 +513,7 @@ export type FiatPayoutCreate = {
 }
 
 export type FiatPayoutPreview = {
-  /** True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank. */
+  /** True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank. One that fails only `payeeCheck` is accepted: a bank found another name earlier, and checks again. */
   readonly accepted: boolean
   /** The status that the payout would begin with: `Pending`, or `PendingApproval` if a second person has to approve it. Absent if a rule about the request failed. */
   readonly status?: PayoutStatus
@@ -539,11 +539,11 @@ export type FiatPayoutPreview = {
   readonly arrivesOn?: string
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
-    /** The problem code of the refusal. Of the rule `reach` the `errorKey` of the failed payout. Only if the rule failed. */
+    /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed. */
     readonly code?: string
     /** Explanation for people. The text may change. */
     readonly detail?: string
@@ -598,7 +598,7 @@ export type FxPayoutCreate = {
 }
 
 export type FxPayoutPreview = {
-  /** True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank. */
+  /** True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank. One that fails only `payeeCheck` is accepted: a bank found another name earlier, and checks again. */
   readonly accepted: boolean
   /** The status that the payout would begin with: `Pending`, or `PendingApproval` if a second person has to approve it. Absent if a rule about the request failed. */
   readonly status?: PayoutStatus
@@ -624,11 +624,11 @@ export type FxPayoutPreview = {
   readonly arrivesOn?: string
   /** Every rule with its verdict, in the order in which a request is judged. */
   readonly rules: readonly ({
-    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
+    /** Name of the rule: `idempotencyKey`, `currency`, `connection`, `beneficiary`, `beneficiaryCurrency`, `beneficiaryAccount`, `beneficiaryBank`, `country`, `customer`, `account`, `coolingOff`, `limits` or `limit.<scope>.<period>`, `approval`, `funds`, `reach`, `payeeCheck`. With exchange also `quote`, and `limit.sold.<scope>.<period>` of the sold currency. */
     readonly rule: string
     /** `passed`, `failed`, or `notApplicable`: the request has nothing that the rule is about, or an earlier rule has failed. */
     readonly verdict: 'passed' | 'failed' | 'notApplicable'
-    /** The problem code of the refusal. Of the rule `reach` the `errorKey` of the failed payout. Only if the rule failed. */
+    /** The problem code of the refusal. Of the rules `reach` and `payeeCheck` the `errorKey` that the payout would fail with. Only if the rule failed. */
     readonly code?: string
     /** Explanation for people. The text may change. */
     readonly detail?: string
@@ -1035,7 +1035,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'approver_limit_exceeded' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'currency_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'approver_limit_exceeded' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'checkout_session_not_paid' | 'refund_exceeds_payment' | 'payer_account_unknown' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'currency_not_supported' | 'country_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'contrast_too_low' | 'line_items_mismatch' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -1259,7 +1259,7 @@ export type SimulatedEvent = {
 
 export type SimulatedEventCreate = {
   /** The event to send. */
-  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened' | 'payout.recall.updated' | 'account.balance.crossed' | 'standing.order.failed' | 'standing.order.ended'
+  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened' | 'payout.recall.updated' | 'checkout.refund.updated' | 'account.balance.crossed' | 'standing.order.failed' | 'standing.order.ended'
 }
 
 export type SimulatedReorganisation = {
@@ -1640,6 +1640,8 @@ export type TransactionTimeline = {
   readonly reference: string
   /** Status of the transaction now. */
   readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
+  /** The `X-Request-Id` of the request that created the transaction. Absent if no request did. */
+  readonly requestId?: string
   /** Every step, the oldest first. */
   readonly data: readonly ({
     /** Place of the step, from 1 without gaps. It never changes. */
@@ -2304,6 +2306,32 @@ export type PayoutRecallUpdated = {
   readonly returnReference: string | null
 }
 
+/** Fires when a refund of a checkout session is created, completed, failed, returned or cancelled. */
+export type CheckoutRefundUpdated = {
+  /** Name of the event type. */
+  readonly eventType: 'checkout.refund.updated'
+  /** Time at which the event occurred. */
+  readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
+  readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
+  readonly currency: string
+  /** Null. */
+  readonly customFields: { readonly [name: string]: unknown } | null
+  /** The idempotency key of the refund. */
+  readonly idempotencyKey: string | null
+  /** Reference of the transaction of the refund. */
+  readonly reference: string
+  /** Null. */
+  readonly websiteReference: string | null
+  /** The `refundId` of the refund. */
+  readonly refundId: string
+  /** The `sessionId` of the checkout session. */
+  readonly sessionId: string
+  /** `Pending` or `PendingApproval` when it is created; `Completed`, `Failed`, `Returned` or `Cancelled`. */
+  readonly status: string
+}
+
 /** Fires when a balance crosses the threshold of a monitor, or comes back. */
 export type AccountBalanceCrossed = {
   /** Name of the event type. */
@@ -2411,6 +2439,7 @@ export type EventData =
   | TransactionStatusChanged
   | BeneficiaryVerificationWorsened
   | PayoutRecallUpdated
+  | CheckoutRefundUpdated
   | AccountBalanceCrossed
   | StandingOrderFailed
   | StandingOrderEnded
@@ -2481,6 +2510,8 @@ export type ListBeneficiariesQuery = {
   readonly customerId?: string | undefined
   /** Only beneficiaries with this currency. */
   readonly currency?: string | undefined
+  /** Only beneficiaries with this IBAN. Spaces and case do not count. */
+  readonly iban?: string | undefined
 }
 
 export type ListBeneficiaryVerificationsQuery = {
@@ -2505,6 +2536,13 @@ export type ListCheckoutSessionsQuery = {
   readonly createdFrom?: string | undefined
   /** Only sessions created before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
   readonly createdTo?: string | undefined
+}
+
+export type ListCheckoutRefundsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
 }
 
 export type ListCustomersQuery = {
@@ -2588,6 +2626,8 @@ export type ListPayoutFeesQuery = {
 }
 
 export type ListBulkPayoutsQuery = {
+  /** `Waiting`: only bulks with payouts that wait for an approval, of those the newest 100. */
+  readonly approval?: 'Waiting' | undefined
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
   /** The `nextCursor` of the previous page. Omit it for the first page. */
@@ -2713,6 +2753,13 @@ export type ListAuditHeadsQuery = {
   readonly cursor?: string | undefined
 }
 
+export type ListGuestLinksQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+}
+
 export type ListServiceAccountsQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
@@ -2720,6 +2767,41 @@ export type ListServiceAccountsQuery = {
   readonly cursor?: string | undefined
   /** Only service accounts with this status. */
   readonly status?: 'Active' | 'Expired' | 'Revoked' | undefined
+}
+
+export type ListRequestsQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+  /** Only requests of this operation. */
+  readonly operation?: string | undefined
+  /** Only requests whose status is of this class. */
+  readonly statusClass?: '2xx' | '4xx' | '5xx' | undefined
+  /** Only requests with this problem. */
+  readonly code?: string | undefined
+  /** Only requests of this service account. */
+  readonly serviceAccountId?: string | undefined
+  /** Only requests with this `X-Request-Id`. */
+  readonly requestId?: string | undefined
+  /** Only requests answered at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly createdFrom?: string | undefined
+  /** Only requests answered before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly createdTo?: string | undefined
+}
+
+export type ListRequestProblemsQuery = {
+  /** Only requests of this day (UTC) or later. Default: 30 days before the end. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly createdFrom?: string | undefined
+  /** Only requests of days (UTC) before this time. Default: 31 days after the begin, at most today. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly createdTo?: string | undefined
+}
+
+export type ListRequestSumsQuery = {
+  /** Only requests of this day (UTC) or later. Default: 30 days before the end. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly createdFrom?: string | undefined
+  /** Only requests of days (UTC) before this time. Default: 31 days after the begin, at most today. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  readonly createdTo?: string | undefined
 }
 
 export type ListWalletsQuery = {
@@ -2986,6 +3068,8 @@ export type OperationResults = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    readonly refundedAmount: Amount
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -2998,6 +3082,17 @@ export type OperationResults = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
+    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** What is sold. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -3018,6 +3113,8 @@ export type OperationResults = {
       readonly amount: Amount
       /** Currency of the session, ISO 4217 alpha-3. */
       readonly currency: string
+      /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+      readonly refundedAmount: Amount
       /** The `guid` of the customer. */
       readonly customerId: string
       /** IBAN of the customer, to which the payer pays. */
@@ -3030,6 +3127,17 @@ export type OperationResults = {
       readonly accountNumber?: string
       /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
       readonly creditorReference: string
+      /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+      readonly description?: string
+      /** Line items, as you gave them. Absent as `description`. */
+      readonly lineItems?: readonly {
+        /** What is sold. */
+        readonly name: string
+        /** Number of pieces. */
+        readonly quantity: number
+        /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+        readonly amount: Amount
+      }[]
       /** Time at which an unpaid session expires. */
       readonly expiresAt: string
       /** Time of creation. */
@@ -3053,6 +3161,8 @@ export type OperationResults = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    readonly refundedAmount: Amount
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -3065,6 +3175,17 @@ export type OperationResults = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
+    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** What is sold. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -3083,6 +3204,8 @@ export type OperationResults = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    readonly refundedAmount: Amount
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -3095,10 +3218,124 @@ export type OperationResults = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
+    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** What is sold. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
     readonly createdAt: string
+  }
+  readonly createCheckoutRefund: {
+    /** Identifies the refund. It is the `id` of its payout. */
+    readonly refundId: string
+    /** The refunded session. */
+    readonly sessionId: string
+    /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
+    readonly reference: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Status of the payout of the refund. `Completed`: the money has left. `Failed`, `Returned` and `Cancelled`: the amount can be refunded again. */
+    readonly status: PayoutStatus
+    /** Your reason. Absent: you gave none, or the customer was erased. */
+    readonly reason?: string
+    /** Why the payout failed. Absent if it did not. */
+    readonly errorKey?: string
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change of status. */
+    readonly updatedAt: string
+  }
+  readonly listCheckoutRefunds: {
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the refund. It is the `id` of its payout. */
+      readonly refundId: string
+      /** The refunded session. */
+      readonly sessionId: string
+      /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
+      readonly reference: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the session, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Status of the payout of the refund. `Completed`: the money has left. `Failed`, `Returned` and `Cancelled`: the amount can be refunded again. */
+      readonly status: PayoutStatus
+      /** Your reason. Absent: you gave none, or the customer was erased. */
+      readonly reason?: string
+      /** Why the payout failed. Absent if it did not. */
+      readonly errorKey?: string
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time of the last change of status. */
+      readonly updatedAt: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly getCheckoutRefund: {
+    /** Identifies the refund. It is the `id` of its payout. */
+    readonly refundId: string
+    /** The refunded session. */
+    readonly sessionId: string
+    /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
+    readonly reference: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Status of the payout of the refund. `Completed`: the money has left. `Failed`, `Returned` and `Cancelled`: the amount can be refunded again. */
+    readonly status: PayoutStatus
+    /** Your reason. Absent: you gave none, or the customer was erased. */
+    readonly reason?: string
+    /** Why the payout failed. Absent if it did not. */
+    readonly errorKey?: string
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change of status. */
+    readonly updatedAt: string
+  }
+  readonly getCheckoutBranding: {
+    /** Name that payers see. Absent: that of the partner. */
+    readonly name?: string
+    /** Accent colour of the light theme. Absent: that of the installation. */
+    readonly accentColour?: string
+    /** Accent colour of the dark theme. Absent: derived. */
+    readonly accentColourDark?: string
+    /** Logo. Absent: none. */
+    readonly logo?: {
+      /** Media type, by the bytes. */
+      readonly type: 'image/png' | 'image/svg+xml'
+      /** The bytes in Base64. */
+      readonly data: string
+    }
+  }
+  readonly setCheckoutBranding: {
+    /** Name that payers see. Absent: that of the partner. */
+    readonly name?: string
+    /** Accent colour of the light theme. Absent: that of the installation. */
+    readonly accentColour?: string
+    /** Accent colour of the dark theme. Absent: derived. */
+    readonly accentColourDark?: string
+    /** Logo. Absent: none. */
+    readonly logo?: {
+      /** Media type, by the bytes. */
+      readonly type: 'image/png' | 'image/svg+xml'
+      /** The bytes in Base64. */
+      readonly data: string
+    }
   }
   readonly createCustomer: Customer
   readonly listCustomers: CustomerPage
@@ -3421,6 +3658,53 @@ export type OperationResults = {
         readonly detail: string
       }
     })[]
+  }
+  readonly getBulkPayoutApproval: {
+    /** How many payouts of the bulk wait for an approval. */
+    readonly payouts: number
+    /** The sum of those that wait, by currency. */
+    readonly totals: readonly {
+      /** Sum in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the sum, ISO 4217 alpha-3. */
+      readonly currency: string
+    }[]
+    /** Whether only a person with a passkey can approve, in the console. */
+    readonly needsPasskey: boolean
+    /** Time at which the first of them is cancelled. Absent if none waits. */
+    readonly expiresAt?: string
+  }
+  readonly approveBulkPayout: {
+    /** How many payouts were decided. */
+    readonly payouts: number
+    /** Payouts that were refused while the others were decided. */
+    readonly refused: readonly {
+      /** The payout that still waits, or was decided by another one. */
+      readonly payoutId: string
+      /** Why it was not decided. */
+      readonly problem: {
+        /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
+        readonly code: string
+        /** Explanation of the refusal, in one sentence. */
+        readonly detail: string
+      }
+    }[]
+  }
+  readonly rejectBulkPayout: {
+    /** How many payouts were decided. */
+    readonly payouts: number
+    /** Payouts that were refused while the others were decided. */
+    readonly refused: readonly {
+      /** The payout that still waits, or was decided by another one. */
+      readonly payoutId: string
+      /** Why it was not decided. */
+      readonly problem: {
+        /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
+        readonly code: string
+        /** Explanation of the refusal, in one sentence. */
+        readonly detail: string
+      }
+    }[]
   }
   readonly createStandingOrder: {
     /** Identifies the standing order. */
@@ -3912,13 +4196,13 @@ export type OperationResults = {
     readonly id: string
     /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
     readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
-    /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
-    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+    /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
+    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
     /** Start of the period. */
     readonly from: string
     /** End of the period, which does not contain it. */
     readonly to: string
-    /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+    /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
     readonly currency?: string
     /** The `guid` of the customer. Absent: the report is of the partner. */
     readonly customerId?: string
@@ -3948,13 +4232,13 @@ export type OperationResults = {
       readonly id: string
       /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
       readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
-      /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
-      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+      /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
+      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
       /** Start of the period. */
       readonly from: string
       /** End of the period, which does not contain it. */
       readonly to: string
-      /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+      /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
       readonly currency?: string
       /** The `guid` of the customer. Absent: the report is of the partner. */
       readonly customerId?: string
@@ -3987,9 +4271,9 @@ export type OperationResults = {
     readonly id: string
     /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
     readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
-    /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
-    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
-    /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+    /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
+    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
+    /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
     readonly currency?: string
     /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
     readonly frequency: 'daily' | 'weekly' | 'monthly'
@@ -4011,9 +4295,9 @@ export type OperationResults = {
       readonly id: string
       /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
       readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
-      /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
-      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
-      /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+      /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
+      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
+      /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
       readonly currency?: string
       /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
       readonly frequency: 'daily' | 'weekly' | 'monthly'
@@ -4038,9 +4322,9 @@ export type OperationResults = {
     readonly id: string
     /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
     readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
-    /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
-    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
-    /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+    /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
+    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
+    /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
     readonly currency?: string
     /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
     readonly frequency: 'daily' | 'weekly' | 'monthly'
@@ -4061,13 +4345,13 @@ export type OperationResults = {
     readonly id: string
     /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
     readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
-    /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
-    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+    /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
+    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
     /** Start of the period. */
     readonly from: string
     /** End of the period, which does not contain it. */
     readonly to: string
-    /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+    /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
     readonly currency?: string
     /** The `guid` of the customer. Absent: the report is of the partner. */
     readonly customerId?: string
@@ -4120,6 +4404,8 @@ export type OperationResults = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    readonly refundedAmount: Amount
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -4132,6 +4418,17 @@ export type OperationResults = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
+    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** What is sold. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -4250,6 +4547,66 @@ export type OperationResults = {
     /** True if there is another page. */
     readonly hasMore: boolean
   }
+  readonly createGuestLink: {
+    /** Identifies the link. Audit records of the guest have it as the id of the actor. */
+    readonly guestLinkId: string
+    /** Address that received the link. */
+    readonly email: string
+    /** Name of the guest. */
+    readonly fullName: string
+    /** `read`: endpoints, events and attempts. `manage`: also creates, tests and deletes endpoints, rotates secrets and sends events again. */
+    readonly access: 'read' | 'manage'
+    /** `Pending`: not opened yet. `Open`: the guest is signed in. `Expired`: the time is over. `Revoked`: withdrawn. `Ended`: its maker has lost the permission. */
+    readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'
+    /** Identifies the user or service account that made the link. */
+    readonly madeById: string
+    /** Name of the user or service account that made the link. */
+    readonly madeByFullName: string
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time at which link and session end. */
+    readonly expiresAt: string
+    /** Time at which the guest opened the link. Null: not yet. */
+    readonly openedAt: string | null
+    /** Time at which the guest last used it, to the minute. Null: not yet. */
+    readonly lastUsedAt: string | null
+    /** Time at which the link was revoked. Null: it was not. */
+    readonly revokedAt: string | null
+  }
+  readonly listGuestLinks: {
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the link. Audit records of the guest have it as the id of the actor. */
+      readonly guestLinkId: string
+      /** Address that received the link. */
+      readonly email: string
+      /** Name of the guest. */
+      readonly fullName: string
+      /** `read`: endpoints, events and attempts. `manage`: also creates, tests and deletes endpoints, rotates secrets and sends events again. */
+      readonly access: 'read' | 'manage'
+      /** `Pending`: not opened yet. `Open`: the guest is signed in. `Expired`: the time is over. `Revoked`: withdrawn. `Ended`: its maker has lost the permission. */
+      readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'
+      /** Identifies the user or service account that made the link. */
+      readonly madeById: string
+      /** Name of the user or service account that made the link. */
+      readonly madeByFullName: string
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time at which link and session end. */
+      readonly expiresAt: string
+      /** Time at which the guest opened the link. Null: not yet. */
+      readonly openedAt: string | null
+      /** Time at which the guest last used it, to the minute. Null: not yet. */
+      readonly lastUsedAt: string | null
+      /** Time at which the link was revoked. Null: it was not. */
+      readonly revokedAt: string | null
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly revokeGuestLink: void
   readonly createServiceAccount: {
     /** Identifies the service account. */
     readonly serviceAccountId: string
@@ -4412,6 +4769,125 @@ export type OperationResults = {
     readonly apiSecret: string
   }
   readonly revokeServiceAccount: void
+  readonly listRequests: {
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the entry of the log. */
+      readonly id: string
+      /** Time of the answer. */
+      readonly at: string
+      /** The `X-Request-Id` of the request. */
+      readonly requestId: string
+      /** HTTP method. */
+      readonly method: string
+      /** The id of the operation, such as `createFiatPayout`. `unknown`: the path or method is that of no operation. */
+      readonly operation: string
+      /** Path parameters. A value that is not of letters, digits and `._:~-` is shown as `…`. */
+      readonly params: { readonly [name: string]: unknown }
+      /** HTTP status of the answer. */
+      readonly status: number
+      /** The `code` of the problem. Absent if the request succeeded. */
+      readonly code?: string
+      /** The first field that was refused, as a JSON pointer. */
+      readonly pointer?: string
+      /** Time from the headers of the request to the end of the answer. */
+      readonly durationMs: number
+      /** The service account. */
+      readonly serviceAccountId: string
+      /** Name of the service account at the time of the request. */
+      readonly serviceAccountName: string
+      /** The staff member of an impersonation session. */
+      readonly impersonatedBy?: string
+      /** False: the signature was refused. Only the API key is known, so that the sender may be a stranger. */
+      readonly verified: boolean
+      /** True: the answer repeats that of an earlier request with the idempotency key. */
+      readonly replayed: boolean
+      /** IP address of the client. */
+      readonly ip: string
+      /** The first 120 characters of `User-Agent`. */
+      readonly userAgent?: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly listRequestProblems: {
+    /** One item for each problem, the most frequent first. */
+    readonly data: readonly {
+      /** The `code` of the problem. */
+      readonly code: string
+      /** HTTP status of the answer. */
+      readonly status: number
+      /** Title of the problem. */
+      readonly title: string
+      /** What is wrong, and what to do. */
+      readonly cure: string
+      /** Path of the page about the problem. */
+      readonly type: string
+      /** Number of requests. */
+      readonly count: number
+      /** The operations with the problem, in alphabetical order. */
+      readonly operations: readonly string[]
+      /** The last day (UTC) with the problem. */
+      readonly lastDay: string
+    }[]
+  }
+  readonly listRequestSums: {
+    /** One item for each day and operation, the newest day first. */
+    readonly data: readonly {
+      /** The day (UTC). */
+      readonly day: string
+      /** The id of the operation, such as `createFiatPayout`. `unknown`: the path or method is that of no operation. */
+      readonly operation: string
+      /** Number of requests. */
+      readonly count: number
+      /** Number of requests that were refused. */
+      readonly errors4xx: number
+      /** Number of requests that failed in the service. */
+      readonly errors5xx: number
+      /** Mean duration in milliseconds. */
+      readonly durationMsMean: number
+      /** Longest duration in milliseconds. */
+      readonly durationMsMax: number
+    }[]
+  }
+  readonly getRequest: {
+    /** Identifies the entry of the log. */
+    readonly id: string
+    /** Time of the answer. */
+    readonly at: string
+    /** The `X-Request-Id` of the request. */
+    readonly requestId: string
+    /** HTTP method. */
+    readonly method: string
+    /** The id of the operation, such as `createFiatPayout`. `unknown`: the path or method is that of no operation. */
+    readonly operation: string
+    /** Path parameters. A value that is not of letters, digits and `._:~-` is shown as `…`. */
+    readonly params: { readonly [name: string]: unknown }
+    /** HTTP status of the answer. */
+    readonly status: number
+    /** The `code` of the problem. Absent if the request succeeded. */
+    readonly code?: string
+    /** The first field that was refused, as a JSON pointer. */
+    readonly pointer?: string
+    /** Time from the headers of the request to the end of the answer. */
+    readonly durationMs: number
+    /** The service account. */
+    readonly serviceAccountId: string
+    /** Name of the service account at the time of the request. */
+    readonly serviceAccountName: string
+    /** The staff member of an impersonation session. */
+    readonly impersonatedBy?: string
+    /** False: the signature was refused. Only the API key is known, so that the sender may be a stranger. */
+    readonly verified: boolean
+    /** True: the answer repeats that of an earlier request with the idempotency key. */
+    readonly replayed: boolean
+    /** IP address of the client. */
+    readonly ip: string
+    /** The first 120 characters of `User-Agent`. */
+    readonly userAgent?: string
+  }
   readonly createWallet: {
     /** Identifies the wallet. */
     readonly id: string
@@ -4937,7 +5413,7 @@ export type Namespaces = {
      *
      * `POST /v1/beneficiaries`, permission `beneficiaries:write`.
      * Problem codes: validation_failed, not_found, currency_not_supported, wallet_address_not_payable,
-     * recipient_blocked, request_in_progress, idempotency_key_reused.
+     * recipient_blocked, country_not_supported, request_in_progress, idempotency_key_reused.
      */
     readonly create: (body: BeneficiaryCreate, options?: CallOptions) => Promise<Beneficiary>
     /**
@@ -5031,7 +5507,7 @@ export type Namespaces = {
      * `POST /v1/checkout/sessions`, permission `checkout:write`.
      * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused, account_blocked,
      * customer_not_verified, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted,
-     * request_in_progress, idempotency_key_reused.
+     * line_items_mismatch, request_in_progress, idempotency_key_reused.
      */
     readonly create: ((body: {
       /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Only this amount completes the session. */
@@ -5055,12 +5531,23 @@ export type Namespaces = {
       readonly paymentCountryCode?: string | null | undefined
       /** How the payer pays. `SepaCreditTransfer` (default) or `SepaInstant` in euros, `Swift` in other currencies. */
       readonly paymentMethod?: 'SepaCreditTransfer' | 'SepaInstant' | 'Swift' | null | undefined
-      /** The way back to you: an absolute https URL. The sandbox also accepts http to localhost. */
+      /** The way back to you: an absolute https URL. The sandbox also accepts http to localhost. The page adds `sessionId` to its query, and leads the payer back a few seconds after the payment. */
       readonly returnUrl?: string | null | undefined
       /** Your own reference. The transaction and the events of the deposit contain it. */
       readonly websiteReference?: string | null | undefined
       /** A JSON object of at most 4096 bytes. The events of the deposit return it unchanged. */
       readonly customFields?: { readonly [name: string]: unknown } | null | undefined
+      /** What the payer pays for. The payment page and the receipt show it. */
+      readonly description?: string | null | undefined
+      /** What the sum is made of. The amounts of the items add up to `amount`. The payment page and the receipt show them. */
+      readonly lineItems?: readonly {
+        /** What is sold. */
+        readonly name: string
+        /** Number of pieces. */
+        readonly quantity: number
+        /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+        readonly amount: AmountInput
+      }[] | null | undefined
       /** Seconds until the session expires: 300 to 86400. Default: 3600. */
       readonly expiresInSeconds?: number | null | undefined
     }, options?: CallOptions) => Promise<{
@@ -5076,6 +5563,8 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    readonly refundedAmount: Amount
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -5088,6 +5577,17 @@ export type Namespaces = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
+    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** What is sold. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -5114,12 +5614,23 @@ export type Namespaces = {
       readonly paymentCountryCode?: string | null | undefined
       /** How the payer pays. `SepaCreditTransfer` (default) or `SepaInstant` in euros, `Swift` in other currencies. */
       readonly paymentMethod?: 'SepaCreditTransfer' | 'SepaInstant' | 'Swift' | null | undefined
-      /** The way back to you: an absolute https URL. The sandbox also accepts http to localhost. */
+      /** The way back to you: an absolute https URL. The sandbox also accepts http to localhost. The page adds `sessionId` to its query, and leads the payer back a few seconds after the payment. */
       readonly returnUrl?: string | null | undefined
       /** Your own reference. The transaction and the events of the deposit contain it. */
       readonly websiteReference?: string | null | undefined
       /** A JSON object of at most 4096 bytes. The events of the deposit return it unchanged. */
       readonly customFields?: { readonly [name: string]: unknown } | null | undefined
+      /** What the payer pays for. The payment page and the receipt show it. */
+      readonly description?: string | null | undefined
+      /** What the sum is made of. The amounts of the items add up to `amount`. The payment page and the receipt show them. */
+      readonly lineItems?: readonly {
+        /** What is sold. */
+        readonly name: string
+        /** Number of pieces. */
+        readonly quantity: number
+        /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+        readonly amount: AmountInput
+      }[] | null | undefined
       /** Seconds until the session expires: 300 to 86400. Default: 3600. */
       readonly expiresInSeconds?: number | null | undefined
     }, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<{
@@ -5135,6 +5646,8 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    readonly refundedAmount: Amount
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -5147,6 +5660,17 @@ export type Namespaces = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
+    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** What is sold. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -5175,6 +5699,8 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the session, ISO 4217 alpha-3. */
       readonly currency: string
+      /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+      readonly refundedAmount: Amount
       /** The `guid` of the customer. */
       readonly customerId: string
       /** IBAN of the customer, to which the payer pays. */
@@ -5187,6 +5713,17 @@ export type Namespaces = {
       readonly accountNumber?: string
       /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
       readonly creditorReference: string
+      /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+      readonly description?: string
+      /** Line items, as you gave them. Absent as `description`. */
+      readonly lineItems?: readonly {
+        /** What is sold. */
+        readonly name: string
+        /** Number of pieces. */
+        readonly quantity: number
+        /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+        readonly amount: Amount
+      }[]
       /** Time at which an unpaid session expires. */
       readonly expiresAt: string
       /** Time of creation. */
@@ -5213,6 +5750,8 @@ export type Namespaces = {
       readonly amount: Amount
       /** Currency of the session, ISO 4217 alpha-3. */
       readonly currency: string
+      /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+      readonly refundedAmount: Amount
       /** The `guid` of the customer. */
       readonly customerId: string
       /** IBAN of the customer, to which the payer pays. */
@@ -5225,6 +5764,17 @@ export type Namespaces = {
       readonly accountNumber?: string
       /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
       readonly creditorReference: string
+      /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+      readonly description?: string
+      /** Line items, as you gave them. Absent as `description`. */
+      readonly lineItems?: readonly {
+        /** What is sold. */
+        readonly name: string
+        /** Number of pieces. */
+        readonly quantity: number
+        /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+        readonly amount: Amount
+      }[]
       /** Time at which an unpaid session expires. */
       readonly expiresAt: string
       /** Time of creation. */
@@ -5256,6 +5806,8 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    readonly refundedAmount: Amount
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -5268,6 +5820,17 @@ export type Namespaces = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
+    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** What is sold. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -5297,6 +5860,8 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    readonly refundedAmount: Amount
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -5309,10 +5874,250 @@ export type Namespaces = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
+    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** What is sold. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
     readonly createdAt: string
+  }>
+    /**
+     * Create a refund of a session.
+     *
+     * Sends money of a `Completed` session back to the account that paid, in whole or in part. Refunds of a session
+     * add up to the amount paid at most. The refund is a payout: fees, limits, approvals, blocks and screening are
+     * those of payouts, and `refundId` is the `id` of the payout. The bank transfer runs asynchronously: follow it
+     * by the event `checkout.refund.updated`. A refund that fails, is returned or is cancelled frees its amount
+     * again. Idempotent by `idempotencyKey`: the same key with the same body returns the first answer with
+     * `Idempotent-Replayed: true`; with another body it is refused with 422 `idempotency_key_reused`.
+     *
+     * `POST /v1/checkout/sessions/{sessionId}/refunds`, permission `payouts:write`.
+     * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused,
+     * checkout_session_not_paid, refund_exceeds_payment, payer_account_unknown, insufficient_funds, limit_exceeded,
+     * account_blocked, customer_not_verified, currency_not_supported, request_in_progress, idempotency_key_reused.
+     */
+    readonly refund: ((sessionId: string, body: {
+      /** Amount in major units of the currency of the session, at most the part of the payment that is not refunded yet. */
+      readonly amount: AmountInput
+      /** Your key of this refund, 1 to 255 characters, unique among your refunds. Repeat it to retry the same refund. */
+      readonly idempotencyKey: string
+      /** Text on the statement of the payer, 1 to 140 characters. It becomes the reference of the transaction if it is free. */
+      readonly reference?: string | null | undefined
+      /** Your reason, for your own records. The payer does not see it. */
+      readonly reason?: string | null | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the refund. It is the `id` of its payout. */
+    readonly refundId: string
+    /** The refunded session. */
+    readonly sessionId: string
+    /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
+    readonly reference: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Status of the payout of the refund. `Completed`: the money has left. `Failed`, `Returned` and `Cancelled`: the amount can be refunded again. */
+    readonly status: PayoutStatus
+    /** Your reason. Absent: you gave none, or the customer was erased. */
+    readonly reason?: string
+    /** Why the payout failed. Absent if it did not. */
+    readonly errorKey?: string
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change of status. */
+    readonly updatedAt: string
+  }>) & ((body: Omit<{
+      /** Amount in major units of the currency of the session, at most the part of the payment that is not refunded yet. */
+      readonly amount: AmountInput
+      /** Your key of this refund, 1 to 255 characters, unique among your refunds. Repeat it to retry the same refund. */
+      readonly idempotencyKey: string
+      /** Text on the statement of the payer, 1 to 140 characters. It becomes the reference of the transaction if it is free. */
+      readonly reference?: string | null | undefined
+      /** Your reason, for your own records. The payer does not see it. */
+      readonly reason?: string | null | undefined
+    }, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<{
+    /** Identifies the refund. It is the `id` of its payout. */
+    readonly refundId: string
+    /** The refunded session. */
+    readonly sessionId: string
+    /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
+    readonly reference: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Status of the payout of the refund. `Completed`: the money has left. `Failed`, `Returned` and `Cancelled`: the amount can be refunded again. */
+    readonly status: PayoutStatus
+    /** Your reason. Absent: you gave none, or the customer was erased. */
+    readonly reason?: string
+    /** Why the payout failed. Absent if it did not. */
+    readonly errorKey?: string
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change of status. */
+    readonly updatedAt: string
+  }>)
+    /**
+     * List the refunds of a session.
+     *
+     * Returns the refunds of the session with their current status, newest first.
+     *
+     * `GET /v1/checkout/sessions/{sessionId}/refunds`, permission `checkout:read`.
+     * Problem codes: validation_failed, not_found.
+     */
+    readonly listRefunds: (sessionId: string, query?: ListCheckoutRefundsQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the refund. It is the `id` of its payout. */
+      readonly refundId: string
+      /** The refunded session. */
+      readonly sessionId: string
+      /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
+      readonly reference: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the session, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Status of the payout of the refund. `Completed`: the money has left. `Failed`, `Returned` and `Cancelled`: the amount can be refunded again. */
+      readonly status: PayoutStatus
+      /** Your reason. Absent: you gave none, or the customer was erased. */
+      readonly reason?: string
+      /** Why the payout failed. Absent if it did not. */
+      readonly errorKey?: string
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time of the last change of status. */
+      readonly updatedAt: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `listRefunds`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllRefunds: (sessionId: string, query?: ListCheckoutRefundsQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the refund. It is the `id` of its payout. */
+      readonly refundId: string
+      /** The refunded session. */
+      readonly sessionId: string
+      /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
+      readonly reference: string
+      /** Amount in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the session, ISO 4217 alpha-3. */
+      readonly currency: string
+      /** Status of the payout of the refund. `Completed`: the money has left. `Failed`, `Returned` and `Cancelled`: the amount can be refunded again. */
+      readonly status: PayoutStatus
+      /** Your reason. Absent: you gave none, or the customer was erased. */
+      readonly reason?: string
+      /** Why the payout failed. Absent if it did not. */
+      readonly errorKey?: string
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time of the last change of status. */
+      readonly updatedAt: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * Retrieve a refund of a session.
+     *
+     * Returns the refund with its current status.
+     *
+     * `GET /v1/checkout/sessions/{sessionId}/refunds/{refundId}`, permission `checkout:read`.
+     * Problem codes: not_found.
+     */
+    readonly getRefund: (sessionId: string, refundId: string, options?: CallOptions) => Promise<{
+    /** Identifies the refund. It is the `id` of its payout. */
+    readonly refundId: string
+    /** The refunded session. */
+    readonly sessionId: string
+    /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
+    readonly reference: string
+    /** Amount in major units of `currency`. */
+    readonly amount: Amount
+    /** Currency of the session, ISO 4217 alpha-3. */
+    readonly currency: string
+    /** Status of the payout of the refund. `Completed`: the money has left. `Failed`, `Returned` and `Cancelled`: the amount can be refunded again. */
+    readonly status: PayoutStatus
+    /** Your reason. Absent: you gave none, or the customer was erased. */
+    readonly reason?: string
+    /** Why the payout failed. Absent if it did not. */
+    readonly errorKey?: string
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time of the last change of status. */
+    readonly updatedAt: string
+  }>
+    /**
+     * Retrieve the branding.
+     *
+     * Returns the name, the colours and the logo that your payment pages show.
+     *
+     * `GET /v1/checkout/branding`, permission `checkout:read`.
+     */
+    readonly getBranding: (options?: CallOptions) => Promise<{
+    /** Name that payers see. Absent: that of the partner. */
+    readonly name?: string
+    /** Accent colour of the light theme. Absent: that of the installation. */
+    readonly accentColour?: string
+    /** Accent colour of the dark theme. Absent: derived. */
+    readonly accentColourDark?: string
+    /** Logo. Absent: none. */
+    readonly logo?: {
+      /** Media type, by the bytes. */
+      readonly type: 'image/png' | 'image/svg+xml'
+      /** The bytes in Base64. */
+      readonly data: string
+    }
+  }>
+    /**
+     * Set the branding.
+     *
+     * Sets what your payment pages show, also those of open sessions. A given field is set, `null` clears it, and an
+     * absent field is unchanged. A colour that payers could not read is refused with 422 `contrast_too_low`, which
+     * names the nearest one that passes. A logo that could run or load something is refused.
+     *
+     * `PUT /v1/checkout/branding`, permission `checkout:write`.
+     * Problem codes: validation_failed, contrast_too_low.
+     */
+    readonly setBranding: (body: {
+      /** Name that payers see instead of that of the partner. The account holder stays as it is. */
+      readonly name?: string | null | undefined
+      /** Accent colour of the light theme. Buttons and links of the payment page have it. Its contrast on the ground of the page is at least 4.5 (WCAG 2.2). */
+      readonly accentColour?: string | null | undefined
+      /** Accent colour of the dark theme. Null, and never set: derived from `accentColour`. */
+      readonly accentColourDark?: string | null | undefined
+      /** Logo in Base64: a PNG, or an SVG of plain shapes, of at most 64 KiB. */
+      readonly logo?: string | null | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Name that payers see. Absent: that of the partner. */
+    readonly name?: string
+    /** Accent colour of the light theme. Absent: that of the installation. */
+    readonly accentColour?: string
+    /** Accent colour of the dark theme. Absent: derived. */
+    readonly accentColourDark?: string
+    /** Logo. Absent: none. */
+    readonly logo?: {
+      /** Media type, by the bytes. */
+      readonly type: 'image/png' | 'image/svg+xml'
+      /** The bytes in Base64. */
+      readonly data: string
+    }
   }>
   }
   readonly customers: {
@@ -5326,7 +6131,8 @@ export type Namespaces = {
      * 409 if it has an identifier.
      *
      * `POST /v1/customers`, permission `customers:write`.
-     * Problem codes: validation_failed, customer_exists, request_in_progress, idempotency_key_reused.
+     * Problem codes: validation_failed, customer_exists, country_not_supported, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly create: (body: CustomerCreate, options?: CallOptions) => Promise<Customer>
     /**
@@ -5468,7 +6274,7 @@ export type Namespaces = {
      * unchanged. At least one field is required. Idempotent: a repeated request has no further effect.
      *
      * `PUT /v1/customers/{id}`, permission `customers:write`.
-     * Problem codes: validation_failed, not_found, customer_exists.
+     * Problem codes: validation_failed, not_found, customer_exists, country_not_supported.
      */
     readonly update: (id: string, body: CustomerUpdate, options?: CallOptions) => Promise<Customer>
   }
@@ -5722,8 +6528,8 @@ export type Namespaces = {
      *
      * `POST /v1/payouts/fiat`, permission `payouts:write`.
      * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, customer_not_verified,
-     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, beneficiary_cooling_off,
-     * request_in_progress, idempotency_key_reused.
+     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
+     * beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
      */
     readonly create: ((body: FiatPayoutCreate, options?: CallOptions) => Promise<FiatPayout>) & ((body: Omit<FiatPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FiatPayout>)
     /**
@@ -5747,8 +6553,8 @@ export type Namespaces = {
      *
      * `POST /v1/payouts/token`, permission `payouts:write`.
      * Problem codes: not_found, insufficient_funds, limit_exceeded, account_blocked, customer_not_verified,
-     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, beneficiary_cooling_off,
-     * request_in_progress, idempotency_key_reused.
+     * currency_not_supported, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported,
+     * beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
      */
     readonly createToken: ((body: TokenPayoutCreate, options?: CallOptions) => Promise<TokenPayout>) & ((body: Omit<TokenPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<TokenPayout>)
     /**
@@ -5815,7 +6621,8 @@ export type Namespaces = {
      * `POST /v1/payouts/fx`, permission `payouts:write`.
      * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, limit_exceeded,
      * account_blocked, customer_not_verified, currency_not_supported, beneficiary_currency_mismatch,
-     * beneficiary_not_payable, beneficiary_cooling_off, request_in_progress, idempotency_key_reused.
+     * beneficiary_not_payable, country_not_supported, beneficiary_cooling_off, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly createFx: ((body: FxPayoutCreate, options?: CallOptions) => Promise<FxPayout>) & ((body: Omit<FxPayoutCreate, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<FxPayout>)
     /**
@@ -6134,6 +6941,90 @@ export type Namespaces = {
     })[]
   }>
     /**
+     * Retrieve what waits of a bulk.
+     *
+     * Returns how many payouts of the bulk wait for the approval of a second person, and their sums.
+     *
+     * `GET /v1/payouts/bulk/{bulkId}/approval`, permission `payouts:read`.
+     * Problem codes: not_found.
+     */
+    readonly getBulkApproval: (bulkId: string, options?: CallOptions) => Promise<{
+    /** How many payouts of the bulk wait for an approval. */
+    readonly payouts: number
+    /** The sum of those that wait, by currency. */
+    readonly totals: readonly {
+      /** Sum in major units of `currency`. */
+      readonly amount: Amount
+      /** Currency of the sum, ISO 4217 alpha-3. */
+      readonly currency: string
+    }[]
+    /** Whether only a person with a passkey can approve, in the console. */
+    readonly needsPasskey: boolean
+    /** Time at which the first of them is cancelled. Absent if none waits. */
+    readonly expiresAt?: string
+  }>
+    /**
+     * Approve the payouts of a bulk.
+     *
+     * Approves all payouts of the bulk that are `PendingApproval`, by the rules of `POST /v1/payouts/{id}/approve`.
+     * The daily maximum of the caller is judged for their sum. Payouts that were decided or cancelled before stay as
+     * they are. If another number of them waits than `payouts`, or the bulk is `Processing`, it is 409 and nothing
+     * is approved. Repeated after success it is 409 too.
+     *
+     * `POST /v1/payouts/bulk/{bulkId}/approve`, permission `payouts:write`.
+     * Problem codes: validation_failed, not_found, approver_is_creator, approver_limit_exceeded,
+     * payout_not_awaiting_approval.
+     */
+    readonly approveBulk: (bulkId: string, body: {
+      /** How many payouts wait, as you have read them. If others wait, nothing is decided. */
+      readonly payouts: number
+    }, options?: CallOptions) => Promise<{
+    /** How many payouts were decided. */
+    readonly payouts: number
+    /** Payouts that were refused while the others were decided. */
+    readonly refused: readonly {
+      /** The payout that still waits, or was decided by another one. */
+      readonly payoutId: string
+      /** Why it was not decided. */
+      readonly problem: {
+        /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
+        readonly code: string
+        /** Explanation of the refusal, in one sentence. */
+        readonly detail: string
+      }
+    }[]
+  }>
+    /**
+     * Reject the payouts of a bulk.
+     *
+     * Rejects all payouts of the bulk that are `PendingApproval`: they become `Cancelled`, and their money is
+     * available again. Refusals as for the approval.
+     *
+     * `POST /v1/payouts/bulk/{bulkId}/reject`, permission `payouts:write`.
+     * Problem codes: validation_failed, not_found, approver_is_creator, payout_not_awaiting_approval.
+     */
+    readonly rejectBulk: (bulkId: string, body: {
+      /** How many payouts wait, as you have read them. If others wait, nothing is decided. */
+      readonly payouts: number
+      /** Reason for the rejection, for your own records. 1 to 140 characters. */
+      readonly reason: string
+    }, options?: CallOptions) => Promise<{
+    /** How many payouts were decided. */
+    readonly payouts: number
+    /** Payouts that were refused while the others were decided. */
+    readonly refused: readonly {
+      /** The payout that still waits, or was decided by another one. */
+      readonly payoutId: string
+      /** Why it was not decided. */
+      readonly problem: {
+        /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
+        readonly code: string
+        /** Explanation of the refusal, in one sentence. */
+        readonly detail: string
+      }
+    }[]
+  }>
+    /**
      * Create a standing order.
      *
      * Pays a beneficiary at a time or again and again by a schedule. A worker makes each payout when it is due, by
@@ -6145,7 +7036,8 @@ export type Namespaces = {
      *
      * `POST /v1/payouts/standing-orders`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, currency_not_supported, beneficiary_currency_mismatch,
-     * beneficiary_not_payable, standing_order_limit_reached, request_in_progress, idempotency_key_reused.
+     * beneficiary_not_payable, country_not_supported, standing_order_limit_reached, request_in_progress,
+     * idempotency_key_reused.
      */
     readonly createStandingOrder: (body: {
       /** The beneficiary that receives each payout. */
@@ -6852,13 +7744,13 @@ export type Namespaces = {
     readonly create: (body: {
       /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
       readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
-      /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
-      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+      /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
+      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
       /** Start of the period. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
       readonly from: string
       /** End of the period, which does not contain it. At most the current time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
       readonly to: string
-      /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+      /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
       readonly currency?: string | undefined
       /** Only movements of this customer: its `guid` or its `serviceId`. Not for `reconciliation`. */
       readonly customerId?: string | undefined
@@ -6869,13 +7761,13 @@ export type Namespaces = {
     readonly id: string
     /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
     readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
-    /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
-    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+    /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
+    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
     /** Start of the period. */
     readonly from: string
     /** End of the period, which does not contain it. */
     readonly to: string
-    /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+    /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
     readonly currency?: string
     /** The `guid` of the customer. Absent: the report is of the partner. */
     readonly customerId?: string
@@ -6912,13 +7804,13 @@ export type Namespaces = {
       readonly id: string
       /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
       readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
-      /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
-      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+      /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
+      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
       /** Start of the period. */
       readonly from: string
       /** End of the period, which does not contain it. */
       readonly to: string
-      /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+      /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
       readonly currency?: string
       /** The `guid` of the customer. Absent: the report is of the partner. */
       readonly customerId?: string
@@ -6954,13 +7846,13 @@ export type Namespaces = {
       readonly id: string
       /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
       readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
-      /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
-      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+      /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
+      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
       /** Start of the period. */
       readonly from: string
       /** End of the period, which does not contain it. */
       readonly to: string
-      /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+      /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
       readonly currency?: string
       /** The `guid` of the customer. Absent: the report is of the partner. */
       readonly customerId?: string
@@ -7001,9 +7893,9 @@ export type Namespaces = {
     readonly createSchedule: (body: {
       /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
       readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
-      /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
-      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
-      /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+      /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
+      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
+      /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
       readonly currency?: string | undefined
       /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
       readonly frequency: 'daily' | 'weekly' | 'monthly'
@@ -7018,9 +7910,9 @@ export type Namespaces = {
     readonly id: string
     /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
     readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
-    /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
-    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
-    /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+    /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
+    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
+    /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
     readonly currency?: string
     /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
     readonly frequency: 'daily' | 'weekly' | 'monthly'
@@ -7049,9 +7941,9 @@ export type Namespaces = {
       readonly id: string
       /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
       readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
-      /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
-      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
-      /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+      /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
+      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
+      /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
       readonly currency?: string
       /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
       readonly frequency: 'daily' | 'weekly' | 'monthly'
@@ -7079,9 +7971,9 @@ export type Namespaces = {
       readonly id: string
       /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
       readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
-      /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
-      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
-      /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+      /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
+      readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
+      /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
       readonly currency?: string
       /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
       readonly frequency: 'daily' | 'weekly' | 'monthly'
@@ -7114,9 +8006,9 @@ export type Namespaces = {
     readonly id: string
     /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
     readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
-    /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
-    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
-    /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+    /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
+    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
+    /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
     readonly currency?: string
     /** The period of each report: the day, the week from Monday, or the month that has ended, in `timeZone`. */
     readonly frequency: 'daily' | 'weekly' | 'monthly'
@@ -7153,13 +8045,13 @@ export type Namespaces = {
     readonly id: string
     /** `statement`: each movement of the balance, with opening and closing balance. `transactions`: the transactions created in the period, as they stood at its end. `fees`: each fee, and totals by day. `reconciliation`: what moved on every account, open cases, counts by status, and each difference. */
     readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
-    /** Format of the file. `pdf`: statements and fees. `camt.053`: statements. `csv` and `jsonl`: all kinds. */
-    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+    /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
+    readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
     /** Start of the period. */
     readonly from: string
     /** End of the period, which does not contain it. */
     readonly to: string
-    /** Only this currency. A statement as `pdf` or `camt.053` requires it. */
+    /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
     readonly currency?: string
     /** The `guid` of the customer. Absent: the report is of the partner. */
     readonly customerId?: string
@@ -7256,7 +8148,7 @@ export type Namespaces = {
      *
      * `POST /v1/simulations/withdrawals`, permission `simulations:write`, sandbox only.
      * Problem codes: not_found, currency_not_supported, insufficient_funds, limit_exceeded, account_blocked,
-     * customer_not_verified, request_in_progress, idempotency_key_reused.
+     * country_not_supported, customer_not_verified, request_in_progress, idempotency_key_reused.
      */
     readonly createWithdrawal: (body: SimulatedWithdrawalCreate, options?: CallOptions) => Promise<Simulated>
     /**
@@ -7283,6 +8175,8 @@ export type Namespaces = {
     readonly amount: Amount
     /** Currency of the session, ISO 4217 alpha-3. */
     readonly currency: string
+    /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
+    readonly refundedAmount: Amount
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -7295,6 +8189,17 @@ export type Namespaces = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
+    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    readonly description?: string
+    /** Line items, as you gave them. Absent as `description`. */
+    readonly lineItems?: readonly {
+      /** What is sold. */
+      readonly name: string
+      /** Number of pieces. */
+      readonly quantity: number
+      /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
+      readonly amount: Amount
+    }[]
     /** Time at which an unpaid session expires. */
     readonly expiresAt: string
     /** Time of creation. */
@@ -7735,6 +8640,136 @@ export type Namespaces = {
     readonly hasMore: boolean
   }>
     /**
+     * Create a guest link.
+     *
+     * Emails a link that lets a person without an account into the webhook pages of the console, and no other page.
+     * The link works once. Its session ends with the link, and when you lose `users:write` or the permission for
+     * webhooks. No answer has the link. Idempotent by `Idempotency-Key`; without a key a repeated request emails a
+     * second link.
+     *
+     * `POST /v1/users/guest-links`, permission `users:write`.
+     * Problem codes: validation_failed, request_in_progress, idempotency_key_reused.
+     */
+    readonly createGuestLink: (body: {
+      /** Address that receives the link. */
+      readonly email: string
+      /** Name of the guest, 1 to 140 characters. */
+      readonly fullName: string
+      /** `read`: endpoints, events and attempts. `manage`: also creates, tests and deletes endpoints, rotates secrets and sends events again. You give only what you have. */
+      readonly access: 'read' | 'manage'
+      /** Hours until link and session end, 1 to 168. Absent or null: 24. */
+      readonly expiresInHours?: number | null | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the link. Audit records of the guest have it as the id of the actor. */
+    readonly guestLinkId: string
+    /** Address that received the link. */
+    readonly email: string
+    /** Name of the guest. */
+    readonly fullName: string
+    /** `read`: endpoints, events and attempts. `manage`: also creates, tests and deletes endpoints, rotates secrets and sends events again. */
+    readonly access: 'read' | 'manage'
+    /** `Pending`: not opened yet. `Open`: the guest is signed in. `Expired`: the time is over. `Revoked`: withdrawn. `Ended`: its maker has lost the permission. */
+    readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'
+    /** Identifies the user or service account that made the link. */
+    readonly madeById: string
+    /** Name of the user or service account that made the link. */
+    readonly madeByFullName: string
+    /** Time of creation. */
+    readonly createdAt: string
+    /** Time at which link and session end. */
+    readonly expiresAt: string
+    /** Time at which the guest opened the link. Null: not yet. */
+    readonly openedAt: string | null
+    /** Time at which the guest last used it, to the minute. Null: not yet. */
+    readonly lastUsedAt: string | null
+    /** Time at which the link was revoked. Null: it was not. */
+    readonly revokedAt: string | null
+  }>
+    /**
+     * List guest links.
+     *
+     * Returns the guest links, newest first.
+     *
+     * `GET /v1/users/guest-links`, permission `users:read`.
+     */
+    readonly listGuestLinks: (query?: ListGuestLinksQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the link. Audit records of the guest have it as the id of the actor. */
+      readonly guestLinkId: string
+      /** Address that received the link. */
+      readonly email: string
+      /** Name of the guest. */
+      readonly fullName: string
+      /** `read`: endpoints, events and attempts. `manage`: also creates, tests and deletes endpoints, rotates secrets and sends events again. */
+      readonly access: 'read' | 'manage'
+      /** `Pending`: not opened yet. `Open`: the guest is signed in. `Expired`: the time is over. `Revoked`: withdrawn. `Ended`: its maker has lost the permission. */
+      readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'
+      /** Identifies the user or service account that made the link. */
+      readonly madeById: string
+      /** Name of the user or service account that made the link. */
+      readonly madeByFullName: string
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time at which link and session end. */
+      readonly expiresAt: string
+      /** Time at which the guest opened the link. Null: not yet. */
+      readonly openedAt: string | null
+      /** Time at which the guest last used it, to the minute. Null: not yet. */
+      readonly lastUsedAt: string | null
+      /** Time at which the link was revoked. Null: it was not. */
+      readonly revokedAt: string | null
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `listGuestLinks`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllGuestLinks: (query?: ListGuestLinksQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the link. Audit records of the guest have it as the id of the actor. */
+      readonly guestLinkId: string
+      /** Address that received the link. */
+      readonly email: string
+      /** Name of the guest. */
+      readonly fullName: string
+      /** `read`: endpoints, events and attempts. `manage`: also creates, tests and deletes endpoints, rotates secrets and sends events again. */
+      readonly access: 'read' | 'manage'
+      /** `Pending`: not opened yet. `Open`: the guest is signed in. `Expired`: the time is over. `Revoked`: withdrawn. `Ended`: its maker has lost the permission. */
+      readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'
+      /** Identifies the user or service account that made the link. */
+      readonly madeById: string
+      /** Name of the user or service account that made the link. */
+      readonly madeByFullName: string
+      /** Time of creation. */
+      readonly createdAt: string
+      /** Time at which link and session end. */
+      readonly expiresAt: string
+      /** Time at which the guest opened the link. Null: not yet. */
+      readonly openedAt: string | null
+      /** Time at which the guest last used it, to the minute. Null: not yet. */
+      readonly lastUsedAt: string | null
+      /** Time at which the link was revoked. Null: it was not. */
+      readonly revokedAt: string | null
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * Revoke a guest link.
+     *
+     * Ends the link and the session of the guest at once, and cancels an unsent email. A link that has ended is not
+     * found.
+     *
+     * `DELETE /v1/users/guest-links/{guestLinkId}`, permission `users:write`.
+     * Problem codes: not_found.
+     */
+    readonly revokeGuestLink: (guestLinkId: string, options?: CallOptions) => Promise<void>
+    /**
      * Create a service account.
      *
      * Issues an API key and an API secret for your public key. You give only permissions that you have (403). All
@@ -8009,6 +9044,202 @@ export type Namespaces = {
      * Problem codes: not_found.
      */
     readonly revokeServiceAccount: (serviceAccountId: string, options?: CallOptions) => Promise<void>
+    /**
+     * List logged requests.
+     *
+     * Returns your requests to the API of the last 30 days, newest first. A request appears a second or two after
+     * its answer. The log has no bodies and no query values. It includes requests of a known API key whose signature
+     * was refused, at most sixty a minute for each key. A page with filters reads 5,000 requests, so that it may be
+     * short or empty while `hasMore` is true.
+     *
+     * `GET /v1/requests`, permission `users:read`.
+     */
+    readonly listRequests: (query?: ListRequestsQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the entry of the log. */
+      readonly id: string
+      /** Time of the answer. */
+      readonly at: string
+      /** The `X-Request-Id` of the request. */
+      readonly requestId: string
+      /** HTTP method. */
+      readonly method: string
+      /** The id of the operation, such as `createFiatPayout`. `unknown`: the path or method is that of no operation. */
+      readonly operation: string
+      /** Path parameters. A value that is not of letters, digits and `._:~-` is shown as `…`. */
+      readonly params: { readonly [name: string]: unknown }
+      /** HTTP status of the answer. */
+      readonly status: number
+      /** The `code` of the problem. Absent if the request succeeded. */
+      readonly code?: string
+      /** The first field that was refused, as a JSON pointer. */
+      readonly pointer?: string
+      /** Time from the headers of the request to the end of the answer. */
+      readonly durationMs: number
+      /** The service account. */
+      readonly serviceAccountId: string
+      /** Name of the service account at the time of the request. */
+      readonly serviceAccountName: string
+      /** The staff member of an impersonation session. */
+      readonly impersonatedBy?: string
+      /** False: the signature was refused. Only the API key is known, so that the sender may be a stranger. */
+      readonly verified: boolean
+      /** True: the answer repeats that of an earlier request with the idempotency key. */
+      readonly replayed: boolean
+      /** IP address of the client. */
+      readonly ip: string
+      /** The first 120 characters of `User-Agent`. */
+      readonly userAgent?: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `listRequests`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllRequests: (query?: ListRequestsQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly {
+      /** Identifies the entry of the log. */
+      readonly id: string
+      /** Time of the answer. */
+      readonly at: string
+      /** The `X-Request-Id` of the request. */
+      readonly requestId: string
+      /** HTTP method. */
+      readonly method: string
+      /** The id of the operation, such as `createFiatPayout`. `unknown`: the path or method is that of no operation. */
+      readonly operation: string
+      /** Path parameters. A value that is not of letters, digits and `._:~-` is shown as `…`. */
+      readonly params: { readonly [name: string]: unknown }
+      /** HTTP status of the answer. */
+      readonly status: number
+      /** The `code` of the problem. Absent if the request succeeded. */
+      readonly code?: string
+      /** The first field that was refused, as a JSON pointer. */
+      readonly pointer?: string
+      /** Time from the headers of the request to the end of the answer. */
+      readonly durationMs: number
+      /** The service account. */
+      readonly serviceAccountId: string
+      /** Name of the service account at the time of the request. */
+      readonly serviceAccountName: string
+      /** The staff member of an impersonation session. */
+      readonly impersonatedBy?: string
+      /** False: the signature was refused. Only the API key is known, so that the sender may be a stranger. */
+      readonly verified: boolean
+      /** True: the answer repeats that of an earlier request with the idempotency key. */
+      readonly replayed: boolean
+      /** IP address of the client. */
+      readonly ip: string
+      /** The first 120 characters of `User-Agent`. */
+      readonly userAgent?: string
+    }[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * List problems of requests.
+     *
+     * Returns how often each problem was answered, with its cure. A period has at most 31 days. Counts are kept for
+     * 13 months.
+     *
+     * `GET /v1/requests/problems`, permission `users:read`.
+     */
+    readonly listRequestProblems: (query?: ListRequestProblemsQuery, options?: CallOptions) => Promise<{
+    /** One item for each problem, the most frequent first. */
+    readonly data: readonly {
+      /** The `code` of the problem. */
+      readonly code: string
+      /** HTTP status of the answer. */
+      readonly status: number
+      /** Title of the problem. */
+      readonly title: string
+      /** What is wrong, and what to do. */
+      readonly cure: string
+      /** Path of the page about the problem. */
+      readonly type: string
+      /** Number of requests. */
+      readonly count: number
+      /** The operations with the problem, in alphabetical order. */
+      readonly operations: readonly string[]
+      /** The last day (UTC) with the problem. */
+      readonly lastDay: string
+    }[]
+  }>
+    /**
+     * List sums of requests.
+     *
+     * Returns the number and the duration of requests for each day and operation. A period has at most 31 days. Sums
+     * are kept for 13 months.
+     *
+     * `GET /v1/requests/sums`, permission `users:read`.
+     */
+    readonly listRequestSums: (query?: ListRequestSumsQuery, options?: CallOptions) => Promise<{
+    /** One item for each day and operation, the newest day first. */
+    readonly data: readonly {
+      /** The day (UTC). */
+      readonly day: string
+      /** The id of the operation, such as `createFiatPayout`. `unknown`: the path or method is that of no operation. */
+      readonly operation: string
+      /** Number of requests. */
+      readonly count: number
+      /** Number of requests that were refused. */
+      readonly errors4xx: number
+      /** Number of requests that failed in the service. */
+      readonly errors5xx: number
+      /** Mean duration in milliseconds. */
+      readonly durationMsMean: number
+      /** Longest duration in milliseconds. */
+      readonly durationMsMax: number
+    }[]
+  }>
+    /**
+     * Get a logged request.
+     *
+     * Returns one entry of the request log.
+     *
+     * `GET /v1/requests/{entryId}`, permission `users:read`.
+     */
+    readonly getRequest: (entryId: string, options?: CallOptions) => Promise<{
+    /** Identifies the entry of the log. */
+    readonly id: string
+    /** Time of the answer. */
+    readonly at: string
+    /** The `X-Request-Id` of the request. */
+    readonly requestId: string
+    /** HTTP method. */
+    readonly method: string
+    /** The id of the operation, such as `createFiatPayout`. `unknown`: the path or method is that of no operation. */
+    readonly operation: string
+    /** Path parameters. A value that is not of letters, digits and `._:~-` is shown as `…`. */
+    readonly params: { readonly [name: string]: unknown }
+    /** HTTP status of the answer. */
+    readonly status: number
+    /** The `code` of the problem. Absent if the request succeeded. */
+    readonly code?: string
+    /** The first field that was refused, as a JSON pointer. */
+    readonly pointer?: string
+    /** Time from the headers of the request to the end of the answer. */
+    readonly durationMs: number
+    /** The service account. */
+    readonly serviceAccountId: string
+    /** Name of the service account at the time of the request. */
+    readonly serviceAccountName: string
+    /** The staff member of an impersonation session. */
+    readonly impersonatedBy?: string
+    /** False: the signature was refused. Only the API key is known, so that the sender may be a stranger. */
+    readonly verified: boolean
+    /** True: the answer repeats that of an earlier request with the idempotency key. */
+    readonly replayed: boolean
+    /** IP address of the client. */
+    readonly ip: string
+    /** The first 120 characters of `User-Agent`. */
+    readonly userAgent?: string
+  }>
   }
   readonly wallets: {
     /**

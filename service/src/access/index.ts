@@ -1,11 +1,11 @@
 /**
  * Access: partners, service accounts with their keys, secrets and permissions, impersonation sessions, and nonces.
  *
- * Tables: access.partners, access.service_accounts, access.nonces, access.master_keys. Invariants: a secret is encrypted at rest and shown
+ * Tables: access.partners, access.service_accounts, access.nonces, access.master_keys, access.support_sessions. Invariants: a secret is encrypted at rest and shown
  * once; a service account can use a nonce once, across all operations, processes and restarts; an unknown key and a
  * wrong signature give the same answer.
  */
-export { readNetwork } from './addresses.ts'
+export { allowedFrom, readNetwork } from './addresses.ts'
 export { createNonceBatcher } from './nonces.ts'
 export { masterKeyState, recordMasterKeys } from './master-keys.ts'
 export { deleteOtherKeys, masterKeys } from './store-master-keys.ts'
@@ -18,4 +18,5 @@ export { publicKeyMistake } from './public-key.ts'
 export { type Access, createAccess } from './service.ts'
 export { diagnoseSignature, type SignatureDiagnosis } from './signature-diagnosis.ts'
 export type { Issuer } from './store.ts'
+export type { SupportSession } from './support.ts'
 export { allPartnerIds, partnerById, partnerRow, partnersPage } from './store.ts'

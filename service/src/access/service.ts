@@ -13,6 +13,7 @@ import {
 import { type AccessManagement, createManagement } from './management.ts'
 import { createNonceRegister, type NonceRegister } from './nonces.ts'
 import * as store from './store.ts'
+import { createSupport, type Support } from './support.ts'
 import { createUseRecorder } from './uses.ts'
 
 type ServiceAccountRequest = {
@@ -29,7 +30,8 @@ type ServiceAccountRequest = {
 }
 
 export type Access = NonceRegister &
-  AccessManagement & {
+  AccessManagement &
+  Support & {
     readonly createPartner: (tx: Tx, name: string, id?: string) => Promise<string>
     /** Adds the operator: the partner whose ledger holds unclaimed money. Changes nothing if it exists. */
     readonly addOperator: (tx: Tx, id: string) => Promise<void>
@@ -88,5 +90,6 @@ export function createAccess(deps: { readonly db: Database; readonly clock: Cloc
     recordUse: createUseRecorder(deps),
     ...createManagement({ clock, issue, requirePartner }),
     ...createNonceRegister(deps),
+    ...createSupport(deps),
   }
 }

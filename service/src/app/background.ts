@@ -4,7 +4,7 @@ import type { Config } from './config.ts'
 import { publicUrlOf } from './derived-settings.ts'
 import { deliveryJobs, endpointStatistics, statisticsJob } from '../delivery/index.ts'
 import { defineJob, type Job } from '../jobs/index.ts'
-import { type Clock, type Log, minuteMs, secondMs, type Tracing } from '../kernel/index.ts'
+import { type Clock, hourMs, type Log, minuteMs, secondMs, type Tracing } from '../kernel/index.ts'
 import { createCheckpoints } from '../ledger/index.ts'
 import { mailJob } from '../mail/index.ts'
 import { mailParts, mailTemplates } from './mail.ts'
@@ -17,6 +17,7 @@ import { recallsJob } from '../modules/recalls/index.ts'
 import { reportJobs } from '../modules/reports/index.ts'
 import { monitoringJob } from '../modules/monitoring/index.ts'
 import { safeguardingJob } from '../modules/safeguarding/index.ts'
+import { recoveriesJob } from '../modules/users/index.ts'
 import { ordersJob } from '../modules/standing-orders/index.ts'
 import { type Observability, type QueueProbe, queueAgesJob } from '../observability/index.ts'
 import type { Modules } from './modules.ts'
@@ -63,6 +64,7 @@ export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly
     ordersJob(modules.standingOrders),
     approvalsJob(modules.payoutLife),
     recallsJob(modules.recalls),
+    recoveriesJob(modules.members.recoveries),
     mailJob({
       db,
       clock,
@@ -123,7 +125,7 @@ const auditStepsPerHead = 5
 
 /** The jobs that keep the database in order. No caller waits for them. */
 function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
-  const { access, monitoring, rates, reconciliation, safeguarding } = modules
+  const { access, monitoring, rates, reconciliation, requests, safeguarding } = modules
   const { db, log, observability } = deps
   const checkpoints = createCheckpoints({ db, log, partnerIds: access.partnerIds })
   return [
@@ -137,6 +139,7 @@ function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
     }),
     safeguardingJob(safeguarding),
     monitoringJob(monitoring),
+    defineJob({ name: 'requests.retention', everyMs: hourMs, run: requests.retain }),
     defineJob({ name: 'access.nonces', everyMs: minuteMs, run: access.sweepNonces }),
     chainJob(deps, modules),
     defineJob({

@@ -1,6 +1,8 @@
 /** Composes the resolution of cases: decisions with their effects on payments, returns, reconciliation. */
 import {
+  type CaseOwners,
   type Cases,
+  createCaseOwners,
   createDecisions,
   createReturns,
   type Decisions,
@@ -36,6 +38,7 @@ type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
 
 export type Composed = {
   readonly decisions: Decisions
+  readonly caseOwners: CaseOwners
   readonly returns: Returns
   readonly reconciliation: Reconciliation
 }
@@ -49,5 +52,5 @@ export function composeDecisions(deps: Deps): Composed {
   const inLedger = createInLedger({ ...deps, returns })
   const candidates = createCandidateSources(deps)
   const reconciliation = createReconciliation({ ...deps, accounts, books, decisions, inLedger, candidates })
-  return { decisions, returns, reconciliation }
+  return { decisions, caseOwners: createCaseOwners({ clock }), returns, reconciliation }
 }

@@ -6,9 +6,16 @@ import type { RequestListener } from 'node:http'
 import { type Access, sealedApiSecrets, partnerRow, partnersPage } from '../access/index.ts'
 import { type Audit, auditedHandlers, sealedAuditKeys } from '../audit/index.ts'
 import { createCheckoutSite, createConsoleSite, createDeskSite, type DeskChanges } from '../pages/index.ts'
-import { gatewayLimits } from './derived-settings.ts'
+import { brandOf, gatewayLimits } from './derived-settings.ts'
 import { type BackgroundDeps, backgroundJobs, paymentJobs } from './background.ts'
-import { createGateway, createOperate, createSiteListener, docsAssets, type Gateway } from '../gateway/index.ts'
+import {
+  findRunbook,
+  createGateway,
+  createOperate,
+  createSiteListener,
+  docsAssets,
+  type Gateway,
+} from '../gateway/index.ts'
 import { type AllHandlers } from '../api/index.ts'
 import { announceWrites, type Job, listenForWrites, startJobs, tablesOfJob } from '../jobs/index.ts'
 import { deriveKey, present, type Sealer } from '../kernel/index.ts'
@@ -21,6 +28,7 @@ import { type ChainKeys, sealedChainKeys, sealedTravelRules } from '../connector
 import type { IsoBanks } from '../connectors/iso20022/index.ts'
 import { type Reconciliation } from '../reconciliation/index.ts'
 import { type Rates } from '../rates/index.ts'
+import { createRequestRecorder } from '../requests/index.ts'
 import { sealedTotpSecrets } from '../sign-in/index.ts'
 import { type Screener, type Screening, sealedEarlierNames, sealedHits } from '../screening/index.ts'
 import { type Accounts, accountsRoutes, type Cancellations, monitorRoutes } from '../modules/accounts/index.ts'
@@ -36,6 +44,7 @@ import {
 import { type Deposits } from '../modules/deposits/index.ts'
 import { fxRoutes } from '../modules/fx/index.ts'
 import { auditLogRoutes } from '../modules/audit-log/index.ts'
+import { requestLogRoutes } from '../modules/request-log/index.ts'
 import { type BulkPayouts, bulkPayoutsRoutes } from '../modules/bulk-payouts/index.ts'
 import { type PayoutControls, payoutControlsRoutes } from '../modules/payout-controls/index.ts'
 import { type PayoutLife, type Payouts, payoutsRoutes } from '../modules/payouts/index.ts'
@@ -49,6 +58,8 @@ import type { Staff } from '../modules/staff/index.ts'
 import { transactionsRoutes } from '../modules/transactions/index.ts'
 import {
   type FirstAdmin,
+  guestLinksRoutes,
+  type Members,
   membersRoutes,
   sealedClientSecrets,
   serviceAccountsRoutes,
@@ -92,6 +103,8 @@ export type Service = {
   readonly reconciliation: Reconciliation
   /** Used by the operator's commands. */
   readonly safeguarding: Safeguarding
+  /** Used by the operator's commands. */
+  readonly members: Pick<Members, 'recoveries'>
   /** Used by the operator's commands. */
   readonly monitoring: Monitoring
   /** The worker of screening, for the operator's command that waits for it. */
@@ -144,8 +157,10 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...transactionsRoutes(modules.transactions),
   ...usersRoutes(modules.users, modules.idempotency),
   ...membersRoutes(modules.members),
+  ...guestLinksRoutes(modules.guestLinks, modules.idempotency),
   ...serviceAccountsRoutes(modules.serviceAccounts, modules.idempotency),
   ...auditLogRoutes(modules.audit),
+  ...requestLogRoutes(modules.requests),
   ...walletsRoutes(modules.wallets, modules.idempotency),
   ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),
 })
@@ -221,12 +236,14 @@ async function composeDesk(
   const bankFiles = modules.isoBanks.shown
   return createSiteListener({
     site: await createDeskSite({
-      ...{ ...modules, changes, db, clock, partners, bankFiles },
+      ...{ ...modules, changes, db, clock, log, partners, bankFiles, runbooks: { find: findRunbook } },
       sandbox: config.MODE === 'sandbox',
+      brand: brandOf(config),
     }),
     clock,
     log,
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+    trustedProxies: config.TRUSTED_PROXIES,
     pageRate: { perSecond: config.PAGE_RATE_PER_SECOND, burst: config.PAGE_RATE_BURST },
   })
 }
@@ -237,19 +254,26 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
   if (form !== 'gateway') await modules.rates.prepare()
   const { members, firstAdmin, factors, signIn } = modules
   const sandbox = config.MODE === 'sandbox'
+  const brand = brandOf(config)
   const inProcess = {
     handlers: auditedHandlers(createHandlers(modules), modules.audit),
     clock,
     sandbox: config.SIMULATIONS,
     itemRate: { perSecond: config.ITEM_RATE_PER_SECOND, burst: config.ITEM_RATE_BURST },
   }
+  const recorder = createRequestRecorder({
+    ...{ db: deps.db, clock, log, credential: access.credential },
+    dropped: observability?.metrics.requestsDropped,
+  })
   const common = {
     ...inProcess,
     downloads: { open: modules.reports.contentOfLink },
     sites: [
-      await createCheckoutSite({ checkout, clock, sandbox }),
+      await createCheckoutSite({ checkout, clock, sandbox, brand }),
       await createConsoleSite({
         members,
+        guests: modules.guestLinks,
+        savedViews: modules.savedViews,
         firstAdmin,
         factors,
         signIn,
@@ -259,6 +283,7 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
         clock,
         log,
         sandbox,
+        brand,
       }),
     ],
     internalKey: deriveKey(config.MASTER_KEY[0], 'internal'),
@@ -266,6 +291,7 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
     ...gatewayLimits(config),
     tracing,
     ...(observability ? { observe: observability.metrics.request } : {}),
+    record: recorder.record,
   }
   const signed = {
     access,
@@ -273,9 +299,18 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
     rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
     pageRate: { perSecond: config.PAGE_RATE_PER_SECOND, burst: config.PAGE_RATE_BURST },
   }
-  if (form === 'api') return createGateway({ ...common, form })
+  /** Writes the requests in memory after the last answer. */
+  const recorded = async (opening: Promise<Gateway>): Promise<Gateway> => {
+    const gateway = await opening
+    const close: Gateway['close'] = async (lingerMs) => {
+      await gateway.close(lingerMs)
+      await recorder.flush()
+    }
+    return { ...gateway, close }
+  }
+  if (form === 'api') return recorded(createGateway({ ...common, form }))
   const pages = await docsAssets({ sandbox: config.MODE === 'sandbox', simulations: config.SIMULATIONS })
-  if (form === 'standalone') return createGateway({ ...common, ...signed, form, pages })
+  if (form === 'standalone') return recorded(createGateway({ ...common, ...signed, form, pages }))
   const apiUrl = present(config.API_URL, 'checked with the role')
-  return createGateway({ ...common, ...signed, form, pages, apiUrl, apiTimeoutMs: config.API_TIMEOUT_MS })
+  return recorded(createGateway({ ...common, ...signed, form, pages, apiUrl, apiTimeoutMs: config.API_TIMEOUT_MS }))
 }

@@ -4,6 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { brandingSettings } from '../branding/index.ts'
 import { cellSettings, type Issuer, issuersOf } from './cells.ts'
 import { chainNetworks, evmSettings } from '../connectors/evm/index.ts'
 import { bankProblem, isoSettings } from '../connectors/iso20022/index.ts'
@@ -137,6 +138,7 @@ export const settings = {
   ...verificationSettings,
   ...deliverySettings,
   ...mailSettings,
+  ...brandingSettings,
   ...observabilitySettings,
 }
 type Name = keyof typeof settings

@@ -1,5 +1,6 @@
 /** Settings of parts that follow from several settings of the configuration. */
 import { type Config, consoleUrlAt } from './config.ts'
+import type { Brand } from '../branding/index.ts'
 import { type BankSimulator, sandboxConnectorId } from '../rails/index.ts'
 
 /** The values that the signature debugger compares a described request with. */
@@ -31,17 +32,30 @@ export const consoleUrlOf = (config: Config): string => consoleUrlAt(publicUrlOf
 
 export const signInSettings = (config: Config) => ({
   masterKey: config.MASTER_KEY[0],
-  site: { name: siteName, origin: new URL(consoleUrlOf(config)).origin },
+  site: { name: siteNameOf(config), origin: new URL(consoleUrlOf(config)).origin },
   signInUrl: `${consoleUrlOf(config)}/sign-in`,
+  guestUrl: `${consoleUrlOf(config)}/guest`,
 })
-const siteName = 'Partner Payments'
+/** The name in authenticator apps, passkeys and mails of staff. */
+export const siteNameOf = ({ BRAND_NAME }: Pick<Config, 'BRAND_NAME'>): string => BRAND_NAME ?? 'Partner Payments'
+
+/** The brand of the installation, as its pages show it. */
+export const brandOf = ({
+  BRAND_NAME: name,
+  BRAND_LOGO: logo,
+  BRAND_COLOUR: light,
+  BRAND_COLOUR_DARK: dark,
+}: Config): Brand => ({
+  ...{ name, logo },
+  accent: light === undefined && dark === undefined ? undefined : { light, dark },
+})
 
 /** The address of the desk. Without DESK_URL a browser on the same machine, or behind a tunnel, opens it. */
 export const deskUrlOf = ({ DESK_URL, OPS_PORT }: Config): URL => new URL(DESK_URL ?? `http://localhost:${OPS_PORT}`)
 
 export const deskSettings = (config: Config) => ({
   masterKey: config.MASTER_KEY[0],
-  site: { name: `${siteName} desk`, origin: deskUrlOf(config).origin },
+  site: { name: `${siteNameOf(config)} desk`, origin: deskUrlOf(config).origin },
 })
 
 export const webhookSettings = ({ WEBHOOK_HTTP, WEBHOOK_LIMITS, WEBHOOK_RETRY_DELAYS_MS }: Config) => ({

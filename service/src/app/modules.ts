@@ -31,10 +31,10 @@ import { createConfiguredRates } from '../rates/index.ts'
 import { createVerification, type OwnNames, schemeOf } from '../verification/index.ts'
 import { type Accounts, createAccounts, createCancellations, createMonitors } from '../modules/accounts/index.ts'
 import { type Beneficiaries, createBeneficiaries, createRenewals } from '../modules/beneficiaries/index.ts'
-import { createCheckout } from '../modules/checkout/index.ts'
+import { createCheckout, createEndedRefunds } from '../modules/checkout/index.ts'
 import { createCustomers, type Customers } from '../modules/customers/index.ts'
 import { createDeposits, type Deposits } from '../modules/deposits/index.ts'
-import { createMonitoring } from '../modules/monitoring/index.ts'
+import { createMonitoring, type Monitoring } from '../modules/monitoring/index.ts'
 import { createFx } from '../modules/fx/index.ts'
 import { createBulkPayouts } from '../modules/bulk-payouts/index.ts'
 import { createPayoutControls } from '../modules/payout-controls/index.ts'
@@ -52,12 +52,15 @@ import { createSimulations } from '../modules/simulations/index.ts'
 import { createTransactions } from '../modules/transactions/index.ts'
 import {
   createFactors,
+  createGuestLinks,
   createFirstAdmin,
   createImpersonationNotice,
+  createSavedViews,
   createServiceAccounts,
   type ResolveTxt,
   createUsers,
 } from '../modules/users/index.ts'
+import { createRequests } from '../requests/index.ts'
 import { createSignIn } from '../sign-in/index.ts'
 import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type Sample } from '../delivery/index.ts'
 import { composeMembers, composeStaff } from './people.ts'
@@ -93,7 +96,7 @@ export function composeModules(deps: ModulesDeps) {
     ...core,
     ...delivery,
     ...payments,
-    staff: composeStaff({ ...deps, ...core, decisions: payments.decisions }),
+    staff: composeStaff({ ...deps, ...core, ...payments, mail: core.mailQueue }),
     monitors: composeMonitors(deps, core, delivery),
   }
 }
@@ -107,9 +110,15 @@ function composeCore({ config, db, clock, log }: ModulesDeps) {
   const access = createAccess({ db, clock, sealer })
   const ledger = createLedger({ clock, segregates: config.CUSTOMER_MONEY === 'segregated' })
   const eventOutbox = createEventOutbox()
-  const screening = createScreening({ db, clock, sealer })
+  const screening = createScreening({
+    ...{ db, clock, sealer },
+    peps: {
+      hits: config.PEP_HITS,
+      onConfirmed: (tx, { customerId: id, ...rest }) => customers.reviews.raise(tx, { ...rest, id }),
+    },
+  })
   const customerRules = { gatesByDefault: config.KYC_GATES, identifiers: config.CUSTOMER_IDENTIFIERS }
-  const customers = createCustomers({ db, clock, sealer, cursors, log, screening, ...customerRules })
+  const customers: Customers = createCustomers({ db, clock, sealer, cursors, log, screening, ...customerRules })
   const audit = createAudit({ db, clock, cursors, sealer })
   return {
     sealer,
@@ -120,6 +129,7 @@ function composeCore({ config, db, clock, log }: ModulesDeps) {
     customers,
     screening,
     audit,
+    requests: createRequests({ db, clock, log, cursors, partnerIds: access.partnerIds }),
     cases: createCases({ db, clock, log, ledger, addOperator: access.addOperator }),
     idempotency: createIdempotency({ db, clock, sealer }),
     mailQueue: createMailQueue({ clock, sealer }),
@@ -146,9 +156,23 @@ function composeDelivery(deps: ModulesDeps, core: Core) {
   const send = createRequestSender({ clock, allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const testDeliveries = createTestDeliveries({ ...core, db, clock, send, sample: createSample(access, db) })
   const serviceAccounts = createServiceAccounts({ ...core, db, clock, mail, membersWithRoles })
+  const guestLinks = createGuestLinks({ ...core, db, clock, mail, ...signInSettings(config) })
+  const savedViews = createSavedViews({ ...core, db, clock })
   const factors = createFactors({ ...core, db, clock, mail, signIn })
   const tellOfImpersonation = createImpersonationNotice({ mail, membersWithRoles })
-  return { tellOfImpersonation, users, members, serviceAccounts, firstAdmin, factors, signIn, webhooks, testDeliveries }
+  return {
+    tellOfImpersonation,
+    users,
+    members,
+    guestLinks,
+    savedViews,
+    serviceAccounts,
+    firstAdmin,
+    factors,
+    signIn,
+    webhooks,
+    testDeliveries,
+  }
 }
 
 /** Composes the balance monitors, which mail the team. */
@@ -200,8 +224,13 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
     connectors.find(({ id }) => id === connector)?.waitMsOf?.(payment) ?? 0
   const banks = { chooseConnector, forecastOf, waitMsOf, canRecall }
   const { ownIbans } = accounts
+  const monitoring = createMonitoring({
+    ...shared,
+    partnerIds: core.access.partnerIds,
+    clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS,
+  })
   const outgoing = composePayouts(
-    { ...shared, log, beneficiaries, quotes: fx, ...banks, ownIbans, payoutsPerBatchMax },
+    { ...shared, log, monitoring, beneficiaries, quotes: fx, ...banks, ownIbans, payoutsPerBatchMax },
     config,
   )
   const { payoutLife, payouts } = outgoing
@@ -219,11 +248,6 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const bankAccounts = deps.bankAccounts ?? accountsOfBanks(config)
   const decided = composeDecisions({ ...shared, log, payoutLife, deposits, ownersOf, bankAccounts })
   const safeguarding = composeSafeguarding({ ...shared, config, bankAccounts, reconciliation: decided.reconciliation })
-  const monitoring = createMonitoring({
-    ...shared,
-    partnerIds: core.access.partnerIds,
-    clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS,
-  })
   const movements = { monitoring, safeguarding, renewals, ...outgoing, deposits, fx, rates, checkout, ...decided }
   const retentionYears = config.CUSTOMER_RETENTION_YEARS
   const holders = { accounts, beneficiaries, checkout, deposits, fx, ...outgoing, reports, wallets }
@@ -284,7 +308,7 @@ const blockedAccount = {
 
 type OutgoingDeps = Omit<PayoutsDeps, 'life'> &
   Core &
-  Pick<ModulesDeps, 'log'> & { readonly canRecall: (connector: string) => boolean }
+  Pick<ModulesDeps, 'log'> & { readonly monitoring: Monitoring; readonly canRecall: (connector: string) => boolean }
 
 /** Composes payouts, their controls, and the modules that create or recall payouts. */
 function composePayouts(
@@ -292,7 +316,7 @@ function composePayouts(
   { PAYOUT_ATTEMPTS_MAX: attemptsMax, STANDING_ORDERS_MAX: ordersMax }: Config,
 ) {
   const recalls = createReturnedByRecall(deps)
-  const payoutLife = createPayoutLife({ ...deps, recalls, attemptsMax })
+  const payoutLife = createPayoutLife({ ...deps, recalls, checkoutRefunds: createEndedRefunds(deps), attemptsMax })
   const payouts = createPayouts({ ...deps, life: payoutLife })
   return {
     payoutLife,

@@ -7,7 +7,7 @@ import { createMembers, type MembersDeps, type ResolveTxt } from '../modules/use
 import { createStaff, type StaffDeps } from '../modules/staff/index.ts'
 import { createSignIn, createSingleSignOn, type SignIn } from '../sign-in/index.ts'
 
-type StaffParts = Omit<StaffDeps, 'signIn' | 'singleSignOn' | 'provider' | 'addOperator'> & {
+type StaffParts = Omit<StaffDeps, 'deskName' | 'signIn' | 'singleSignOn' | 'provider' | 'addOperator'> & {
   readonly config: Config
   readonly access: Pick<StaffDeps, 'addOperator'>
   readonly sealer: MembersDeps['sealer']
@@ -27,15 +27,16 @@ export function composeStaff(parts: StaffParts) {
   })
   const signIn = createSignIn({ ...parts, ...deskSettings(config) })
   const { addOperator } = parts.access
-  return createStaff({ ...parts, addOperator, signIn, singleSignOn, provider: config.STAFF_SSO })
+  const { site } = deskSettings(config)
+  return createStaff({ ...parts, deskName: site.name, addOperator, signIn, singleSignOn, provider: config.STAFF_SSO })
 }
 
 type MemberParts = Omit<
   MembersDeps,
-  'singleSignOn' | 'redirectUri' | 'resolveTxt' | 'sandbox' | 'partnerName' | 'isClosed' | 'signInUrl'
+  'singleSignOn' | 'redirectUri' | 'resolveTxt' | 'sandbox' | 'partnerName' | 'isClosed' | 'support' | 'signInUrl'
 > & {
   readonly config: Config
-  readonly access: Pick<MembersDeps, 'partnerName' | 'isClosed'>
+  readonly access: Pick<MembersDeps, 'partnerName' | 'isClosed'> & MembersDeps['support']
   readonly signIn: SignIn
   /** Default: the name servers of the system. */
   readonly resolveTxt?: ResolveTxt | undefined
@@ -49,7 +50,7 @@ export function composeMembers(parts: MemberParts) {
   const fetch = createBoundedFetch({ allowLoopback: config.WEBHOOK_HTTP, proxy: config.WEBHOOK_PROXY_URL })
   const singleSignOn = createSingleSignOn({ clock, sealer, redirectUri, fetch, allowHttp: config.WEBHOOK_HTTP })
   return createMembers({
-    ...{ ...parts, singleSignOn, redirectUri, partnerName, isClosed, ...signInSettings(config) },
+    ...{ ...parts, singleSignOn, redirectUri, partnerName, isClosed, support: parts.access, ...signInSettings(config) },
     sandbox: config.MODE === 'sandbox',
     resolveTxt: resolveTxt ?? createTxtResolver(),
   })

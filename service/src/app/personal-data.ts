@@ -28,6 +28,7 @@ import {
 } from '../modules/customers/index.ts'
 import type { Deposit, Deposits } from '../modules/deposits/index.ts'
 import { type Fx, toQuote } from '../modules/fx/index.ts'
+import { eraseHits, keptAlerts } from '../modules/monitoring/index.ts'
 import { erasePayouts, instructionIdOf, type Payouts, toPayoutRecord } from '../modules/payouts/index.ts'
 import { eraseRecalls } from '../modules/recalls/index.ts'
 import type { Reports } from '../modules/reports/index.ts'
@@ -263,7 +264,14 @@ async function holdsOf(deps: Deps, tx: Tx, partnerId: string, customerId: string
   return keys.map(await deps.screening.holdsOf(keys))
 }
 
-const keptTables: readonly KeptTable[] = [keptVerifications, keptCases, keptBulks, keptOrders, keptIsoEntries]
+const keptTables: readonly KeptTable[] = [
+  keptVerifications,
+  keptCases,
+  keptAlerts,
+  keptBulks,
+  keptOrders,
+  keptIsoEntries,
+]
 
 /**
  * Erases deposits before transactions: the steps of payments lock in this order, so that a late return cannot deadlock.
@@ -283,5 +291,6 @@ async function erasePayments(
   await checkout.eraseSessions(tx, partnerId, sessionIds)
   const ids = rows.map(({ id }) => id)
   await erasure.eraseFields(tx, partnerId, ids, scope)
+  if (scope === 'all') await eraseHits(tx, partnerId, ids)
   return rows.length < erasedPerPageMax ? undefined : ids.at(-1)
 }

@@ -49,6 +49,8 @@ export type Audit = {
     customerRefs: readonly string[],
     page: { readonly beforeId: string | null; readonly rowsMax: number },
   ) => Promise<readonly AuditRecord[]>
+  /** The id of the request that made a record. Undefined: no request, or no such record. */
+  readonly requestOf: (partnerId: string, recordId: string) => Promise<string | undefined>
   /** Newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: PageQuery & Range) => Promise<Page<AuditRecord>>
   /** Newest first. Refuses: validation_failed (cursor). */
@@ -101,6 +103,10 @@ export function createAudit(deps: AuditDeps): Audit {
       }),
     about: async (tx, partnerId, customerRefs, { beforeId, rowsMax }) =>
       (await store.recordsAbout(tx, partnerId, customerRefs, beforeId, rowsMax)).map(toRecord),
+    requestOf: async (partnerId, recordId) => {
+      const content = (await store.contentsOf(db, partnerId, [recordId])).get(recordId)
+      return content === undefined ? undefined : (JSON.parse(content) as AuditRecord).requestId
+    },
     list: async (partnerId, { createdFrom, createdTo, ...query }) => {
       const list = `audit:${partnerId}`
       const request = cursors.read(list, query)

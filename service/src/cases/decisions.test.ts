@@ -215,7 +215,7 @@ test('what does not fit a case is refused when it is proposed', async () => {
 })
 
 test('every action is one of the list, and a case without money is noted by one person', async () => {
-  assert.equal(caseActions.length, 9)
+  assert.equal(caseActions.length, 10)
   const id = newId()
   await report({
     kind: 'oddity',
@@ -227,6 +227,7 @@ test('every action is one of the list, and a case without money is noted by one 
   })
   const found = await caseOf(id)
   await assert.rejects(propose(found, 'fees'), /no money/)
+  await assert.rejects(propose(found, 'refuse'), /Only an alert of monitoring/)
   assert.equal((await propose(found, 'note')).resolution, 'noted')
   assert.deepEqual(await historyOf(found), [[1, 'noted', 'Ada']])
 })

@@ -110,14 +110,20 @@ const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
 const withoutProposal = { proposalId: null, proposal: null, proposedBy: null, proposedAt: null } as const
 
-/** Locks the case, if it can still be decided. */
-async function lockOpen({ effects }: DecisionsDeps, tx: Tx, partnerId: string, id: string): Promise<store.CaseRow> {
+/** Locks the case, if no one has decided it. Refuses: not_found, validation_failed. */
+export async function lockUndecided(tx: Tx, partnerId: string, id: string): Promise<store.CaseRow> {
   const found = await store.lockCase(tx, partnerId, id)
   if (found === undefined) throw new Refusal('not_found', 'No such case.')
   if (found.resolution !== null)
     throw refuse(
       `The case was ${found.resolution} by ${found.resolvedBy ?? ''} at ${found.resolvedAt?.toISOString() ?? ''}.`,
     )
+  return found
+}
+
+/** Locks the case, if it can still be decided. */
+async function lockOpen({ effects }: DecisionsDeps, tx: Tx, partnerId: string, id: string): Promise<store.CaseRow> {
+  const found = await lockUndecided(tx, partnerId, id)
   if (found.returningSince !== null)
     throw refuse(`The money of the case has been on its way back since ${found.returningSince.toISOString()}.`)
   const why = await effects.notNow(tx, found)
@@ -162,6 +168,7 @@ const stateOf = (row: store.CaseRow): string =>
     resolvedBy: row.resolvedBy,
     resolvedAt: row.resolvedAt,
     note: row.note,
+    owner: row.ownerName,
     suspense: row.booked === null || row.resolution !== null ? null : `${row.booked} ${row.currency}`,
   })
 
@@ -179,7 +186,7 @@ async function propose(deps: DecisionsDeps, tx: Tx, proposing: Proposing): Promi
   const { partnerId, id, staff, staffId, note, action, toPartnerId, customerId, payoutId } = proposing
   if (isNoName(staff)) throw refuse('State who proposes it.')
   const row = await lockOpen(deps, tx, partnerId, id)
-  const misfit = misfitOf(action, row.booked, reportOf(row).debtor?.account, proposing)
+  const misfit = misfitOf(action, row, reportOf(row).debtor?.account, proposing)
   if (misfit !== undefined) throw refuse(misfit)
   const now = deps.clock.now()
   if (action === 'note' && !needsTwoForNote.has(row.kind)) {
@@ -224,7 +231,7 @@ async function approve(
   if (hasExpired(proposedAt, now)) throw refuse('The proposal has expired: propose it again.')
   const { note, action } = proposal
   const decided = { kind: 'approved', actor: staff, note } as const
-  if (action !== 'note') await carryOut(deps, tx, row, proposal)
+  if (action !== 'note' && action !== 'refuse') await carryOut(deps, tx, row, proposal)
   const resolvedBy = `${proposedBy}, approved by ${staff}`
   // The proposal stays while the money is under way: the bank's reports are about this proposal.
   const changed =

@@ -41,7 +41,8 @@ export type CaseKind =
  * `match`: the money belongs to a payout, or to the owner of an account. `credit`: a partner gets it. `fees`: charges
  * of the bank, which the operator bears. `return`: an instruction sends it back to the payer. `reverse`: it went back
  * outside this service. `charge`: the partner bears money that left. `announced`: the entry is one that another message has reported and that is already counted.
- * `write-off`: the operator keeps the gain or bears the loss. `note`: there is no money.
+ * `write-off`: the operator keeps the gain or bears the loss. `note`: there is no money. `refuse`: the payouts that an alert of monitoring
+ * holds fail; a note releases them.
  */
 export const caseActions = [
   'match',
@@ -53,6 +54,7 @@ export const caseActions = [
   'announced',
   'write-off',
   'note',
+  'refuse',
 ] as const
 export type CaseAction = (typeof caseActions)[number]
 
@@ -66,6 +68,7 @@ export const resolutions = {
   announced: 'announced',
   'write-off': 'written_off',
   note: 'noted',
+  refuse: 'refused',
 } as const satisfies Readonly<Record<CaseAction, string>>
 /**
  * `gone`: the reason of the case has ended, so that it was resolved automatically. `released`: its money continued,
@@ -97,11 +100,12 @@ export type Named = { readonly toPartnerId?: string; readonly customerId?: strin
 /** Explains to the operator why an action does not fit a case. Undefined: it fits. `booked`: null without money. */
 export function misfitOf(
   action: CaseAction,
-  booked: Minor | null,
+  { kind, booked }: { readonly kind: CaseKind; readonly booked: Minor | null },
   debtorAccount: string | undefined,
   { customerId, payoutId }: Named,
 ): string | undefined {
-  if (booked === null) return action === 'note' ? undefined : 'The case has no money: use note.'
+  if (action === 'refuse' && kind !== 'monitoring_alert') return 'Only an alert of monitoring holds payouts.'
+  if (booked === null) return action === 'note' || action === 'refuse' ? undefined : 'The case has no money: use note.'
   if (action === 'note')
     return 'The case has money: use match, credit, fees, return, reverse, charge, announced or write-off.'
   if (payoutId !== undefined && action !== 'match') return 'Only match names a payout.'

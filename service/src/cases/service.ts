@@ -5,6 +5,7 @@ import type { Database, Tx } from '../postgres/index.ts'
 import { type CaseKey, decide } from './decisions.ts'
 import { entryOfCase } from './entries.ts'
 import { type Booked, type CaseKind, openingTransfer, operatorPartnerId } from './rules.ts'
+import { lastRemarks } from './store-decisions.ts'
 import * as store from './store.ts'
 
 export type NewCase = {
@@ -43,8 +44,11 @@ export type Cases = {
     after: Pick<store.CaseRow, 'openedAt' | 'id'> | undefined,
     casesMax: number,
     tx?: Tx,
+    owned?: store.OwnedBy,
   ) => Promise<readonly store.CaseRow[]>
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
+  /** The resolution of each of these cases; null: it is open. */
+  readonly resolutionsOf: typeof store.resolutionsOf
   /** Reads a case and holds it as it is until the commit: no decision comes between. */
   readonly hold: typeof store.lockCase
   /** The cases of a partner that were open at a moment, by currency and kind. */
@@ -63,6 +67,9 @@ export type Cases = {
   readonly idsWithCase: (connector: string, notificationIds: readonly string[]) => Promise<ReadonlySet<string>>
   readonly openOfKind: typeof store.openOfKind
   readonly openAbout: typeof store.openAbout
+  /** The cases about some subjects, open or decided, newest first, at most 20. */
+  readonly about: typeof store.casesAbout
+  readonly lastRemarks: typeof lastRemarks
 }
 
 type CasesDeps = {
@@ -95,8 +102,9 @@ export function createCases(deps: CasesDeps): Cases {
     release: async (tx, keys, note) => {
       for (const key of keys) await release(deps, tx, key, note)
     },
-    list: (after, casesMax, tx = db) => store.openCases(tx, after, casesMax),
+    list: (after, casesMax, tx = db, owned = 'any') => store.openCases(tx, after, casesMax, owned),
     byId: store.caseById,
+    resolutionsOf: store.resolutionsOf,
     hold: store.lockCase,
     openAt: store.casesOpenAt,
     debitsOpenAt: store.debitsOpenAt,
@@ -109,6 +117,8 @@ export function createCases(deps: CasesDeps): Cases {
       new Set((await store.notificationsWithCase(db, connector, notificationIds)).map((row) => row.notificationId)),
     openOfKind: store.openOfKind,
     openAbout: store.openAbout,
+    about: store.casesAbout,
+    lastRemarks,
   }
 }
 
@@ -158,6 +168,9 @@ const undecided = {
   proposedBy: null,
   proposedAt: null,
   returningSince: null,
+  ownerId: null,
+  ownerName: null,
+  ownedSince: null,
 } as const
 
 /** Amounts as decimal numbers of their currency. */

@@ -14,6 +14,10 @@ export type DecisionKind =
   | 'return_refused'
   | 'return_rejected'
   | 'return_booked'
+  | 'taken'
+  | 'given'
+  | 'handed_back'
+  | 'remarked'
 
 export type DecisionRow = {
   readonly partnerId: string
@@ -56,4 +60,16 @@ async function insertDecision(tx: Tx, row: DecisionRow): Promise<void> {
 export function decisionsOf(tx: Tx, partnerId: string, caseId: string): Promise<readonly DecisionRow[]> {
   return tx.rows<DecisionRow>(sql`/* cases.decisionsOf */
     select ${columns} from cases.decisions where partner_id = ${partnerId} and case_id = ${caseId} order by sequence`)
+}
+
+/** The last note of each of some cases. Cases without one are absent. */
+export function lastRemarks(
+  tx: Tx,
+  partnerId: string,
+  caseIds: readonly string[],
+): Promise<readonly { readonly caseId: string; readonly note: string }[]> {
+  return tx.rows(sql`/* cases.lastRemarks */
+    select distinct on (case_id) case_id, note from cases.decisions
+    where partner_id = ${partnerId} and case_id = any(${[...caseIds]}::uuid[]) and kind = 'remarked'
+    order by case_id, sequence desc`)
 }

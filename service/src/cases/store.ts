@@ -25,10 +25,15 @@ export type CaseRow = {
   readonly proposedAt: Date | null
   /** The time since which its money is being sent back. */
   readonly returningSince: Date | null
+  /** The account of staff who looks into it. Null: it has no owner. */
+  readonly ownerId: string | null
+  readonly ownerName: string | null
+  readonly ownedSince: Date | null
 }
 
 const columns = sql`partner_id, id, kind, connector, notification_id, subject, report, currency, booked, opened_at,
-  resolved_at, resolution, resolved_by, note, proposal_id, proposal, proposed_by, proposed_at, returning_since`
+  resolved_at, resolution, resolved_by, note, proposal_id, proposal, proposed_by, proposed_at, returning_since,
+  owner_id, owner_name, owned_since`
 
 /** Returns 1, or 0 if the notification has a case. Waits for a concurrent transaction that opens it. */
 export function insertCase(tx: Tx, row: CaseRow): Promise<number> {
@@ -57,12 +62,22 @@ export function openAbout(tx: Tx, partnerId: string, subjects: readonly string[]
     order by opened_at, id`)
 }
 
+const aboutMax = 20
+
+/** The cases of a partner about one of these subjects, open or decided, newest first. */
+export function casesAbout(tx: Tx, partnerId: string, subjects: readonly string[]): Promise<readonly CaseRow[]> {
+  return tx.rows<CaseRow>(sql`/* cases.casesAbout */
+    select ${columns} from cases.cases where partner_id = ${partnerId} and subject = any(${subjects}::text[])
+    order by opened_at desc, id desc limit ${aboutMax}`)
+}
+
 /** Writes what a decision changes. The caller holds the lock. */
 export async function updateCase(tx: Tx, row: CaseRow): Promise<void> {
   await tx.run(sql`/* cases.updateCase */
     update cases.cases set resolution = ${row.resolution}, resolved_by = ${row.resolvedBy}, note = ${row.note},
       resolved_at = ${row.resolvedAt}, proposal_id = ${row.proposalId}, proposal = ${row.proposal},
-      proposed_by = ${row.proposedBy}, proposed_at = ${row.proposedAt}, returning_since = ${row.returningSince}
+      proposed_by = ${row.proposedBy}, proposed_at = ${row.proposedAt}, returning_since = ${row.returningSince},
+      owner_id = ${row.ownerId}, owner_name = ${row.ownerName}, owned_since = ${row.ownedSince}
     where partner_id = ${row.partnerId} and id = ${row.id}`)
 }
 
@@ -81,22 +96,40 @@ export function casesOpenAt(tx: Tx, partnerId: string, moment: Date): Promise<re
     group by currency, kind order by currency nulls last, kind`)
 }
 
+/** `any`: with an owner or without. `unowned`: without. Otherwise the cases of one person of staff. */
+export type OwnedBy = 'any' | 'unowned' | { readonly ownerId: string }
+
 /** Open cases of all partners, oldest first, after one of them. */
 export function openCases(
   tx: Tx,
   after: Pick<CaseRow, 'openedAt' | 'id'> | undefined,
   rowsMax: number,
+  owned: OwnedBy,
 ): Promise<readonly CaseRow[]> {
   const { openedAt, id } = after ?? { openedAt: new Date(0), id: null }
   return tx.rows<CaseRow>(
     acrossPartners(
       'lists open cases for the operator, oldest first, by an index',
       sql`/* cases.openCases */ select ${columns} from cases.cases
-        where resolved_at is null and (opened_at, id) > (${openedAt}, coalesce(${id}::uuid, '00000000-0000-0000-0000-000000000000'))
+        where resolved_at is null and ${ofOwner(owned)} and (opened_at, id) > (${openedAt}, coalesce(${id}::uuid, '00000000-0000-0000-0000-000000000000'))
         order by opened_at, id limit ${rowsMax}`,
     ),
   )
 }
+
+/** The resolution of each of these cases; null: it is open. */
+export async function resolutionsOf(
+  tx: Tx,
+  partnerId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, CaseRow['resolution']>> {
+  const rows = await tx.rows<Pick<CaseRow, 'id' | 'resolution'>>(sql`/* cases.resolutionsOf */
+    select id, resolution from cases.cases where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
+  return new Map(rows.map(({ id, resolution }) => [id, resolution]))
+}
+
+const ofOwner = (owned: OwnedBy) =>
+  owned === 'any' ? sql`true` : owned === 'unowned' ? sql`owner_id is null` : sql`owner_id = ${owned.ownerId}`
 
 export type DebitSum = { readonly currency: Currency; readonly count: bigint; readonly booked: Minor }
 

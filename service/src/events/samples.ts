@@ -155,6 +155,14 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N
     settledAmount: null,
     returnReference: null,
   }),
+  'checkout.refund.updated': () => ({
+    ...common('SAMPLE-REFUND', 990n),
+    customFields: null,
+    websiteReference: null,
+    refundId: newId(),
+    sessionId: newId(),
+    status: 'Completed',
+  }),
   'account.balance.crossed': ({ now }) => ({
     ...common(newId(), 95_000n),
     customFields: null,

@@ -32,11 +32,11 @@ export function createDispatcher(options: {
   readonly windowSeconds: number
 }): Dispatch {
   const { log } = options
-  const operations = compileOperations(options)
+  const operationOf = compileOperations(options)
   const checkNonce = createNonceCheck({ ...options, asyncCommitOfWrites: true })
   const run: Dispatch = async (id, request) => {
     const { nonce, consume, durable } = checkNonce(request)
-    const operation = id && operations[id]
+    const operation = id && operationOf(id)
     if (!operation?.consumesNonce) await consume()
     try {
       if (operation === undefined) return undefined

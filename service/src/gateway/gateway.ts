@@ -42,6 +42,7 @@ export type GatewayOptions = {
   readonly sites: readonly PublicSite[]
   readonly internalKey: Uint8Array
   readonly observe?: ServerOptions['observe']
+  readonly record?: ServerOptions['record']
 } & IncomingLimits &
   (Standalone | Forwarding | Internal)
 
@@ -150,7 +151,7 @@ function forwarding(
   const authenticate = createAuthentication(options, admission, incoming)
   // The durable commit of a write happens in another process and is not visible here.
   const checkNonce = createNonceCheck({ ...options, asyncCommitOfWrites: false })
-  const operations = compileOperations(options)
+  const operationOf = compileOperations(options)
   return {
     pages: forwardPublic(options, { admission, incoming }, forwarder),
     authenticateOnly: async (request) => {
@@ -167,7 +168,7 @@ function forwarding(
         const { caller, nonce, body, rateLimitHeaders: headers, deadline, release } = await authenticate(request)
         try {
           await deadline(checkNonce({ ...request, caller, nonce }).consume())
-          operations[id].authorize(caller, request.params)
+          operationOf(id).authorize(caller, request.params)
           requireUnencoded(request.headers['content-encoding'])
           const { content = [] }: Operation = table[id]
           const problem = await forwarder.forward(request, { caller, body, headers, content }, reply)
@@ -188,11 +189,12 @@ function internal(
   admission: AdmissionControl,
   incoming: Incoming,
 ): Pipeline {
-  const operations = compileOperations(options)
+  const operationOf = compileOperations(options)
   const verified = async <T>(request: RawRequest, work: (verified: Verified) => T | Promise<T>): Promise<T> => {
     const body = await incoming.read(request.message)
     const { caller, ip } = tokens.verify(request.headers, { method: request.method, url: request.url, body })
     request.trace.caller = caller
+    request.trace.ip = ip
     incoming.verified(request.message.socket)
     const release = admission.admit()
     const deadline = startDeadline(options.requestTimeoutMs)
@@ -204,9 +206,10 @@ function internal(
     audiences: {
       signed: (id, request) =>
         verified(request, ({ caller, ip, body }): Promise<Reply> => {
-          operations[id].authorize(caller, request.params)
+          const { authorize, run } = operationOf(id)
+          authorize(caller, request.params)
           requireUnencoded(request.headers['content-encoding'])
-          return operations[id].run({ ...request, caller, ip, body })
+          return run({ ...request, caller, ip, body })
         }),
     },
   }

@@ -13,14 +13,15 @@ export type OperateOptions = { readonly handlers: AllHandlers; readonly sandbox:
 export type InProcess = { readonly operate: Operate; readonly download: Download }
 
 export function createOperate(options: OperateOptions): InProcess {
-  const operations = compileOperations(options)
+  const operationOf = compileOperations(options)
   const run = async (id: OperationId, call: Parameters<Operate>[1]) => {
     const { caller, params = {}, query = '', body, idempotencyKey, requestId, ip } = call
-    operations[id].authorize(caller, params)
+    const { authorize, run: operate } = operationOf(id)
+    authorize(caller, params)
     const sent = body === undefined ? nothing : Buffer.from(JSON.stringify(body))
     const headers = idempotencyKey === undefined ? {} : { [idempotencyKeyHeader]: idempotencyKey }
     const json = { contentType: 'application/json', headers }
-    return operations[id].run({ caller, params, query, body: sent, requestId, ip, ...json })
+    return operate({ caller, params, query, body: sent, requestId, ip, ...json })
   }
   return {
     operate: async (id, call) => {

@@ -25,5 +25,7 @@ export const createSiteListener = async (options: SiteOptions): Promise<RequestL
   (await import('./site-listener.ts')).createSiteListener(options)
 export const docsAssets = async (options: DocsOptions): Promise<readonly DocsAsset[]> =>
   (await import('./docs/assets.ts')).docsAssets(options)
+/** A runbook of the repository as HTML, by its name. */
+export const findRunbook = async (name: string) => (await import('./docs/runbooks.ts')).findRunbook(name)
 export const createOperate = async (options: OperateOptions): Promise<InProcess> =>
   (await import('./in-process.ts')).createOperate(options)

@@ -8,6 +8,8 @@ import { retryHeaders } from './admission.ts'
 export type ProblemAnswer = {
   readonly status: number
   readonly code: ProblemCode
+  /** The first field that was refused. */
+  readonly pointer?: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -29,6 +31,7 @@ function problem(
   return {
     status,
     code,
+    ...(errors[0] === undefined ? {} : { pointer: errors[0].pointer }),
     headers: {
       'content-type': 'application/problem+json',
       // RFC 9110 section 11.6.1: a 401 names the authentication scheme.
@@ -78,4 +81,13 @@ export function toProblem(error: unknown, context: ProblemContext): ProblemAnswe
   }
   log.error({ err: error }, 'request failed')
   return problem('internal_error', problems.internal_error.detail, context)
+}
+
+/** Built without an Error: under overload these responses must cost as little as possible. */
+export function overloaded(requestId: string, url: string): ProblemAnswer {
+  const { status, title, detail } = problems.overloaded
+  const [instance] = url.split('?', 1)
+  const type = problemPath('overloaded')
+  const body = JSON.stringify({ type, title, status, detail, instance, code: 'overloaded', requestId })
+  return { status, code: 'overloaded', headers: { 'content-type': 'application/problem+json', ...retryHeaders }, body }
 }

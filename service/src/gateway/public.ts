@@ -69,6 +69,7 @@ export function internalPublic(options: Options, tokens: InternalTokens, serving
     const body = await serving.incoming.read(request.message, route.bodyBytesMax)
     const { method, url } = request
     const ip = tokens.verifyPublic(request.headers, { method, url, body })
+    request.trace.ip = ip
     serving.incoming.verified(request.message.socket)
     return carryOut(options, serving, route, toPublic(request, body, ip))
   })

@@ -8,8 +8,6 @@ import {
   operationIds,
   operations,
   type ProblemCode,
-  problemPath,
-  problems,
 } from '@partner-payments/wire'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Caller, type PublicRoute, Refusal } from '../api/index.ts'
@@ -17,10 +15,11 @@ import { type Log, type Tracing } from '../kernel/index.ts'
 import { type Audiences, servingOf } from './audiences.ts'
 import type { Headers } from './signature.ts'
 import type { Incoming } from './incoming.ts'
-import { type AdmissionControl, retryHeaders } from './admission.ts'
-import { type ProblemAnswer, toProblem } from './problems.ts'
+import type { AdmissionControl } from './admission.ts'
+import { overloaded, type ProblemAnswer, toProblem } from './problems.ts'
 import type { Refusals } from './refusals.ts'
 import { requestIdOf } from './request-id.ts'
+import { logged } from './request-log.ts'
 import { refuseOnSocket } from './socket-refusal.ts'
 import { takeTurns } from './turns.ts'
 
@@ -40,13 +39,14 @@ export type RawRequest = {
   readonly trace: RequestTrace
 }
 
-/** Fields of the log line of a request besides its status. */
-export type RequestTrace = { caller?: Caller; code?: ProblemCode }
+/** Fields of the log line of a request besides its status. `ip`: the client of a forwarded request. */
+export type RequestTrace = { caller?: Caller; code?: ProblemCode; ip?: string }
 
 export type Reply = {
   readonly status: number
-  /** Code of a problem. */
+  /** Code of a problem, and the first field that was refused. */
   readonly code?: ProblemCode
+  readonly pointer?: string
   readonly headers: Readonly<Record<string, string>>
   readonly cookies?: readonly string[]
   readonly body: string | Buffer | Readable
@@ -86,7 +86,7 @@ export type Pipeline = Authenticating | Passing
 
 /** Label in logs and metrics: an operation, a public page, or a path that is neither. */
 type Answering = OperationId | 'page' | 'unknown'
-type Observing = Pick<ServerOptions, 'admission' | 'log' | 'observe' | 'tracing'>
+type Observing = Pick<ServerOptions, 'admission' | 'log' | 'observe' | 'record' | 'tracing'>
 
 export type ServerOptions = {
   readonly pipeline: Pipeline
@@ -104,6 +104,7 @@ export type ServerOptions = {
   readonly refusals?: Refusals
   readonly admission: Pick<AdmissionControl, 'isFull'>
   readonly observe?: ((operation: Answering, status: number, durationMs: number) => void) | undefined
+  readonly record?: ((...answered: ReturnType<typeof logged>) => void) | undefined
 }
 
 /** How often Node looks for requests that exceed their time. */
@@ -159,8 +160,8 @@ export function createServer(options: ServerOptions): Server {
   refuseFragments(app, options)
   leaveBodyUnread(app)
   app.setErrorHandler((error, request, reply) => {
-    const { statusCode = 500 } = error as { readonly statusCode?: number }
-    const failure = statusCode < 500 ? new Refusal('malformed_request') : error
+    const failure =
+      ((error as { readonly statusCode?: number }).statusCode ?? 500) < 500 ? new Refusal('malformed_request') : error
     send(reply, request.id, problemOf(failure, request, log))
   })
   const drain = closeAfterAnswer(app, options)
@@ -304,18 +305,20 @@ export function answering(options: Observing, operation: Answering, handle: Hand
     const started = performance.now()
     // Here, not in a hook: a request whose URL Fastify cannot read passes no hook.
     request.trace = {}
+    let answer: Reply | undefined
     reply.raw.once('close', () => {
       const durationMs = performance.now() - started
       const status = reply.raw.headersSent ? reply.raw.statusCode : clientClosedStatus
-      const { id: requestId, ip, trace } = request
+      const { id: requestId, trace } = request
+      const { ip = request.ip } = trace
       answered(options, { requestId, operation, status, durationMs, ip, trace })
+      if (answer) options.record?.(...logged(request, { operation, status, durationMs, ip }, answer))
     })
     if (options.admission.isFull()) {
       request.trace.code = 'overloaded'
-      send(reply, request.id, overloaded(request))
+      send(reply, request.id, overloaded(request.id, request.url))
       return reply
     }
-    let answer: Reply | undefined
     try {
       answer = await traced(options.tracing, operation, request, () => handle(toRaw(request), reply))
     } catch (error) {
@@ -346,23 +349,6 @@ function traced(
     if (answer) add({ 'http.response.status_code': answer.status, ...(answer.code ? { code: answer.code } : {}) })
     return answer
   })
-}
-
-/** Built without an Error: under overload these responses must cost as little as possible. */
-function overloaded(request: FastifyRequest): Reply {
-  const { status, title, detail } = problems.overloaded
-  const [instance] = request.url.split('?', 1)
-  const body = {
-    type: problemPath('overloaded'),
-    title,
-    status,
-    detail,
-    instance,
-    code: 'overloaded',
-    requestId: request.id,
-  }
-  const headers = { 'content-type': 'application/problem+json', ...retryHeaders }
-  return { status, headers, body: JSON.stringify(body) }
 }
 
 function toRaw(request: FastifyRequest): RawRequest {

@@ -4,6 +4,7 @@ import { type PublicSite, Refusal } from '../api/index.ts'
 import { type Clock, type Log, present } from '../kernel/index.ts'
 import { createAdmissionControl } from './admission.ts'
 import { createBodyBuffer, readBody } from './body.ts'
+import { createClientAddress } from './client-address.ts'
 import { servePublic } from './public.ts'
 import { requestIdOf } from './request-id.ts'
 import type { RawRequest } from './server.ts'
@@ -13,6 +14,8 @@ export type SiteOptions = {
   readonly clock: Clock
   readonly log: Log
   readonly requestTimeoutMs: number
+  /** Addresses and networks whose X-Forwarded-For is trusted. */
+  readonly trustedProxies: readonly string[] | undefined
   readonly pageRate: { readonly perSecond: number; readonly burst: number }
 }
 
@@ -20,7 +23,7 @@ export type SiteOptions = {
 const requestsMax = 32
 const bodyBytesMax = 16_384
 
-export function createSiteListener({ site, ...options }: SiteOptions): RequestListener {
+export function createSiteListener({ site, trustedProxies, ...options }: SiteOptions): RequestListener {
   // The page of an unknown path passes the same checks. Its path matches nothing.
   const unknown = {
     method: 'GET',
@@ -29,6 +32,7 @@ export function createSiteListener({ site, ...options }: SiteOptions): RequestLi
       throw new Refusal('not_found')
     },
   } as const
+  const addressOf = createClientAddress(trustedProxies)
   const routes = site.routes.map((route) => ({ route, pattern: patternOf(route.path) }))
   const pipeline = servePublic(
     { ...options, sites: [{ ...site, routes: [...site.routes, unknown] }] },
@@ -44,7 +48,7 @@ export function createSiteListener({ site, ...options }: SiteOptions): RequestLi
     },
   )
   const answer = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const request = toRaw(message)
+    const request = toRaw(message, addressOf(message.socket.remoteAddress ?? '', message.headers['x-forwarded-for']))
     const asked = request.method === 'HEAD' ? 'GET' : request.method
     const found = routes
       .filter(({ route }) => route.method === asked)
@@ -72,7 +76,7 @@ export function createSiteListener({ site, ...options }: SiteOptions): RequestLi
 /** The groups of the pattern are the parameters of the path. */
 const patternOf = (path: string): RegExp => new RegExp(`^(?<path>${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')})$`)
 
-function toRaw(message: IncomingMessage): Omit<RawRequest, 'params'> {
+function toRaw(message: IncomingMessage, ip: string): Omit<RawRequest, 'params'> {
   const { method = 'GET', url = '/', headers } = message
   const [path = '/', ...rest] = url.split('?')
   return {
@@ -83,7 +87,7 @@ function toRaw(message: IncomingMessage): Omit<RawRequest, 'params'> {
     headers,
     contentType: headers['content-type'],
     requestId: requestIdOf(message),
-    ip: message.socket.remoteAddress ?? '',
+    ip,
     message,
     trace: {},
   }

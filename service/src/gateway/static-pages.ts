@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { type Encoding, encodingFor } from '../api/index.ts'
-import type { Clock } from '../kernel/index.ts'
+import { type Clock, once } from '../kernel/index.ts'
 import { toProblem } from './problems.ts'
 import { createRateLimiter } from './rate.ts'
 import { answering, type RawRequest, type Reply, type ServerOptions } from './server.ts'
@@ -17,7 +17,8 @@ export type Page = {
   /** Default: 200. */
   readonly status?: number
   readonly contentType: string
-  readonly body: Buffer
+  /** Called once, when the page is first asked for. */
+  readonly body: () => Promise<Buffer>
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -55,15 +56,19 @@ export function mountStaticPages(app: FastifyInstance, pages: readonly Page[], o
 }
 
 function createAnswer({ status = 200, contentType, body, headers }: Page): (request: RawRequest) => Promise<Reply> {
-  const digest = createHash('sha256').update(body).digest('base64url')
+  const read = once(async () => {
+    const bytes = await body()
+    return { bytes, digest: createHash('sha256').update(bytes).digest('base64url') }
+  })
   const bodies = new Map<Encoding, Promise<Buffer>>()
-  const encoded = (encoding: Encoding) => {
-    const known = bodies.get(encoding) ?? compressors[encoding](body)
+  const encoded = (encoding: Encoding, bytes: Buffer) => {
+    const known = bodies.get(encoding) ?? compressors[encoding](bytes)
     bodies.set(encoding, known)
     return known
   }
   return async ({ headers: { 'accept-encoding': accepted, 'if-none-match': known } }) => {
     const encoding = encodingFor(typeof accepted === 'string' ? accepted : undefined)
+    const { bytes, digest } = await read()
     const etag = `"${digest}-${encoding}"`
     const shared = { ...headers, etag, vary: 'accept-encoding' }
     if (status === 200 && typeof known === 'string' && names(known, etag))
@@ -72,7 +77,7 @@ function createAnswer({ status = 200, contentType, body, headers }: Page): (requ
     return {
       status,
       headers: { 'content-type': contentType, ...shared, ...ofEncoding },
-      body: await encoded(encoding),
+      body: await encoded(encoding, bytes),
     }
   }
 }

@@ -1,5 +1,6 @@
-/** camt.053.001.08, Bank to customer statement: one account and one period. */
+/** Bank to customer statement, camt.053.001.08 or .02: one account and one period. */
 import { amountText, type Currency, type Minor } from '../kernel/index.ts'
+import { namespaceOf } from './messages.ts'
 import { element, shortened, xmlText } from './xml/text.ts'
 
 /** Domain, family and sub-family of the external code set "Bank transaction code". */
@@ -28,7 +29,11 @@ export type StatementEntry = {
   readonly text: string
 }
 
+/** Versions that a statement is written in. Banks of Germany, and programs for accounts, read 02 to this day. */
+export type Camt053Version = '02' | '08'
+
 export type BankStatement = {
+  readonly version: Camt053Version
   /** Max35Text. */
   readonly id: string
   /** Fixed instead of the time of the run, so that the same statement has the same bytes. */
@@ -44,7 +49,6 @@ export type BankStatement = {
   readonly entries: () => AsyncIterable<readonly StatementEntry[]>
 }
 
-const namespace = 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08'
 /** Max34Text, Max35Text, Max140Text of the schema. */
 const chars = { id: 35, account: 34, name: 140, remittance: 140 } as const
 
@@ -67,15 +71,14 @@ function balance(code: 'OPBD' | 'CLBD', amount: Minor, currency: Currency, at: D
 const amountOf = (minor: Minor, currency: Currency) =>
   `<Amt Ccy="${currency}">${amountText(magnitude(minor), currency)}</Amt>`
 
-function summary({ lines, credits, debits, creditLines, account: { currency } }: BankStatement): string {
+function summary({ version, lines, credits, debits, creditLines, account: { currency } }: BankStatement): string {
   // A sum may be longer than an amount, and is optional.
   const sum = (minor: Minor) => (minor > camt053MinorMax ? '' : element('Sum', amountText(minor, currency)))
   const count = (number: number) => element('NbOfNtries', String(number))
   const net = credits - debits
-  const netEntry =
-    magnitude(net) > camt053MinorMax
-      ? ''
-      : element('TtlNetNtry', element('Amt', amountText(magnitude(net), currency)) + indicator(net))
+  const netAmount = (name: string) => element(name, amountText(magnitude(net), currency)) + indicator(net)
+  const netText = version === '02' ? netAmount('TtlNetNtryAmt') : element('TtlNetNtry', netAmount('Amt'))
+  const netEntry = magnitude(net) > camt053MinorMax ? '' : netText
   return element(
     'TxsSummry',
     element('TtlNtries', count(lines) + sum(credits + debits) + netEntry) +
@@ -88,10 +91,13 @@ function summary({ lines, credits, debits, creditLines, account: { currency } }:
 const idText = (name: string, id: string | null | undefined): string =>
   id && Array.from(id).length <= chars.id ? element(name, xmlText(id)) : ''
 
-const referencesText = (reference: string, payment: EntryPayment | undefined): string =>
-  (idText('EndToEndId', payment?.endToEndId) || element('EndToEndId', 'NOTPROVIDED')) +
-  idText('AcctOwnrTxId', payment?.userReference) +
-  idText('AcctSvcrTxId', reference)
+/** Version 02 has no reference of the account's owner: it stands as the owner's instruction. */
+function referencesText(version: Camt053Version, reference: string, payment: EntryPayment | undefined): string {
+  const endToEndId = idText('EndToEndId', payment?.endToEndId) || element('EndToEndId', 'NOTPROVIDED')
+  return version === '02'
+    ? idText('AcctSvcrRef', reference) + idText('InstrId', payment?.userReference) + endToEndId
+    : endToEndId + idText('AcctOwnrTxId', payment?.userReference) + idText('AcctSvcrTxId', reference)
+}
 
 const remittanceText = (text: string | null | undefined): string =>
   text ? element('Ustrd', xmlText(shortened(text, chars.remittance))) : ''
@@ -99,18 +105,23 @@ const remittanceText = (text: string | null | undefined): string =>
 const ibanForm = /^[A-Z]{2}\d{2}[A-Za-z0-9]{1,30}$/
 
 /** The other side: the creditor of a debit, the debtor of a credit. */
-function partiesText(amount: Minor, { name = null, account = null }: Partial<EntryPayment> = {}): string {
+function partiesText(
+  version: Camt053Version,
+  amount: Minor,
+  { name = null, account = null }: Partial<EntryPayment> = {},
+): string {
   const side = amount < 0n ? 'Cdtr' : 'Dbtr'
   const id = (text: string) =>
     ibanForm.test(text)
       ? element('IBAN', text)
       : element('Othr', element('Id', xmlText(shortened(text, chars.account))))
-  const party = name ? element(side, element('Pty', element('Nm', xmlText(shortened(name, chars.name))))) : ''
+  const named = name ? element('Nm', xmlText(shortened(name, chars.name))) : ''
+  const party = named && element(side, version === '02' ? named : element('Pty', named))
   const held = account ? element(`${side}Acct`, element('Id', id(account))) : ''
   return party || held ? element('RltdPties', party + held) : ''
 }
 
-function entryText(entry: StatementEntry, currency: Currency): string {
+function entryText(entry: StatementEntry, version: Camt053Version, currency: Currency): string {
   const { id, amount, bookedAt, reference, payment, text } = entry
   const [domain, family, subFamily] = entry.code
   const code = element('Cd', family) + element('SubFmlyCd', subFamily)
@@ -119,7 +130,7 @@ function entryText(entry: StatementEntry, currency: Currency): string {
     'Ntry',
     element('NtryRef', id) +
       money +
-      element('Sts', element('Cd', 'BOOK')) +
+      element('Sts', version === '02' ? 'BOOK' : element('Cd', 'BOOK')) +
       element('BookgDt', element('DtTm', bookedAt)) +
       element('ValDt', element('DtTm', bookedAt)) +
       element('AcctSvcrRef', id) +
@@ -128,9 +139,9 @@ function entryText(entry: StatementEntry, currency: Currency): string {
         'NtryDtls',
         element(
           'TxDtls',
-          element('Refs', referencesText(reference, payment)) +
-            money +
-            partiesText(amount, payment) +
+          element('Refs', referencesText(version, reference, payment)) +
+            (version === '02' ? element('AmtDtls', element('TxAmt', amountOf(amount, currency))) : money) +
+            partiesText(version, amount, payment) +
             element('RmtInf', remittanceText(reference) + remittanceText(payment?.userReference)),
         ),
       ) +
@@ -140,10 +151,10 @@ function entryText(entry: StatementEntry, currency: Currency): string {
 
 /** The document in parts, a line for each entry. */
 export async function* camt053Xml(statement: BankStatement): AsyncGenerator<string> {
-  const { id, createdAt, period, account, opening, closing, entries } = statement
+  const { version, id, createdAt, period, account, opening, closing, entries } = statement
   const { currency } = account
   const created = element('CreDtTm', createdAt.toISOString())
-  yield `<?xml version="1.0" encoding="UTF-8"?>\n<Document xmlns="${namespace}"><BkToCstmrStmt>`
+  yield `<?xml version="1.0" encoding="UTF-8"?>\n<Document xmlns="${namespaceOf(`camt.053.001.${version}`)}"><BkToCstmrStmt>`
   yield element('GrpHdr', element('MsgId', id) + created)
   yield `\n<Stmt>${element('Id', id)}${created}`
   yield element('FrToDt', element('FrDtTm', period.from.toISOString()) + element('ToDtTm', period.to.toISOString()))
@@ -158,7 +169,7 @@ export async function* camt053Xml(statement: BankStatement): AsyncGenerator<stri
   yield summary(statement)
   for await (const part of entries()) {
     let text = ''
-    for (const entry of part) text += `\n${entryText(entry, currency)}`
+    for (const entry of part) text += `\n${entryText(entry, version, currency)}`
     yield text
   }
   yield '\n</Stmt></BkToCstmrStmt></Document>\n'

@@ -5,6 +5,7 @@
  */
 export {
   type BankStatement,
+  type Camt053Version,
   camt053MinorMax,
   camt053Xml,
   type StatementEntry,

@@ -206,6 +206,8 @@ export type Recall = {
   readonly assigner: Party
   readonly assignee: Agent
   readonly caseId: string
+  /** The party that asks for the money (`CxlRsnInf/Orgtr`): the guidelines of the European Payments Council require a name or a BIC. */
+  readonly originator?: Party
   readonly originalMessageId: string
   readonly originalMessageName: string
   readonly originalBatchId?: string

@@ -2,7 +2,7 @@ import { refuseSetting, type Settings, url } from '../kernel/index.ts'
 import { smtpTransport } from './smtp.ts'
 import { readMailbox } from './transport.ts'
 
-const defaultSender = 'Partner Payments <no-reply@localhost>'
+const defaultSender = 'no-reply@localhost'
 
 export const mailSettings = {
   SMTP_URL: {
@@ -17,7 +17,7 @@ export const mailSettings = {
   },
   MAIL_FROM: {
     default: `\`${defaultSender}\``,
-    description: 'Sender of mails',
+    description: 'Sender of mails. Without a name: BRAND_NAME',
     read: (value: string | undefined) =>
       readMailbox(value ?? defaultSender)
         ? (value ?? defaultSender)

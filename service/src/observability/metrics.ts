@@ -9,6 +9,8 @@ import { createReconciliationMetrics, type ReconciliationMetrics } from './recon
 
 export type Metrics = {
   readonly request: (operation: string, status: number, durationMs: number) => void
+  /** Requests that are not in the request log. */
+  readonly requestsDropped: (reason: string, count: number) => void
   readonly delivery: (outcome: string, durationMs: number, subscriptionId: string) => void
   readonly endpoints: EndpointMetrics['endpoints']
   /** One call with instructions: how many were `accepted`, `refused`, or remained `unknown`. */
@@ -58,6 +60,7 @@ export function createMetrics(registry: Registry, db: Database, clock: Clock): M
   return {
     ...createPaymentMetrics(registry),
     request: createRequestMetrics(registry),
+    requestsDropped: createDropMetrics(registers),
     delivery: (outcome, durationMs, subscriptionId) => {
       deliveries.observe({ outcome }, durationMs / 1000)
       endpoints.attempt(subscriptionId, outcome, durationMs)
@@ -88,7 +91,17 @@ export function createRequestMetrics(registry: Registry): Metrics['request'] {
   }
 }
 
-type PaymentMetrics = Omit<Metrics, 'request' | 'delivery' | 'endpoints' | 'banks'>
+function createDropMetrics(registers: Registry[]): Metrics['requestsDropped'] {
+  const drops = new Counter({
+    name: 'payments_request_log_dropped_total',
+    help: 'Requests that are not in the request log, by reason: full, refused or unwritable',
+    labelNames: ['reason'],
+    registers,
+  })
+  return (reason, count) => drops.inc({ reason }, count)
+}
+
+type PaymentMetrics = Omit<Metrics, 'request' | 'requestsDropped' | 'delivery' | 'endpoints' | 'banks'>
 
 function createPaymentMetrics(registry: Registry): PaymentMetrics {
   const registers = [registry]

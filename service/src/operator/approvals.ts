@@ -4,7 +4,7 @@ import { amountText, type Minor } from '../kernel/index.ts'
 import type { ApprovalRule } from '../modules/payout-controls/index.ts'
 import type { Context } from './context.ts'
 import { decided } from './limits.ts'
-import { type Options, readCurrencyOption, readInteger, readMoney, required } from './options.ts'
+import { isOn, type Options, readCurrencyOption, readInteger, readMoney, required } from './options.ts'
 
 const beneficiaryHoursMax = 24 * 365
 const expiresHoursMax = 24 * 30
@@ -20,6 +20,7 @@ export const approvalCommands = {
       currency,
       aboveAmount: options.above === undefined ? null : readMoney(options, 'above', currency),
       aboveDayAmount: options['above-day'] === undefined ? null : readMoney(options, 'above-day', currency),
+      aboveBulkAmount: options['above-bulk'] === undefined ? null : readMoney(options, 'above-bulk', currency),
       beneficiaryHours:
         options['beneficiary-hours'] === undefined ? null : readInteger(options, 'beneficiary-hours', hours),
       perPersonAmount: options['per-person'] === undefined ? null : readMoney(options, 'per-person', currency),
@@ -28,11 +29,17 @@ export const approvalCommands = {
         max: expiresHoursMax,
         otherwise: expiresHoursDefault,
       }),
-      needsPasskey: options.passkey === true,
+      needsPasskey: isOn(options, 'passkey'),
+      payeeMismatch: isOn(options, 'payee-mismatch'),
     }
-    const { aboveAmount, aboveDayAmount, beneficiaryHours, perPersonAmount } = rule
-    if ([aboveAmount, aboveDayAmount, beneficiaryHours, perPersonAmount].every((each) => each === null))
-      throw new ConfigError('operator: --above, --above-day, --beneficiary-hours or --per-person is required')
+    const { aboveAmount, aboveDayAmount, aboveBulkAmount, beneficiaryHours, perPersonAmount, payeeMismatch } = rule
+    if (
+      !payeeMismatch &&
+      [aboveAmount, aboveDayAmount, aboveBulkAmount, beneficiaryHours, perPersonAmount].every((each) => each === null)
+    )
+      throw new ConfigError(
+        'operator: --above, --above-day, --above-bulk, --beneficiary-hours, --per-person or --payee-mismatch is required',
+      )
     if (perPersonAmount === 0n) throw new ConfigError('operator: --per-person must be greater than zero')
     return decided(context, { command: 'approval set', options }, async (tx) =>
       viewOf(await context.service.payoutControls.approvalRules.set(tx, rule)),
@@ -54,7 +61,13 @@ export const approvalCommands = {
     }),
 }
 
-function viewOf({ aboveAmount, aboveDayAmount, perPersonAmount, ...rule }: ApprovalRule) {
+function viewOf({ aboveAmount, aboveDayAmount, aboveBulkAmount, perPersonAmount, ...rule }: ApprovalRule) {
   const money = (amount: Minor | null) => (amount === null ? null : amountText(amount, rule.currency))
-  return { ...rule, above: money(aboveAmount), aboveDay: money(aboveDayAmount), perPerson: money(perPersonAmount) }
+  return {
+    ...rule,
+    above: money(aboveAmount),
+    aboveDay: money(aboveDayAmount),
+    aboveBulk: money(aboveBulkAmount),
+    perPerson: money(perPersonAmount),
+  }
 }

@@ -87,6 +87,21 @@ export const bankCommands = {
     })
   },
 
+  /** Cancels a credit that the bank does not have, such as one that a correction of a statement omits. Closes its case. */
+  'bank entry cancel': async (context: Context, options: Options) => {
+    const { service } = context
+    const [id, note, staff] = [required(options, 'id'), required(options, 'note'), options.staff ?? '']
+    return decided(context, { command: 'bank entry cancel', options, partnerId: operatorPartnerId }, async (tx) => {
+      const found = await service.cases.byId(tx, operatorPartnerId, id)
+      if (found?.kind !== 'announced_missing')
+        throw new Refusal('not_found', 'No case announced_missing of an entry that can be cancelled.')
+      const cancelled = await service.isoBanks.cancelEntry(tx, found.subject)
+      if (!(await service.decisions.resolveGone(tx, found, staff, note)))
+        throw new Refusal('validation_failed', 'The case was decided before.')
+      return { caseId: id, ...cancelled }
+    })
+  },
+
   /** Ends a payment by the bank's written word, whose hash is recorded. Settlement then ends the payout. */
   'payment end': async (context: Context, options: Options) => {
     const end = readChoice({ outcome: required(options, 'outcome') }, 'outcome', paymentEnds)

@@ -20,6 +20,7 @@ export type Context = {
     | 'deposits'
     | 'isoBanks'
     | 'ledger'
+    | 'members'
     | 'monitoring'
     | 'openPartner'
     | 'payoutControls'

@@ -26,6 +26,7 @@ import { ledgerCommands } from './ledger.ts'
 import { limitCommands } from './limits.ts'
 import { type Options, parseCommand } from './options.ts'
 import { nearest } from './nearest.ts'
+import { memberCommands } from './members.ts'
 import { moveCommands } from './moves.ts'
 import { partnerCommands } from './partners.ts'
 import { paymentCommands } from './payments.ts'
@@ -35,6 +36,7 @@ import { safeguardingCommands, verifySafeguarding } from './safeguarding.ts'
 import { rolesOf } from './roles.ts'
 import { reviewCommands } from './reviews.ts'
 import { screeningCommands } from './screening.ts'
+import { screeningCountryCommands } from './screening-countries.ts'
 import { approveChange, carryOutApproved, createChangeCommands, proposed, rejectChange } from './second-person.ts'
 import { serviceAccountCommands } from './service-accounts.ts'
 import { signInCommands } from './sign-in.ts'
@@ -64,10 +66,13 @@ const operatorUsage = `operator commands (those that change something take --not
   operator service-account expire --partner ID --id ID [--at TIME]
   operator service-account revoke --partner ID --id ID
   operator impersonate --partner ID --note TEXT [--staff NAME] [--minutes 15]
+  operator member recover --partner ID --email ADDRESS --identified-by TEXT --note TEXT
+  operator member recovery cancel --partner ID --id ID --note TEXT
+  operator member recovery list --partner ID
   operator case list
   operator case show --partner ID --id ID
   operator case history --partner ID --id ID
-  operator case propose --partner ID --id ID --action match|credit|fees|return|reverse|charge|announced|write-off|note [--staff NAME] --note TEXT
+  operator case propose --partner ID --id ID --action match|credit|fees|return|reverse|charge|announced|write-off|note|refuse [--staff NAME] --note TEXT
     [--to-partner ID] [--payout ID | --customer ID]
   operator case approve --partner ID --id ID [--staff NAME] [--proposal ID]
   operator case reject --partner ID --id ID [--staff NAME] --note TEXT
@@ -75,9 +80,14 @@ const operatorUsage = `operator commands (those that change something take --not
     [--partner ID]
     (ID: of the payout or of its instruction, or the end-to-end id)
   operator deposit undo --partner ID --reference TEXT --note TEXT
+  operator payment retry --partner ID --payout ID [--staff NAME]
   operator payment end --partner ID --payout ID --outcome paid|not-paid --evidence FILE --note TEXT
-  operator screening load --from FILE [--staff NAME]
-    (FILE: the list of the UN, of the EU (1.1), SDN.XML or SDN_ADVANCED.XML)
+  operator screening load --from FILE [--name NAME] [--staff NAME]
+    (FILE: the list of the UN, of the EU (1.1), SDN.XML or SDN_ADVANCED.XML; with NAME politically exposed persons, targets.simple.csv)
+  operator screening remove --name NAME [--staff NAME] [--note TEXT]
+  operator screening country set --countries IR,KP --for payouts,deposits,customers --action refuse|review [--staff NAME] [--note TEXT]
+  operator screening country list
+  operator screening country remove --countries IR,KP --for payouts,deposits,customers [--staff NAME] [--note TEXT]
   operator screening status
   operator screening rescreen
   operator screening hits
@@ -90,11 +100,11 @@ const operatorUsage = `operator commands (those that change something take --not
   operator safeguarding show --day DAY [--currency EUR]
   operator safeguarding export --day DAY --to FILE [--format json|csv|pdf] [--currency EUR]
   operator safeguarding verify --from FILE [--key PUBLIC_KEY]
-  operator monitoring rule set --from FILE.json [--staff NAME] [--id ID]
+  operator monitoring rule set --from FILE.json | --rule JSON [--staff NAME] [--id ID [--version NUMBER]]
   operator monitoring rule list
   operator monitoring rule backtest --id ID --from DAY --until DAY [--staff NAME]
-  operator monitoring rule on --id ID [--staff NAME]
-  operator monitoring rule off --id ID [--staff NAME]
+  operator monitoring rule on --id ID [--version NUMBER] [--staff NAME]
+  operator monitoring rule off --id ID [--version NUMBER] [--staff NAME]
   operator monitoring alert list --partner ID
   operator monitoring alert export --partner ID --to FILE.csv
   operator bank files [--connector ID]
@@ -102,6 +112,7 @@ const operatorUsage = `operator commands (those that change something take --not
   operator bank recall sent --partner ID --payout ID --note TEXT [--staff NAME]
   operator bank recall answer --partner ID --payout ID --outcome accepted|refused [--reason CODE] [--staff NAME] [--note TEXT]
   operator bank file take --id CASE --note TEXT
+  operator bank entry cancel --id CASE --note TEXT
   operator bank payment --partner ID --payout ID
   operator bank recall --partner ID --payout ID --reason DUPL|TECH|FRAD|CUST|AC03|AM09 [--staff NAME]
   operator ledger balances --partner ID [--at TIME]
@@ -120,8 +131,8 @@ const operatorUsage = `operator commands (those that change something take --not
     [--min 0.50] [--max 20.00] [--from TIME]
   operator fee list --partner ID
   operator fee remove --partner ID --id ID
-  operator approval set --partner ID --currency EUR [--above 10000.00] [--above-day 50000.00] [--beneficiary-hours 24] [--expires-hours 72]
-    [--per-person 50000.00] [--passkey]
+  operator approval set --partner ID --currency EUR [--above 10000.00] [--above-day 50000.00] [--above-bulk 50000.00] [--beneficiary-hours 24] [--expires-hours 72]
+    [--per-person 50000.00] [--passkey] [--payee-mismatch]
   operator approval list --partner ID
   operator approval remove --partner ID --id ID
   operator cooling-off set --partner ID --currency EUR [--hours 24]
@@ -181,6 +192,7 @@ const run = async (command: string, context: Context, options: Options): Promise
 const commands: ReadonlyMap<string, Command> = new Map(
   Object.entries<Command>({
     ...partnerCommands,
+    ...memberCommands,
     ...moveCommands,
     ...serviceAccountCommands,
     ...ledgerCommands,
@@ -197,6 +209,7 @@ const commands: ReadonlyMap<string, Command> = new Map(
     ...walletCommands,
     ...caseCommands,
     ...screeningCommands,
+    ...screeningCountryCommands,
     ...paymentCommands,
     ...reconcileCommands,
     ...safeguardingCommands,

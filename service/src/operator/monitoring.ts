@@ -15,11 +15,10 @@ const hitsPerPage = 1000
 export const monitoringCommands = {
   /** Keeps a new rule, or the next version of one. */
   'monitoring rule set': async (context: Context, options: Options) => {
-    const file = required(options, 'from')
-    const text = await readFile(file, 'utf8').catch((error: Error) => {
-      throw new ConfigError(`operator: ${file}: ${error.message}`)
-    })
-    const given = options.id === undefined ? {} : { id: options.id }
+    if (options.rule !== undefined && options.from !== undefined)
+      throw new ConfigError('operator: give --from or --rule, not both')
+    const text = options.rule ?? (await textOfFile(required(options, 'from')))
+    const given = { ...(options.id === undefined ? {} : { id: options.id }), ...seenOf(options) }
     return refusedInOneLine(() => {
       const draft = readRule(text)
       const staff = required(options, 'staff')
@@ -39,8 +38,9 @@ export const monitoringCommands = {
           .filter(({ version }) => version === rule.version)
           .map(({ fromDay, untilDay, transactions, hits, subjects, ranBy, ranAt }) => ({
             ...{
-              fromDay,
-              untilDay,
+              from: fromDay,
+              // The day as it was typed: the column has the day after it.
+              until: Temporal.PlainDate.from(untilDay).subtract({ days: 1 }).toString(),
               transactions: Number(transactions),
               hits: Number(hits),
               subjects: Number(subjects),
@@ -71,7 +71,7 @@ export const monitoringCommands = {
   'monitoring rule on': (context: Context, options: Options) =>
     refusedInOneLine(() =>
       changed(context, { command: 'monitoring rule on', options }, (tx) =>
-        context.service.monitoring.turnOn(tx, { id: required(options, 'id'), staff: required(options, 'staff') }),
+        context.service.monitoring.turnOn(tx, turnOf(options)),
       ),
     ),
 
@@ -79,7 +79,7 @@ export const monitoringCommands = {
   'monitoring rule off': (context: Context, options: Options) =>
     refusedInOneLine(() =>
       changed(context, { command: 'monitoring rule off', options }, (tx) =>
-        context.service.monitoring.turnOff(tx, { id: required(options, 'id'), staff: required(options, 'staff') }),
+        context.service.monitoring.turnOff(tx, turnOf(options)),
       ),
     ),
 
@@ -116,12 +116,31 @@ export const monitoringCommands = {
   },
 }
 
-type HitEvidence = {
+/** The version that the person has read, if it is given. */
+function seenOf({ version }: Options): { readonly seen?: number } {
+  if (version === undefined) return {}
+  if (!/^[1-9]\d{0,8}$/.test(version)) throw new ConfigError('operator: --version must be the number of a version')
+  return { seen: Number(version) }
+}
+
+const turnOf = (options: Options) => ({
+  id: required(options, 'id'),
+  staff: required(options, 'staff'),
+  ...seenOf(options),
+})
+
+const textOfFile = (file: string): Promise<string> =>
+  readFile(file, 'utf8').catch((error: Error) => {
+    throw new ConfigError(`operator: ${file}: ${error.message}`)
+  })
+
+/** Empty: erased after the retention. */
+type HitEvidence = Partial<{
   readonly count: number
   readonly sum: string
   readonly currency: string
   readonly references: readonly string[]
-}
+}>
 const columns = [
   ...(['id', 'openedAt', 'rule', 'name', 'version', 'kind', 'severity', 'subject', 'state', 'resolvedBy'] as const),
   ...(['resolvedAt', 'note', 'reference', 'count', 'sum', 'currency', 'pattern'] as const),
@@ -133,7 +152,7 @@ type Alert = ReturnType<typeof alertsOf> extends AsyncGenerator<infer T> ? T : n
 type Hit = Awaited<ReturnType<Context['service']['monitoring']['hits']>>[number]
 
 function lineOf(alert: Alert, { reference, evidence }: Hit): string {
-  const { count, sum, currency, references } = JSON.parse(evidence) as HitEvidence
+  const { count = null, sum = '', currency = '', references = [] } = JSON.parse(evidence) as HitEvidence
   const cells = { ...alert, ...{ reference, count, sum, currency, pattern: references.join(' ') } }
   return `${columns.map((column) => quoted(textOf(cells[column]))).join(',')}\r\n`
 }
@@ -155,11 +174,11 @@ async function* alertsOf({ service: { monitoring, cases }, db }: Context, partne
     const page = await monitoring.alerts(db, partnerId, position, alertsPerPage)
     for (const { id, ruleId, version, subjectId, openedAt, transactions } of page) {
       const rule = rules.get(`${ruleId} ${version}`)
-      const { severity = 'medium' } = JSON.parse(rule?.settings ?? '{}') as { readonly severity?: string }
+      const { severity = 'medium', when = 'after' } = JSON.parse(rule?.settings ?? '{}') as Partial<Settings>
       const decision = await cases.byId(db, partnerId, id)
       const { resolution = null, resolvedBy = null, resolvedAt = null, note = null } = decision ?? {}
       yield {
-        ...{ id, openedAt, rule: ruleId, name: rule?.name ?? '', version, kind: rule?.kind ?? '', severity },
+        ...{ id, openedAt, rule: ruleId, name: rule?.name ?? '', version, kind: rule?.kind ?? '', severity, when },
         subject: subjectId === partnerId ? 'partner' : subjectId,
         ...{ transactions: Number(transactions), state: resolution ?? 'open', resolvedBy, resolvedAt, note },
       }
@@ -168,6 +187,8 @@ async function* alertsOf({ service: { monitoring, cases }, db }: Context, partne
     position = page.at(-1)?.id ?? position
   }
 }
+
+type Settings = { readonly severity: string; readonly when: string }
 
 const viewOf = ({ settings, ...rule }: Rule) => ({ ...rule, settings: JSON.parse(settings) as object })
 

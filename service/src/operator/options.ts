@@ -20,6 +20,8 @@ const names = [
   'overlap-hours',
   'at',
   'from',
+  'rule',
+  'version',
   'until',
   'to',
   'key-file',
@@ -48,6 +50,7 @@ const names = [
   'max',
   'above',
   'above-day',
+  'above-bulk',
   'per-person',
   'beneficiary-hours',
   'expires-hours',
@@ -60,6 +63,7 @@ const names = [
   'reference',
   'day',
   'email',
+  'identified-by',
   'role',
   'state',
   'mode',
@@ -71,9 +75,11 @@ const names = [
   'evidence',
   'substitutes',
   'commands',
+  'countries',
+  'for',
   'days',
 ] as const
-const flags = ['remove', 'copy', 'skip-bad', 'passkey'] as const
+const flags = ['remove', 'copy', 'skip-bad', 'passkey', 'payee-mismatch'] as const
 type Name = (typeof names)[number]
 type Typed = Readonly<Partial<Record<Name, string> & Record<(typeof flags)[number], boolean>>>
 
@@ -104,6 +110,10 @@ export function parseCommand(args: readonly string[]): { readonly command: strin
     throw new ConfigError(`operator: no option --${unknown}${meant === undefined ? '' : `; did you mean --${meant}?`}`)
   }
 }
+
+/** Whether a switch is on: a form of the desk sends `yes`. */
+export const isOn = (options: Options, name: (typeof flags)[number]): boolean =>
+  options[name] === true || String(options[name]) === 'yes'
 
 export function required(options: Options, name: Name): string {
   const value = options[name]

@@ -22,6 +22,14 @@ export const paymentCommands = {
     })
   },
 
+  /** Makes the next attempt of a payout due now. */
+  'payment retry': (context: Context, options: Options) =>
+    decided(context, { command: 'payment retry', options }, async (tx) => {
+      const [partnerId, id] = [required(options, 'partner'), required(options, 'payout')]
+      await context.service.payouts.retry(tx, partnerId, id)
+      return { partnerId, payoutId: id }
+    }),
+
   /** Payouts that match a search, of one partner or partner by partner, newest first within a partner. */
   'payment find': async (context: Context, options: Options) => {
     const { access, payouts } = context.service
@@ -56,12 +64,16 @@ function readSearch(options: Options): PayoutSearch {
   return { reference: null, money: { currency, amount: readMoney(options, 'amount', currency) }, ...period }
 }
 
-async function viewOf({ service: { cases, screening }, db }: Context, { payout, transaction }: Found): Promise<object> {
-  const { partnerId, id, currency, soldAmount, soldCurrency } = payout
+async function viewOf(
+  { service: { cases, monitoring, screening }, db }: Context,
+  { payout, transaction }: Found,
+): Promise<object> {
+  const { partnerId, id, currency, soldAmount, soldCurrency, transactionId } = payout
   const instructionId = instructionIdOf(payout)
   const about = [id, instructionId, payout.endToEndId, payout.reference]
-  const [open, hits] = [
+  const [open, alerts, hits] = [
     await cases.openAbout(db, partnerId, about),
+    await monitoring.holding(db, partnerId, [transactionId]),
     await screening.hitsOn(partnerId, partiesOf(payout)),
   ]
   const { timeline, row } = transaction
@@ -94,6 +106,7 @@ async function viewOf({ service: { cases, screening }, db }: Context, { payout, 
       subjectKind,
       openedAt,
     })),
+    alerts: alerts.map(({ alertId }) => alertId),
     next: next[status],
     runbook: `${runbook}#${status.toLowerCase()}`,
   }

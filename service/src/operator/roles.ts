@@ -6,6 +6,7 @@ const roles: Readonly<Record<string, readonly StaffRole[]>> = {
   compliance: ['compliance', 'admin'],
   money: ['finance', 'compliance', 'admin'],
   admin: ['admin'],
+  support: ['support', 'admin'],
   all: ['support', 'compliance', 'finance', 'admin'],
 }
 
@@ -23,10 +24,12 @@ const commandsOf = {
     ],
     ...['limit set', 'limit remove', 'fee set', 'fee remove', 'approval set', 'approval remove'],
     ...['cooling-off set', 'cooling-off remove', 'segregation cover', 'segregation set', 'bic load', 'sort-codes load'],
-    ...['ibans import', 'ibans withdraw', 'payment end', 'deposit undo', 'bank file take'],
+    ...['ibans import', 'ibans withdraw', 'payment end', 'payment retry', 'deposit undo', 'bank file take'],
+    ...['bank entry cancel'],
   ],
   compliance: [
-    ...['screening load', 'screening decide', 'gate set', 'gate remove', 'review set'],
+    ...['screening load', 'screening decide', 'screening country set', 'screening country remove'],
+    ...['screening remove', 'gate set', 'gate remove', 'review set'],
     ...['monitoring rule set', 'monitoring rule backtest', 'monitoring rule on', 'monitoring rule off'],
     'monitoring alert export',
   ],
@@ -45,7 +48,8 @@ const commandsOf = {
       'wallet-key create',
     ],
   ],
-  all: ['impersonate', 'change approve', 'change reject', 'change run'],
+  support: ['member recover'],
+  all: ['impersonate', 'member recovery cancel', 'change approve', 'change reject', 'change run'],
 } as const
 
 /** The roles of each command that changes something. Commands that only read need no person. */
@@ -64,8 +68,14 @@ export const printsSecret: ReadonlySet<string> = new Set([
   'staff invite',
 ])
 
-/** Commands that move money by the decision of people: two persons carry them out everywhere. */
-export const alwaysNeedsTwo: ReadonlySet<string> = new Set(['payment end', 'deposit undo', 'bank file take'])
+/** Commands that move money, or let a person into a partner's team, by the decision of people: two persons carry them out everywhere. */
+export const alwaysNeedsTwo: ReadonlySet<string> = new Set([
+  'payment end',
+  'deposit undo',
+  'bank file take',
+  'bank entry cancel',
+  'member recover',
+])
 
 /**
  * Commands that two persons carry out where TWO_PERSONS is on. A block is not among them: while it waits, the money leaves. Nor are the ends of
@@ -75,6 +85,7 @@ export const needsTwo: ReadonlySet<string> = new Set([
   ...printsSecret,
   ...['limit set', 'limit remove', 'fee set', 'fee remove', 'approval set', 'approval remove'],
   ...['cooling-off set', 'cooling-off remove', 'gate set', 'gate remove', 'account unblock', 'account close'],
+  ...['screening country set', 'screening country remove', 'screening remove'],
   ...['segregation cover', 'segregation set', 'staff role', 'staff remove'],
 ])
 

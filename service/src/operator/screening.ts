@@ -1,22 +1,50 @@
 /** Commands for sanctions lists and the hits on them. Loads a list from a file; one or two persons decide about a hit. */
-import { createReadStream } from 'node:fs'
+import { createReadStream, type ReadStream } from 'node:fs'
 import { operatorPartnerId } from '../cases/index.ts'
 import { ConfigError } from '../app/config.ts'
-import { type Hit, outcomes, readSanctionsList } from '../screening/index.ts'
+import {
+  type Hit,
+  outcomes,
+  pepSource,
+  readPepList,
+  readSanctionsList,
+  type SanctionsList,
+} from '../screening/index.ts'
 import { MessageProblem } from '../iso20022/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { changing, record, refusedInOneLine } from './changes.ts'
 import type { Context } from './context.ts'
+import { decided } from './limits.ts'
 import { type Options, required } from './options.ts'
 
+/** `name`: that of a list of politically exposed persons. A list of sanctions says itself what it is. */
+function readerOf(file: string, name: string | undefined): (source: ReadStream) => Promise<SanctionsList> {
+  if (name === undefined && file.toLowerCase().endsWith('.csv'))
+    throw new ConfigError('operator: --name is required for a list of politically exposed persons (CSV)')
+  if (name === undefined) return readSanctionsList
+  const source = sourceOf(name)
+  return (bytes) => readPepList(bytes, source)
+}
+
+function sourceOf(name: string) {
+  const source = pepSource(name)
+  if (source === undefined)
+    throw new ConfigError('operator: --name must have 1 to 40 lower-case letters, digits, hyphens or underscores')
+  return source
+}
+
 const pageMax = 1000
+const sanctionsSources = ['un', 'eu', 'ofac'] as const
 
 export const screeningCommands = {
   /** Loads the whole list or nothing. The worker then screens the names of all partners again. */
   'screening load': async ({ service }: Context, options: Options) => {
     const file = required(options, 'from')
     const staff = required(options, 'staff')
-    const list = await readSanctionsList(createReadStream(file)).catch((error: unknown) => {
+    const list = await readerOf(
+      file,
+      options.name,
+    )(createReadStream(file)).catch((error: unknown) => {
       if (error instanceof MessageProblem)
         throw new ConfigError(`operator: ${file}, line ${error.line}: ${error.message} (${error.code})`)
       throw new ConfigError(`operator: ${file}: ${(error as Error).message}`)
@@ -33,7 +61,15 @@ export const screeningCommands = {
     return refusedInOneLine(() => screening.lists.load(list, staff, recorded))
   },
 
-  /** The list of each source, and the share of all names that was screened against the newest. */
+  /** Empties a list of politically exposed persons. Its open hits stay until persons have decided. */
+  'screening remove': (context: Context, options: Options) => {
+    const source = sourceOf(required(options, 'name'))
+    const change = { command: 'screening remove', options, partnerId: operatorPartnerId }
+    const { lists } = context.service.screening
+    return decided(context, change, (tx) => lists.remove(tx, source, required(options, 'staff')))
+  },
+
+  /** The list of each source, the share of all names that was screened against the newest, and what is not screened. */
   'screening status': async ({ service: { screening, access }, db }: Context) => {
     const lists = await screening.lists.current(db)
     const generation = await screening.lists.generation(db)
@@ -44,7 +80,14 @@ export const screeningCommands = {
       due += progress.due
     }
     const open = await allOpen(screening)
-    return { lists, generation, subjects: Number(subjects), due: Number(due), openHits: open.length }
+    const rules = await screening.countries.list(db)
+    const warnings = [
+      ...sanctionsSources
+        .filter((source) => !lists.some((list) => list.source === source))
+        .map((source) => `No list of ${source} is loaded.`),
+      ...(rules.length === 0 ? ['No country is refused or reviewed: see screening country set.'] : []),
+    ]
+    return { lists, generation, subjects: Number(subjects), due: Number(due), openHits: open.length, warnings }
   },
 
   /**

@@ -1,6 +1,7 @@
 /** Commands for the credentials of a partner. */
 import { after, minuteMs, systemClock } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
+import { consoleUrlOf } from '../app/derived-settings.ts'
 import { changing } from './changes.ts'
 import { type Context, withBaseUrl } from './context.ts'
 import { type Options, readInteger, readPermissions, readPublicKey, readTime, required } from './options.ts'
@@ -66,7 +67,11 @@ export const serviceAccountCommands = {
     const open = async (tx: Tx) => {
       const issued = await context.service.access.impersonate(tx, partnerId, staff, minutes)
       await context.service.tellOfImpersonation(tx, { partnerId, id: issued.serviceAccountId, staff, reason, minutes })
-      return issued
+      const { code, codeExpiresAt } = await context.service.access.beginSupport(tx, {
+        ...{ partnerId, id: issued.serviceAccountId, reason },
+      })
+      const consoleUrl = `${consoleUrlOf(context.config)}/support?code=${code}`
+      return { ...issued, consoleUrl, consoleUrlExpiresAt: codeExpiresAt }
     }
     return withBaseUrl(context, await changing(context, { command: 'impersonate', options }, open, idOf))
   },

@@ -1,40 +1,71 @@
-/** The style sheet and the script, each under a name with its hash, so that browsers keep them for ever. */
+/** The style sheet, the script and the brand, each under a name with its hash, so that browsers keep them for ever. */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Encoding, PublicAnswer } from '../api/index.ts'
+import { accentCss, type Brand } from '../branding/index.ts'
 import { compressed } from './answer.ts'
+
+/** The brand of the installation in a page: its name, and the names of its files. */
+export type PageBrand = { readonly name?: string; readonly logo?: string; readonly css?: string }
 
 export type Assets = {
   readonly css: string
   readonly js: string
+  readonly brand: PageBrand
   /** Undefined: no such file. */
   readonly find: (name: string, encoding: Encoding) => PublicAnswer<string | Buffer> | undefined
 }
 
 const hashChars = 16
-const encodings = ['br', 'gzip', 'identity'] as const satisfies readonly Encoding[]
+/** An image runs no script, and neither does the file that a person opens by itself. */
+export const logoPolicy = { 'content-security-policy': "default-src 'none'; sandbox" }
 
-async function read(file: URL, contentType: string) {
-  const body = await readFile(file)
-  const name = basename(file.pathname)
+const read = async (file: URL, contentType: string) =>
+  asset(basename(file.pathname), await readFile(file), { 'content-type': contentType })
+
+function asset(name: string, body: Buffer, own: Readonly<Record<string, string>>) {
   const hash = createHash('sha256').update(body).digest('hex').slice(0, hashChars)
   const headers = {
-    'content-type': contentType,
+    ...own,
     'cache-control': 'public, max-age=31536000, immutable',
     'x-content-type-options': 'nosniff',
     'cross-origin-resource-policy': 'same-origin',
   }
-  const answers = encodings.map((encoding) => compressed({ status: 200, headers, body }, encoding, 'small'))
-  return [name.replace('.', `.${hash}.`), answers] as const
+  const answers = new Map<Encoding, PublicAnswer<string | Buffer>>()
+  const answer = (encoding: Encoding) => {
+    const known = answers.get(encoding) ?? compressed({ status: 200, headers, body }, encoding, 'small')
+    answers.set(encoding, known)
+    return known
+  }
+  return [name.replace('.', `.${hash}.`), answer] as const
 }
 
-/** Compresses each file of a site once, at start: nothing that a client sends causes another compression. */
-export async function readAssets(folder: URL, site: string): Promise<Assets> {
+/** Compresses each file of a site once for an encoding, when it is first asked for: nothing that a client sends causes another compression. */
+export async function readAssets(folder: URL, site: string, brand: Brand): Promise<Assets> {
   const [css, js] = await Promise.all([
     read(new URL(`${site}.css`, folder), 'text/css; charset=utf-8'),
     read(new URL(`${site}.js`, folder), 'text/javascript; charset=utf-8'),
   ])
-  const files = new Map([css, js])
-  return { css: css[0], js: js[0], find: (name, encoding) => files.get(name)?.[encodings.indexOf(encoding)] }
+  const logo = logoAsset(brand)
+  const accent = accentAsset(brand)
+  const files = new Map([css, js, ...(logo ? [logo] : []), ...(accent ? [accent] : [])])
+  const shown = {
+    ...(brand.name === undefined ? {} : { name: brand.name }),
+    ...(logo ? { logo: logo[0] } : {}),
+    ...(accent ? { css: accent[0] } : {}),
+  }
+  return {
+    css: css[0],
+    js: js[0],
+    brand: shown,
+    find: (name, encoding) => files.get(name)?.(encoding),
+  }
 }
+
+const logoAsset = ({ logo }: Brand) =>
+  logo && asset(`logo.${extensionOf[logo.type]}`, logo.bytes, { 'content-type': logo.type, ...logoPolicy })
+const extensionOf = { 'image/png': 'png', 'image/svg+xml': 'svg' } as const
+
+const accentAsset = ({ accent }: Brand) =>
+  accent && asset('brand.css', Buffer.from(accentCss(accent)), { 'content-type': 'text/css; charset=utf-8' })

@@ -2,7 +2,8 @@
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
 import { country, layout, type View } from './layout.ts'
-import { amountIn, inFours, type Shown } from './payment-page.ts'
+import { inFours, type Shown } from './payment-page.ts'
+import { amountIn } from './purchase.ts'
 
 export const nameCharsMax = 70
 

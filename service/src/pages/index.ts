@@ -7,5 +7,6 @@
  */
 export { createDeskSite } from './desk/site.ts'
 export type { DeskChanges } from './desk/request.ts'
+export type { Runbooks } from './desk/runbooks.ts'
 export { createConsoleSite } from './console/site.ts'
 export { createCheckoutSite } from './site.ts'

@@ -1,4 +1,5 @@
 /** The frame of every page: head, band of the sandbox, card, languages. */
+import type { PageBrand } from './assets.ts'
 import { html, type Html } from './html.ts'
 import { type Language, languages, texts } from './language.ts'
 import type { Texts } from './texts/en.ts'
@@ -14,6 +15,8 @@ export type View = {
   readonly sandbox: boolean
   readonly css: string
   readonly js: string
+  /** The brand of the installation. */
+  readonly brand: PageBrand
 }
 
 export type Page = {
@@ -24,12 +27,14 @@ export type Page = {
   readonly statusUrl?: string
   readonly expiresAt?: string
   readonly serverTime?: string
+  /** Address of the style sheet of the partner. */
+  readonly accentUrl?: string | undefined
   /** Look of the sandbox's bank page or of a message. Default: the payment page. */
   readonly look?: 'bank' | 'message'
 }
 
 export function layout(view: View, page: Page): string {
-  const { language, t, root, css, js, sandbox } = view
+  const { language, t, root, css, js, sandbox, brand } = view
   const { html: text } = html`<!doctype html>
     <html lang="${language}">
       <head>
@@ -39,6 +44,8 @@ export function layout(view: View, page: Page): string {
         <title>${page.title}</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="${root}assets/${css}" />
+        ${brand.css !== undefined && html`<link rel="stylesheet" href="${root}assets/${brand.css}" />`}
+        ${page.accentUrl !== undefined && html`<link rel="stylesheet" href="${page.accentUrl}" />`}
         <script type="module" src="${root}assets/${js}"></script>
       </head>
       <body class="${page.look ?? 'payment'}">
@@ -53,10 +60,18 @@ export function layout(view: View, page: Page): string {
           ${page.main}
         </main>
         <p id="live" class="away" role="status"></p>
-        ${page.look !== 'message' && languageLinks(language, t)}
+        ${brandLine(view)} ${page.look !== 'message' && languageLinks(language, t)}
       </body>
     </html> `
   return text
+}
+
+/** The installation, below the card of the partner. */
+function brandLine({ root, brand: { name, logo } }: View): Html | undefined {
+  if (logo === undefined && name === undefined) return undefined
+  return html`<footer class="brand">
+    ${logo !== undefined && html`<img src="${root}assets/${logo}" alt="" height="24" />`} ${name}
+  </footer>`
 }
 
 const languageLinks = (language: Language, t: Texts): Html =>

@@ -5,8 +5,10 @@ import { type BodyOf, permissions, rawNumber } from '@partner-payments/wire'
 import qrcode from 'qrcode'
 import { createTestService, type Service } from '../../../test/support/composition.ts'
 import type { PublicRequest } from '../api/index.ts'
+import type { Brand } from '../branding/index.ts'
 import { newId } from '../kernel/index.ts'
 import { createCheckout, epcText } from '../modules/checkout/index.ts'
+import { processBankNotifications } from '../settlement/index.ts'
 import { html } from './html.ts'
 import { fill, languageOf, languages, texts } from './language.ts'
 import { inFours, stateOf } from './payment-page.ts'
@@ -90,11 +92,20 @@ const checkouts = () => ({
   production: createCheckout({ ...service, bank: undefined, sandbox: false, publicUrl: 'https://pay.example.com' }),
 })
 
-type Sent = Partial<Omit<PublicRequest, 'params'>> & { readonly method?: 'GET' | 'POST' }
+type Sent = Partial<Omit<PublicRequest, 'params'>> & { readonly method?: 'GET' | 'POST'; readonly brand?: Brand }
 
-async function send(path: string, { method = 'GET', ...given }: Sent = {}, mode: 'sandbox' | 'production' = 'sandbox') {
+async function send(
+  path: string,
+  { method = 'GET', brand = {}, ...given }: Sent = {},
+  mode: 'sandbox' | 'production' = 'sandbox',
+) {
   const { clock } = service
-  const { routes } = await createCheckoutSite({ checkout: checkouts()[mode], clock, sandbox: mode === 'sandbox' })
+  const { routes } = await createCheckoutSite({
+    checkout: checkouts()[mode],
+    clock,
+    sandbox: mode === 'sandbox',
+    brand,
+  })
   const parts = path.split('/')
   const route = routes.find((each) => {
     const wanted = each.path.split('/')
@@ -122,12 +133,12 @@ async function send(path: string, { method = 'GET', ...given }: Sent = {}, mode:
 }
 
 test('the page escapes the name of the payee and the way back, and forbids everything that it does not need', async () => {
-  const { page } = await openSession({ returnUrl: 'https://shop.example.com/?a="><b>' })
+  const { page, session } = await openSession({ returnUrl: 'https://shop.example.com/?a="><b>' })
   const { status, headers, text } = await send(page)
   assert.equal(status, 200)
   assert.ok(!text.includes('<img'))
   assert.ok(text.includes('&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;'))
-  assert.ok(text.includes('href="https://shop.example.com/?a=&quot;&gt;&lt;b&gt;"'))
+  assert.ok(text.includes(`href="https://shop.example.com/?a=&quot;&gt;&lt;b&gt;&amp;sessionId=${session.id}"`))
   const directives = headers['content-security-policy']?.split('; ') ?? []
   for (const directive of ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"])
     assert.ok(directives.includes(directive), directive)
@@ -223,4 +234,54 @@ test('a file is compressed as the browser takes it, and another name is not foun
   assert.equal(gunzipSync(zipped.body as Buffer).toString(), plain.text)
   for (const wrong of ['checkout.css', '..', `${name}x`, 'constructor'])
     assert.equal((await send(`/checkout/assets/${wrong}`)).status, 404, wrong)
+})
+
+test('the brand of the installation is on the page, and its files cannot run a script', async () => {
+  const bytes = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0h9v9z"/></svg>')
+  const brand = { name: evil, logo: { bytes, type: 'image/svg+xml' }, accent: { light: '#7a1f3d' } } as const
+  const { page } = await openSession()
+  const { text } = await send(page, { brand })
+  const [, css = ''] = /href="(assets\/brand\.[0-9a-f]{16}\.css)"/.exec(text) ?? []
+  const [, logo = ''] = /src="(assets\/logo\.[0-9a-f]{16}\.svg)"/.exec(text) ?? []
+  assert.ok(!text.includes(evil))
+  const sheet = await send(`/checkout/${css}`, { brand })
+  assert.equal(sheet.headers['content-type'], 'text/css; charset=utf-8')
+  assert.match(sheet.text, /--accent: light-dark\(#7a1f3d, #[0-9a-f]{6}\)/)
+  const image = await send(`/checkout/${logo}`, { brand })
+  assert.equal(image.headers['content-type'], 'image/svg+xml')
+  assert.equal(image.headers['content-security-policy'], "default-src 'none'; sandbox")
+  assert.equal(image.headers['x-content-type-options'], 'nosniff')
+  assert.equal(image.text, bytes.toString())
+  assert.equal((await send(`/checkout/${logo}`)).status, 404)
+})
+
+test('the page and the receipt show what is bought, of whom, and lead back with the session', async () => {
+  const logo = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')
+  await service.checkout.setBranding(evilPartner, {
+    name: `"${evil}`,
+    accentColour: '#7a1f3d',
+    logo: logo.toString('base64'),
+  })
+  const lineItems = [{ name: evil, quantity: 3, amount: rawNumber('49.90') }]
+  const returnUrl = 'https://shop.example.com/?order=%34%32&other#end'
+  const { page, session, token } = await openSession({ description: evil, lineItems, returnUrl })
+  const { text } = await send(page)
+  assert.ok(!text.includes('<img src=x'))
+  assert.match(text, /<th scope="row">&lt;img[^]*<td>3<\/td>[^]*€49\.90/)
+  assert.ok(text.includes(`?order=%34%32&amp;other&amp;sessionId=${session.id}#end"`))
+  assert.match(text, new RegExp(`href="${token}/accent\\.css\\?v=\\d+"`))
+  const image = await send(`/checkout/${token}/logo`)
+  assert.deepEqual([image.text, image.headers['content-type']], [logo.toString(), 'image/svg+xml'])
+  assert.equal(image.headers['content-security-policy'], "default-src 'none'; sandbox")
+  assert.match((await send(`/checkout/${token}/accent.css`)).text, /--accent: light-dark\(#7a1f3d, /)
+  await assert.rejects(send(`/checkout/${token}/receipt`), { code: 'not_found' })
+  await service.checkout.begin(token, '203.0.113.7', 'DE')
+  await service.checkout.signIn(token, 'Ada')
+  await service.checkout.decide(token, 'approved')
+  service.clock.advance(60_000)
+  while ((await processBankNotifications(service.settlement)) > 0);
+  const receipt = await send(`/checkout/${token}/receipt`)
+  assert.match(receipt.text, /Paid on[^]* UTC[^]*Reference[^]*RF/)
+  assert.match((await send(page)).text, new RegExp(`href="${token}/receipt"`))
+  await service.checkout.setBranding(evilPartner, { name: null, accentColour: null, logo: null })
 })

@@ -2,6 +2,7 @@
 import { amountText } from '../kernel/index.ts'
 import { epcText, type Payment } from '../modules/checkout/index.ts'
 import { britishAccountOf } from '../rails/index.ts'
+import { accentUrlOf, amountIn, itemsOf, masthead } from './purchase.ts'
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
 import { country, layout, type View } from './layout.ts'
@@ -12,12 +13,6 @@ export type Shown = { readonly payment: Payment; readonly token: string; readonl
 /** Changes whenever the page changes. */
 export const stateOf = ({ depositStatus, mayPay, visit }: Payment): string =>
   [depositStatus, mayPay ? 'payable' : 'over', visit?.decision ?? (visit ? 'begun' : 'new')].join('-')
-
-export function amountIn({ amount, currency }: Payment, { language }: View): string {
-  // The text of the number, because a binary number does not hold every amount.
-  const text = amountText(amount, currency) as `${number}`
-  return new Intl.NumberFormat(language, { style: 'currency', currency }).format(text)
-}
 
 /** Groups digits in fours, as banks print them. */
 export const inFours = (text: string): string => text.replaceAll(/(.{4})(?=.)/g, '$1 ')
@@ -31,12 +26,17 @@ export function paymentPage(view: View, shown: Shown): string {
   const isFinal = ['Completed', 'Failed', 'Expired'].includes(payment.status)
   return layout(view, {
     title: `${headingOf(view, payment)} · ${payment.payee}`,
+    accentUrl: accentUrlOf(payment, `${token}/`),
     state: stateOf(payment),
     ...(isFinal ? {} : { statusUrl: `${token}/status`, serverTime: now.toISOString() }),
     ...(payment.mayPay ? { expiresAt: payment.expiresAt.toISOString() } : {}),
     main: html`<div class="card">
-      ${payment.mayPay ? toPay(view, shown, amount) : underWay(view, payment, amount)}
-      ${payment.returnUrl !== null && wayBack(view, payment.returnUrl)}
+      ${masthead(payment, `${token}/`)} ${payment.mayPay ? toPay(view, shown, amount) : underWay(view, payment, amount)}
+      ${
+        payment.status === 'Completed' &&
+        html`<p class="back"><a href="${token}/receipt${view.query}">${view.t.receipt}</a></p>`
+      }
+      ${payment.returnUrl !== null && wayBack(view, payment, payment.returnUrl)}
     </div>`,
   })
 }
@@ -75,6 +75,7 @@ function toPay(view: View, shown: Shown, amount: string): Html {
       <p class="timer" data-left="${t.timeLeft}" data-over="${t.timeOver}">
         ${fill(t.payBy, { time: `${time.format(payment.expiresAt)} UTC` })}
       </p>
+      ${itemsOf(view, payment)}
     </header>
     ${payment.bankCountries.length > 0 && bankForm(view, shown)} ${transfer(view, payment, amount)}`
 }
@@ -203,8 +204,18 @@ function progress({ t }: View, { depositStatus }: Payment): Html {
   </ol>`
 }
 
-/** The form of the URL was checked when the session was opened. */
-const wayBack = ({ t }: View, returnUrl: string): Html =>
-  html`<p class="back">
-    <a href="${returnUrl}" rel="noreferrer">${fill(t.back, { host: new URL(returnUrl).host })}</a>
+/**
+ * The form of the URL was checked when the session was opened. The script follows the link once it has seen the payment arrive, and a payer can
+ * stop it (WCAG 2.2.1).
+ */
+function wayBack({ t }: View, { key, status }: Payment, returnUrl: string): Html {
+  const [, address = '', fragment = ''] = /^([^#]*)(.*)$/.exec(returnUrl) ?? []
+  // As text, because a parser would write the query in another form, and the shop may have signed it.
+  const href = `${address}${address.includes('?') ? '&' : '?'}sessionId=${key.id}${fragment}`
+  const { host } = new URL(returnUrl)
+  const returning = html`<p class="returning" hidden>
+    ${fill(t.returning, { host })} <button type="button" class="stay">${t.stay}</button>
   </p>`
+  return html`${status === 'Completed' && returning}
+    <p class="back"><a class="return" href="${href}" rel="noreferrer">${fill(t.back, { host })}</a></p>`
+}

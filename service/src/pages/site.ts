@@ -1,26 +1,35 @@
 /** The routes of the pages: the page for a request, and the effect of a form. */
 import { encodingFor, type PublicAnswer, type PublicRequest, type PublicRoute, type PublicSite } from '../api/index.ts'
+import { accentCss, type Brand } from '../branding/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Checkout, Payment } from '../modules/checkout/index.ts'
 import { compressed, pageHeaders } from './answer.ts'
-import { type Assets, readAssets } from './assets.ts'
+import { type Assets, logoPolicy, readAssets } from './assets.ts'
 import { bankPage, nameCharsMax } from './bank-page.ts'
 import { languageOf, texts } from './language.ts'
 import { messagePage, type View } from './layout.ts'
 import { paymentPage, type Shown, stateOf } from './payment-page.ts'
+import { receiptPage } from './receipt-page.ts'
 
 type SiteDeps = {
-  readonly checkout: Pick<Checkout, 'payment' | 'begin' | 'signIn' | 'decide'>
+  readonly checkout: Pick<Checkout, 'payment' | 'receipt' | 'logo' | 'begin' | 'signIn' | 'decide'>
   readonly clock: Clock
   /** Says on each page that no real money moves. */
   readonly sandbox: boolean
+  /** The brand of the installation. */
+  readonly brand: Brand
 }
 
 export async function createCheckoutSite(deps: SiteDeps): Promise<PublicSite> {
-  const assets = await readAssets(new URL('./browser/', import.meta.url), 'checkout')
+  const assets = await readAssets(new URL('./browser/', import.meta.url), 'checkout', deps.brand)
   const viewOf = createViewOf(deps, assets)
   return {
-    routes: [assetRoute(assets, viewOf), ...paymentRoutes(deps, viewOf), ...bankRoutes(deps, viewOf)],
+    routes: [
+      assetRoute(assets, viewOf),
+      ...paymentRoutes(deps, viewOf),
+      ...purchaseRoutes(deps, viewOf),
+      ...bankRoutes(deps, viewOf),
+    ],
     refused: (request, { status }) => page(request, status, failurePage(viewOf(request), status)),
   }
 }
@@ -31,12 +40,12 @@ type ViewOf = (request: PublicRequest) => View
 const rootOf = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
 
 const createViewOf =
-  ({ sandbox }: SiteDeps, { css, js }: Assets): ViewOf =>
+  ({ sandbox }: SiteDeps, { css, js, brand }: Assets): ViewOf =>
   ({ path, query, headers }) => {
     const chosen = new URLSearchParams(query).get('lang')
     const language = languageOf(chosen, headers['accept-language'])
     const kept = chosen === language ? `?lang=${language}` : ''
-    return { language, t: texts[language], root: rootOf(path), query: kept, sandbox, css, js }
+    return { language, t: texts[language], root: rootOf(path), query: kept, sandbox, css, js, brand }
   }
 
 function failurePage(view: View, status: number): string {
@@ -94,6 +103,42 @@ function paymentRoutes(deps: SiteDeps, viewOf: ViewOf): readonly PublicRoute[] {
         const token = request.params['token'] ?? ''
         const begun = await deps.checkout.begin(token, request.ip, chosen)
         return seeOther(begun ? `bank${query}` : `../${token}${query}`)
+      },
+    },
+  ]
+}
+
+/** The receipt, and what the pages show of the partner. */
+function purchaseRoutes({ checkout }: SiteDeps, viewOf: ViewOf): readonly PublicRoute[] {
+  const tokenOf = ({ params }: PublicRequest): string => params['token'] ?? ''
+  return [
+    {
+      method: 'GET',
+      path: '/checkout/{token}/receipt',
+      handle: async (request) => {
+        const token = tokenOf(request)
+        return page(request, 200, receiptPage(viewOf(request), { ...(await checkout.receipt(token)), token }))
+      },
+    },
+    {
+      method: 'GET',
+      path: '/checkout/{token}/accent.css',
+      handle: async (request) => {
+        const { branding } = await checkout.payment(tokenOf(request))
+        const accent = { light: branding?.colour ?? undefined, dark: branding?.colourDark ?? undefined }
+        return {
+          status: 200,
+          headers: { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' },
+          body: accentCss(accent),
+        }
+      },
+    },
+    {
+      method: 'GET',
+      path: '/checkout/{token}/logo',
+      handle: async (request) => {
+        const { bytes, type } = await checkout.logo(tokenOf(request))
+        return { status: 200, headers: { ...pageHeaders, ...logoPolicy, 'content-type': type }, body: bytes }
       },
     },
   ]

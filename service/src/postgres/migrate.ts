@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
-import { dayMs, systemClock } from '../kernel/index.ts'
+import { dayMs, once, systemClock } from '../kernel/index.ts'
 import { classify, sqlState, stateOf } from './errors.ts'
 
 const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url))
@@ -110,10 +110,9 @@ export type SchemaState = { readonly version: number; readonly problem: string |
  * leaves what the version before needs.
  */
 export function createSchemaCheck(pool: pg.Pool, folder = migrationsFolder): () => Promise<SchemaState> {
-  let reading: ReturnType<typeof readMigrations> | undefined
+  const read = once(() => readMigrations(folder))
   return async () => {
-    reading ??= readMigrations(folder)
-    const migrations = await reading
+    const migrations = await read()
     const { rows } = await pool.query<{ number: number }>('select number from public.schema_migrations')
     const numbers = new Set(rows.map(({ number }) => number))
     const missing = migrations.find(({ number, contracts }) => !contracts && !numbers.has(number))

@@ -106,6 +106,8 @@ export type BankFiles = {
   readonly connectorIds: readonly string[]
   /** Newest first. */
   readonly page: (tx: Tx, wanted: BankFilesWanted) => Promise<readonly BankFile[]>
+  /** The files with this name, or this id of the message, newest first. */
+  readonly named: (tx: Tx, text: string, rowsMax: number) => Promise<readonly BankFile[]>
   readonly byId: (tx: Tx, id: string) => Promise<BankFileFacts | undefined>
   readonly statements: (tx: Tx, fileId: string, rowsMax: number) => Promise<readonly FileStatement[]>
   /** The entries of a statement (camt.053), or those of another message that no statement has yet, in their order. */

@@ -82,5 +82,13 @@ export {
 export { type ChooseConnector, createChooseConnector } from './rules.ts'
 export { railOf, territoriesWithIbansOf } from './sepa.ts'
 export { railsSettings } from './settings.ts'
-export { balancesAlong, inOrder, isRepetition, pageIdOf, pageNumberOf, type Versions } from './statement-chain.ts'
+export {
+  balancesAlong,
+  inOrder,
+  isRepetition,
+  isSameStatement,
+  pageIdOf,
+  pageNumberOf,
+  type Versions,
+} from './statement-chain.ts'
 export { untilAborted } from './until-aborted.ts'

@@ -29,14 +29,22 @@ export const pageNumberOf = ({ statementId }: Pick<Statement, 'statementId'>): n
  * Equal for all messages of a statement. A correction has the number, the day and the opening balance of the corrected
  * one; other parts of a day begin with another balance. Without a balance only a repetition is recognised.
  */
-function keyOf(statement: Statement): string {
+function keyOf(statement: Known): string {
   const { statementId, sequence, opening, closing, closingOn, credits, debits } = statement
-  const isDated = opening !== null && closingOn !== null
+  const isDated = isDatedStatement(statement)
   const what = isDated
     ? [sequence === null ? statementId : [sequence, pageNumberOf(statement)].join(' page '), opening, closingOn]
     : [statementId, sequence, opening, closing, closingOn, credits, debits]
   return what.map(String).join('\n')
 }
+
+type Known = Pick<Statement, 'statementId' | 'sequence' | 'opening' | 'closing' | 'closingOn' | 'credits' | 'debits'>
+
+const isDatedStatement = ({ opening, closingOn }: Known): boolean => opening !== null && closingOn !== null
+
+/** Whether two messages are about one statement, whatever they list: the later one replaces the earlier one. */
+export const isSameStatement = (one: Known, other: Known): boolean =>
+  isDatedStatement(one) && isDatedStatement(other) && keyOf(one) === keyOf(other)
 
 export const isRepetition = (one: Statement, other: Statement): boolean =>
   one.closing === other.closing && one.credits === other.credits && one.debits === other.debits

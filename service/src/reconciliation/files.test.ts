@@ -134,15 +134,6 @@ test('a correction of a statement closes its gap, its case and the one of the co
   assert.deepEqual(await statementCases(), [])
 })
 
-test('a correction that leaves an entry out is for a person', async () => {
-  const entry = entryOf(100n)
-  await take(dayOf({ number: 1, opening: 0n, closing: 150n }, [entry, entryOf(50n)]))
-  await take(dayOf({ number: 1, opening: 0n, closing: 100n }, [entry]))
-  await look()
-  assert.deepEqual(await found(), { not_taken: '0.50', left: '0.00' })
-  assert.deepEqual(await statementCases(), ['statement_overlap'])
-})
-
 test('balances by value date stop neither the statement nor the next ones, and are named until they are explained', async () => {
   const onDay = (day: number, amount: bigint, valued: number) =>
     entryOf(amount, { bookingDate: `2026-01-0${day}`, valueDate: `2026-01-0${valued}` })

@@ -11,7 +11,7 @@ import type { Cases } from '../cases/index.ts'
 import type { Currency, Minor } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { BankStatement, BooksAccount, BankBooks, PendingReport } from '../rails/index.ts'
+import { type BankBooks, type BankStatement, type BooksAccount, inOrder, type PendingReport } from '../rails/index.ts'
 import { type Chain, chainOf, type Item, type Looked, sum, unexplainedOf } from './rules.ts'
 
 /**
@@ -61,7 +61,8 @@ export async function lookAt(deps: LookDeps, tx: Tx, account: BooksAccount, shar
   const all = await books.statements(tx, account)
   const chain = chainOf(all)
   const partial = all.filter(({ taken }) => !taken).map(({ id }) => id)
-  const counted = await deps.counted(tx, account)
+  const repeated = repeatedIn(partial.length === 0 ? chain.versions : inOrder(all))
+  const counted = new Map([...(await deps.counted(tx, account))].filter(([id]) => !repeated.has(id)))
   const whole = [...chain.versions.values()].flat()
   const uncounted = whole.filter(({ id }) => !counted.has(id))
   const sums = await books.ofStatements(tx, [...uncounted.map(({ id }) => id), ...partial])
@@ -218,6 +219,10 @@ function notInLedger(reports: readonly PendingReport[], states: InLedger) {
     else lack(payment.entryId, amount)
   return { missing, unbooked }
 }
+
+/** Statements that came again: a correction takes entries off the earlier version, so that its sum is not final. */
+const repeatedIn = (versions: Chain['versions']): ReadonlySet<string> =>
+  new Set([...versions.values()].flatMap((all) => (all.length === 1 ? [] : all.map(({ id }) => id))))
 
 /** Sums of the written entries, by statement. */
 function writtenOf(

@@ -3,7 +3,8 @@ import { partnerKey } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { Lists } from './lists.ts'
 import { createMatches } from './names/matches.ts'
-import { accountKey, type HoldKey, scoreMin, type SubjectKey } from './rules.ts'
+import { type Countries, countryEntryId, type CountryRules, sideOf } from './countries.ts'
+import { accountKey, type HeldParty, type HoldKey, scoreMin, type SubjectKey } from './rules.ts'
 import { statesOf, type SubjectState } from './store-holds.ts'
 import { currentGeneration } from './store-lists.ts'
 
@@ -13,7 +14,7 @@ import { currentGeneration } from './store-lists.ts'
 export type Hold = 'unscreened' | 'open' | 'confirmed'
 
 /** The holds by key; payments of a subject without one continue. Nothing is held while no list is loaded. */
-export type HoldsOf = (keys: readonly HoldKey[]) => Promise<(key: HoldKey) => Hold | undefined>
+export type HoldsOf = (keys: readonly HeldParty[]) => Promise<(key: HeldParty) => Hold | undefined>
 
 /** Money that has come in for a customer, or for the partner itself. */
 export type ScreenedCredit = {
@@ -26,6 +27,8 @@ export type ScreenedCredit = {
    * not give it.
    */
   readonly payerAccount: string
+  /** The countries of the payer and of its bank, ISO 3166-1 alpha-2. */
+  readonly payerCountries: readonly string[]
   /** The payer of money that waits, whose name is a subject by now. Undefined: the name is compared here. */
   readonly payer: SubjectKey | undefined
 }
@@ -36,15 +39,17 @@ export type HoldsOfCredits = (tx: Tx, credits: readonly ScreenedCredit[]) => Pro
 const keyOf = ({ partnerId, kind, id }: HoldKey): string => partnerKey(partnerId, `${kind} ${id}`)
 
 export const createHoldsOf =
-  (db: Database): HoldsOf =>
+  (db: Database, countries: Pick<Countries, 'at'>, pepsHold: boolean): HoldsOf =>
   async (keys) => {
-    if (keys.length === 0 || (await currentGeneration(db)) === 0) return () => undefined
+    const generation = keys.length === 0 ? 0 : await currentGeneration(db)
+    if (generation === 0) return () => undefined
+    const rules = await countries.at(db, generation)
     const groups = db.sharded ? [...Map.groupBy(keys, ({ partnerId }) => partnerId).values()] : [keys]
-    return holdsIn((await Promise.all(groups.map((group) => statesOf(db, group)))).flat())
+    return holdsIn((await Promise.all(groups.map((group) => statesOf(db, group, pepsHold)))).flat(), rules)
   }
 
 /** Creates the check of payers' names in memory: a list of 20,000 names takes less than a millisecond for each. */
-export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>): HoldsOfCredits {
+export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold: boolean): HoldsOfCredits {
   const matches = createMatches(scoreMin)
   return async (tx, credits) => {
     const accountOf = ({ partnerId, payerAccount }: ScreenedCredit): HoldKey | undefined =>
@@ -52,22 +57,25 @@ export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>): HoldsOf
     const keys = credits.flatMap((credit) =>
       [credit.customer, credit.payer, accountOf(credit)].filter((key) => key !== undefined),
     )
-    const states = keys.length === 0 ? [] : await statesOf(tx, keys)
+    const states = keys.length === 0 ? [] : await statesOf(tx, keys, pepsHold)
     const [first] = states
     const newest = first === undefined ? await currentGeneration(tx) : (first.newest ?? 0)
     const known = latest()
-    const holdOfName = (name: string): Hold | undefined => {
-      if (name.trim() === '') return undefined
+    const holdOfPayer = ({ payerName, payerAccount, payerCountries }: ScreenedCredit): Hold | undefined => {
+      if (payerName.trim() === '' && payerAccount === '' && payerCountries.length === 0) return undefined
       if (known?.generation !== newest) return 'unscreened'
-      return matches(known, name) ? 'open' : undefined
+      const isListed =
+        known.entriesWithWallet(payerAccount).length > 0 ||
+        payerCountries.some((country) => known.countryEntry(countryEntryId(sideOf('payer'), country)) !== undefined)
+      return isListed || (payerName.trim() !== '' && matches(known, payerName)) ? 'open' : undefined
     }
     const holdOf = holdsIn(states)
     return credits.map((credit) => {
-      const { customer, payer, payerName } = credit
+      const { customer, payer } = credit
       // Waiting money continues only by a decision, also in a database without lists: its partner came from another
       // one.
       if (payer === undefined && newest === 0) return undefined
-      const ofPayer = payer === undefined ? holdOfName(payerName) : holdOf(payer)
+      const ofPayer = payer === undefined ? holdOfPayer(credit) : holdOf(payer)
       const account = accountOf(credit)
       if (account !== undefined && holdOf(account) === 'confirmed') return 'confirmed'
       return worst([customer && holdOf(customer), ofPayer])
@@ -79,14 +87,22 @@ export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>): HoldsOf
 export const worst = (holds: readonly (Hold | undefined)[]): Hold | undefined =>
   (['confirmed', 'open', 'unscreened'] as const).find((each) => holds.includes(each))
 
-function holdsIn(found: readonly SubjectState[]): (key: HoldKey) => Hold | undefined {
-  const states = new Map(found.map((state) => [keyOf(state), holdOfState(state)]))
-  // A subject without a state was written before there were lists, and is not swept yet.
-  return (key) => (key.kind === 'account' || states.has(keyOf(key)) ? states.get(keyOf(key)) : 'unscreened')
+/** `rules`: undefined if no key has countries. */
+function holdsIn(found: readonly SubjectState[], rules?: CountryRules): (key: HeldParty) => Hold | undefined {
+  const states = new Map(found.map((state) => [keyOf(state), state]))
+  return (key) => {
+    const state = states.get(keyOf(key))
+    if (key.kind === 'account') return state && holdOfState(state, 0)
+    // A subject without a state was written before there were lists, and is not swept yet.
+    return state === undefined
+      ? 'unscreened'
+      : holdOfState(state, rules?.since(sideOf(key.kind), key.countries ?? []) ?? 0)
+  }
 }
 
-function holdOfState({ isConfirmed, isOpen, isScreened }: SubjectState): Hold | undefined {
+/** `since`: the generation of lists that the subject must have been compared with. */
+function holdOfState({ isConfirmed, isOpen, generation }: SubjectState, since: number): Hold | undefined {
   if (isConfirmed) return 'confirmed'
   if (isOpen) return 'open'
-  return isScreened ? undefined : 'unscreened'
+  return generation >= Math.max(1, since) ? undefined : 'unscreened'
 }

@@ -1,20 +1,32 @@
 /**
- * Screening: names of customers, owners and beneficiaries against the sanctions lists of the UN, the EU and OFAC. README.md has how
- * names are compared.
+ * Screening: names of customers, owners and beneficiaries against the sanctions lists of the UN, the EU and OFAC, and their countries
+ * against rules. README.md has how names are compared.
  *
  * Tables: screening.lists, screening.entries (of no partner); screening.subjects, screening.earlier_names, screening.sweeps,
  * screening.hits, screening.decisions. Invariants: a list is loaded whole or not at all. The transaction that writes a name makes it due,
  * and keeps the name that it replaces. What was screened against an older list is due again. One hit per name and entry stands at a time.
  * An open or a confirmed hit ends only by a decision of persons. Decisions are added and never changed.
  */
+export {
+  type Countries,
+  countriesOfAccount,
+  type CountryAction,
+  countryActions,
+  type CountryRules,
+  type CountrySide,
+  countrySides,
+} from './countries.ts'
 export { type Hold, type ScreenedCredit, worst } from './holds.ts'
+export { pepSource, readPepList } from './lists/peps.ts'
 export { readSanctionsList } from './lists/read.ts'
 export type { SanctionsList } from './lists/entry.ts'
 export {
   accountKey,
+  type HeldParty,
   type HoldKey,
   outcomes,
   type Subject,
+  type SubjectCountry,
   type SubjectKey,
   type SubjectKind,
   type SubjectName,
@@ -23,4 +35,5 @@ export {
 export { screeningJobs } from './jobs.ts'
 export { createScreener, type Screener, type ScreenerDeps } from './screener.ts'
 export { createScreening, type Hit, type Screening } from './service.ts'
+export { screeningSettings } from './settings.ts'
 export { sealedEarlierNames, sealedHits } from './sealed.ts'

@@ -4,7 +4,7 @@ import { setImmediate as pause } from 'node:timers/promises'
 import { Refusal } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import type { ListEntry, SanctionsList } from './lists/entry.ts'
+import { isPepSource, type ListEntry, type PepSource, type SanctionsList, walletKey } from './lists/entry.ts'
 import { createNameIndex, type IndexedName, type NameIndex } from './names/index-of-names.ts'
 import type { IndexedEntry } from './rules.ts'
 import * as store from './store-lists.ts'
@@ -21,6 +21,12 @@ export type SearchedEntry = IndexedEntry & Pick<ListEntry, 'reference' | 'kind' 
 export type Snapshot = {
   readonly generation: number
   readonly index: NameIndex<SearchedEntry>
+  /** The names of politically exposed persons, which only customers and their owners are compared with. */
+  readonly peps: NameIndex<SearchedEntry>
+  /** The rule for a country, by its key. */
+  readonly countryEntry: (entryId: string) => SearchedEntry | undefined
+  /** The entries that name an address on a chain. */
+  readonly entriesWithWallet: (account: string) => readonly SearchedEntry[]
   /** Undefined: no list has the entry. */
   readonly digestOf: (entry: Pick<IndexedEntry, 'source' | 'entryId'>) => string | undefined
 }
@@ -28,9 +34,11 @@ export type Snapshot = {
 export type Lists = {
   /**
    * Replaces the whole list of its source. `also` joins the transaction of a new list. Refuses: validation_failed
-   * (older than the loaded list; no person named).
+   * (older than the loaded list; half of its records are gone).
    */
   readonly load: (list: SanctionsList, staff: string, also?: (tx: Tx) => Promise<void>) => Promise<LoadedList>
+  /** Empties a list of politically exposed persons. Open hits on it stay until persons have decided. Refuses: not_found. */
+  readonly remove: (tx: Tx, source: PepSource, staff: string) => Promise<LoadedList>
   /** The list of each source. */
   readonly current: (tx: Tx) => Promise<readonly store.ListRow[]>
   readonly generation: (tx: Tx) => Promise<number>
@@ -63,10 +71,19 @@ export function createLists({ db, clock }: { readonly db: Database; readonly clo
   return {
     load: (list, staff, also) =>
       db.transaction(async (tx) => {
-        const loaded = await load(tx, clock, list, staff)
+        await store.lockLists(tx)
+        await refuseShortened(tx, list)
+        const loaded = await replaceList(tx, clock, list, staff)
         if (!loaded.isRepetition) await also?.(tx)
         return loaded
       }),
+    remove: async (tx, source, staff) => {
+      await store.lockLists(tx)
+      const before = (await store.currentLists(tx)).find((each) => each.source === source)
+      if (before === undefined || before.entries === 0) throw new Refusal('not_found', 'No such list.')
+      const { publishedAt } = before
+      return replaceList(tx, clock, { source, publishedAt, hash: 'removed', entries: [] }, staff)
+    },
     current: store.currentLists,
     generation: store.currentGeneration,
     snapshot: async () => {
@@ -81,8 +98,19 @@ export function createLists({ db, clock }: { readonly db: Database; readonly clo
   }
 }
 
-async function load(tx: Tx, clock: Clock, list: SanctionsList, staff: string): Promise<LoadedList> {
-  await store.lockLists(tx)
+/**
+ * Refuses (validation_failed) a list of politically exposed persons that lost half of its records: its file states no number of
+ * records, so that one that was cut between two of them is known by its length only.
+ */
+async function refuseShortened(tx: Tx, { source, entries: { length } }: SanctionsList): Promise<void> {
+  const before = (await store.currentLists(tx)).find((each) => each.source === source)
+  if (before === undefined || !isPepSource(source) || length * 2 >= before.entries) return
+  const detail = `The list has ${length} records, and the loaded one ${before.entries}: is the file whole?`
+  throw new Refusal('validation_failed', detail)
+}
+
+/** Replaces the list of a source. The caller has locked the lists. Refuses: validation_failed (older than the loaded list). */
+export async function replaceList(tx: Tx, clock: Clock, list: SanctionsList, staff: string): Promise<LoadedList> {
   const lists = await store.currentLists(tx)
   const before = lists.find(({ source }) => source === list.source)
   if (before?.hash === list.hash) return { ...before, isRepetition: true }
@@ -121,26 +149,43 @@ async function load(tx: Tx, clock: Clock, list: SanctionsList, staff: string): P
 async function readSnapshot(db: Database, generation: number): Promise<Snapshot> {
   const digests = new Map<string, string>()
   const names: IndexedName<SearchedEntry>[] = []
+  const pepNames: IndexedName<SearchedEntry>[] = []
+  const byWallet = new Map<string, SearchedEntry[]>()
+  const countries = new Map<string, SearchedEntry>()
   for (let page: readonly store.EntryRow[] = []; ;) {
     page = await store.entriesAt(db, generation, page.at(-1), rowsPerPage)
     for (const { detail, ...row } of page) {
       digests.set(`${row.source} ${row.entryId}`, row.digest)
-      names.push(...namesOf(row, JSON.parse(detail) as Omit<ListEntry, 'id'>))
+      const said = JSON.parse(detail) as Omit<ListEntry, 'id'>
+      const entry = searchedEntry(row, said)
+      const into = isPepSource(row.source) ? pepNames : names
+      for (const name of namesOf(entry, said)) into.push(name)
+      if (row.source === 'countries') countries.set(row.entryId, entry)
+      for (const key of (said.wallets ?? []).map(walletKey)) byWallet.set(key, [...(byWallet.get(key) ?? []), entry])
     }
     if (page.length < rowsPerPage) break
   }
   return {
     generation,
     index: await createNameIndex(names, () => pause()),
+    peps: await createNameIndex(pepNames, () => pause()),
+    countryEntry: (entryId) => countries.get(entryId),
+    entriesWithWallet: (account) => byWallet.get(walletKey(account)) ?? [],
     digestOf: ({ source, entryId }) => digests.get(`${source} ${entryId}`),
   }
 }
 
-/** The publisher says that a weak name of one word identifies no person. Ships and aircraft are not compared. */
-function namesOf(row: IndexedEntry, { names, ...about }: Omit<ListEntry, 'id'>): readonly IndexedName<SearchedEntry>[] {
-  if (about.kind === 'other') return []
-  const { reference, kind, births, programmes } = about
-  const entry = { ...row, reference, kind, births, programmes }
+const searchedEntry = (
+  row: IndexedEntry,
+  { reference, kind, births, programmes }: Omit<ListEntry, 'id'>,
+): SearchedEntry => ({ ...row, reference, kind, births, programmes })
+
+/** The publisher says that a weak name of one word identifies no person. Ships, aircraft and countries are not compared. */
+function namesOf(
+  entry: SearchedEntry,
+  { names, kind }: Pick<ListEntry, 'names' | 'kind'>,
+): readonly IndexedName<SearchedEntry>[] {
+  if (kind === 'other' || kind === 'country') return []
   return names
     .filter(({ text, quality }) => quality !== 'weak' || text.includes(' '))
     .map(({ text }) => ({ entry, text }))

@@ -19,6 +19,8 @@ export type SweptKind = 'customer' | 'beneficiary'
 export type SubjectKey = { readonly partnerId: string; readonly kind: SubjectKind; readonly id: string }
 /** `account`: an IBAN, a wallet or another number, under any name. Its id is `accountKey`. */
 export type HoldKey = SubjectKey | { readonly partnerId: string; readonly kind: 'account'; readonly id: string }
+/** `countries`: those of a payment to the party. While their rules were not compared with it, the payment waits. */
+export type HeldParty = HoldKey & { readonly countries?: readonly string[] }
 
 /** The account in the form in which it is compared: banks and requests write it with spaces and in either case. */
 export const accountKey = (account: string): string => account.replaceAll(/\s/g, '').toUpperCase()
@@ -26,8 +28,15 @@ export const accountKey = (account: string): string => account.replaceAll(/\s/g,
 /** A name of a subject, and its role: `fullName`, `owner2`, `name`. */
 export type SubjectName = { readonly role: string; readonly name: string }
 
+/** A country of a subject, ISO 3166-1 alpha-2, and its role: `iban`, `citizenshipCountryCode`. */
+export type SubjectCountry = { readonly role: string; readonly country: string }
+
 /** Subject as a module knows it. Without names: there is no such subject. `account`: null if it has none of its own. */
-export type Subject = { readonly names: readonly SubjectName[]; readonly account: string | null }
+export type Subject = {
+  readonly names: readonly SubjectName[]
+  readonly account: string | null
+  readonly countries: readonly SubjectCountry[]
+}
 
 export const outcomes = ['clear', 'confirm'] as const
 export type Outcome = (typeof outcomes)[number]

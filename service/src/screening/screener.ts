@@ -8,7 +8,8 @@ import { after, type Clock, type Log, minuteMs, newId, nilId, type Sealer } from
 import type { Database, Tx } from '../postgres/index.ts'
 import { openDetail, sealDetail } from './details.ts'
 import type { Lists, SearchedEntry, Snapshot } from './lists.ts'
-import type { Match } from './names/index-of-names.ts'
+import type { Match, NameIndex } from './names/index-of-names.ts'
+import { countryMatches } from './countries.ts'
 import { createMatches } from './names/matches.ts'
 import { readEarlierNames } from './earlier-names.ts'
 import {
@@ -66,7 +67,7 @@ export function createScreener(deps: ScreenerDeps): Screener {
   /** Partners with a complete sweep, for the generation in `sweptAt`. */
   const swept = new Set<string>()
   let sweptAt = 0
-  const matches = createMatches(scoreMin)
+  const compare = { lists: createMatches(scoreMin), peps: createMatches(scoreMin) }
   return {
     namesOf: async (tx, key) => (await readSubject(deps, tx, key)).names,
     screenStep: async () => {
@@ -86,7 +87,7 @@ export function createScreener(deps: ScreenerDeps): Screener {
         const claims = await store.claimSubjects(db, partnerId, lease, claim)
         claimed += claims.length
         for (const one of claims)
-          await screen(deps, one, snapshot, matches).catch((error: unknown) =>
+          await screen(deps, one, snapshot, compare).catch((error: unknown) =>
             log.error({ err: error, partnerId, kind: one.kind, subjectId: one.id }, 'screening failed; will retry'),
           )
       }
@@ -117,26 +118,29 @@ type Standing = StandingHit & { readonly row: hitStore.HitRow }
  * neither has to see it.
  */
 async function readSubject({ subjectOf, sealer }: ScreenerDeps, tx: Tx, key: SubjectKey): Promise<Subject> {
-  const { names, account } = await subjectOf(tx, key)
-  return { names: distinctNames([...names, ...(await readEarlierNames(tx, sealer, key))]), account }
+  const { names, ...rest } = await subjectOf(tx, key)
+  return { names: distinctNames([...names, ...(await readEarlierNames(tx, sealer, key))]), ...rest }
 }
 
 async function screen(
   deps: ScreenerDeps,
   claim: store.ClaimedSubject,
   snapshot: Snapshot,
-  matches: ReturnType<typeof createMatches>,
+  compare: Readonly<Record<'lists' | 'peps', ReturnType<typeof createMatches>>>,
 ): Promise<void> {
   const { db, clock, log, sealer } = deps
   const { partnerId, kind, id } = claim
-  const { names, account } = await readSubject(deps, db, claim)
+  const { names, account, countries } = await readSubject(deps, db, claim)
   const found: Found[] = []
   for (const name of names) {
     // Most names match nothing, which is cached: each new name of a subject is screened with all earlier ones.
-    if (!matches(snapshot, name.name)) continue
-    found.push(...snapshot.index.search(name.name, scoreMin).map((match) => ({ ...name, match })))
-    await pause()
+    if (compare.lists(snapshot, name.name)) found.push(...matchesIn(snapshot.index, name))
+    if (kind === 'customer' && compare.peps({ generation: snapshot.generation, index: snapshot.peps }, name.name))
+      found.push(...matchesIn(snapshot.peps, name))
+    if (found.length > 0) await pause()
   }
+  if (account !== null) found.push(...accountMatches(snapshot, account))
+  found.push(...countryMatches(snapshot.countryEntry, kind, countries))
   await db.transaction(async (tx) => {
     const now = clock.now()
     if ((await store.recordScreened(tx, claim, snapshot.generation, now)) === 0) return
@@ -167,6 +171,19 @@ async function screen(
         log.warn({ partnerId, kind, subjectId: id, hits: length }, 'screening hit waits for a decision'),
       )
   })
+}
+
+const matchesIn = (index: NameIndex<SearchedEntry>, name: SubjectName): readonly Found[] =>
+  index.search(name.name, scoreMin).map((match) => ({ ...name, match }))
+
+/** An account that an entry names is a match without its name: the address is compared exactly. */
+function accountMatches(snapshot: Snapshot, account: string): readonly Found[] {
+  const words = [{ word: account, listed: account, how: 'equal', likeness: 100, weight: 100 }] as const
+  return snapshot.entriesWithWallet(account).map((entry) => ({
+    role: 'account',
+    name: account,
+    match: { entry, listedName: account, score: 100, isReordered: false, words },
+  }))
 }
 
 const withoutProposal = { proposal: null, proposedBy: null, proposedAt: null } as const

@@ -3,6 +3,8 @@ import type { Clock, Sealer } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { createDecide, type Deciding } from './decisions.ts'
 import { type HitDetail, openDetail } from './details.ts'
+import { type Countries, createCountries } from './countries.ts'
+import { isPepSource } from './lists/entry.ts'
 import { createLists, type Lists } from './lists.ts'
 import { keepEarlierNames } from './earlier-names.ts'
 import type { HoldKey, SubjectKey, SubjectName } from './rules.ts'
@@ -15,8 +17,18 @@ const isAccount = ({ kind }: HoldKey) => kind === 'account'
 
 export type Hit = Omit<hitStore.HitRow, 'detailSealed'> & HitDetail
 
+export type PepEffects = {
+  /** PEP_HITS. */
+  readonly hits: 'review' | 'hold'
+  /** Persons have confirmed that a customer, or an owner of it, is politically exposed. Joins the transaction. */
+  readonly onConfirmed: (tx: Tx, customer: PepConfirmed) => Promise<void>
+}
+type PepConfirmed = { readonly partnerId: string; readonly customerId: string; readonly staff: string }
+
 export type Screening = {
   readonly lists: Lists
+  /** The rules for countries under embargo. */
+  readonly countries: Countries
   /**
    * Screens the written names of a customer or a beneficiary soon, together with those that they replace (`before`).
    * Joins the transaction that writes them, after the lock of their row.
@@ -63,24 +75,29 @@ export function createScreening(deps: {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
+  /** Undefined: hits on politically exposed persons hold nothing, and a confirmed one raises nothing. */
+  readonly peps?: PepEffects
 }): Screening {
   const { db, clock, sealer } = deps
   const lists = createLists(deps)
+  const countries = createCountries(deps)
   const toHit = ({ detailSealed, ...row }: hitStore.HitRow): Hit => ({
     ...row,
     ...openDetail(sealer, { ...row, detailSealed }),
   })
   const decide = createDecide({ clock })
+  const pepsHold = deps.peps?.hits === 'hold'
   return {
     lists,
+    countries,
     request: async (tx, key, before = []) => {
       if (before.length > 0) await keepEarlierNames(tx, deps, key, before)
       await store.requestScreening(tx, key, clock.now())
     },
     screenedAt: async (tx, key) => (await store.screenedAt(tx, key))?.screenedAt ?? null,
     forget: store.forgetSubjects,
-    holdsOf: createHoldsOf(db),
-    holdsOfCredits: createHoldsOfCredits(lists),
+    holdsOf: createHoldsOf(db, countries, pepsHold),
+    holdsOfCredits: createHoldsOfCredits(lists, pepsHold),
     openHits: async (after, hitsMax) => (await hitStore.openHits(db, after, hitsMax)).map(toHit),
     hit: async (partnerId, id) => {
       const row = await hitStore.hitById(db, partnerId, id)
@@ -89,10 +106,16 @@ export function createScreening(deps: {
     hitsOn: async (partnerId, parties) => {
       const [accounts, subjects] = [parties.filter(isAccount), parties.filter((party) => !isAccount(party))]
       const named = { subjectIds: subjects.map(({ id }) => id), accounts: accounts.map(({ id }) => id) }
-      return (await hitStore.hitsThatHold(db, partnerId, named)).map(toHit)
+      return (await hitStore.hitsThatHold(db, partnerId, named, pepsHold)).map(toHit)
     },
     decisionsOf: hitStore.decisionsOf,
-    decide: async (tx, deciding) => toHit(await decide(tx, deciding)),
+    decide: async (tx, deciding) => {
+      const row = await decide(tx, deciding)
+      const { partnerId, subjectId: customerId, source, status } = row
+      if (isPepSource(source) && deciding.outcome === 'confirm' && status === 'confirmed')
+        await deps.peps?.onConfirmed(tx, { partnerId, customerId, staff: deciding.staff })
+      return toHit(row)
+    },
     differences: async (generation, afterId, hitsMax) =>
       (await hitStore.hitsOfList(db, generation, afterId, hitsMax)).map(toHit),
     progressOf: store.progressOf,

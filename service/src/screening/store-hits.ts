@@ -1,6 +1,7 @@
 /** All SQL of hits and of the decisions about them. */
 import { acrossPartners, noSql, sql, type Tx } from '../postgres/index.ts'
 import type { ListSource } from './lists/entry.ts'
+import { thatHold } from './store-holds.ts'
 import type { EndReason, HitStatus, Outcome, SubjectKey, SubjectKind } from './rules.ts'
 
 export type HitRow = {
@@ -71,10 +72,11 @@ export function hitsThatHold(
   tx: Tx,
   partnerId: string,
   { subjectIds, accounts }: { readonly subjectIds: readonly string[]; readonly accounts: readonly string[] },
+  pepsHold: boolean,
 ): Promise<readonly HitRow[]> {
   return tx.rows<HitRow>(sql`/* screening.hitsThatHold */
-    select ${columns} from screening.hits
-    where partner_id = ${partnerId} and ended_at is null and status in ('open', 'confirmed')
+    select ${columns} from screening.hits hit
+    where partner_id = ${partnerId} and ended_at is null and status in ('open', 'confirmed') ${thatHold(pepsHold)}
       and (subject_id = any(${subjectIds}::uuid[])
         or account = any(${accounts}::text[]) and (status = 'confirmed' or subject_kind = 'beneficiary'))
     order by opened_at, id`)

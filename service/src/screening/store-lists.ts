@@ -79,6 +79,18 @@ export async function insertEntries(
     insert into screening.entries (source, entry_id, from_generation, digest, detail) ${newEntries(tx, rows)}`)
 }
 
+/** The rules for countries at a generation, each with the generation that wrote it. */
+export function countryEntriesAt(
+  tx: Tx,
+  generation: number,
+): Promise<readonly (NewEntry & { readonly fromGeneration: number })[]> {
+  return tx.rows(sql`/* screening.countryEntriesAt */
+    select entry_id, digest, detail, from_generation from screening.entries
+    where source = 'countries' and from_generation <= ${generation}
+      and (until_generation is null or until_generation > ${generation})
+    order by entry_id`)
+}
+
 export type EntryRow = NewEntry & { readonly source: ListSource }
 
 /** A page of the entries of the lists at a generation, after one of them. */

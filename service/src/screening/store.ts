@@ -74,14 +74,15 @@ export function recordScreened(tx: Tx, claim: ClaimedSubject, generation: number
 
 /**
  * Erases the data of an erased customer, its beneficiaries or payers: names, hits, their decisions, and that they were
- * screened. A subject with an open or a confirmed hit stays: a decision is pending, or its money is frozen.
+ * screened. A subject with an open or a confirmed hit stays: a decision is pending, or its money is frozen. A hit on a
+ * list of politically exposed persons keeps nothing.
  */
 export async function forgetSubjects(tx: Tx, partnerId: string, given: readonly string[]): Promise<void> {
   if (given.length === 0) return
   const held = await tx.rows<{ subjectId: string }>(sql`/* screening.forgetSubjects */
     select subject_id from screening.hits
     where partner_id = ${partnerId} and subject_id = any(${given}::uuid[]) and ended_at is null
-      and status in ('open', 'confirmed') for update`)
+      and status in ('open', 'confirmed') and source not like 'pep:%' for update`)
   const ids = given.filter((id) => !held.some(({ subjectId }) => subjectId === id))
   await tx.run(sql`/* screening.forgetSubjects */
     delete from screening.subjects where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)

@@ -20,6 +20,8 @@ import { createCustomers } from '../modules/customers/index.ts'
 import { createDeposits } from '../modules/deposits/index.ts'
 import { createAcceptances } from '../modules/fx/index.ts'
 import { createPayoutAges, createPayoutLife, createPayouts } from '../modules/payouts/index.ts'
+import { createMonitoring } from '../modules/monitoring/index.ts'
+import { createEndedRefunds } from '../modules/checkout/index.ts'
 import { createRecalls, createReturnedByRecall } from '../modules/recalls/index.ts'
 import { createTransactions } from '../modules/transactions/index.ts'
 import { submitDuePayouts, processBankNotifications } from './index.ts'
@@ -65,8 +67,15 @@ const beneficiaries = createBeneficiaries({
 const audit = createAudit({ db, clock, cursors, sealer })
 const transactions = createTransactions({ audit, db, clock, cursors, eventOutbox, customers, clockDifferenceMsMax: 0 })
 const cases = createCases({ db, clock, log, ledger, addOperator: access.addOperator })
-const shared = { db, clock, log, screening, cases, ledger, eventOutbox, customers, transactions }
-const life = createPayoutLife({ ...shared, recalls: createReturnedByRecall(shared), attemptsMax: 300 })
+const monitoring = createMonitoring({ db, clock, cases, partnerIds: access.partnerIds, clockDifferenceMsMax: 0 })
+const shared = { db, clock, log, screening, cases, ledger, eventOutbox, customers, transactions, monitoring }
+const life = createPayoutLife({
+  ...shared,
+  beneficiaries,
+  recalls: createReturnedByRecall(shared),
+  checkoutRefunds: createEndedRefunds(shared),
+  attemptsMax: 300,
+})
 const payouts = createPayouts({
   ...shared,
   access,

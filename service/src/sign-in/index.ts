@@ -26,3 +26,4 @@ export {
   type SignOnFailure,
   type SingleSignOn,
 } from './single-sign-on.ts'
+export { deviceOf } from './user-agent.ts'

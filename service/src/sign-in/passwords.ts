@@ -3,7 +3,7 @@ import { argon2, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { FieldError } from '@partner-payments/wire'
 import { refuseField } from '../api/index.ts'
-import { randomBytes } from '../kernel/index.ts'
+import { once, randomBytes } from '../kernel/index.ts'
 import { passwordCharsMax, passwordCharsMin } from './rules.ts'
 
 const tagLength = 32
@@ -28,7 +28,7 @@ const loadChecker = async () => {
   ])
   return new ZxcvbnFactory({ dictionary: { ...common.dictionary }, graphs: common.adjacencyGraphs })
 }
-let checker: ReturnType<typeof loadChecker> | undefined
+const checker = once(loadChecker)
 
 /** Refuses (400, `/password`): shorter than 12 characters, longer than 128, or easy to guess. */
 export async function refuseWeakPassword(password: string, { email, fullName }: Person): Promise<void> {
@@ -42,8 +42,7 @@ export async function refuseWeakPassword(password: string, { email, fullName }: 
     .split(/[^\p{L}\p{N}]+/u)
     .filter((part) => part.length > 2)
   const own = known.reduce((rest, part) => rest.replaceAll(part, ''), password.toLowerCase())
-  checker ??= loadChecker()
-  const { score } = (await checker).check(password, known)
+  const { score } = (await checker()).check(password, known)
   if (score < scoreMin || own.length < ownCharsMin)
     throw refused('is easy to guess: it is a common password, a pattern, or a name', 'invalid_value')
 }

@@ -1,4 +1,4 @@
-/** Common names of ten countries, of @faker-js/faker, in the order of a seed. */
+/** Common names of twelve countries, of @faker-js/faker, in the order of a seed. */
 import { allFakers } from '@faker-js/faker'
 
 /** `Arabic` stands for the countries that write Arabic: the package has one list for them. */
@@ -13,6 +13,8 @@ const countries = {
   Russia: 'ru',
   India: 'en_IN',
   Arabic: 'ar',
+  China: 'zh_CN',
+  Korea: 'ko',
 } as const
 
 /** Gives `count` different names of a given and a family name for each country. */
@@ -22,11 +24,15 @@ export function commonNames(seed: number, count: number): ReadonlyMap<string, re
       const { person } = allFakers[locale]
       allFakers[locale].seed(seed)
       const names = new Set<string>()
-      while (names.size < count) names.add(`${person.firstName()} ${surname(locale, person.lastName())}`)
+      while (names.size < count) names.add(nameOf(locale, person.firstName(), person.lastName()))
       return [country, [...names]]
     }),
   )
 }
+
+/** Chinese and Korean names have the surname first, and no space. */
+const nameOf = (locale: string, given: string, family: string): string =>
+  locale === 'ko' || locale === 'zh_CN' ? `${family}${given}` : `${given} ${surname(locale, family)}`
 
 /** Keeps the first of two Spanish surnames, which most people use alone. */
 const surname = (locale: string, text: string): string =>

@@ -31,10 +31,15 @@ export async function addHolder(service: Service, fullName: string) {
   return { ...partner, iban }
 }
 
-/** The sandbox bank books money on an account. It reports that after its time. */
-export async function sendCredit(service: Service, account: string, payer = 'Grace Hopper'): Promise<string> {
+/** The sandbox bank books money on an account. It reports that after its time. `from`: what is known of the payer's account. */
+export async function sendCredit(
+  service: Service,
+  account: string,
+  payer = 'Grace Hopper',
+  from: Readonly<Partial<Record<'account' | 'bic' | 'countryCode', string>>> = {},
+): Promise<string> {
   const creditId = newId()
-  const debtor = { account: 'DE1', bic: 'COBADEFFXXX', name: payer, countryCode: 'DE', address: null }
+  const debtor = { account: 'DE1', bic: 'COBADEFFXXX', name: payer, countryCode: 'DE', address: null, ...from }
   const money = { currency: 'EUR', amount } as const
   await service.db.transaction(async (tx) =>
     service.bank.sendCredit(tx, operatorPartnerId, creditId, {

@@ -71,6 +71,8 @@ export const readListed = async (folder: string): Promise<readonly RealEntry[]> 
 const spanish =
   /(?:POB|nationality|citizen) [^;]*(?:Mexico|Colombia|Venezuela|Cuba|Peru|Ecuador|Honduras|Guatemala|Nicaragua|Spain|Panama|Salvador|Argentina|Bolivia|Costa Rica)/
 const slavic = /(?:nationality|citizen) (?:Russia|Belarus)/
+/** A title before a surname alone names no person. */
+const title = /^(?:shaykh|sheikh|haji|hajji|general|abu|sayyid|qari|mullah)$/i
 const isWord = (word: string): boolean => /^[\p{L}'-]{3,}$/u.test(word)
 
 const letters = Object.fromEntries(
@@ -117,7 +119,7 @@ function personForms(random: Random, { given, family, names, remarks }: RealEntr
   const [first = '', second = ''] = given
   const [surname = '', otherSurname = ''] = family
   const whole = [...given, ...family].join(' ')
-  if (!isWord(first) || family.length === 0 || whole !== names[0]) return {}
+  if (!isWord(first) || title.test(first) || family.length === 0 || whole !== names[0]) return {}
   const isSpanish = spanish.test(remarks) && family.length === 2 && isWord(surname) && isWord(otherSurname)
   const double = family.find((word) => /^[A-Z]{4,}-[A-Z]{4,}$/.test(word))
   const parts = double?.split('-') ?? []

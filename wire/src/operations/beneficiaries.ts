@@ -27,6 +27,7 @@ export const beneficiariesOperations = {
       'currency_not_supported',
       'wallet_address_not_payable',
       'recipient_blocked',
+      'country_not_supported',
     ],
     example: {
       body: {

@@ -2,7 +2,7 @@
 import * as checkout from '../checkout.ts'
 import { amount, resource, unique } from './example.ts'
 import type { Operation } from './operation.ts'
-import { sessionId } from './params.ts'
+import { refundId, sessionId } from './params.ts'
 
 export const checkoutOperations = {
   createCheckoutSession: {
@@ -31,6 +31,7 @@ export const checkoutOperations = {
       'currency_not_supported',
       'iban_issuer_not_configured',
       'iban_pool_exhausted',
+      'line_items_mismatch',
     ],
     example: {
       body: {
@@ -43,6 +44,11 @@ export const checkoutOperations = {
         returnUrl: 'https://shop.example.com/orders/42',
         websiteReference: unique(),
         customFields: { order: 'A-1' },
+        description: 'Order 42',
+        lineItems: [
+          { name: 'Espresso beans, 1 kg', quantity: 2, amount: amount('9.00') },
+          { name: 'Shipping', quantity: 1, amount: amount('1.00') },
+        ],
         expiresInSeconds: 3600,
       },
     },
@@ -89,5 +95,106 @@ export const checkoutOperations = {
       'arrives later goes to suspense.',
     refusals: ['not_found', 'checkout_session_not_open', 'request_in_progress', 'idempotency_key_reused'],
     example: { params: { sessionId: resource('session') } },
+  },
+  createCheckoutRefund: {
+    tag: 'checkout',
+    sdkMethod: 'refund',
+    method: 'POST',
+    path: '/v1/checkout/sessions/{sessionId}/refunds',
+    params: sessionId,
+    body: checkout.CheckoutRefundCreate,
+    response: checkout.CheckoutRefund,
+    idempotency: 'body',
+    permission: 'payouts:write',
+    location: true,
+    source: 'extension',
+    summary: 'Create a refund of a session',
+    description:
+      'Sends money of a `Completed` session back to the account that paid, in whole or in part. Refunds of a session add up to the amount paid at most. ' +
+      'The refund is a payout: fees, limits, approvals, blocks and screening are those of payouts, and `refundId` is the `id` of the payout. ' +
+      'The bank transfer runs asynchronously: follow it by the event `checkout.refund.updated`. A refund that fails, is returned or is cancelled frees its amount again. ' +
+      'Idempotent by `idempotencyKey`: the same key with the same body returns the first answer with `Idempotent-Replayed: true`; with another body it is refused with 422 ' +
+      '`idempotency_key_reused`.',
+    refusals: [
+      'validation_failed',
+      'not_found',
+      'request_in_progress',
+      'idempotency_key_reused',
+      'checkout_session_not_paid',
+      'refund_exceeds_payment',
+      'payer_account_unknown',
+      'insufficient_funds',
+      'limit_exceeded',
+      'account_blocked',
+      'customer_not_verified',
+      'currency_not_supported',
+    ],
+    example: {
+      params: { sessionId: resource('paidSession') },
+      body: {
+        amount: amount('0.50'),
+        idempotencyKey: unique(),
+        reference: unique('Refund of order 42'),
+        reason: 'One item was damaged.',
+      },
+    },
+  },
+  listCheckoutRefunds: {
+    tag: 'checkout',
+    sdkMethod: 'listRefunds',
+    method: 'GET',
+    path: '/v1/checkout/sessions/{sessionId}/refunds',
+    params: sessionId,
+    query: checkout.CheckoutRefundQuery,
+    response: checkout.CheckoutRefundPage,
+    permission: 'checkout:read',
+    source: 'extension',
+    summary: 'List the refunds of a session',
+    description: 'Returns the refunds of the session with their current status, newest first.',
+    refusals: ['validation_failed', 'not_found'],
+    example: { params: { sessionId: resource('paidSession') } },
+  },
+  getCheckoutRefund: {
+    tag: 'checkout',
+    sdkMethod: 'getRefund',
+    method: 'GET',
+    path: '/v1/checkout/sessions/{sessionId}/refunds/{refundId}',
+    params: refundId,
+    response: checkout.CheckoutRefund,
+    permission: 'checkout:read',
+    source: 'extension',
+    summary: 'Retrieve a refund of a session',
+    description: 'Returns the refund with its current status.',
+    refusals: ['not_found'],
+    example: { params: { sessionId: resource('paidSession'), refundId: resource('refund') } },
+  },
+  getCheckoutBranding: {
+    tag: 'checkout',
+    sdkMethod: 'getBranding',
+    method: 'GET',
+    path: '/v1/checkout/branding',
+    response: checkout.CheckoutBranding,
+    permission: 'checkout:read',
+    source: 'extension',
+    summary: 'Retrieve the branding',
+    description: 'Returns the name, the colours and the logo that your payment pages show.',
+    refusals: [],
+    example: {},
+  },
+  setCheckoutBranding: {
+    tag: 'checkout',
+    sdkMethod: 'setBranding',
+    method: 'PUT',
+    path: '/v1/checkout/branding',
+    body: checkout.CheckoutBrandingUpdate,
+    response: checkout.CheckoutBranding,
+    permission: 'checkout:write',
+    source: 'extension',
+    summary: 'Set the branding',
+    description:
+      'Sets what your payment pages show, also those of open sessions. A given field is set, `null` clears it, and an absent field is unchanged. ' +
+      'A colour that payers could not read is refused with 422 `contrast_too_low`, which names the nearest one that passes. A logo that could run or load something is refused.',
+    refusals: ['validation_failed', 'contrast_too_low'],
+    example: { body: { name: 'Grace Coffee', accentColour: '#7a1f3d' } },
   },
 } as const satisfies Record<string, Operation>

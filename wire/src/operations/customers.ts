@@ -32,7 +32,7 @@ export const customersOperations = {
       'required. Without `customerType`, the service derives the type from the KYC fields. `email` need not be unique. ' +
       'Another customer with the same `partnerCustomerIdentifier` is 409 `customer_exists`, which names the first one. Idempotent by `Idempotency-Key`; without a key a repeated request ' +
       'creates a second customer, or is 409 if it has an identifier.',
-    refusals: ['validation_failed', 'customer_exists'],
+    refusals: ['validation_failed', 'customer_exists', 'country_not_supported'],
     example: {
       body: {
         email,
@@ -183,7 +183,7 @@ export const customersOperations = {
     description:
       'Merges the request into the customer: a given field is set, `null` clears a field, and an absent field is ' +
       'unchanged. At least one field is required. Idempotent: a repeated request has no further effect.',
-    refusals: ['validation_failed', 'not_found', 'customer_exists'],
+    refusals: ['validation_failed', 'not_found', 'customer_exists', 'country_not_supported'],
     example: {
       params: { id: resource('customer') },
       body: { kyc: { addressLine1: '12 St James Square', city: 'London', mobilePhone: null } },

@@ -25,6 +25,8 @@ export const resources = {
   cancelled: 'a payout that was cancelled',
   held: 'a payout of another service account that waits for an approval',
   heldToReject: 'another one',
+  heldBulk: 'a bulk of another service account whose two payouts wait for an approval',
+  heldBulkToReject: 'another one',
   recallable: 'a payout that is completed and was not recalled',
   recalled: 'a payout whose recall brought its money back',
   recall: 'that recall',
@@ -40,6 +42,7 @@ export const resources = {
   removable: 'another one',
   serviceAccount: 'a service account',
   revocableAccount: 'another one',
+  guestLink: 'a guest link',
   subscription: 'a webhook subscription',
   delivery: 'a delivery to that subscription',
   event: 'an event',
@@ -48,7 +51,10 @@ export const resources = {
   report: 'a report that is ready',
   schedule: 'a schedule of reports',
   session: 'a checkout session',
+  paidSession: 'a checkout session that is paid, and refunded in part',
+  refund: 'that refund',
   wallet: 'a wallet for USDC',
+  loggedRequest: 'an entry of the request log',
 } as const satisfies Readonly<Record<string, string>>
 export type Resource = keyof typeof resources
 

@@ -24,6 +24,8 @@ export const quoteId = { quoteId: described(Uuid, 'The `id` of the quote.') }
 
 export const payoutId = { id: described(Uuid, 'The `id` of the payout.') }
 
+export const guestLinkId = { guestLinkId: described(Uuid, 'The `guestLinkId` of the guest link.') }
+
 export const recallId = { ...payoutId, recallId: described(Uuid, 'The `id` of the recall.') }
 
 export const bulkId = { bulkId: described(Uuid, 'The `id` of the bulk.') }
@@ -49,6 +51,10 @@ export const reportId = { id: described(Uuid, 'The `id` of the report.') }
 export const scheduleId = { id: described(Uuid, 'The `id` of the schedule.') }
 
 export const sessionId = { sessionId: described(Uuid, 'The `sessionId` of the checkout session.') }
+
+export const refundId = { ...sessionId, refundId: described(Uuid, 'The `refundId` of the refund.') }
+
+export const entryId = { entryId: described(Uuid, 'The `id` of the entry of the request log.') }
 
 export const reference = {
   reference: described(Reference, 'The `reference` of the transaction, percent-encoded. 1 to 140 characters.'),

@@ -36,6 +36,7 @@ export const payoutsOperations = {
       'currency_not_supported',
       'beneficiary_currency_mismatch',
       'beneficiary_not_payable',
+      'country_not_supported',
       'beneficiary_cooling_off',
     ],
     example: {
@@ -100,6 +101,7 @@ export const payoutsOperations = {
       'currency_not_supported',
       'beneficiary_currency_mismatch',
       'beneficiary_not_payable',
+      'country_not_supported',
       'beneficiary_cooling_off',
     ],
     example: {
@@ -215,6 +217,7 @@ export const payoutsOperations = {
       'currency_not_supported',
       'beneficiary_currency_mismatch',
       'beneficiary_not_payable',
+      'country_not_supported',
       'beneficiary_cooling_off',
     ],
     example: {

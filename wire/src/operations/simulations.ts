@@ -77,6 +77,7 @@ export const simulationsOperations = {
       'insufficient_funds',
       'limit_exceeded',
       'account_blocked',
+      'country_not_supported',
       'customer_not_verified',
     ],
     sandboxOnly: true,

@@ -27,6 +27,7 @@ export const standingOrdersOperations = {
       'currency_not_supported',
       'beneficiary_currency_mismatch',
       'beneficiary_not_payable',
+      'country_not_supported',
       'standing_order_limit_reached',
     ],
     example: {

@@ -44,5 +44,10 @@ export async function tellAbsent(deps: BankDeps, lease: Lease): Promise<void> {
   }
 }
 
-const textOf = ({ id, account, currency, amount, bookedOn }: Absent): string =>
-  `The entry ${id} of ${amountText(amount, currency as Currency)} ${currency} on ${account} was announced for ${bookedOn}, and the statement of that day does not have it.`
+const textOf = ({ id, account, currency, amount, bookedOn, announced }: Absent): string => {
+  const told =
+    announced === 0
+      ? `is of an earlier message about ${bookedOn}, and the last statement of that day omits it.`
+      : `was announced for ${bookedOn}, and the statement of that day does not have it.`
+  return `The entry ${id} of ${amountText(amount, currency as Currency)} ${currency} on ${account} ${told}`
+}

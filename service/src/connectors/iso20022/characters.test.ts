@@ -53,7 +53,7 @@ function filesWith(text: string) {
   return {
     'pain.001.001.09': paymentsMessage(ids, [payment], rules).bytes.toString(),
     'camt.055.001.08': recallMessage(
-      { ...ids, messageId: 'R1' },
+      { ...ids, kind: 'camt.055', messageId: 'R1' },
       { ...ids, messageName: 'pain.001.001.09' },
       [recall],
       rules,

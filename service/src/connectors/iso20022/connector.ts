@@ -49,10 +49,11 @@ export function createIsoBank(deps: BankDeps, observe?: BankObserver): IsoBank {
   const takeRecall = createTakeRecall(deps)
   const recent = createRecentBytes()
   const makePayments = createMakeFiles(deps, recent, (payments) => observe?.fileMade(id, 'pain.001', payments))
+  const { recalls: form = 'camt.055' } = deps.rules
   const makeRecalls =
-    deps.rules.recalls === 'letter'
+    form === 'letter'
       ? createTellLetters(deps)
-      : createMakeRecalls(deps, (payments) => observe?.fileMade(id, 'camt.055', payments))
+      : createMakeRecalls(deps, form, (recalls) => observe?.fileMade(id, form, recalls))
   const deliver = createDeliverFiles(deps, recent, ({ kind }) => observe?.fileDelivered(id, kind))
   const adopt = createAdopt(deps)
   const incoming = createIncoming(deps)

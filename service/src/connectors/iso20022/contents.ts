@@ -45,10 +45,11 @@ function dateIsOver({ clock, rules }: BankDeps, { madeAt }: Held, payment: Payme
 }
 
 async function messageOf({ db, rules }: BankDeps, file: Held, payments: Payments): Promise<Message> {
-  if (file.kind === 'pain.001') return paymentsMessage(file, payments, rules)
+  const { kind } = file
+  if (kind === 'pain.001') return paymentsMessage(file, payments, rules)
   const recalls = await recallsOfFile(db, file.id)
   const [first] = recalls
   const fileId = present(first?.fileId, 'a recall names the file of its payment')
   const original = (await files.filesByIds(db, [fileId])).get(fileId)
-  return recallMessage(file, present(original, 'the file of a payment is kept'), recalls, rules)
+  return recallMessage({ ...file, kind }, present(original, 'the file of a payment is kept'), recalls, rules)
 }

@@ -3,6 +3,7 @@ import type { Pain001Profile, PostalAddress } from '../../iso20022/index.ts'
 import type { Clock, Currency, Log, Minor } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import type { Calendar } from '../../rails/index.ts'
+import type { RecallKind } from './ids.ts'
 
 export const schemes = ['Instant', 'CreditTransfer'] as const
 export type Scheme = (typeof schemes)[number]
@@ -52,8 +53,8 @@ export type BankRules = Calendar & {
   readonly chargeBearer: (typeof chargeBearers)[number]
   /** Whether the files ask for a check of the payees, or against one; absent: they do not say. */
   readonly payeeCheck?: 'in' | 'out'
-  /** How the bank takes recalls: as files (absent), or by a letter that people send. */
-  readonly recalls?: 'camt.055' | 'letter'
+  /** How the bank takes recalls: as files, by default of camt.055, or by a letter that people send. */
+  readonly recalls?: RecallKind | 'letter'
   /** A larger message is not read. */
   readonly messageBytesMax: number
   /** An incomplete file that has not grown for this long is quarantined. */

@@ -24,8 +24,13 @@ export function readInstructionId(
   return a === undefined ? undefined : { id: [a, b, c, d, e].join('-'), attempt: Number(attempt) }
 }
 
-const messagePrefixes = { 'pain.001': 'P', 'camt.055': 'R' } as const
+const messagePrefixes = { 'pain.001': 'P', 'camt.055': 'R', 'camt.056': 'B' } as const
 export type FileKind = keyof typeof messagePrefixes
+const fileKinds = Object.keys(messagePrefixes) as readonly FileKind[]
+/** Recalls go to the own bank (camt.055), or are written as one bank writes to another (camt.056). */
+export type RecallKind = Exclude<FileKind, 'pain.001'>
+export const isRecallFile = (file: { readonly kind: FileKind } | undefined): boolean =>
+  file !== undefined && file.kind !== 'pain.001'
 
 export const messageIdOf = (kind: FileKind, fileId: string): string => `${messagePrefixes[kind]}${hexOf(fileId)}`
 /** PmtInfId: a file has a batch for each debited account, and an account has one currency. */
@@ -34,11 +39,12 @@ const batchesMax = 9
 export const batchIdsOf = (fileId: string): readonly string[] =>
   Array.from({ length: batchesMax }, (_none, index) => batchIdOf(fileId, index + 1))
 export const fileNameOf = (kind: FileKind, messageId: string): string => `${kind}-${messageId}.xml`
-const fileNameForm = /^(pain\.001-P|camt\.055-R)([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})\.xml$/
+const fileNameForm =
+  /^(pain\.001-P|camt\.055-R|camt\.056-B)([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})\.xml$/
 
 /** Undefined: the name is not that of a file of ours. */
 export function readFileName(name: string): { readonly kind: FileKind; readonly id: string } | undefined {
   const [, start, ...parts] = fileNameForm.exec(name) ?? []
-  if (start === undefined) return undefined
-  return { kind: start.startsWith('pain.001') ? 'pain.001' : 'camt.055', id: parts.join('-') }
+  const kind = fileKinds.find((each) => start?.startsWith(each))
+  return kind && { kind, id: parts.join('-') }
 }

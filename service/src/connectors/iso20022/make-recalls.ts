@@ -1,8 +1,8 @@
 /** Makes files of waiting recalls: a recall names one batch of one message of ours. */
 import { newId } from '../../kernel/index.ts'
 import type { BankDeps } from './deps.ts'
-import { fileNameOf } from './ids.ts'
-import { recallMessage, recallMessageId } from './recall-message.ts'
+import { fileNameOf, messageIdOf, type RecallKind } from './ids.ts'
+import { recallMessage } from './recall-message.ts'
 import { byShard } from './shards.ts'
 import { filesByIds, insertFile } from './store-files.ts'
 import * as store from './store-recalls.ts'
@@ -10,7 +10,7 @@ import * as store from './store-recalls.ts'
 const recallsPerFileMax = 500
 
 /** Returns how many recalls are in the file that it made. */
-export function createMakeRecalls({ db, clock, rules }: BankDeps, onMade: (recalls: number) => void) {
+export function createMakeRecalls({ db, clock, rules }: BankDeps, kind: RecallKind, onMade: (recalls: number) => void) {
   return async (): Promise<number> => {
     const queued = await store.queuedRecalls(db, rules.id, recallsPerFileMax)
     const originals = await filesByIds(db, [...new Set(queued.map(({ fileId }) => fileId))])
@@ -26,9 +26,9 @@ export function createMakeRecalls({ db, clock, rules }: BankDeps, onMade: (recal
       const locked = (await Promise.all(byShard(tx, keys).map((group) => store.lockRecalls(tx, group)))).flat()
       if (locked.length === 0) return 0
       const ids = new Set(locked.map((key) => key.id))
-      const messageId = recallMessageId(id)
-      const name = fileNameOf('camt.055', messageId)
-      const file = { id, kind: 'camt.055' as const, messageId, messageName: 'camt.055.001.08', name, madeAt: now }
+      const messageId = messageIdOf(kind, id)
+      const name = fileNameOf(kind, messageId)
+      const file = { id, kind, messageId, messageName: `${kind}.001.08`, name, madeAt: now }
       const { contents } = recallMessage(
         file,
         original,

@@ -20,6 +20,7 @@ import { amountText, dayMs, newId, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../../settlement/index.ts'
 import { instructionIdOf } from '../../modules/payouts/index.ts'
+import type { RecallKind } from './ids.ts'
 import { createRequestRecall } from './recalls.ts'
 
 let folders: Folders
@@ -48,8 +49,8 @@ afterEach(async () => {
   await removeFolders(folders)
 })
 
-function open() {
-  const { connector, steps, work } = openBank(service, folders)
+function open(kind: RecallKind = 'camt.055') {
+  const { connector, steps, work } = openBank(service, folders, { recalls: kind })
   const settlement = { ...service.settlement, connectors: [connector] }
   const take = async (contents: string) => {
     await writeFile(join(folders.fromBank, `${newId()}.xml`), contents)
@@ -77,7 +78,8 @@ const request = (id: string, reason: 'DUPL' | 'FRAD' = 'FRAD') =>
   service.recalls.create(partner.caller, id, { reason, text: 'The invoice was forged.' })
 const recallOf = async (id: string) => (await service.recalls.list(partner.partnerId, id))[0]
 const hex = (id: string) => id.replaceAll('-', '')
-const recallFiles = async () => (await atBank(folders)).filter(({ name }) => name.startsWith('camt.055'))
+const recallFiles = async (kind: RecallKind = 'camt.055') =>
+  (await atBank(folders)).filter(({ name }) => name.startsWith(kind))
 
 function answerXml(recallId: string, status: string, code?: string): string {
   const reasons = code === undefined ? [] : [{ code, texts: [] }]
@@ -94,32 +96,34 @@ function answerXml(recallId: string, status: string, code?: string): string {
 const returnXml = (endToEndId: string, minor: bigint) =>
   reportXml([entryOf(minor, { details: [{ references: { endToEndId }, returned: { code: 'FOCR', texts: [] } }] })])
 
-test('a recall is sent when its file is at the bank, once, and the answer and the money end it', async () => {
-  const bank = open()
-  const payout = await settled(bank)
-  const { id } = await request(payout.id)
-  assert.equal(await bank.send(), 1)
-  assert.equal((await recallOf(payout.id))?.status, 'Requested')
-  // Asked again while the request waits for its file.
-  assert.equal(await bank.send(), 1)
-  await bank.work()
-  assert.equal(await bank.send(), 1)
-  assert.equal((await recallOf(payout.id))?.status, 'Sent')
-  const [file, ...others] = await recallFiles()
-  assert.equal(others.length, 0)
-  assert.deepEqual([file?.text.split(hex(id)).length, file?.text.includes('The invoice was forged.')], [2, true])
-  assert.deepEqual(await schemaErrors('camt.055.001.08', [file?.text ?? '']), [])
-  await bank.take(answerXml(id, 'PDCR'))
-  assert.equal((await recallOf(payout.id))?.status, 'Sent')
-  await bank.take(answerXml(id, 'ACCR'))
-  assert.equal((await recallOf(payout.id))?.status, 'Accepted')
-  assert.equal((await balanceOf(service, partner.partnerId)).posted, 90_00n)
-  await bank.take(returnXml(payout.endToEndId, 10_00n))
-  await bank.take(answerXml(id, 'ACCR'))
-  assert.equal((await recallOf(payout.id))?.settledAmount, 10_00n)
-  assert.equal((await balanceOf(service, partner.partnerId)).posted, 100_00n)
-  assert.deepEqual(await casesOf(service), [])
-})
+for (const kind of ['camt.055', 'camt.056'] as const)
+  test(`a recall by ${kind} is sent when its file is at the bank, once; the answer and the money end it`, async () => {
+    const bank = open(kind)
+    const payout = await settled(bank)
+    const { id } = await request(payout.id)
+    assert.equal(await bank.send(), 1)
+    assert.equal((await recallOf(payout.id))?.status, 'Requested')
+    // Asked again while the request waits for its file.
+    assert.equal(await bank.send(), 1)
+    await bank.work()
+    assert.equal(await bank.send(), 1)
+    assert.equal((await recallOf(payout.id))?.status, 'Sent')
+    const [file, ...others] = await recallFiles(kind)
+    assert.equal(others.length, 0)
+    assert.deepEqual([file?.text.split(hex(id)).length, file?.text.includes('The invoice was forged.')], [2, true])
+    assert.deepEqual(await schemaErrors(`${kind}.001.08`, [file?.text ?? '']), [])
+    assert.match(file?.text ?? '', /<CxlRsnInf><Orgtr><Nm>[^<]+<\/Nm><\/Orgtr><Rsn><Cd>FRAD</)
+    await bank.take(answerXml(id, 'PDCR'))
+    assert.equal((await recallOf(payout.id))?.status, 'Sent')
+    await bank.take(answerXml(id, 'ACCR'))
+    assert.equal((await recallOf(payout.id))?.status, 'Accepted')
+    assert.equal((await balanceOf(service, partner.partnerId)).posted, 90_00n)
+    await bank.take(returnXml(payout.endToEndId, 10_00n))
+    await bank.take(answerXml(id, 'ACCR'))
+    assert.equal((await recallOf(payout.id))?.settledAmount, 10_00n)
+    assert.equal((await balanceOf(service, partner.partnerId)).posted, 100_00n)
+    assert.deepEqual(await casesOf(service), [])
+  })
 
 test('a refusal leaves the way open for another reason, which is another request', async () => {
   const bank = open()
@@ -197,22 +201,23 @@ test('both at the same time: one request at the bank', async () => {
   }
 })
 
-test('a payment that the bank has not, and a file of recalls that it refuses, end the recall as refused', async () => {
-  const bank = open()
-  const known = await settled(bank)
-  await request(known.id)
-  await bank.send()
-  await bank.work()
-  const [file] = await recallFiles()
-  const messageId = file?.name.replace(/^camt\.055-(.*)\.xml$/, '$1') ?? ''
-  await bank.take(statusXml(messageId, { groupStatus: 'RJCT', reasons: [{ code: 'FF01', texts: [] }] }))
-  assert.deepEqual([(await recallOf(known.id))?.status, (await recallOf(known.id))?.answerCode], ['Refused', 'FF01'])
-  const payout = await settled(bank)
-  await service.db.run(sql`delete from rails.iso_instructions where partner_id = ${partner.partnerId}`)
-  await request(payout.id)
-  await bank.send()
-  assert.deepEqual([(await recallOf(payout.id))?.status, (await recallOf(payout.id))?.answerCode], ['Refused', null])
-})
+for (const kind of ['camt.055', 'camt.056'] as const)
+  test(`a payment that the bank has not, and a file of ${kind} that it refuses, end the recall as refused`, async () => {
+    const bank = open(kind)
+    const known = await settled(bank)
+    await request(known.id)
+    await bank.send()
+    await bank.work()
+    const [file] = await recallFiles(kind)
+    const messageId = file?.name.replace(/^camt\.05\d-(.*)\.xml$/, '$1') ?? ''
+    await bank.take(statusXml(messageId, { groupStatus: 'RJCT', reasons: [{ code: 'FF01', texts: [] }] }))
+    assert.deepEqual([(await recallOf(known.id))?.status, (await recallOf(known.id))?.answerCode], ['Refused', 'FF01'])
+    const payout = await settled(bank)
+    await service.db.run(sql`delete from rails.iso_instructions where partner_id = ${partner.partnerId}`)
+    await request(payout.id)
+    await bank.send()
+    assert.deepEqual([(await recallOf(payout.id))?.status, (await recallOf(payout.id))?.answerCode], ['Refused', null])
+  })
 
 test('a closed balance takes no money of a recall: it waits in suspense with a case', async () => {
   const bank = open()

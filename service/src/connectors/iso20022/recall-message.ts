@@ -2,7 +2,7 @@
 import { type Recall, recallXml } from '../../iso20022/index.ts'
 import { present } from '../../kernel/index.ts'
 import type { BankRules } from './deps.ts'
-import { bankInstructionId, messageIdOf } from './ids.ts'
+import { bankInstructionId, type RecallKind } from './ids.ts'
 import { executionDateOf, initiatorOf, type Message, messageOf } from './message.ts'
 import type { OutgoingFile } from './store-files.ts'
 import type { RecalledPayment } from './store-recalls.ts'
@@ -13,7 +13,7 @@ type File = Pick<OutgoingFile, 'messageId' | 'madeAt'>
 const cancellationIdOf = (recallId: string): string => recallId.replaceAll('-', '')
 
 export function recallMessage(
-  file: File,
+  file: File & { readonly kind: RecallKind },
   original: File & Pick<OutgoingFile, 'messageName'>,
   recalls: readonly RecalledPayment[],
   rules: BankRules,
@@ -25,12 +25,13 @@ export function recallMessage(
     'a payment has an account',
   )
   const recall: Recall = {
-    kind: 'camt.055',
+    kind: file.kind,
     messageId: file.messageId,
     createdAt: file.madeAt,
     assigner: initiatorOf(rules),
     assignee: { bic: account.bic },
     caseId: file.messageId,
+    originator: { name: account.ownerName },
     originalMessageId: original.messageId,
     originalMessageName: original.messageName,
     originalBatchId: batchId,
@@ -48,5 +49,3 @@ export function recallMessage(
   }
   return messageOf(recallXml, recall, recalls)
 }
-
-export const recallMessageId = (fileId: string): string => messageIdOf('camt.055', fileId)

@@ -215,7 +215,7 @@ function purposeOf(fields: Fields, key: 'categoryPurpose' | 'purpose'): { readon
     : refuseSettingField(fields, key, 'a code of four capital letters, such as SUPP')
 }
 
-const recallForms = ['camt.055', 'letter'] as const
+const recallForms = ['camt.055', 'camt.056', 'letter'] as const
 
 function profileSettings(fields: Fields) {
   const profile = profileOf(choiceOf(fields, 'profile', profileIds, usualProfile.id)) ?? usualProfile

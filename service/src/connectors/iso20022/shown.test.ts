@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { minuteMs } from '../../kernel/index.ts'
 import type { BankFile, BankFilesWanted } from '../../rails/index.ts'
+import { sql } from '../../postgres/index.ts'
 import { submitDuePayouts } from '../../settlement/index.ts'
 import { addPartner, createTestService, pay, type Service } from '../../../../test/support/composition.ts'
 import {
@@ -119,4 +120,19 @@ test('a file to the bank has its payments and counts, and one that is unknown is
   assert.deepEqual(await shown.payments(service.db, fileId, payment?.id, 9), [])
   assert.deepEqual(await shown.recalls(service.db, fileId, undefined, 9), [])
   assert.equal(await shown.byId(service.db, partner.partnerId), undefined)
+})
+
+test('files are found by their whole name and by the id of their message, the newest first', async () => {
+  await exchange()
+  const [sent] = await all({ show: 'sent' })
+  const ask = async (text: string, rowsMax = 10) => (await shown.named(service.db, text, rowsMax)).map(({ id }) => id)
+  const byName = async (name: string) => (await all()).filter((file) => file.name === name).map(({ id }) => id)
+  assert.deepEqual(await ask('a.xml'), await byName('a.xml'))
+  assert.deepEqual([await ask(sent?.name ?? ''), await ask(sent?.messageId ?? '')], [[sent?.id], [sent?.id]])
+  for (const part of ['a.xm', '.xml', 'A.xml', '%']) assert.deepEqual(await ask(part), [], part)
+  await service.db.run(sql`update rails.iso_messages set file_name = 'report.xml', message_id = null, state = 'Aside'`)
+  const newest = (await all({ show: 'received' })).map(({ id }) => id)
+  assert.equal(newest.length, 4)
+  assert.deepEqual(await ask('report.xml'), newest)
+  assert.equal((await ask('report.xml', 1))[0], newest[0])
 })

@@ -9,6 +9,7 @@ const clocksDifferMs = hourMs
 export const createShownFiles = (connectorIds: readonly string[], operatorId: string): BankFiles => ({
   connectorIds,
   page: (tx, wanted) => store.filesPage(tx, connectorIds, wanted),
+  named: store.filesNamed,
   byId: store.fileById,
   statements: store.statementsOfFile,
   payments: store.paymentsOfFile,

@@ -1,5 +1,6 @@
 /** Pure: cases that an answer of the bank opens, besides what it says of each payment. */
 import { type PayeeResult, type StatusReport, statusOf } from '../../iso20022/index.ts'
+import { isRecallFile } from './ids.ts'
 import { oddity, type Report } from './reports.ts'
 import { meaningOf, reasonText } from './status-meanings.ts'
 import type * as store from './store-words.ts'
@@ -26,7 +27,7 @@ export function oddities(
   const found: Report[] = []
   const meaning = meaningOf(groupStatus, reasons)
   const isRecallUnclear =
-    file?.kind === 'camt.055' && meaning === 'duplicate' && meaningOf(file.bankStatus ?? undefined, []) === undefined
+    isRecallFile(file) && meaning === 'duplicate' && meaningOf(file?.bankStatus ?? undefined, []) === undefined
   if (file === undefined) {
     const text = `The bank answers the message ${originalMessageId}, which is none of ours that is known.`
     found.push(oddity(of, 'entry_unclear', text, ['answer', originalMessageId]))

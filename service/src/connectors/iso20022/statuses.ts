@@ -13,7 +13,7 @@ import {
 import { nilId, partnerKey, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankDeps } from './deps.ts'
-import { paymentName, readInstructionId } from './ids.ts'
+import { isRecallFile, paymentName, readInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
 import { oddity, payeeCheckedId, rejectedId, type Report, settledId, writeReports } from './reports.ts'
 import { writeAnswers } from './recall-answers.ts'
@@ -351,7 +351,7 @@ async function noteFile(
 ): Promise<void> {
   if (groupStatus === undefined || meaningOf(groupStatus, reasons) === 'duplicate') return
   store.setBankStatus(tx, file.id, groupStatus)
-  if (file.kind !== 'camt.055' || statusOf(groupStatus)?.meaning !== 'rejected') return
+  if (!isRecallFile(file) || statusOf(groupStatus)?.meaning !== 'rejected') return
   const code = reasons.flatMap((reason) => reason.code ?? reason.proprietary ?? [])[0] ?? null
   const refused = await store.recallsByIds(tx, rules.id, { ids: [], instructionIds: [], fileIds: [file.id] })
   const answer = { status: 'Refused', answerCode: code, answerDetails: reasonText(reasons) } as const

@@ -143,6 +143,8 @@ export type Absent = {
   readonly currency: string
   readonly amount: Minor
   readonly bookedOn: string
+  /** Kinds of messages that announced it; 0: a statement has listed it. */
+  readonly announced: number
 }
 
 export type Listed = {
@@ -162,7 +164,7 @@ export function absentOf(
   rowsMax: number,
 ): Promise<readonly Absent[]> {
   return tx.rows(sql`/* rails.absentOf */
-    select id, account, currency, amount, booked_on::text as booked_on from rails.iso_entries
+    select id, account, currency, amount, booked_on::text as booked_on, announced from rails.iso_entries
     where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
       and currency = ${of.currency} and statement_id is null and absent_since is null and kind <> 'waiting'
       and booked_on <= ${until}::date and created_at <= ${takenAt}
@@ -175,4 +177,58 @@ export function markAbsent(tx: Tx, operatorId: string, ids: readonly string[], n
   tx.later(sql`/* rails.markAbsent */
     update rails.iso_entries set absent_since = ${now}
     where partner_id = ${operatorId} and id = any(${[...ids]}::uuid[])`)
+}
+
+/** Takes entries off replaced statements. Returns how many; as many as `rowsMax` if more may be left. */
+export function takeOffStatements(
+  tx: Tx,
+  operatorId: string,
+  statementIds: readonly string[],
+  rowsMax: number,
+): Promise<number> {
+  return tx.run(sql`/* rails.takeOffStatements */
+    update rails.iso_entries set statement_id = null
+    where partner_id = ${operatorId} and id = any(array(
+      select id from rails.iso_entries
+      where partner_id = ${operatorId} and statement_id = any(${[...statementIds]}::uuid[]) limit ${rowsMax}))`)
+}
+
+export type Cancelled = {
+  readonly connector: string
+  readonly account: string
+  readonly currency: string
+  readonly amount: Minor
+  readonly bookedOn: string
+}
+
+/** Locks a credit that counts and that its statement does not list. Undefined: there is no such one. */
+export function lockAbsentCredit(tx: Tx, operatorId: string, id: string): Promise<Cancelled | undefined> {
+  return tx.row<Cancelled>(sql`/* rails.lockAbsentCredit */
+    select connector, account, currency, amount, booked_on::text as booked_on from rails.iso_entries credit
+    where partner_id = ${operatorId} and id = ${id} and statement_id is null and absent_since is not null
+      and status = 'Applied' and kind in ('credit', 'unknown') and amount > 0
+      and not exists (select from rails.iso_entries reversal
+        where reversal.partner_id = ${operatorId} and reversal.subject_id = credit.id and reversal.kind = 'reversal')
+    for update`)
+}
+
+/** Inserts the reversal of a credit, with its references: the bank's own reversal, if it comes later, is then known. */
+export function insertCancellation(
+  tx: Tx,
+  operatorId: string,
+  {
+    id,
+    creditId,
+    matchedBy,
+    now,
+  }: { readonly id: string; readonly creditId: string; readonly matchedBy: string; readonly now: Date },
+): void {
+  tx.later(sql`/* rails.insertCancellation */
+    insert into rails.iso_entries (partner_id, id, connector, account, currency, entry_key, amount, booked_on, value_on,
+      message_id, position, is_reversal, payments, codes, refs, counterparty, remittance, kind, subject_id,
+      subject_partner_id, score, matched_by, status, created_at, announced, absent_since)
+    select partner_id, ${id}::uuid, connector, account, currency, 'cancelled|' || id, -amount, booked_on, value_on,
+      message_id, position, true, payments, codes, refs, counterparty, remittance, 'reversal', id,
+      partner_id, 100, ${matchedBy}, 'New', ${now}::timestamptz, 0, ${now}::timestamptz
+    from rails.iso_entries where partner_id = ${operatorId} and id = ${creditId}`)
 }

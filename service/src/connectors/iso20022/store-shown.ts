@@ -45,6 +45,25 @@ export function filesPage(
     order by "at" desc, id desc limit ${rowsMax}`)
 }
 
+/** Each part by an index of its own: a bank that gives all its files one name has a million of them. */
+export function filesNamed(tx: Tx, text: string, rowsMax: number): Promise<readonly BankFile[]> {
+  return tx.rows<BankFile>(sql`/* rails.filesNamed */
+    with received as (
+      (select id, received_at from rails.iso_messages where file_name = ${text} order by received_at desc limit ${rowsMax})
+      union
+      (select id, received_at from rails.iso_messages where message_id = ${text} order by received_at desc limit ${rowsMax})),
+    sent as (
+      (select id, made_at from rails.iso_files where name = ${text} order by made_at desc limit ${rowsMax})
+      union
+      (select id, made_at from rails.iso_files where message_id = ${text} order by made_at desc limit ${rowsMax}))
+    select 'received' as direction, id, connector, file_name as name, kind, message_id, state, problem, received_at as "at"
+    from rails.iso_messages where id in (select id from received)
+    union all
+    select 'sent', id, connector, name, message_name, message_id, state, problem, made_at
+    from rails.iso_files where id in (select id from sent)
+    order by "at" desc, id desc limit ${rowsMax}`)
+}
+
 type FactsRow = Omit<BankFileFacts, 'sent'> & {
   readonly payments: bigint | null
   readonly controlSum: string | null

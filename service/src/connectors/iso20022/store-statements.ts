@@ -72,6 +72,15 @@ export function latestStatements(
     order by closing_on desc nulls last, sequence desc nulls last, id desc limit ${rowsMax}`)
 }
 
+/** The statements (camt.053) of an account that end on a day. */
+export function statementsOfDay(tx: Tx, row: StatementRow): Promise<readonly Statement[]> {
+  return tx.rows(sql`/* rails.statementsOfDay */
+    select id, statement_id, sequence, opening, closing, opening_on, closing_on, credits, debits, created_at
+    from rails.iso_statements
+    where connector = ${row.connector} and account = ${row.account} and currency = ${row.currency} and kind = 'camt.053'
+      and closing_on = ${row.closingOn}::date`)
+}
+
 type AccountKey = {
   readonly operatorId: string
   readonly connector: string

@@ -3,6 +3,7 @@ import type { PayeeResult } from '../../iso20022/index.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { acrossPartners, columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { InstructionKey } from '../../rails/index.ts'
+import type { FileKind } from './ids.ts'
 
 export type InstructionStatus = 'Refused' | 'Queued' | 'Filed' | 'Accepted' | 'Settled' | 'Rejected' | 'Returned'
 export type Sent = InstructionKey & {
@@ -151,7 +152,7 @@ export function notePayees(tx: Tx, rows: readonly PayeeChecked[], now: Date): vo
 
 export type OurFile = {
   readonly id: string
-  readonly kind: string
+  readonly kind: FileKind
   readonly messageId: string
   readonly bankStatus: string | null
 }

@@ -8,6 +8,7 @@ import { isBooked, type InspectedReport, type StatementFacts } from './inspect-r
 import type { Lease } from './lease.ts'
 import { LeaseLost } from './lease.ts'
 import { readParsed } from './parsed.ts'
+import { replaceEarlier } from './replaced.ts'
 import { oddity, type Report, writeReports } from './reports.ts'
 import { endMessage, moveMessage, positionOf } from './store-incoming.ts'
 import { insertStatements, type StatementRow } from './store-statements.ts'
@@ -63,7 +64,10 @@ export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenRepor
       position = offset + page.to
     }
   }
-  if (begun < secondReading) await read(true, 0)
+  if (begun < secondReading) {
+    await replaceEarlier(deps, lease, statementRows(deps, taken))
+    await read(true, 0)
+  }
   if (deferred > 0) await read(false, secondReading)
   await lease.transaction(async (tx) => {
     const now = clock.now()

@@ -1,13 +1,14 @@
 /**
- * The documentation: `/docs` (swagger-ui, from its npm package), guides, a page per problem, and `/openapi.json`. Built
- * once, at start, and public. The Content-Security-Policy allows no other host.
+ * The documentation: `/docs` (swagger-ui, from its npm package), guides, a page per problem, and `/openapi.json`. Public, and built
+ * once, when it is first asked for. The Content-Security-Policy allows no other host.
  */
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { parseJsonExactly, problemPath, problems } from '@partner-payments/wire'
+import { parseJsonExactly, type ProblemCode, problemPath, problems } from '@partner-payments/wire'
+import { once, present } from '../../kernel/index.ts'
 import { type OpenApiDocument, servedDocument } from './document.ts'
 import { layout, type NavigationLink } from './layout.ts'
-import { type GuidePage, guidePages } from './pages.ts'
+import { guideLinks, guidePages } from './pages.ts'
 import { problemPages } from './problem-pages.ts'
 import { searchIndex } from './search-index.ts'
 
@@ -16,7 +17,7 @@ export type DocsAsset = {
   /** Default: 200. */
   readonly status?: number
   readonly contentType: string
-  readonly body: Buffer
+  readonly body: () => Promise<Buffer>
   readonly headers: Record<string, string>
 }
 
@@ -70,11 +71,17 @@ const sandboxFiles = [
   ['/docs/try.js', javascript, import.meta.resolve('./browser/try.js')],
 ] as const
 
-const asset = (path: string, contentType: string, body: Buffer | string): DocsAsset => ({
+const asset = (path: string, contentType: string, body: () => Promise<Buffer | string>): DocsAsset => ({
   path,
   contentType,
-  body: Buffer.from(body),
+  body: async () => Buffer.from(await body()),
   headers,
+})
+
+const redirect = (path: string, location: string): DocsAsset => ({
+  ...asset(path, html, () => Promise.resolve('')),
+  status: 302,
+  headers: { ...headers, location },
 })
 
 /** Signs requests in the page. The key stays in its memory. */
@@ -105,24 +112,34 @@ const linkProblems = (text: string): string =>
       : cell,
   )
 
-function guideAssets(navigation: readonly NavigationLink[], guides: readonly GuidePage[]): readonly DocsAsset[] {
-  return guides.map(({ path, title, html: text }) => {
-    const main = `<article>${path === '/docs/problems' ? linkProblems(text) : text}</article>`
-    return asset(path, html, layout(navigation, { path, title, main }))
-  })
-}
-
-async function readAll(list: typeof files | typeof sandboxFiles): Promise<readonly DocsAsset[]> {
-  return Promise.all(list.map(async ([path, type, url]) => asset(path, type, await readFile(fileURLToPath(url)))))
-}
-
-/** Every file of the documentation. Rejects if a file is missing. */
-export async function docsAssets({ sandbox, simulations }: DocsOptions): Promise<readonly DocsAsset[]> {
+/** Reads what the pages are made from. */
+async function readContent({ sandbox, simulations }: DocsOptions) {
   const source = await readFile(fileURLToPath(import.meta.resolve('@partner-payments/wire/openapi.json')), 'utf8')
   const document = servedDocument(parseJsonExactly(source) as OpenApiDocument, simulations)
-  const guides = await guidePages({ sandbox })
-  const explained = problemPages(document)
-  const navigation = [{ path: '/docs', title: 'Reference' }, ...guides.map(({ path, title }) => ({ path, title }))]
+  return { document, guides: await guidePages({ sandbox }), explained: problemPages(document) }
+}
+
+const fileAssets = (list: typeof files | typeof sandboxFiles): readonly DocsAsset[] =>
+  list.map(([path, type, url]) => asset(path, type, () => readFile(fileURLToPath(url))))
+
+/** An article of the content, by its path. */
+type Article = { readonly path: string; readonly title: string; readonly html: string }
+const articleAt = (articles: readonly Article[], path: string): Article =>
+  present(
+    articles.find((each) => each.path === path),
+    'the content has every page',
+  )
+
+/** Every page and file of the documentation. */
+export function docsAssets(options: DocsOptions): readonly DocsAsset[] {
+  const { sandbox } = options
+  const content = once(() => readContent(options))
+  const guides = guideLinks({ sandbox })
+  const navigation: readonly NavigationLink[] = [{ path: '/docs', title: 'Reference' }, ...guides]
+  const page = ({ path, title, html: text }: Article): string => {
+    const main = `<article>${path === '/docs/problems' ? linkProblems(text) : text}</article>`
+    return layout(navigation, { path, title, main })
+  }
   const reference = layout(navigation, {
     path: '/docs',
     title: 'API reference',
@@ -131,16 +148,19 @@ export async function docsAssets({ sandbox, simulations }: DocsOptions): Promise
     scripts: ['/docs/reference.js'],
   }).replace('<script type="module"', '<script src="/docs/swagger-ui-bundle.js"></script>\n<script type="module"')
   return [
-    { ...asset('/', html, ''), status: 302, headers: { ...headers, location: '/docs' } },
-    { ...asset('/docs/', html, ''), status: 302, headers: { ...headers, location: '/docs' } },
-    asset('/docs', html, reference),
-    asset('/openapi.json', json, `${JSON.stringify(document, null, 2)}\n`),
-    asset('/docs/search.json', json, JSON.stringify(searchIndex(document, guides, explained))),
-    ...guideAssets(navigation, guides),
-    ...explained.map(({ path, title, html: main }) =>
-      asset(path, html, layout(navigation, { path, title, main: `<article>${main}</article>` })),
-    ),
-    ...(await readAll(files)),
-    ...(sandbox ? await readAll(sandboxFiles) : []),
+    redirect('/', '/docs'),
+    redirect('/docs/', '/docs'),
+    asset('/docs', html, () => Promise.resolve(reference)),
+    asset('/openapi.json', json, async () => `${JSON.stringify((await content()).document, null, 2)}\n`),
+    asset('/docs/search.json', json, async () => {
+      const { document, guides: read, explained } = await content()
+      return JSON.stringify(searchIndex(document, read, explained))
+    }),
+    ...guides.map(({ path }) => asset(path, html, async () => page(articleAt((await content()).guides, path)))),
+    ...(Object.keys(problems) as ProblemCode[])
+      .map(problemPath)
+      .map((path) => asset(path, html, async () => page(articleAt((await content()).explained, path)))),
+    ...fileAssets(files),
+    ...(sandbox ? fileAssets(sandboxFiles) : []),
   ]
 }

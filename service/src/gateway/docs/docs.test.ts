@@ -15,14 +15,18 @@ import { type DocsAsset, docsAssets } from './assets.ts'
 import { renderMarkdown } from './markdown.ts'
 import type { SearchEntry } from './search-index.ts'
 
-const assets = await docsAssets({ sandbox: true, simulations: true })
-const production = await docsAssets({ sandbox: false, simulations: false })
-const find = (list: readonly DocsAsset[], path: string): DocsAsset => {
+type Made = Omit<DocsAsset, 'body'> & { readonly body: Buffer }
+const made = (list: readonly DocsAsset[]): Promise<readonly Made[]> =>
+  Promise.all(list.map(async (asset) => ({ ...asset, body: await asset.body() })))
+
+const assets = await made(docsAssets({ sandbox: true, simulations: true }))
+const production = await made(docsAssets({ sandbox: false, simulations: false }))
+const find = (list: readonly Made[], path: string): Made => {
   const found = list.find((asset) => asset.path === path)
   assert.ok(found, `no ${path}`)
   return found
 }
-const at = (path: string): DocsAsset => find(assets, path)
+const at = (path: string): Made => find(assets, path)
 
 type Responses = Readonly<Record<string, { readonly $ref?: string; readonly content?: Record<string, unknown> }>>
 type Document = {

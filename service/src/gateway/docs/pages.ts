@@ -52,8 +52,17 @@ function linkFrom(file: string, served: readonly Source[]) {
   }
 }
 
-export async function guidePages(options: { readonly sandbox: boolean }): Promise<readonly GuidePage[]> {
-  const served = sources.filter(({ sandboxOnly }) => options.sandbox || sandboxOnly !== true)
+type GuideOptions = { readonly sandbox: boolean }
+
+const servedBy = ({ sandbox }: GuideOptions): readonly Source[] =>
+  sources.filter(({ sandboxOnly }) => sandbox || sandboxOnly !== true)
+
+/** The pages in their order, unread. */
+export const guideLinks = (options: GuideOptions): readonly NavigationLink[] =>
+  servedBy(options).map(({ path, title }) => ({ path, title }))
+
+export async function guidePages(options: GuideOptions): Promise<readonly GuidePage[]> {
+  const served = servedBy(options)
   return Promise.all(
     served.map(async ({ file, path, title, generate }) => {
       const text = generate?.() ?? (await readFile(new URL(file, folder), 'utf8'))

@@ -1,5 +1,5 @@
 /** camt.055 and camt.056, requests to take payments back, and camt.029, the answers to them. */
-import type { Reason, Recall, RecallAnswer } from '../model.ts'
+import type { Party, Reason, Recall, RecallAnswer } from '../model.ts'
 import type { Limits, Source } from '../source.ts'
 import { type Node, refuseAt } from '../xml/tree.ts'
 import { all, at, dateOf, given, needed, neededToken, one, time, token } from './nodes.ts'
@@ -31,8 +31,14 @@ function transferOf(node: Node): Transfer {
   })
 }
 
+const originatorOf = (node: Node): Party | undefined => partyOf(at(node, 'CxlRsnInf', 'Orgtr'))
+
 /** A payment of a recall. In camt.056 each payment names its original message. */
-type Item = { readonly transfer: Transfer; readonly group: Node | undefined }
+type Item = {
+  readonly transfer: Transfer
+  readonly group: Node | undefined
+  readonly originator: Party | undefined
+}
 
 /**
  * The element that names the original message: of the batch, of the whole, or of the payments, which all name the same.
@@ -58,6 +64,7 @@ function recallOf(message: Node, kind: Recall['kind'], itemsOf: (node: Node) => 
     assigner: partyOf(needed(assignment, 'Assgnr')) ?? {},
     assignee: agentOf(at(assignment, 'Assgne', 'Agt')) ?? {},
     caseId: neededToken(needed(message, 'Case'), 'Id'),
+    originator: items[0]?.originator,
     originalMessageId: neededToken(original, 'OrgnlMsgId'),
     originalMessageName: neededToken(original, 'OrgnlMsgNmId'),
     originalBatchId: given35(token(batch, 'OrgnlPmtInfId')),
@@ -71,7 +78,9 @@ export function readRecall(source: Source, limits?: Partial<Limits>): Promise<Re
     {
       kinds: ['camt.055', 'camt.056'],
       item: (node) =>
-        node.name === 'TxInf' ? { transfer: transferOf(node), group: one(node, 'OrgnlGrpInf') } : undefined,
+        node.name === 'TxInf'
+          ? { transfer: transferOf(node), group: one(node, 'OrgnlGrpInf'), originator: originatorOf(node) }
+          : undefined,
       value: (message, itemsOf, { kind }) => recallOf(message, kind === 'camt.056' ? 'camt.056' : 'camt.055', itemsOf),
     },
     limits,

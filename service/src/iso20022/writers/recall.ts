@@ -27,16 +27,16 @@ const originalGroup = ({ originalMessageId, originalMessageName }: Recall): stri
   element('OrgnlMsgId', xmlText(originalMessageId)) + element('OrgnlMsgNmId', xmlText(originalMessageName))
 
 /** Splits a longer text into several lines, which are joined when they are read. */
-function reasonOf({ reason, text = '' }: Transfer): string {
+function reasonOf({ originator }: Recall, { reason, text = '' }: Transfer): string {
   const characters = Array.from(text)
   const lines = Array.from({ length: Math.ceil(characters.length / infoChars) }, (_, index) =>
     characters.slice(index * infoChars, (index + 1) * infoChars).join(''),
   )
-  return reasonXml('CxlRsnInf', { code: reason, texts: lines })
+  return reasonXml('CxlRsnInf', { code: reason, texts: lines, ...(originator && { originator }) })
 }
 
 /** PaymentTransaction109: a request to our bank. */
-const customerTransfer = (transfer: Transfer): string =>
+const customerTransfer = (recall: Recall, transfer: Transfer): string =>
   element(
     'TxInf',
     element('CxlId', xmlText(transfer.cancellationId)) +
@@ -45,7 +45,7 @@ const customerTransfer = (transfer: Transfer): string =>
       optional('OrgnlUETR', transfer.uetr) +
       amountXml('OrgnlInstdAmt', transfer.money) +
       dateXml('OrgnlReqdExctnDt', transfer.executionDate) +
-      reasonOf(transfer),
+      reasonOf(recall, transfer),
   )
 
 /** PaymentTransaction106: a request between banks. */
@@ -60,7 +60,7 @@ const bankTransfer = (recall: Recall, transfer: Transfer): string =>
       optional('OrgnlUETR', transfer.uetr) +
       amountXml('OrgnlIntrBkSttlmAmt', transfer.money) +
       optional('OrgnlIntrBkSttlmDt', transfer.executionDate) +
-      reasonOf(transfer),
+      reasonOf(recall, transfer),
   )
 
 /** camt.055.001.08 or camt.056.001.08, as the recall says. */
@@ -75,7 +75,7 @@ export function* recallXml(recall: Recall): Generator<string> {
   if (kind === 'camt.055') {
     yield `<OrgnlPmtInfAndCxl>${element('OrgnlPmtInfId', xmlText(recall.originalBatchId ?? absent))}`
     yield element('OrgnlGrpInf', originalGroup(recall))
-    for (const transfer of transfers) yield `\n${customerTransfer(transfer)}`
+    for (const transfer of transfers) yield `\n${customerTransfer(recall, transfer)}`
     yield '</OrgnlPmtInfAndCxl>'
   } else for (const transfer of transfers) yield `\n${bankTransfer(recall, transfer)}`
   yield `</Undrlyg>\n</${message}></Document>\n`

@@ -85,6 +85,8 @@ export type ImportedPools = {
     tx: Tx,
     wanted: Pick<IbanFile, 'pool' | 'partnerId'> & { readonly iban: string | undefined },
   ) => Promise<number>
+  /** The pools with how many IBANs are free. Reads no IBANs. */
+  readonly levels: () => Promise<readonly PoolLevel[]>
   /** A check by the worker: logs pools that are low, once an hour each. Returns 0, so that the loop pauses. */
   readonly lookStep: (observe?: (levels: readonly PoolLevel[]) => void) => Promise<number>
 }
@@ -107,6 +109,16 @@ export function createImportedPools(deps: ImportedPoolsDeps): ImportedPools {
   const { db, clock, log, poolLevels } = deps
   const since = () => after(clock.now(), -useDays * dayMs)
   const loggedAt = new Map<string, number>()
+  const readLevels = async (): Promise<readonly PoolLevel[]> => {
+    const now = clock.now()
+    return (await store.poolLevels(db, since())).map((row) => ({
+      pool: row.name,
+      currency: row.currency,
+      free: row.free,
+      daysLeft: daysLeft(row, now),
+      isLow: isLow(row, poolLevels, now),
+    }))
+  }
   const warn = (level: PoolLevel) => {
     const now = clock.now().getTime()
     if (!level.isLow) return void loggedAt.delete(level.pool)
@@ -124,15 +136,9 @@ export function createImportedPools(deps: ImportedPoolsDeps): ImportedPools {
         isLow: row.withdrawnAt === null && isLow(row, poolLevels, clock.now()),
       })),
     withdraw: (tx, wanted) => withdraw(tx, wanted, clock.now()),
+    levels: readLevels,
     lookStep: async (observe) => {
-      const now = clock.now()
-      const levels = (await store.poolLevels(db, since())).map((row) => ({
-        pool: row.name,
-        currency: row.currency,
-        free: row.free,
-        daysLeft: daysLeft(row, now),
-        isLow: isLow(row, poolLevels, now),
-      }))
+      const levels = await readLevels()
       levels.forEach(warn)
       observe?.(levels)
       return 0

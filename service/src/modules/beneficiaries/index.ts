@@ -20,6 +20,7 @@ export {
   type BeneficiaryList,
   createBeneficiaries,
   type Payee,
+  type PayeeCheck,
 } from './service.ts'
 export { keptVerifications } from './store-personal.ts'
 export { createRenewals, type Renewals } from './renewals.ts'

@@ -10,7 +10,7 @@ import { isUnanswered, isWorse, retryDelayAfter } from './renewal-rules.ts'
 import * as beneficiaries from './store.ts'
 import * as store from './store-renewals.ts'
 import * as verifications from './store-verifications.ts'
-import { askAbout } from './verifications.ts'
+import { askAbout, noteAnswer } from './verifications.ts'
 
 export type Renewals = {
   /** Renews due verifications, and returns how many it claimed. */
@@ -91,7 +91,10 @@ async function renew(deps: RenewalsDeps, claim: store.ClaimedRenewal): Promise<v
   await db.transaction(async (tx) => {
     const { answeredAt } = row
     const result = row.result === 'NotPossible' ? claim.result : row.result
+    // In the order of a change of the name, which locks the beneficiary first.
+    await beneficiaries.lockName(tx, partnerId, beneficiaryId)
     if ((await store.endRenewal(tx, claim, { result, answeredAt })) === 0) return
+    await noteAnswer(tx, partnerId, [beneficiaryId], row.result)
     await verifications.insertVerification(tx, partnerId, row)
     if (isWorse(row.result, claim.result)) appendWorsened(deps, tx, claim, payee, row)
   })

@@ -4,6 +4,7 @@ import countries from 'i18n-iso-countries/index.js'
 import { isValidBIC } from 'ibantools'
 import { readCurrency, refuseField, refuseFields } from '../../api/index.ts'
 import { type Currency, isFiat } from '../../kernel/index.ts'
+import { countriesOfAccount, type CountryRules } from '../../screening/index.ts'
 import {
   addressProblem,
   type DomesticAccount,
@@ -192,6 +193,25 @@ function countriesOf(iban: string): readonly string[] {
 export function refuseEmptyUpdate({ alias, name }: BeneficiaryUpdate): void {
   if (alias === undefined && name === undefined)
     throw refuseField({ pointer: '', code: 'required', message: 'needs at least one of alias and name' })
+}
+
+/** Refuses (422) a country to which the operator accepts no payouts: of the account, of its bank, or of the payee. */
+export function refuseCountry(
+  { iban, bic, country }: Destination,
+  given: BeneficiaryCreate,
+  rules: CountryRules,
+): void {
+  const refused = countriesOfAccount({ account: iban, bic, country }).find((one) =>
+    rules.isRefused('payouts', one.country),
+  )
+  if (refused === undefined) return
+  const account = (['iban', 'sortCode', 'routingNumber', 'walletAddress'] as const).find(
+    (name) => given[name] !== undefined,
+  )
+  // A BIC that the directory has completed, and a country that the account implies, are not in the request.
+  const field = refused.role in given ? refused.role : (account ?? 'country')
+  const message = `is in ${refused.country}; the operator accepts no payouts to this country`
+  throw refuseField({ pointer: `/${field}`, code: 'invalid_value', message }, 'country_not_supported')
 }
 
 /** The reason why no token is sent to an address: tokens would be lost there, or a deny list names it. */

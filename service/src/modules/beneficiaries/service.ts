@@ -2,7 +2,7 @@
 import { notFound, type Page } from '../../api/index.ts'
 import { newId, partnerKey, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
-import type { Screening, Subject } from '../../screening/index.ts'
+import { countriesOfAccount, type Screening, type Subject } from '../../screening/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { type BicDirectory, checkBic, createBicDirectory } from './bics.ts'
 import { createModulusTables, type ModulusTables, refuseWrongModulus } from './modulus.ts'
@@ -11,6 +11,7 @@ import {
   type BeneficiaryUpdate,
   readDestination,
   refuseAddress,
+  refuseCountry,
   type RefusedAddress,
   refuseEmptyUpdate,
 } from './rules.ts'
@@ -25,6 +26,7 @@ import {
 
 export type Beneficiary = store.Beneficiary
 export type Payee = store.Payee
+export type PayeeCheck = store.PayeeCheck
 export type BeneficiaryList = store.BeneficiaryFilter & { readonly limit?: string; readonly cursor?: string }
 
 export type Beneficiaries = Verifications & {
@@ -34,7 +36,7 @@ export type Beneficiaries = Verifications & {
   /**
    * Completes the BIC by the directory.
    * Refuses: validation_failed (currency, iban, sortCode, routingNumber, accountNumber, bic, walletAddress, vasp, country), not_found (/customerId),
-   * wallet_address_not_payable, recipient_blocked.
+   * wallet_address_not_payable, recipient_blocked, country_not_supported.
    */
   readonly create: (partnerId: string, input: BeneficiaryCreate, tx?: Tx) => Promise<Beneficiary>
   /** Newest first. Empty if the filter names an unknown customer. Refuses: validation_failed (cursor). */
@@ -66,6 +68,8 @@ export type Beneficiaries = Verifications & {
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, Payee>>
+  /** Notes what a bank said about a name and an account, if the beneficiary still has both. */
+  readonly noteCheck: typeof store.noteCheck
   /**
    * Deletes the beneficiaries of an erased customer and returns their ids. Payouts have their own copy of the payee.
    */
@@ -89,7 +93,7 @@ export type Beneficiaries = Verifications & {
 type BeneficiariesDeps = VerificationsDeps & {
   readonly customers: Pick<Customers, 'hold' | 'idOf'>
   readonly refusedAddress: RefusedAddress
-  readonly screening: Pick<Screening, 'request'>
+  readonly screening: Pick<Screening, 'request' | 'countries'>
 }
 
 export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
@@ -116,13 +120,15 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
         const { bic, bicCompletedAt } = await checkBic(tx, destination, now)
         const named = { id: newId(), customerId: owner, alias, name, createdAt: now, updatedAt: now }
         const row: Beneficiary = { ...destination, ...named, bic }
+        refuseCountry(row, input, await screening.countries.recent(tx))
         await store.insert(tx, partnerId, { ...row, bicCompletedAt })
         await adoptAnswer(tx, partnerId, row)
         await screening.request(tx, { partnerId, kind: 'beneficiary', id: row.id })
         return row
       })
     },
-    list: async (partnerId, { customerId: ref, ...query }) => {
+    list: async (partnerId, { customerId: ref, iban, ...given }) => {
+      const query = iban === undefined ? given : { ...given, iban: iban.replaceAll(/\s/g, '').toUpperCase() }
       const request = cursors.read(listName(partnerId), query)
       const customerId = ref === undefined ? undefined : await customers.idOf(db, partnerId, ref)
       if (ref !== undefined && customerId === undefined) return { data: [], nextCursor: null, hasMore: false }
@@ -140,12 +146,14 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     partyOf: store.partyById,
     ofCustomer: store.ofCustomer,
     eraseOf: store.eraseOf,
+    noteCheck: store.noteCheck,
     byIbans: (partnerId, customerId, ibans) => store.byIbans(db, partnerId, customerId, ibans),
     subjectOf: async (tx, partnerId, id) => {
       const row = await store.nameById(tx, partnerId, id)
       return {
         names: row === undefined ? [] : namesOf(row),
         account: row?.iban ?? row?.domesticAccount ?? row?.walletAddress ?? null,
+        countries: row === undefined ? [] : countriesOfAccount({ ...row, account: row.iban }),
       }
     },
     idsAfter: store.idsAfter,

@@ -1,6 +1,7 @@
 /** All SQL of beneficiaries. Removed beneficiaries are read for accepted payouts and for screening only. */
 import type { PageRequest } from '../../api/index.ts'
 import type { Currency } from '../../kernel/index.ts'
+import type { PayeeResult } from '../../rails/index.ts'
 import { noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 
 export type Beneficiary = {
@@ -21,9 +22,15 @@ export type Beneficiary = {
   readonly createdAt: Date
   readonly updatedAt: Date
 }
-/** `unchangedSince`: since when it has its account and its name. */
-export type Payee = Omit<Beneficiary, 'updatedAt'> & { readonly unchangedSince: Date }
-export type BeneficiaryFilter = { readonly customerId?: string; readonly currency?: string }
+/** The last result of a bank or of a verification for the present name and account of a beneficiary. */
+export type PayeeCheck = Exclude<PayeeResult, 'unchecked'>
+
+/** `unchangedSince`: since when it has its account and its name. `payeeCheck`: null if they were never compared. */
+export type Payee = Omit<Beneficiary, 'updatedAt'> & {
+  readonly unchangedSince: Date
+  readonly payeeCheck: PayeeCheck | null
+}
+export type BeneficiaryFilter = { readonly customerId?: string; readonly currency?: string; readonly iban?: string }
 
 const columns = sql`id, customer_id, alias, name, iban, domestic_account, bic, wallet_address, vasp, country, currency, created_at, updated_at`
 
@@ -52,7 +59,7 @@ export function payeesByIds(
 ): Promise<readonly (Payee & { readonly partnerId: string })[]> {
   return tx.rows(sql`/* beneficiaries.payeesByIds */
     select partner_id, id, customer_id, alias, name, iban, domestic_account, bic, wallet_address, vasp, country, currency,
-      created_at, greatest(created_at, named_at) as unchanged_since
+      created_at, greatest(created_at, named_at) as unchanged_since, payee_check
     from beneficiaries.beneficiaries
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
       and removed_at is null`)
@@ -75,7 +82,7 @@ export function byIbans(
 export function list(
   tx: Tx,
   partnerId: string,
-  { customerId, currency }: BeneficiaryFilter,
+  { customerId, currency, iban }: BeneficiaryFilter,
   { limit, afterId }: PageRequest,
 ): Promise<readonly Beneficiary[]> {
   return tx.rows<Beneficiary>(sql`/* beneficiaries.list */
@@ -83,6 +90,7 @@ export function list(
       ${afterId === null ? noSql : sql`and id < ${afterId}`}
       ${customerId === undefined ? noSql : sql`and customer_id = ${customerId}`}
       ${currency === undefined ? noSql : sql`and currency = ${currency}`}
+      ${iban === undefined ? noSql : sql`and iban = ${iban}`}
     order by id desc limit ${limit + 1}`)
 }
 
@@ -121,7 +129,27 @@ export async function lockPayees(
   return rows.map(({ id }) => id)
 }
 
-/** Null leaves the column as it is. `namedAt`: null if the name stays. */
+/** Notes the result for beneficiaries that have the name and the account. The caller has locked them. */
+export async function putCheck(tx: Tx, partnerId: string, ids: readonly string[], check: PayeeCheck): Promise<void> {
+  await tx.run(sql`/* beneficiaries.putCheck */
+    update beneficiaries.beneficiaries set payee_check = ${check}
+    where partner_id = ${partnerId} and id = any(${ids}::uuid[]) and payee_check is distinct from ${check}`)
+}
+
+/** Notes the result for a beneficiary, if it still has the name and the account. */
+export async function noteCheck(
+  tx: Tx,
+  partnerId: string,
+  { id, name, account }: { readonly id: string; readonly name: string; readonly account: string },
+  check: PayeeCheck,
+): Promise<void> {
+  await tx.run(sql`/* beneficiaries.noteCheck */
+    update beneficiaries.beneficiaries set payee_check = ${check}
+    where partner_id = ${partnerId} and id = ${id} and name = ${name} and coalesce(iban, domestic_account) = ${account}
+      and payee_check is distinct from ${check}`)
+}
+
+/** Null leaves the column as it is. `namedAt`: null if the name stays. A new name was never compared. */
 export function update(
   tx: Tx,
   partnerId: string,
@@ -136,6 +164,7 @@ export function update(
   return tx.row<Beneficiary>(sql`/* beneficiaries.update */
     update beneficiaries.beneficiaries set alias = coalesce(${alias}, alias), name = coalesce(${name}, name),
       named_at = greatest(named_at, ${namedAt}::timestamptz),
+      payee_check = case when ${namedAt}::timestamptz is null then payee_check end,
       updated_at = greatest(updated_at, ${now}::timestamptz)
     where partner_id = ${partnerId} and id = ${id} and removed_at is null
     returning ${columns}`)
@@ -158,14 +187,14 @@ export function partyById(
     select country, vasp from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Reads the name, also of a removed beneficiary. */
+/** Reads what is screened, also of a removed beneficiary. */
 export function nameById(
   tx: Tx,
   partnerId: string,
   id: string,
-): Promise<Pick<Beneficiary, 'name' | 'iban' | 'domesticAccount' | 'walletAddress'> | undefined> {
+): Promise<Pick<Beneficiary, 'name' | 'iban' | 'domesticAccount' | 'walletAddress' | 'bic' | 'country'> | undefined> {
   return tx.row(sql`/* beneficiaries.nameById */
-    select name, iban, domestic_account, wallet_address from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
+    select name, iban, domestic_account, wallet_address, bic, country from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = ${id}`)
 }
 
 /** Pages through ids in their order, removed beneficiaries included. */

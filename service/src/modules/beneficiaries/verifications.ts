@@ -91,21 +91,40 @@ export async function askAbout(
   }
 }
 
+const checks = { Match: 'match', CloseMatch: 'close_match', NoMatch: 'no_match' } as const
+
+/** Notes an answer with beneficiaries that the caller has locked. An answer that says nothing about the name leaves what is known. */
+export async function noteAnswer(
+  tx: Tx,
+  partnerId: string,
+  ids: readonly string[],
+  result: VerificationRow['result'],
+): Promise<void> {
+  if (result !== 'NotPossible') await beneficiaries.putCheck(tx, partnerId, ids, checks[result])
+}
+
 /** Stores an answer. It is the newest one about each beneficiary with the name and the account. */
 async function keep(tx: Tx, partnerId: string, row: VerificationRow): Promise<void> {
   await store.insertVerification(tx, partnerId, row)
   if (isUnanswered(row)) return
   const ids = await beneficiaries.lockPayees(tx, partnerId, row)
-  if (ids.length > 0) await renewals.putAnswers(tx, partnerId, ids, row)
+  if (ids.length === 0) return
+  await renewals.putAnswers(tx, partnerId, ids, row)
+  await noteAnswer(tx, partnerId, ids, row.result)
 }
 
 type Named = { readonly id: string; readonly name: string; readonly iban: string | null }
 
-/** Adopts the answer for a name and an account that were verified before a beneficiary got them. */
-export async function adoptAnswer(tx: Tx, partnerId: string, { id, name, iban }: Named): Promise<boolean> {
+async function adopt(tx: Tx, partnerId: string, { id, name, iban }: Named): Promise<VerificationRow | undefined> {
   const row = iban === null ? undefined : await store.verificationOfPayee(tx, partnerId, { name, iban }, undefined)
   if (row !== undefined) await renewals.putAnswers(tx, partnerId, [id], row)
-  return row !== undefined
+  return row
+}
+
+/** Adopts the answer for a name and an account that were verified before a beneficiary got them. */
+export async function adoptAnswer(tx: Tx, partnerId: string, named: Named): Promise<void> {
+  const row = await adopt(tx, partnerId, named)
+  if (row !== undefined) await noteAnswer(tx, partnerId, [named.id], row.result)
 }
 
 /** Asks for a renewal if there is an answer about the earlier name. The caller has locked the beneficiary. */
@@ -118,8 +137,7 @@ export async function requestRenewal(
 ): Promise<void> {
   if ((await renewals.requestRenewal(tx, partnerId, id, now)) > 0) return
   // Verified by a process of the version before, or while the beneficiary was created.
-  if (await adoptAnswer(tx, partnerId, { id, name: earlierName, iban }))
-    await renewals.requestRenewal(tx, partnerId, id, now)
+  if (await adopt(tx, partnerId, { id, name: earlierName, iban })) await renewals.requestRenewal(tx, partnerId, id, now)
   else await adoptAnswer(tx, partnerId, { id, name, iban })
 }
 

@@ -2,6 +2,7 @@
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
+import { type DecidedOfBulk, problemOf, type WaitingOfBulk } from '../payouts/index.ts'
 import type { Bulk, BulkPayouts } from './service.ts'
 import type { ItemRow } from './store.ts'
 
@@ -21,8 +22,35 @@ export function bulkPayoutsRoutes(bulkPayouts: BulkPayouts): Handlers<'bulkPayou
       const items = await bulkPayouts.items(caller.partnerId, params.bulkId, query.status)
       return { body: { data: items.map(toItem) } }
     },
+    getBulkPayoutApproval: async ({ caller, params }) => ({
+      body: toApproval(await bulkPayouts.waiting(caller.partnerId, params.bulkId)),
+    }),
+    approveBulkPayout: async ({ caller, params, body }) => ({
+      body: toDecided(await bulkPayouts.approve(caller, params.bulkId, body.payouts)),
+    }),
+    rejectBulkPayout: async ({ caller, params, body }) => ({
+      body: toDecided(await bulkPayouts.reject(caller, params.bulkId, body.payouts, body.reason)),
+    }),
   }
 }
+
+const toApproval = (waiting: WaitingOfBulk | undefined): ResponseOf<'getBulkPayoutApproval'> =>
+  waiting === undefined
+    ? { payouts: 0, totals: [], needsPasskey: false }
+    : {
+        payouts: waiting.payouts.length,
+        totals: waiting.totals.map(({ amount, currency }) => ({ amount: writeAmount(amount, currency), currency })),
+        needsPasskey: waiting.needsPasskey,
+        expiresAt: waiting.expiresAt.toISOString(),
+      }
+
+const toDecided = ({ decided, refused }: DecidedOfBulk): ResponseOf<'approveBulkPayout'> => ({
+  payouts: decided,
+  refused: refused.map(({ payoutId, refusal }) => {
+    const { problemCode: code, problemDetail: detail } = problemOf(refusal)
+    return { payoutId, problem: { code, detail } }
+  }),
+})
 
 const toAnswer = ({ bulk, replayed }: { readonly bulk: Bulk; readonly replayed: boolean }) => ({
   body: toWire(bulk),

@@ -15,7 +15,7 @@ import { type Clock, type Log, newId } from '../../kernel/index.ts'
 import { type Database, KeyTaken, once } from '../../postgres/index.ts'
 import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
-import { fingerprintOf, type Payouts, requirePaidBy } from '../payouts/index.ts'
+import { type DecidedOfBulk, fingerprintOf, type Payouts, requirePaidBy, type WaitingOfBulk } from '../payouts/index.ts'
 import { type PayoutsOfFile, payoutsOfFile, pointerInFile } from './from-file.ts'
 import * as store from './store.ts'
 import { createSubmitAll } from './submit-all.ts'
@@ -49,6 +49,15 @@ export type BulkPayouts = {
     id: string,
     status: store.ItemStatus | undefined,
   ) => Promise<readonly store.ItemRow[]>
+  /** The payouts that wait for an approval. Undefined: none does. Refuses: not_found. */
+  readonly waiting: (partnerId: string, id: string) => Promise<WaitingOfBulk | undefined>
+  /**
+   * Approves all payouts that wait, if they are as many as the caller says. Refuses: not_found, approver_is_creator,
+   * approver_limit_exceeded, payout_not_awaiting_approval (also while payouts are being made), permission_denied.
+   */
+  readonly approve: (caller: Caller, id: string, payouts: number) => Promise<DecidedOfBulk>
+  /** Cancels all payouts that wait. Refusals as for `approve`. */
+  readonly reject: (caller: Caller, id: string, payouts: number, reason: string) => Promise<DecidedOfBulk>
   /** Ends the leases of dead workers. Only for a database without another live worker. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
   /** Works on a part of one bulk that is due. Returns how many bulks it has worked on: 0 or 1. */
@@ -70,7 +79,10 @@ export type BulkPayoutsDeps = {
   readonly cursors: Cursors
   readonly beneficiaries: Pick<Beneficiaries, 'byIbans'>
   readonly customers: Pick<Customers, 'find'>
-  readonly payouts: Pick<Payouts, 'acceptance' | 'submit'>
+  readonly payouts: Pick<
+    Payouts,
+    'acceptance' | 'approveBulk' | 'bulksThatWait' | 'rejectBulk' | 'submit' | 'waitingOfBulk'
+  >
 }
 
 export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
@@ -126,18 +138,47 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
       create(caller, body, readItems(await payoutsOfFile(deps, caller.partnerId, body), pointerInFile), ip),
     get,
     list: async (partnerId, query) => {
-      const list = `bulks:${partnerId}`
+      const list = `bulks:${partnerId}:${query.approval ?? ''}`
       const request = cursors.read(list, query)
-      const page = cursors.page(list, request, await store.listBulks(db, partnerId, request))
+      const only = query.approval === undefined ? null : await payouts.bulksThatWait(partnerId)
+      const page = cursors.page(list, request, await store.listBulks(db, partnerId, request, only))
       return { ...page, data: await withCounts(partnerId, page.data) }
     },
     items: async (partnerId, id, status) => {
       await get(partnerId, id)
       return store.itemsOf(db, partnerId, id, status ?? null, store.itemsMax)
     },
+    ...createApprovals(payouts, get),
     step: createBulkStep({ db, clock, log, submit, submitAll: createSubmitAll({ db, payouts }) }),
     releaseLeases: (partnerId) => store.releaseBulks(db, partnerId, clock.now()),
   }
+}
+
+const createApprovals = (
+  payouts: BulkPayoutsDeps['payouts'],
+  get: BulkPayouts['get'],
+): Pick<BulkPayouts, 'approve' | 'reject' | 'waiting'> => ({
+  waiting: async (partnerId, id) => {
+    await get(partnerId, id)
+    return payouts.waitingOfBulk(partnerId, id)
+  },
+  approve: async (caller, id, count) => {
+    requireMade(await get(caller.partnerId, id))
+    return payouts.approveBulk(caller, id, count)
+  },
+  reject: async (caller, id, count, reason) => {
+    requireMade(await get(caller.partnerId, id))
+    return payouts.rejectBulk(caller, id, count, reason)
+  },
+})
+
+/** Refuses while payouts are made: an approval is for all of them, and none may come later. */
+function requireMade({ status }: Bulk): void {
+  if (status === 'Processing')
+    throw new Refusal(
+      'payout_not_awaiting_approval',
+      'Payouts of the bulk are still being made. Wait until it is Completed.',
+    )
 }
 
 const named = (row: store.BulkRow | undefined) => row && { ...row, reference: row.id }

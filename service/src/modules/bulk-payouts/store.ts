@@ -109,10 +109,16 @@ export function bulkById(tx: Tx, partnerId: string, id: string): Promise<BulkRow
     select ${columns} from payouts.bulks where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export function listBulks(tx: Tx, partnerId: string, { limit, afterId }: PageRequest): Promise<readonly BulkRow[]> {
+/** Newest first. `only`: of these ids; null: all. */
+export function listBulks(
+  tx: Tx,
+  partnerId: string,
+  { limit, afterId }: PageRequest,
+  only: readonly string[] | null,
+): Promise<readonly BulkRow[]> {
   return tx.rows<BulkRow>(sql`/* bulk-payouts.listBulks */
     select ${columns} from payouts.bulks where partner_id = ${partnerId}
-      ${afterId === null ? noSql : sql`and id < ${afterId}`}
+      ${afterId === null ? noSql : sql`and id < ${afterId}`} ${only === null ? noSql : sql`and id = any(${[...only]}::uuid[])`}
     order by id desc limit ${limit + 1}`)
 }
 
@@ -143,6 +149,17 @@ export function itemsOf(
     select ${itemColumns} from payouts.bulk_items where partner_id = ${partnerId} and bulk_id = ${bulkId}
       ${status === null ? noSql : sql`and status = ${status}`}
     order by position limit ${rowsMax}`)
+}
+
+/** The sum of a bulk in each currency, with the payouts that were refused. */
+export function sumsOf(
+  tx: Tx,
+  partnerId: string,
+  bulkId: string,
+): Promise<readonly { readonly currency: Currency; readonly amount: Minor }[]> {
+  return tx.rows(sql`/* bulk-payouts.sumsOf */
+    select currency, sum(amount)::bigint as amount from payouts.bulk_items
+    where partner_id = ${partnerId} and bulk_id = ${bulkId} group by currency`)
 }
 
 export const bulksDue = (after: Date): Sql =>

@@ -66,7 +66,8 @@ async function claim({ db, clock }: BulkWorkDeps, afterPartner: string): Promise
 async function makeSome(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
   const { db, clock, submit } = deps
   const items = await store.itemsOf(db, bulk.partnerId, bulk.id, 'Processing', itemsPerClaim)
-  const settled = await Promise.allSettled(items.map((item) => submit(toCall(bulk, item))))
+  const sums = await store.sumsOf(db, bulk.partnerId, bulk.id)
+  const settled = await Promise.allSettled(items.map((item) => submit(toCall(bulk, item, sums))))
   const failures: unknown[] = []
   const results = items.flatMap((item, index): readonly store.Result[] => {
     const outcome = present(settled[index], 'each payout has an outcome')
@@ -92,7 +93,8 @@ async function makeSome(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> 
 async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
   const { db, clock, submitAll } = deps
   const items = await store.itemsOf(db, bulk.partnerId, bulk.id, 'Processing', store.itemsMax)
-  const calls = items.map((item) => toCall(bulk, item))
+  const sums = await store.sumsOf(db, bulk.partnerId, bulk.id)
+  const calls = items.map((item) => toCall(bulk, item, sums))
   const end = async (
     tx: Parameters<typeof store.recordResults>[0],
     results: readonly store.Result[],
@@ -138,9 +140,14 @@ const refused = ({ position }: store.ItemRow, refusal: Refusal): store.Result =>
 })
 
 function toCall(
-  { partnerId, accountId, accountName, ipAddress }: store.BulkRow,
+  { partnerId, id, accountId, accountName, ipAddress }: store.BulkRow,
   { idempotencyKey, amount, currency, beneficiaryId, reference, endToEndId }: store.ItemRow,
+  sums: Awaited<ReturnType<typeof store.sumsOf>>,
 ): PayoutCall {
+  const sum = present(
+    sums.find((each) => each.currency === currency),
+    'the payout is in a sum',
+  ).amount
   return {
     caller: { partnerId, serviceAccountId: accountId, name: accountName, permissions: [] },
     nonce: undefined,
@@ -152,6 +159,7 @@ function toCall(
     reference,
     endToEndId: endToEndId ?? undefined,
     ip: ipAddress,
+    bulk: { id, sum },
     payee: { beneficiaryId },
   }
 }

@@ -2,12 +2,14 @@
 import type { CheckoutStatus } from '@partner-payments/wire'
 import { linkTokenPartner } from '../../access/index.ts'
 import { notFound, type Refusal } from '../../api/index.ts'
+import type { Logo } from '../../branding/index.ts'
 import { type Currency, type Minor, partnerKey, present } from '../../kernel/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../../postgres/index.ts'
 import type { BankStep } from '../../rails/index.ts'
 import type { Deposit, DepositStatus } from '../deposits/index.ts'
 import type { CheckoutDeps } from './deps.ts'
-import { statusOf, tokenHash } from './rules.ts'
+import { type LineItem, lineItemsOf, statusOf, tokenHash } from './rules.ts'
+import { brandingOf, brandingsOf, type ShownBranding } from './store-branding.ts'
 import * as store from './store.ts'
 
 /** Payment as the pages show it. */
@@ -19,8 +21,11 @@ export type Payment = {
   readonly depositStatus: Exclude<DepositStatus, 'Screening'>
   readonly amount: Minor
   readonly currency: Currency
-  /** The partner. */
+  /** Name of the partner that payers see. */
   readonly payee: string
+  readonly description: string | null
+  readonly lineItems: readonly LineItem[] | null
+  readonly branding: ShownBranding | undefined
   /** Account holder of the IBAN, which the payer's bank verifies. The partner if its customer has no name. */
   readonly accountHolder: string
   readonly iban: string
@@ -43,6 +48,10 @@ export type Payment = {
 export type Hosted = {
   /** Refuses: not_found. Concurrent reads share statements. */
   readonly payment: (token: string) => Promise<Payment>
+  /** A payment that has arrived, and when. Refuses: not_found, also before it has arrived and after the bank took it back. */
+  readonly receipt: (token: string) => Promise<{ readonly payment: Payment; readonly paidAt: Date }>
+  /** The logo of the partner. Refuses: not_found. */
+  readonly logo: (token: string) => Promise<Logo>
   /** Records that the payer goes to the bank. The first time counts. False: the session is over. Refuses: not_found. */
   readonly begin: (token: string, ip: string, bankCountry: string | undefined) => Promise<boolean>
   /** The payer signs in at the bank under any name. Refuses: not_found. */
@@ -73,6 +82,18 @@ export function createHosted(deps: CheckoutDeps): Hosted {
   }
   return {
     payment,
+    receipt: async (token) => {
+      const found = await payment(token)
+      const paidAt = await deps.deposits.creditedAt(db, found.key.partnerId, found.depositId)
+      if (paidAt === undefined) throw notFound('receipt')
+      return { payment: found, paidAt }
+    },
+    logo: async (token) => {
+      const { key } = await payment(token)
+      const { logo: bytes = null, logoType: type = null } = (await brandingOf(db, key.partnerId)) ?? {}
+      if (bytes === null || type === null) throw notFound('logo')
+      return { bytes: Buffer.from(bytes), type }
+    },
     begin: async (token, ip, chosen) => {
       const found = await payment(token)
       if (bank === undefined || !found.mayPay) return false
@@ -128,6 +149,8 @@ async function readMany(
     sessions.map(({ partnerId, depositId }) => ({ partnerId, id: depositId })),
   )
   const visits = bank === undefined || sessions.length === 0 ? [] : await store.visitsBySessions(tx, sessions)
+  const partnerIds = [...new Set(sessions.map(({ partnerId }) => partnerId))]
+  const brandings = partnerIds.length === 0 ? [] : await brandingsOf(tx, partnerIds)
   const names = await customers.accountNamesOf(
     tx,
     sessions.map(({ partnerId, customerId }) => ({ partnerId, id: customerId })),
@@ -147,7 +170,8 @@ async function readMany(
     const visit = visitOf.get(partnerKey(partnerId, session.id))
     const accountHolder = names.get(partnerKey(partnerId, session.customerId))?.[0] ?? session.payee
     const bankCountries = bank?.countries ?? []
-    const given = { now, bankCountries, accountHolder, isStopped: isStopped.get(deposit) === true }
+    const branding = brandings.find((each) => each.partnerId === partnerId)
+    const given = { now, bankCountries, accountHolder, branding, isStopped: isStopped.get(deposit) === true }
     return toPayment(session, deposit, visit, given)
   })
 }
@@ -160,11 +184,13 @@ function toPayment(
     now,
     bankCountries,
     accountHolder,
+    branding,
     isStopped,
   }: {
     readonly now: Date
     readonly bankCountries: readonly string[]
     readonly accountHolder: string
+    readonly branding: ShownBranding | undefined
     readonly isStopped: boolean
   },
 ): Payment {
@@ -179,7 +205,10 @@ function toPayment(
     depositStatus: deposit.status === 'Screening' ? 'Accepted' : deposit.status,
     amount: deposit.amount,
     currency: deposit.currency,
-    payee,
+    payee: branding?.name ?? payee,
+    description: session.description,
+    lineItems: lineItemsOf(session.lineItems),
+    branding,
     accountHolder,
     iban,
     bic,

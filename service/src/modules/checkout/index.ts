@@ -3,13 +3,17 @@
  * status of its own: its status is read from the deposit. In the sandbox the module is also the bank of the payer, who
  * approves or rejects on a page.
  *
- * Tables: checkout.sessions, checkout.payer_emails, checkout.sandbox_visits. Invariants: a session and its deposit are
+ * A refund is a payout to the account that paid; amount and status are those of the payout (0106).
+ *
+ * Tables: checkout.sessions, checkout.payer_emails, checkout.sandbox_visits, checkout.branding, checkout.refunds. Invariants: a session and its deposit are
  * opened in one transaction. A creditor reference and a link belong to one session. An email that a session names has one
  * customer, also if requests race. A payer of the sandbox decides once.
+ * Refunds that did not fail never exceed what was paid: they are made one at a time, under the lock of the deposit.
  */
 export type { Payment } from './hosted.ts'
+export { createEndedRefunds } from './refund-events.ts'
 export { checkoutRoutes, sessionOf } from './routes.ts'
-export { epcText } from './rules.ts'
+export { epcText, type LineItem } from './rules.ts'
 export { type Checkout, createCheckout } from './service.ts'
 export type { Session } from './session.ts'
 export { sealedLinkTokens } from './sealed.ts'

@@ -4,8 +4,11 @@ import type { Handlers } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import { britishAccountOf } from '../../rails/index.ts'
+import type { Refund } from './refund-events.ts'
+import type { MadeRefund } from './refunds.ts'
 import type { Checkout } from './service.ts'
 import type { Session } from './session.ts'
+import type { Branding } from './store-branding.ts'
 
 export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Handlers<'checkout'> {
   return {
@@ -23,6 +26,21 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
     getCheckoutSession: async ({ caller, params }) => ({
       body: sessionOf(await checkout.get(caller.partnerId, params.sessionId)),
     }),
+    createCheckoutRefund: async ({ caller, params, body, ip }) => {
+      const made = await checkout.refund(caller, params.sessionId, body, ip)
+      return { body: firstAnswerOf(made), headers: headersOf(made) }
+    },
+    listCheckoutRefunds: async ({ caller, params, query }) => {
+      const page = await checkout.listRefunds(caller.partnerId, params.sessionId, query)
+      return { body: { ...page, data: page.data.map(refundOf) } }
+    },
+    getCheckoutRefund: async ({ caller, params }) => ({
+      body: refundOf(await checkout.getRefund(caller.partnerId, params.sessionId, params.refundId)),
+    }),
+    getCheckoutBranding: async ({ caller }) => ({ body: brandingView(await checkout.branding(caller.partnerId)) }),
+    setCheckoutBranding: async ({ caller, body }) => ({
+      body: brandingView(await checkout.setBranding(caller.partnerId, body)),
+    }),
     listCheckoutSessions: async ({ caller, query }) => {
       const page = await checkout.list(caller.partnerId, query)
       return { body: { ...page, data: page.data.map(sessionOf) } }
@@ -39,19 +57,66 @@ export function sessionOf({
   id,
   bic,
   amount,
+  refundedAmount,
   expiresAt,
   createdAt,
   residenceCountry: _residence,
   returnUrl: _returnUrl,
+  description,
+  lineItems,
   ...session
 }: Session): ResponseOf<'getCheckoutSession'> {
   return {
     ...session,
     sessionId: id,
     amount: writeAmount(amount, session.currency),
+    refundedAmount: writeAmount(refundedAmount, session.currency),
     ...(bic === null ? {} : { bic }),
     ...(session.currency === 'GBP' ? britishAccountOf(session.iban) : {}),
+    ...(description === null ? {} : { description }),
+    ...(lineItems === null
+      ? {}
+      : { lineItems: lineItems.map((item) => ({ ...item, amount: writeAmount(item.amount, session.currency) })) }),
     expiresAt: expiresAt.toISOString(),
     createdAt: createdAt.toISOString(),
   }
 }
+
+export const refundOf = ({ row, payout }: Refund): ResponseOf<'getCheckoutRefund'> => ({
+  refundId: row.id,
+  sessionId: row.sessionId,
+  reference: payout.reference,
+  amount: writeAmount(payout.amount, payout.currency),
+  currency: payout.currency,
+  status: payout.status,
+  ...(row.reason === null ? {} : { reason: row.reason }),
+  ...(payout.errorKey === null ? {} : { errorKey: payout.errorKey }),
+  createdAt: row.createdAt.toISOString(),
+  updatedAt: payout.updatedAt.toISOString(),
+})
+
+/** A replay repeats the first answer: the status with which the payout began. */
+const firstAnswerOf = ({ row, payout }: MadeRefund) =>
+  refundOf({
+    row,
+    payout: {
+      ...payout,
+      status: payout.approvalExpiresAt === null ? 'Pending' : 'PendingApproval',
+      errorKey: null,
+      updatedAt: row.createdAt,
+    },
+  })
+
+const headersOf = ({ row: { sessionId, id }, replayed }: MadeRefund) => ({
+  location: `/v1/checkout/sessions/${sessionId}/refunds/${id}`,
+  ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
+})
+
+const brandingView = ({ name, colour, colourDark, logo, logoType }: Branding): ResponseOf<'getCheckoutBranding'> => ({
+  ...(name === null ? {} : { name }),
+  ...(colour === null ? {} : { accentColour: colour }),
+  ...(colourDark === null ? {} : { accentColourDark: colourDark }),
+  ...(logo === null || logoType === null
+    ? {}
+    : { logo: { type: logoType, data: Buffer.from(logo).toString('base64') } }),
+})

@@ -35,9 +35,12 @@ export type SessionRequest = {
   readonly paymentMethod: PaymentMethod
   readonly expiresAfterMs: number
   readonly returnUrl: string | null
+  readonly lineItems: readonly LineItem[] | null
 }
 
-/** Refuses (400) with all wrong fields in one response; an unsupported currency is 422. */
+export type LineItem = { readonly name: string; readonly quantity: number; readonly amount: Minor }
+
+/** Refuses (400) with all wrong fields in one response; an unsupported currency and items that do not add up are 422. */
 export function readSession(body: SessionCreate, sandbox: boolean): SessionRequest {
   const currency = readCurrency(body.currency)
   if (!isFiat(currency))
@@ -59,7 +62,37 @@ export function readSession(body: SessionCreate, sandbox: boolean): SessionReque
     ...returnErrors(body.returnUrl, sandbox),
   ])
   const seconds = body.expiresInSeconds ?? wire.checkoutExpiry.secondsDefault
-  return { amount, currency, paymentMethod, expiresAfterMs: seconds * secondMs, returnUrl: body.returnUrl ?? null }
+  const lineItems = readLineItems(body, amount, currency)
+  return {
+    amount,
+    currency,
+    paymentMethod,
+    expiresAfterMs: seconds * secondMs,
+    returnUrl: body.returnUrl ?? null,
+    lineItems,
+  }
+}
+
+/** Refuses: validation_failed, line_items_mismatch. */
+function readLineItems({ lineItems: given }: SessionCreate, amount: Minor, currency: Currency) {
+  if (given === null || given === undefined) return null
+  const items = given.map((item, at): LineItem => ({
+    ...item,
+    amount: readAmount(item.amount, currency, `/lineItems/${at}/amount`),
+  }))
+  const sum = items.reduce((total, item) => total + item.amount, 0n)
+  if (sum === amount) return items
+  const message = `add up to ${amountText(sum, currency)}, and the amount of the session is ${amountText(amount, currency)}`
+  throw refuseField({ pointer: '/lineItems', code: 'invalid_value', message }, 'line_items_mismatch')
+}
+
+/** Text of the row. */
+export const lineItemsText = (items: readonly LineItem[] | null): string | null =>
+  items && JSON.stringify(items.map(({ amount, ...item }) => ({ ...item, amount: amount.toString() })))
+
+export function lineItemsOf(text: string | null): readonly LineItem[] | null {
+  const stored = text === null ? null : (JSON.parse(text) as readonly (Omit<LineItem, 'amount'> & { amount: string })[])
+  return stored && stored.map((item) => ({ ...item, amount: BigInt(item.amount) }))
 }
 
 const fieldError = (pointer: string, code: FieldError['code'], message: string): FieldError => ({
@@ -109,9 +142,9 @@ function returnErrors(text: string | null | undefined, sandbox: boolean): readon
 /** Fingerprint of the request, independent of the customer's state: a repetition with the same key must be equal. */
 export function fingerprintOf(
   body: SessionCreate,
-  { amount, currency, paymentMethod, expiresAfterMs }: SessionRequest,
+  { amount, currency, paymentMethod, expiresAfterMs, lineItems }: SessionRequest,
 ) {
-  const { customerId, customer, paymentCountryCode, returnUrl, websiteReference, customFields } = body
+  const { customerId, customer, paymentCountryCode, returnUrl, websiteReference, customFields, description } = body
   return JSON.stringify([
     amount.toString(),
     currency,
@@ -123,6 +156,8 @@ export function fingerprintOf(
     websiteReference ?? null,
     customFields ?? null,
     expiresAfterMs,
+    // Absent in the fingerprints of the version before.
+    ...(description || lineItems ? [description ?? null, lineItemsText(lineItems)] : []),
   ])
 }
 

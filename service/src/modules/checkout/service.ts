@@ -6,40 +6,44 @@ import { type Currency, present, randomText } from '../../kernel/index.ts'
 import { inTransaction, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
 import { creditorReferenceOf, type DepositRow, hashFingerprint } from '../deposits/index.ts'
+import { type Appearance, createAppearance } from './appearance.ts'
 import type { CheckoutDeps } from './deps.ts'
 import { createHosted, type Hosted } from './hosted.ts'
-import { fingerprintOf, readSession, type SessionRequest, tokenHash } from './rules.ts'
+import { fingerprintOf, lineItemsText, readSession, type SessionRequest, tokenHash } from './rules.ts'
+import { createRefunds, refundedOfSessions, type Refunds } from './refunds.ts'
 import { createSimulate, type Simulate } from './simulate.ts'
 import { createToSession, type Session, type ToSession } from './session.ts'
 import * as store from './store.ts'
 import { linkContext } from './sealed.ts'
 
-export type Checkout = Hosted & {
-  /**
-   * Opens the deposit and its page in one transaction. Refuses: validation_failed, not_found (customerId),
-   * account_blocked, customer_not_verified, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, idempotency_key_reused,
-   * request_in_progress.
-   */
-  readonly create: (
-    caller: Caller,
-    body: BodyOf<'createCheckoutSession'>,
-  ) => Promise<{ readonly session: Session; readonly replayed: boolean }>
-  /** Refuses: not_found. */
-  readonly get: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
-  /** Newest first. Refuses: validation_failed (cursor). An unknown customer has no sessions. */
-  readonly list: (partnerId: string, query: QueryOf<'listCheckoutSessions'>) => Promise<Page<Session>>
-  /** Removes the email address of an erased customer, by which payers are found. */
-  readonly forgetEmail: typeof store.forgetEmail
-  /** Erases the customer's data from its sessions. */
-  readonly eraseSessions: typeof store.eraseSessions
-  /** Refuses: not_found, checkout_session_not_open. */
-  readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
-  /**
-   * Schedules the steps of a payer and a bank, and returns the session as it was before, or expired. Refuses:
-   * not_found, validation_failed, checkout_session_not_open, currency_not_supported.
-   */
-  readonly simulate: Simulate
-}
+export type Checkout = Hosted &
+  Appearance &
+  Refunds & {
+    /**
+     * Opens the deposit and its page in one transaction. Refuses: validation_failed, not_found (customerId),
+     * line_items_mismatch, account_blocked, customer_not_verified, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, idempotency_key_reused,
+     * request_in_progress.
+     */
+    readonly create: (
+      caller: Caller,
+      body: BodyOf<'createCheckoutSession'>,
+    ) => Promise<{ readonly session: Session; readonly replayed: boolean }>
+    /** Refuses: not_found. */
+    readonly get: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
+    /** Newest first. Refuses: validation_failed (cursor). An unknown customer has no sessions. */
+    readonly list: (partnerId: string, query: QueryOf<'listCheckoutSessions'>) => Promise<Page<Session>>
+    /** Removes the email address of an erased customer, by which payers are found. */
+    readonly forgetEmail: typeof store.forgetEmail
+    /** Erases the customer's data from its sessions. */
+    readonly eraseSessions: typeof store.eraseSessions
+    /** Refuses: not_found, checkout_session_not_open. */
+    readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
+    /**
+     * Schedules the steps of a payer and a bank, and returns the session as it was before, or expired. Refuses:
+     * not_found, validation_failed, checkout_session_not_open, currency_not_supported.
+     */
+    readonly simulate: Simulate
+  }
 
 /**
  * 80 random bits: five groups of four with `RF` and the check digits. The reference of a payment in the United Kingdom has at most
@@ -54,11 +58,12 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
     const row = await store.sessionById(tx, partnerId, id)
     if (row === undefined) throw notFound('checkout session')
     const [deposit] = await deposits.byIds(tx, [{ partnerId, id: row.depositId }])
-    return { row, deposit: present(deposit, 'a session has a deposit') }
+    const refunded = await refundedOfSessions(deps, tx, partnerId, [id])
+    return { row, deposit: present(deposit, 'a session has a deposit'), refunded: refunded.get(row.id) ?? 0n }
   }
   const get: Checkout['get'] = async (partnerId, id, tx = db) => {
-    const { row, deposit } = await read(tx, partnerId, id)
-    return toSession(row, deposit)
+    const { row, deposit, refunded } = await read(tx, partnerId, id)
+    return toSession(row, deposit, refunded)
   }
   const expire: Checkout['expire'] = (partnerId, id, outerTx) =>
     inTransaction(db, outerTx, async (tx) => {
@@ -69,10 +74,12 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
       }
       // The statement of the transition is sent with the commit, so that the row shows the status before it.
       const { deposit } = await read(tx, partnerId, id)
-      return toSession(row, { ...deposit, status: 'Expired' })
+      return toSession(row, { ...deposit, status: 'Expired' }, 0n)
     })
   return {
     ...createHosted(deps),
+    ...createAppearance(deps),
+    ...createRefunds(deps),
     create: createCreate(deps, toSession),
     get,
     list: createList(deps, toSession),
@@ -95,7 +102,8 @@ function createCreate(deps: CheckoutDeps, toSession: ToSession): Checkout['creat
       make: () => db.transaction((tx) => open(deps, tx, { caller, body, request, requestFingerprint })),
     })
     const row = present(await store.sessionById(db, partnerId, deposit.sessionId), 'a deposit has its session')
-    return { session: toSession(row, deposit), replayed }
+    // A replay repeats the first answer: nothing was refunded then.
+    return { session: toSession(row, deposit, 0n), replayed }
   }
 }
 
@@ -111,7 +119,7 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
   const { access, accounts, clock, customers, deposits, sealer } = deps
   const { caller, body, request, requestFingerprint } = opening
   const { partnerId } = caller
-  const { amount, currency, paymentMethod, expiresAfterMs, returnUrl } = request
+  const { amount, currency, paymentMethod, expiresAfterMs, returnUrl, lineItems } = request
   const customer = await customerOf(deps, tx, caller, body)
   await customers.requireCapability(
     tx,
@@ -165,6 +173,8 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
     paymentCountry: body.paymentCountryCode ?? null,
     residenceCountry: body.customer?.residenceCountryCode ?? null,
     returnUrl,
+    description: body.description ?? null,
+    lineItems: lineItemsText(lineItems),
     createdAt: clock.now(),
   })
   return deposit
@@ -197,7 +207,8 @@ async function customerOf(
   return known ?? customers.create(partnerId, named, tx, caller)
 }
 
-function createList({ db, cursors, customers, deposits }: CheckoutDeps, toSession: ToSession): Checkout['list'] {
+function createList(deps: CheckoutDeps, toSession: ToSession): Checkout['list'] {
+  const { db, cursors, customers, deposits } = deps
   return async (partnerId, query) => {
     const list = `checkout:${partnerId}`
     const request = cursors.read(list, query)
@@ -215,9 +226,13 @@ function createList({ db, cursors, customers, deposits }: CheckoutDeps, toSessio
       page.data.map(({ depositId }) => ({ partnerId, id: depositId })),
     )
     const byId = new Map(rows.map((row) => [row.id, row]))
+    const ids = page.data.map(({ id }) => id)
+    const refunded = await refundedOfSessions(deps, db, partnerId, ids)
     return {
       ...page,
-      data: page.data.map((row) => toSession(row, present(byId.get(row.depositId), 'a session has a deposit'))),
+      data: page.data.map((row) =>
+        toSession(row, present(byId.get(row.depositId), 'a session has a deposit'), refunded.get(row.id) ?? 0n),
+      ),
     }
   }
 }

@@ -3,7 +3,7 @@ import type { CheckoutStatus } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import type { Deposit } from '../deposits/index.ts'
 import type { CheckoutDeps } from './deps.ts'
-import { statusOf } from './rules.ts'
+import { type LineItem, lineItemsOf, statusOf } from './rules.ts'
 import type * as store from './store.ts'
 import { linkContext } from './sealed.ts'
 
@@ -20,15 +20,19 @@ export type Session = {
   readonly creditorReference: string
   readonly residenceCountry: string | null
   readonly returnUrl: string | null
+  readonly description: string | null
+  readonly lineItems: readonly LineItem[] | null
+  /** The sum of the refunds that are made or on their way. */
+  readonly refundedAmount: Minor
   readonly expiresAt: Date
   readonly createdAt: Date
 }
 
-export type ToSession = (row: store.SessionRow, deposit: Deposit) => Session
+export type ToSession = (row: store.SessionRow, deposit: Deposit, refundedAmount: Minor) => Session
 
 export function createToSession({ sealer, publicUrl }: CheckoutDeps): ToSession {
   const base = publicUrl.replace(/\/$/, '')
-  return (row, deposit) => {
+  return (row, deposit, refundedAmount) => {
     const token = sealer.open(row.tokenSealed, linkContext(row.partnerId, row.id))
     return {
       id: row.id,
@@ -43,6 +47,9 @@ export function createToSession({ sealer, publicUrl }: CheckoutDeps): ToSession 
       creditorReference: row.creditorReference,
       residenceCountry: row.residenceCountry,
       returnUrl: row.returnUrl,
+      description: row.description,
+      lineItems: lineItemsOf(row.lineItems),
+      refundedAmount,
       expiresAt: deposit.expiryDate,
       createdAt: row.createdAt,
     }

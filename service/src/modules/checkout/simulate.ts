@@ -1,7 +1,7 @@
 /** Simulations of a session: a payer's and a bank's steps on request, through the sandbox bank. */
 import type { BodyOf, CheckoutOutcome, CheckoutStatus } from '@partner-payments/wire'
 import { notFound, readAmount, readCurrency, refuseField, Refusal } from '../../api/index.ts'
-import { isFiat, newId, present } from '../../kernel/index.ts'
+import { isFiat, type Minor, newId, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { BankStep } from '../../rails/index.ts'
 import type { Deposit } from '../deposits/index.ts'
@@ -20,7 +20,11 @@ export type Simulate = (
 type Parts = {
   readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
   readonly toSession: ToSession
-  readonly read: (tx: Tx, partnerId: string, id: string) => Promise<{ row: SessionRow; deposit: Deposit }>
+  readonly read: (
+    tx: Tx,
+    partnerId: string,
+    id: string,
+  ) => Promise<{ row: SessionRow; deposit: Deposit; refunded: Minor }>
 }
 
 /** The remaining steps follow from the status, so that an outcome continues what has begun. */
@@ -38,8 +42,8 @@ export function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: 
     const { outcome, step } = body
     if (outcome === 'expired') return expire(partnerId, id, outerTx)
     return inTransaction(db, outerTx, async (tx) => {
-      const { row, deposit } = await read(tx, partnerId, id)
-      const session = toSession(row, deposit)
+      const { row, deposit, refunded } = await read(tx, partnerId, id)
+      const session = toSession(row, deposit, refunded)
       if (outcome !== undefined && finalStatuses.has(session.status))
         throw new Refusal('checkout_session_not_open', `The session is ${session.status}; only a \`step\` can follow.`)
       const payer = {

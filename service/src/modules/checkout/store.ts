@@ -16,18 +16,21 @@ export type SessionRow = {
   readonly paymentCountry: string | null
   readonly residenceCountry: string | null
   readonly returnUrl: string | null
+  readonly description: string | null
+  /** A JSON array. */
+  readonly lineItems: string | null
   readonly createdAt: Date
 }
 
 const columns = sql`partner_id, id, deposit_id, customer_id, token_hash, token_sealed, creditor_reference, payee, iban, bic,
-  payment_country, residence_country, return_url, created_at`
+  payment_country, residence_country, return_url, description, line_items, created_at`
 
 export async function insertSession(tx: Tx, row: SessionRow): Promise<void> {
   await tx.run(sql`/* checkout.insertSession */
     insert into checkout.sessions (${columns})
     values (${row.partnerId}, ${row.id}, ${row.depositId}, ${row.customerId}, ${row.tokenHash}, ${row.tokenSealed},
       ${row.creditorReference}, ${row.payee}, ${row.iban}, ${row.bic}, ${row.paymentCountry}, ${row.residenceCountry},
-      ${row.returnUrl}, ${row.createdAt})`)
+      ${row.returnUrl}, ${row.description}, ${row.lineItems}::jsonb, ${row.createdAt})`)
 }
 
 export function sessionById(tx: Tx, partnerId: string, id: string): Promise<SessionRow | undefined> {
@@ -89,13 +92,16 @@ export async function forgetEmail(tx: Tx, partnerId: string, email: string): Pro
 const personalSessions: PersonalColumns = {
   table: 'checkout.sessions',
   by: 'id',
-  erased: { residence_country: null, payment_country: null, return_url: null },
+  erased: { residence_country: null, payment_country: null, return_url: null, description: null, line_items: null },
 }
 
-/** Erases the countries and return URLs of sessions, and the visits to the sandbox's bank page. */
+/** Erases the countries, return URLs, descriptions and line items of sessions, the reasons of refunds, and the visits to the sandbox's bank page. */
 export async function eraseSessions(tx: Tx, partnerId: string, sessionIds: readonly string[]): Promise<void> {
   if (sessionIds.length === 0) return
   await erasePersonal(tx, personalSessions, partnerId, sessionIds)
+  await tx.run(sql`/* checkout.eraseSessions */
+    update checkout.refunds set reason = null
+    where partner_id = ${partnerId} and session_id = any(${sessionIds}::uuid[]) and reason is not null`)
   await tx.run(sql`/* checkout.eraseSessions */
     delete from checkout.sandbox_visits where partner_id = ${partnerId} and session_id = any(${sessionIds}::uuid[])`)
 }

@@ -26,6 +26,14 @@ export type Reviews = {
       readonly staff: string
     },
   ) => Promise<store.Review>
+  /**
+   * Gives a customer the risk `high`, and makes its next review due today: persons have found out something about it. The last review stays. An
+   * erased customer keeps none.
+   */
+  readonly raise: (
+    tx: Tx,
+    raised: { readonly partnerId: string; readonly id: string; readonly staff: string },
+  ) => Promise<void>
   /** The reviews of a partner, the next one first. */
   readonly list: (tx: Tx, partnerId: string) => Promise<readonly store.Review[]>
   /** The reviews whose day has come, of all partners or of one, the oldest first. */
@@ -52,6 +60,19 @@ export function createReviews({ clock }: { readonly clock: Clock }): Reviews {
       const review = { partnerId, customerId: customer.id, risk, reviewedBy, reviewedAt, dueOn }
       await store.setReview(tx, review)
       return review
+    },
+    raise: async (tx, { partnerId, id, staff: reviewedBy }) => {
+      const customer = await byRef(tx, partnerId, { kind: 'guid', value: id }, { held: true })
+      if (customer === undefined) return
+      const review = {
+        partnerId,
+        customerId: id,
+        risk: 'high',
+        reviewedBy,
+        reviewedAt: clock.now(),
+        dueOn: today(),
+      } as const
+      await store.raiseReview(tx, review)
     },
     list: (tx, partnerId) => store.reviewsOf(tx, partnerId, null),
     overdue: (tx, partnerId) =>

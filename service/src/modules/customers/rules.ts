@@ -1,8 +1,9 @@
 /** The rules of customers: valid KYC, its merge, and the type of a customer. */
 import type { BodyOf, customers, FieldError, Static } from '@partner-payments/wire'
 import countries from 'i18n-iso-countries/index.js'
-import { refuseField, refuseFields } from '../../api/index.ts'
+import { refuseField, refuseFields, Refusal } from '../../api/index.ts'
 import { after, hourMs } from '../../kernel/index.ts'
+import type { CountryRules, SubjectCountry } from '../../screening/index.ts'
 
 export type CustomerType = Static<typeof customers.CustomerType>
 export type CustomerCreate = BodyOf<'createCustomer'>
@@ -58,6 +59,25 @@ export function deriveType(kyc: KycFields): CustomerType {
 
 const dateFields = ['dateOfBirth', 'dateOfIncorporation'] as const
 const countryFields = ['citizenshipCountryCode', 'countryOfIncorporation', 'countryOfPrincipalBusiness'] as const
+
+/** The countries that are screened: where a customer lives or was founded, and whose national it is. */
+export const screenedCountries = (kyc: KycFields): readonly SubjectCountry[] =>
+  countryFields.flatMap((role) => (kyc[role] === undefined ? [] : [{ role, country: kyc[role] }]))
+
+/** Refuses (422) countries whose customers the operator does not accept. A country that the customer had before is screened instead. */
+export function refuseCountries(before: KycFields, kyc: KycFields, rules: CountryRules): void {
+  const refused = screenedCountries(kyc).filter(
+    ({ role, country }) =>
+      !screenedCountries(before).some((one) => one.role === role && one.country === country) &&
+      rules.isRefused('customers', country),
+  )
+  const errors = refused.map(({ role, country }): FieldError => {
+    const message = `is ${country}; the operator accepts no customers of this country`
+    return { pointer: `/kyc/${role}`, code: 'invalid_value', message }
+  })
+  const [first] = errors
+  if (first) throw new Refusal('country_not_supported', `${first.pointer}: ${first.message}`, { errors })
+}
 
 /**
  * Refuses (400) invalid dates and countries, all fields in one response. The schema has checked the form. `lei`,

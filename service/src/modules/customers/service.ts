@@ -19,8 +19,9 @@ import {
 import { createKycSealer, type KycSealer, refKind } from './kyc.ts'
 import { createList, type CustomerList } from './list.ts'
 import { createNameIndex, createNameIndexing, type NameIndex } from './name-index.ts'
-import { accountNames, type KycFields, screenedNames } from './rules.ts'
+import { accountNames, type KycFields, screenedCountries, screenedNames } from './rules.ts'
 import { createReviews, type Reviews } from './reviews.ts'
+import { searchedPrefix } from './names.ts'
 import * as store from './store.ts'
 import { createCustomer, updateCustomer, type Writes, type WritesDeps } from './writes.ts'
 import { createVerificationStep } from './verification-states.ts'
@@ -52,6 +53,12 @@ export type Customers = Writes & {
    * (cursor, namePrefix).
    */
   readonly list: (partnerId: string, query: CustomerList) => Promise<Page<Customer>>
+  /** Ids of customers by the filters of `list`, without opening their KYC. A `namePrefix` of too few letters finds none. */
+  readonly idsBy: (
+    partnerId: string,
+    query: Pick<CustomerList, 'email' | 'namePrefix'>,
+    rowsMax: number,
+  ) => Promise<readonly string[]>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, ref: string) => Promise<Customer>
   /** Judges the KYC by rules, at this time. Refuses: not_found. */
@@ -253,6 +260,10 @@ export function createCustomers(deps: CustomersDeps): Customers {
       }))
       return { ...page, data }
     },
+    idsBy: async (partnerId, query, rowsMax) => {
+      if (query.namePrefix !== undefined && searchedPrefix(query.namePrefix) === undefined) return []
+      return (await listRows(partnerId, { ...query, limit: String(rowsMax) })).data.map(({ id }) => id)
+    },
     get: (partnerId, ref) => find(db, partnerId, ref),
     verification: async (partnerId, ref) => {
       const customer = await find(db, partnerId, ref)
@@ -277,7 +288,8 @@ export function createCustomers(deps: CustomersDeps): Customers {
     setAccountState,
     subjectOf: async (tx, partnerId, id) => {
       const row = await store.byRef(tx, partnerId, { kind: 'guid', value: id }, {})
-      return { names: row === undefined ? [] : screenedNames(toCustomer(kycSealer, partnerId, row).kyc), account: null }
+      const kyc = row === undefined ? {} : toCustomer(kycSealer, partnerId, row).kyc
+      return { names: screenedNames(kyc), account: null, countries: screenedCountries(kyc) }
     },
     idsAfter: store.idsAfter,
     idOf: idBy({ erased: true }),

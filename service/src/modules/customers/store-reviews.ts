@@ -23,6 +23,14 @@ export async function setReview(tx: Tx, review: Review): Promise<void> {
       reviewed_at = excluded.reviewed_at, due_on = excluded.due_on`)
 }
 
+/** Adds a review, or raises the risk of the last one and makes the next one due by the day of this one. */
+export async function raiseReview(tx: Tx, review: Review): Promise<void> {
+  await tx.run(sql`/* customers.raiseReview */
+    insert into customers.reviews as known (partner_id, customer_id, risk, reviewed_by, reviewed_at, due_on)
+    values (${review.partnerId}, ${review.customerId}, ${review.risk}, ${review.reviewedBy}, ${review.reviewedAt}, ${review.dueOn})
+    on conflict (partner_id, customer_id) do update set risk = excluded.risk, due_on = least(known.due_on, excluded.due_on)`)
+}
+
 const columns = sql`r.partner_id, r.customer_id, r.risk, r.reviewed_by, r.reviewed_at, r.due_on::text as due_on`
 
 /** The reviews of a partner, the next one first. `dueBy`: only those that are due on this day. */

@@ -14,8 +14,10 @@ import {
   deriveType,
   mergeKyc,
   refuseBadKyc,
+  refuseCountries,
   refuseEmptyCreate,
   refuseEmptyUpdate,
+  screenedCountries,
   screenedNames,
 } from './rules.ts'
 import * as store from './store.ts'
@@ -24,16 +26,17 @@ import { judgeState } from './verification-states.ts'
 export type WritesDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly screening: Pick<Screening, 'request'>
+  readonly screening: Pick<Screening, 'request' | 'countries'>
   readonly identifiers: IdentifierUse
 }
 
 /** The verbs that change customers. */
 export type Writes = {
-  /** Refuses: validation_failed (empty, invalid date, invalid country), customer_exists (partnerCustomerIdentifier). */
+  /** Refuses: validation_failed (empty, invalid date, invalid country), customer_exists (partnerCustomerIdentifier), country_not_supported. */
   readonly create: (partnerId: string, input: CustomerCreate, tx?: Tx, by?: Actor) => Promise<Customer>
   /**
-   * Merges: a value is set, null clears, an absent field stays. Refuses: not_found, customer_exists, validation_failed (empty, date, country).
+   * Merges: a value is set, null clears, an absent field stays. Refuses: not_found, customer_exists, validation_failed (empty, date, country),
+   * country_not_supported.
    */
   readonly update: (partnerId: string, ref: string, input: CustomerUpdate, by?: Actor) => Promise<Customer>
 }
@@ -63,6 +66,7 @@ export function createCustomer(
       updatedAt: now,
     }
     await inTransaction(db, outerTx, async (tx) => {
+      refuseCountries({}, kyc, await screening.countries.recent(tx))
       await takeIdentifier(tx, partnerId, id, row.partnerCustomerIdentifier)
       const nameTokens = await names.tokensOf(tx, partnerId, kyc)
       const kycSealed = kycSealer.seal(partnerId, id, kyc)
@@ -94,6 +98,7 @@ export function updateCustomer(
       refuseBadKyc(input.kyc, now)
       const { kyc: kycBefore, ...before } = toCustomer(kycSealer, partnerId, row)
       const kyc = mergeKyc(kycBefore, input.kyc)
+      refuseCountries(kycBefore, kyc, await screening.countries.recent(tx))
       const { email = before.email, partnerCustomerIdentifier = before.partnerCustomerIdentifier } = input
       if (partnerCustomerIdentifier !== before.partnerCustomerIdentifier)
         await takeIdentifier(tx, partnerId, row.id, partnerCustomerIdentifier)
@@ -111,8 +116,10 @@ export function updateCustomer(
         by,
       })
       const namesBefore = screenedNames(kycBefore)
-      const isRenamed = JSON.stringify(screenedNames(kyc)) !== JSON.stringify(namesBefore)
-      if (isRenamed) await screening.request(tx, { partnerId, kind: 'customer', id: row.id }, namesBefore)
+      const hasChanged = (read: (fields: typeof kyc) => unknown) =>
+        JSON.stringify(read(kyc)) !== JSON.stringify(read(kycBefore))
+      if (hasChanged(screenedNames) || hasChanged(screenedCountries))
+        await screening.request(tx, { partnerId, kind: 'customer', id: row.id }, namesBefore)
       return { ...after, kyc }
     })
   }

@@ -81,7 +81,7 @@ export async function notToAsk(
     tx,
     asked.map(({ partnerId, customerId: id }) => {
       const customer = id === null ? undefined : { partnerId, kind: 'customer' as const, id }
-      return { partnerId, customer, payer: undefined, payerName: '', payerAccount: '' }
+      return { partnerId, customer, payer: undefined, payerName: '', payerAccount: '', payerCountries: [] }
     }),
   )
   return asked.map(({ partnerId, customerId, currency }, index) => {

@@ -3,7 +3,13 @@ import { after, secondMs } from '../../kernel/index.ts'
 import type { Applied } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { IncomingDebtor } from '../../rails/index.ts'
-import type { Hold, ScreenedCredit, Subject, SubjectKey } from '../../screening/index.ts'
+import {
+  countriesOfAccount,
+  type Hold,
+  type ScreenedCredit,
+  type Subject,
+  type SubjectKey,
+} from '../../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
 import * as store from './store.ts'
 import * as screeningStore from './store-screening.ts'
@@ -34,8 +40,12 @@ const lookMs = 5 * secondMs
 export const payerKey = ({ partnerId, id }: store.DepositKey): SubjectKey => ({ partnerId, kind: 'payer', id })
 
 /** Empty texts: the bank does not say. */
-const payerIn = (debtor: string | null): Pick<IncomingDebtor, 'name' | 'account'> =>
-  debtor === null ? { name: '', account: '' } : (JSON.parse(debtor) as IncomingDebtor)
+type ScreenedPayer = Pick<IncomingDebtor, 'name' | 'account' | 'bic' | 'countryCode'>
+const payerIn = (debtor: string | null): ScreenedPayer =>
+  debtor === null ? { name: '', account: '', bic: '', countryCode: '' } : (JSON.parse(debtor) as IncomingDebtor)
+
+const countriesOf = ({ account, bic, countryCode: country }: ScreenedPayer) =>
+  countriesOfAccount({ account, bic, country })
 
 /** Locks deposits and asks for the holds of those whose money is there: one statement for the batch. */
 export const createLock =
@@ -50,12 +60,14 @@ export const createLock =
 
 function creditOf(row: store.Deposit): ScreenedCredit {
   const { partnerId, customerId, status, debtor } = row
-  const { name: payerName, account: payerAccount } = payerIn(debtor)
+  const found = payerIn(debtor)
+  const { name: payerName, account: payerAccount } = found
   return {
     partnerId,
     customer: customerId === null ? undefined : { partnerId, kind: 'customer', id: customerId },
     payerName,
     payerAccount,
+    payerCountries: countriesOf(found).map(({ country }) => country),
     payer: status === 'Screening' ? payerKey(row) : undefined,
   }
 }
@@ -88,8 +100,10 @@ export const createScreened = (
   oldestInScreening: () => screeningStore.oldestInScreening(db),
   payerOf: async (tx, partnerId, id) => {
     const found = await screeningStore.payerOf(tx, { partnerId, id })
-    const { name, account } = payerIn(found?.debtor ?? null)
-    return { names: name.trim() === '' ? [] : [{ role: 'payer', name }], account: account || null }
+    const payer = payerIn(found?.debtor ?? null)
+    const { name, account } = payer
+    const names = name.trim() === '' ? [] : [{ role: 'payer', name }]
+    return { names, account: account || null, countries: countriesOf(payer) }
   },
   isInScreening: async (tx, partnerId, id) =>
     (await screeningStore.payerOf(tx, { partnerId, id }))?.isInScreening === true,

@@ -79,6 +79,10 @@ export type Deposits = Credits &
     ) => Promise<store.DepositRow | undefined>
     /** Returns the deposits that exist, in no order. */
     readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
+    /** Locks deposits in the order of their ids, as their steps and reversals do. */
+    readonly lock: typeof store.lockDeposits
+    /** The time at which a deposit was credited. Undefined: it was not, or the bank took the money back. */
+    readonly creditedAt: typeof store.creditedAt
     /** Erases the customer's data from deposits: the fields that they do not need, or all that name a person. */
     readonly eraseFields: typeof eraseFields
     /** Deposits of these transactions for the export of a customer, in no order. */
@@ -147,6 +151,8 @@ export function createDeposits(deps: DepositsDeps): Deposits {
     await: (tx, deposit, customer, requestFingerprint) => insert(deps, tx, deposit, customer, requestFingerprint),
     byKey: (partnerId, operation, idempotencyKey) => store.depositByKey(db, partnerId, operation, idempotencyKey),
     byIds: async (tx, keys) => (keys.length === 0 ? [] : store.depositsByIds(tx, keys)),
+    lock: store.lockDeposits,
+    creditedAt: store.creditedAt,
     eraseFields,
     byReferences: store.depositsByReferences,
     end: async (tx, partnerId, id) => {

@@ -127,6 +127,14 @@ export async function depositByKey(
 
 export type DepositKey = { readonly partnerId: string; readonly id: string }
 
+/** The time of the last step of a deposit that is completed and not reversed. */
+export async function creditedAt(tx: Tx, partnerId: string, id: string): Promise<Date | undefined> {
+  const found = await tx.row<{ updatedAt: Date }>(sql`/* deposits.creditedAt */
+    select updated_at from deposits.deposits
+    where partner_id = ${partnerId} and id = ${id} and status = 'Completed' and reversed_at is null`)
+  return found?.updatedAt
+}
+
 /** The deposits of checkout sessions, in no order. */
 export function depositsByIds(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
   return tx.rows<Deposit>(sql`/* deposits.depositsByIds */

@@ -25,7 +25,7 @@ export async function record(
   if (fresh.length === 0) return
   const now = clock.now()
   const bySubject = Map.groupBy(fresh, ({ movement: { customerId } }) => customerId ?? partnerId)
-  const open = await openAlerts({ cases }, tx, partnerId, rule.id, [...bySubject.keys()])
+  const open = await openAlerts({ cases }, tx, partnerId, rule, [...bySubject.keys()])
   const opened = [...bySubject].flatMap(([subjectId, [first]]) =>
     open.has(subjectId) || first === undefined
       ? []
@@ -45,27 +45,29 @@ export async function record(
   await store.insertHits(
     tx,
     [...bySubject].flatMap(([subjectId, own]) =>
-      own.map(({ movement: { id, reference, currency }, evidence }) => ({
+      own.map(({ movement: { id, reference, currency, direction }, evidence }) => ({
         ...{ partnerId, ruleId: rule.id, transactionId: id, alertId: alertOf.get(subjectId) ?? '', reference },
         ...{ evidence: JSON.stringify(shown(evidence, currency)), foundAt: now },
+        holds: rule.settings.when === 'before' && direction === 'Outward',
       })),
     ),
   )
 }
 
-/** The undecided alerts, by subject. */
+/** The undecided alerts, by subject. A held payment joins no alert with a proposal: the persons decide about what they have seen. */
 async function openAlerts(
   { cases }: Pick<MonitoringDeps, 'cases'>,
   tx: Tx,
   partnerId: string,
-  ruleId: string,
+  { id: ruleId, settings: { when } }: Active,
   subjectIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const open = new Map<string, string>()
   for (const { id, subjectId } of await store.lastAlerts(tx, partnerId, ruleId, subjectIds)) {
     // A decision that comes between would close an alert without the person having seen what joins it.
     const found = await cases.hold(tx, partnerId, id)
-    if (found !== undefined && found.resolution === null) open.set(subjectId, id)
+    const isOpen = found !== undefined && found.resolution === null
+    if (isOpen && (when === 'after' || found.proposalId === null)) open.set(subjectId, id)
   }
   return open
 }
@@ -86,7 +88,7 @@ function caseOf(
     subject: subjectId === partnerId ? `partner ${partnerId}` : `customer ${subjectId}`,
     report: {
       kind: 'monitoring',
-      rule: { id: ruleId, version, name, kind: settings.kind, severity: settings.severity },
+      rule: { id: ruleId, version, name, kind: settings.kind, severity: settings.severity, when: settings.when },
       ...(movement.customerId === null ? {} : { customerId: movement.customerId }),
       reference: movement.reference,
       ...shown(evidence, movement.currency),

@@ -8,7 +8,7 @@ import type { RuleRow } from './store.ts'
 export type MonitoringDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly cases: Pick<Cases, 'hold' | 'record'>
+  readonly cases: Pick<Cases, 'hold' | 'record' | 'resolutionsOf'>
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
   /** How far the clocks of the processes and of the database may differ. */
   readonly clockDifferenceMsMax: number

@@ -12,7 +12,7 @@ import {
 import { until } from '../../../../test/support/until.ts'
 import { Refusal } from '../../api/index.ts'
 import { dayMs, hourMs, minuteMs, nilId, secondMs } from '../../kernel/index.ts'
-import { sql } from '../../postgres/index.ts'
+import { sql, type Tx } from '../../postgres/index.ts'
 import { processBankNotifications } from '../../settlement/index.ts'
 import { readRule } from './rules.ts'
 
@@ -91,6 +91,30 @@ test('many payments in a window are an alert, and a window of the next day is an
   const evidence = JSON.parse(hit?.evidence ?? '{}') as { count: number; sum: string; references: string[] }
   assert.deepEqual([evidence.count, evidence.sum, evidence.references.length], [4, '4.00', 4])
   assert.equal(alert?.subjectId, partner.customer.id)
+})
+
+test('nobody turns on, off or replaces a version that a colleague wrote after it was read', async () => {
+  const { partnerId } = await addPartner(service)
+  const rule = (count: number) =>
+    readRule(JSON.stringify({ ...common, partners: [partnerId], kind: 'many_payers', hours: 1, payers: count }))
+  const { monitoring } = service
+  const { id } = await service.db.transaction((tx) => monitoring.set(tx, { draft: rule(2), ...ada }))
+  await turnOn(id)
+  const { version } = await service.db.transaction((tx) => monitoring.set(tx, { id, draft: rule(3), ...ada, seen: 1 }))
+  assert.equal(version, 2)
+  await monitoring.backtest({ id, from: '2026-01-01', until: today(), ...ada })
+  const unseen = refused(
+    'validation_failed',
+    /^This is version \d, and a colleague .* version \d\. Read that one first\.$/,
+  )
+  for (const act of [
+    (tx: Tx) => monitoring.set(tx, { id, draft: rule(4), ...joan, seen: 1 }),
+    (tx: Tx) => monitoring.turnOn(tx, { id, ...joan, seen: 1 }),
+    (tx: Tx) => monitoring.turnOff(tx, { id, ...joan, seen: 2 }),
+  ])
+    await assert.rejects(service.db.transaction<unknown>(act), unseen)
+  const states = (await monitoring.rules(service.db)).filter((each) => each.id === id).map(({ state }) => state)
+  assert.deepEqual(states, ['Draft', 'On'])
 })
 
 test('a sum in a window is an alert, of the customer alone, and of the partner alone', async () => {

@@ -6,14 +6,30 @@ import { rawNumber } from '@partner-payments/wire'
 import { readAmount, readCurrency, Refusal } from '../../api/index.ts'
 import { amountText, type Currency, dayMs, hourMs, isUuid, type Minor } from '../../kernel/index.ts'
 
-const ruleKinds = ['velocity', 'structuring', 'new_payee', 'dormant', 'round_trip', 'country', 'many_payers'] as const
+export const ruleKinds = [
+  'velocity',
+  'structuring',
+  'new_payee',
+  'dormant',
+  'round_trip',
+  'country',
+  'many_payers',
+] as const
 export type RuleKind = (typeof ruleKinds)[number]
 
-const severities = ['low', 'medium', 'high'] as const
+export const severities = ['low', 'medium', 'high'] as const
 type Severity = (typeof severities)[number]
 export type Direction = 'Inward' | 'Outward'
 
-type Common = { readonly currency: Currency; readonly severity: Severity; readonly partners: readonly string[] | null }
+export const moments = ['before', 'after'] as const
+
+type Common = {
+  readonly currency: Currency
+  readonly severity: Severity
+  readonly partners: readonly string[] | null
+  /** `before`: a payout that matches waits until two persons have decided its alert. */
+  readonly when: (typeof moments)[number]
+}
 
 /** The settings of each kind. Amounts are in minor units, windows in milliseconds. */
 export type RuleSettings = Common &
@@ -48,8 +64,8 @@ export type RuleSettings = Common &
 
 export type Draft = { readonly name: string; readonly settings: RuleSettings; readonly text: string }
 
-/** The fields of the file, besides name, kind, currency, severity and partners. A field in brackets may be missing. */
-const fields: Readonly<Record<RuleKind, readonly string[]>> = {
+/** The fields of each kind, besides name, kind, currency, severity, partners and when. A field in brackets may be missing. */
+export const ruleFields: Readonly<Record<RuleKind, readonly string[]>> = {
   velocity: ['direction', 'hours', '[count]', '[sum]'],
   structuring: ['direction', 'hours', 'count', 'threshold', '[percent]'],
   new_payee: ['hours', 'sum'],
@@ -73,9 +89,20 @@ export function readRule(json: string): Draft {
   if (typeof name !== 'string' || name.trim() === '' || name.length > nameCharsMax)
     throw refuse('/name', `must be a text of 1 to ${nameCharsMax} characters.`)
   const kind = choice(given, 'kind', ruleKinds)
-  const known = ['name', 'kind', 'currency', 'severity', 'partners', ...fields[kind].map((field) => bare(field))]
+  const known = [
+    'name',
+    'kind',
+    'currency',
+    'severity',
+    'partners',
+    'when',
+    ...ruleFields[kind].map((field) => bare(field)),
+  ]
   for (const key of Object.keys(given)) if (!known.includes(key)) throw refuse(`/${key}`, `is no field of ${kind}.`)
   const settings = settingsOf(given, kind)
+  const isInward = kind === 'many_payers' || ('direction' in settings && settings.direction === 'Inward')
+  if (settings.when === 'before' && isInward)
+    throw refuse('/when', 'must be after: money that comes in is not held by a rule.')
   return { name: name.trim(), settings, text: JSON.stringify(given) }
 }
 
@@ -145,7 +172,8 @@ function commonOf(given: Given): Common {
   if (partners !== null && !(isList && partners.every((id) => typeof id === 'string' && isUuid(id))))
     throw refuse('/partners', 'must be a list of ids of partners. Without it, the rule is for all.')
   const severity = given['severity'] === undefined ? 'medium' : choice(given, 'severity', severities)
-  return { currency, severity, partners: partners as readonly string[] | null }
+  const when = given['when'] === undefined ? 'after' : choice(given, 'when', moments)
+  return { currency, severity, partners: partners as readonly string[] | null, when }
 }
 
 function tried<T>(pointer: string, read: () => T): T {

@@ -6,6 +6,7 @@ import { type Movement, patterns, type Place } from '../transactions/index.ts'
 import { record } from './alerts.ts'
 import type { Active, MonitoringDeps } from './deps.ts'
 import { evaluate } from './evaluate.ts'
+import { createHoldsOf, type MonitoringHoldsOf } from './gate.ts'
 import { type Draft, settingsOfText } from './rules.ts'
 import * as store from './store.ts'
 
@@ -21,11 +22,18 @@ type Backtest = store.BacktestRow & {
   }[]
 }
 
+/** The version that the person has read. Absent: the person takes the version that there is. */
+type Seen = { readonly seen?: number }
+type Turn = Seen & { readonly id: string; readonly staff: string }
+
 export type Monitoring = {
-  /** Keeps a new rule, or with `id` the next version of one. It finds nothing until it is on. Refuses: not_found. */
+  /**
+   * Keeps a new rule, or with `id` the next version of one. It finds nothing until it is on. Refuses: not_found, validation_failed (`seen` is not
+   * the last version).
+   */
   readonly set: (
     tx: Tx,
-    given: { readonly id?: string; readonly draft: Draft; readonly staff: string },
+    given: { readonly id?: string; readonly draft: Draft; readonly staff: string } & Seen,
   ) => Promise<Rule>
   /** Every version of every rule, the last of each first. */
   readonly rules: (tx: Tx) => Promise<readonly Rule[]>
@@ -42,18 +50,22 @@ export type Monitoring = {
   }) => Promise<Backtest>
   /**
    * Turns on the last version of a rule: the first person proposes, another one carries it out; the version before is then off.
-   * Refuses: not_found, validation_failed (no backtest of this version, the same person, it is on).
+   * Refuses: not_found, validation_failed (no backtest of this version, the same person, it is on, `seen` is another version).
    */
-  readonly turnOn: (tx: Tx, given: { readonly id: string; readonly staff: string }) => Promise<Rule>
+  readonly turnOn: (tx: Tx, given: Turn) => Promise<Rule>
   /**
    * Turns off the version that is on: the first person proposes, another one carries it out. Refuses: not_found, validation_failed (none is on,
-   * the same person).
+   * the same person, `seen` is another version).
    */
-  readonly turnOff: (tx: Tx, given: { readonly id: string; readonly staff: string }) => Promise<Rule>
+  readonly turnOff: (tx: Tx, given: Turn) => Promise<Rule>
   /** Alerts of a partner after one, oldest first. Their decisions are those of the cases with the same ids. */
   readonly alerts: typeof store.alertsAfter
   /** The transactions of an alert, in pages. */
   readonly hits: typeof store.hitsOf
+  /** The alerts that hold transactions, or have held them. */
+  readonly holding: typeof store.holding
+  /** Whether alerts let a worker begin these payouts. Opens the alerts of rules that are evaluated before. */
+  readonly holdsOf: MonitoringHoldsOf
   /** Reads what has changed since the last step. Returns how many partners have more to read at once. */
   readonly step: () => Promise<number>
 }
@@ -65,6 +77,10 @@ const examplesMax = 10
 export function createMonitoring(deps: MonitoringDeps): Monitoring {
   const { db, clockDifferenceMsMax, partnerIds } = deps
   let waiting: string[] = []
+  const rulesEverOn = async () =>
+    (await store.rules(db)).flatMap((row) =>
+      row.onSince === null ? [] : [{ ...toActive(row), isOn: row.offSince === null }],
+    )
   return {
     set: (tx, given) => setRule(deps, tx, given),
     rules: async (tx) => (await store.rules(tx)).map(withState),
@@ -74,6 +90,8 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     turnOff: (tx, given) => turnOff(deps, tx, given),
     alerts: store.alertsAfter,
     hits: store.hitsOf,
+    holding: store.holding,
+    holdsOf: createHoldsOf(deps, rulesEverOn),
     step: async () => {
       const on = (await store.rulesOn(db)).map(toActive)
       if (on.length === 0) return 0
@@ -116,12 +134,21 @@ async function change(tx: Tx, row: store.RuleRow): Promise<Rule> {
   return withState(row)
 }
 
+/** A page that is open since before a colleague wrote the next version must not decide about that one. */
+function refuseUnseen({ version }: store.RuleRow, seen: number | undefined): void {
+  if (seen !== undefined && seen !== version)
+    throw refuse(
+      `This is version ${seen}, and a colleague has made or turned on version ${version}. Read that one first.`,
+    )
+}
+
 async function setRule(
   { clock }: MonitoringDeps,
   tx: Tx,
-  { id, draft, staff }: Parameters<Monitoring['set']>[1],
+  { id, draft, staff, seen }: Parameters<Monitoring['set']>[1],
 ): Promise<Rule> {
   const last = id === undefined ? undefined : (await lockRule(tx, id))[0]
+  if (last !== undefined) refuseUnseen(last, seen)
   const { name, settings, text } = draft
   const row = {
     ...{ id: id ?? newId(), version: (last?.version ?? 0) + 1, name, kind: settings.kind, settings: text },
@@ -141,13 +168,10 @@ async function setRule(
   })
 }
 
-async function turnOn(
-  { clock }: MonitoringDeps,
-  tx: Tx,
-  { id, staff }: { readonly id: string; readonly staff: string },
-): Promise<Rule> {
+async function turnOn({ clock }: MonitoringDeps, tx: Tx, { id, staff, seen }: Turn): Promise<Rule> {
   if (isNoName(staff)) throw refuse('State who turns it on.')
   const [last, ...others] = await lockRule(tx, id)
+  refuseUnseen(last, seen)
   if (last.onSince !== null) throw refuse(`Version ${last.version} was turned on before: set a new version.`)
   const tests = await store.backtestsOf(tx, id)
   if (!tests.some(({ version }) => version === last.version))
@@ -165,14 +189,11 @@ const toActive = ({ id, version, name, settings, onSince }: store.RuleRow): Acti
   ...{ id, version, name, settings: settingsOfText(settings), onSince: onSince ?? new Date(0) },
 })
 
-async function turnOff(
-  { clock }: MonitoringDeps,
-  tx: Tx,
-  { id, staff }: { readonly id: string; readonly staff: string },
-): Promise<Rule> {
+async function turnOff({ clock }: MonitoringDeps, tx: Tx, { id, staff, seen }: Turn): Promise<Rule> {
   if (isNoName(staff)) throw refuse('State who turns it off.')
   const row = (await lockRule(tx, id)).find(({ onSince, offSince }) => onSince !== null && offSince === null)
   if (row === undefined) throw refuse('The rule is not on.')
+  refuseUnseen(row, seen)
   const now = clock.now()
   const { offProposedBy } = row
   if (offProposedBy === null) return change(tx, { ...row, offProposedBy: staff, offProposedAt: now })

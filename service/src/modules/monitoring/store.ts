@@ -150,6 +150,8 @@ export type HitRow = {
   /** JSON. */
   readonly evidence: string
   readonly foundAt: Date
+  /** The payment waits until the alert is decided, if the bank does not have it. */
+  readonly holds: boolean
 }
 
 /** The transactions of these that the rule has found before. */
@@ -168,14 +170,25 @@ export async function foundBefore(
 const newHits = insertBy<HitRow>(
   {
     ...{ partnerId: 'uuid', ruleId: 'uuid', transactionId: 'uuid', alertId: 'uuid' },
-    ...{ reference: 'text', evidence: 'text', foundAt: 'timestamptz' },
+    ...{ reference: 'text', evidence: 'text', foundAt: 'timestamptz', holds: 'boolean' },
   },
   [['partnerId']],
 )
 
 export async function insertHits(tx: Tx, rows: readonly HitRow[]): Promise<void> {
   await tx.run(sql`/* monitoring.insertHits */
-    insert into monitoring.hits (partner_id, rule_id, transaction_id, alert_id, reference, evidence, found_at) ${newHits(tx, rows)}`)
+    insert into monitoring.hits (partner_id, rule_id, transaction_id, alert_id, reference, evidence, found_at, holds) ${newHits(tx, rows)}`)
+}
+
+/** The alerts that hold these transactions, or have held them. */
+export function holding(
+  tx: Tx,
+  partnerId: string,
+  transactionIds: readonly string[],
+): Promise<readonly Pick<HitRow, 'transactionId' | 'alertId'>[]> {
+  return tx.rows(sql`/* monitoring.holding */
+    select transaction_id, alert_id from monitoring.hits
+    where partner_id = ${partnerId} and transaction_id = any(${[...transactionIds]}::uuid[]) and holds`)
 }
 
 /** Alerts of a partner after one, in the order of their opening, with the number of their transactions. */
@@ -200,6 +213,6 @@ export function hitsOf(
   rowsMax: number,
 ): Promise<readonly HitRow[]> {
   return tx.rows<HitRow>(sql`/* monitoring.hitsOf */
-    select partner_id, rule_id, transaction_id, alert_id, reference, evidence, found_at from monitoring.hits
+    select partner_id, rule_id, transaction_id, alert_id, reference, evidence, found_at, holds from monitoring.hits
     where partner_id = ${partnerId} and alert_id = ${alertId} and transaction_id > ${afterId} order by transaction_id limit ${rowsMax}`)
 }

@@ -1,9 +1,11 @@
 /** Pure: which payouts wait for a second person, why, and for how long. */
 import { after, amountText, type Currency, hourMs, type Minor } from '../../kernel/index.ts'
+import type { PayeeCheck } from '../beneficiaries/index.ts'
 
 /**
  * A payout waits if it is above the amount, if its beneficiary is younger, or if what has left on its day (UTC) without an approval would be above
- * the amount of a day with it. Null: the criterion does not apply.
+ * the amount of a day with it, if it is in a bulk whose sum in the currency is above an amount, or if the name of its beneficiary was found
+ * not to be that of the account. Null: the criterion does not apply.
  */
 export type ApprovalRule = {
   readonly partnerId: string
@@ -11,7 +13,9 @@ export type ApprovalRule = {
   readonly currency: Currency
   readonly aboveAmount: Minor | null
   readonly aboveDayAmount: Minor | null
+  readonly aboveBulkAmount: Minor | null
   readonly beneficiaryHours: number | null
+  readonly payeeMismatch: boolean
   /** The sum that one person may approve on a day (UTC). Null: any sum. */
   readonly perPersonAmount: Minor | null
   readonly expiresHours: number
@@ -21,7 +25,7 @@ export type ApprovalRule = {
 
 /** The reason why a payout waits, as a word and as a sentence, and the end of the wait. */
 export type NeededApproval = {
-  readonly cause: 'amount' | 'day' | 'beneficiary'
+  readonly cause: 'amount' | 'day' | 'bulk' | 'beneficiary' | 'payee'
   readonly because: string
   readonly expiresAt: Date
   readonly needsPasskey: boolean
@@ -33,17 +37,34 @@ type Held = {
   readonly amount: Minor
   /** When the beneficiary was created. Null: the payout has none. */
   readonly beneficiarySince: Date | null
+  /** The last result for the name and the account of the beneficiary. Null: there is none. */
+  readonly payeeCheck: PayeeCheck | null
+  /** The sum of its bulk in this currency. Null: it is in none. */
+  readonly bulkSum: Minor | null
+}
+
+const mismatches: Readonly<Record<PayeeCheck, string | null>> = {
+  match: null,
+  close_match: 'The name of the beneficiary is not exactly that of the account.',
+  no_match: 'The name of the beneficiary does not match the account.',
 }
 
 export function approvalOf(rules: readonly ApprovalRule[], payout: Held, now: Date): NeededApproval | null {
-  const { partnerId, currency, amount, beneficiarySince } = payout
+  const { partnerId, currency, amount, beneficiarySince, payeeCheck, bulkSum } = payout
   const rule = rules.find((each) => each.partnerId === partnerId && each.currency === currency)
   if (rule === undefined) return null
-  const { aboveAmount, beneficiaryHours, expiresHours, needsPasskey } = rule
+  const { aboveAmount, aboveBulkAmount, beneficiaryHours, payeeMismatch, expiresHours, needsPasskey } = rule
   const expiresAt = after(now, expiresHours * hourMs)
+  // First, because the approver has to know it.
+  const mismatch = payeeMismatch && payeeCheck !== null ? mismatches[payeeCheck] : null
+  if (mismatch !== null) return { cause: 'payee', because: mismatch, expiresAt, needsPasskey }
   if (aboveAmount !== null && amount > aboveAmount) {
     const because = `The amount is above ${amountText(aboveAmount, currency)} ${currency}.`
     return { cause: 'amount', because, expiresAt, needsPasskey }
+  }
+  if (aboveBulkAmount !== null && bulkSum !== null && bulkSum > aboveBulkAmount) {
+    const because = `The payouts of the bulk are above ${amountText(aboveBulkAmount, currency)} ${currency}.`
+    return { cause: 'bulk', because, expiresAt, needsPasskey }
   }
   if (beneficiaryHours === null || beneficiarySince === null) return null
   if (after(beneficiarySince, beneficiaryHours * hourMs) <= now) return null

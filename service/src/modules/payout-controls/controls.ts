@@ -8,6 +8,7 @@ import { Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
 import { type AccountSnapshots, areRead, controlsIn, type Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import type { PayeeCheck } from '../beneficiaries/index.ts'
 import { type ApprovalRule, approvalOf, dayApprovalOf, type NeededApproval } from './approval-rules.ts'
 import { type CoolingOff, coolingOffOf } from './cooling-off-rules.ts'
 import { type CustomerIdOf, readLimits, readUsed, type Used } from './counting.ts'
@@ -125,6 +126,7 @@ type ValidPayout = {
   readonly beneficiary: { readonly id: string } | null
   readonly beneficiarySince: Date | null
   readonly beneficiaryUnchangedSince: Date | null
+  readonly payeeCheck: PayeeCheck | null
 }
 /** The demands of the operator's rules on a payout. */
 export type Controlled = {
@@ -247,6 +249,7 @@ function judgeSide(
     beneficiary,
     beneficiarySince,
     beneficiaryUnchangedSince: unchangedSince,
+    payeeCheck,
   } = payout
   const payee = { partnerId, customerId, verificationState, beneficiaryId: beneficiary?.id ?? null }
   const charged = { partnerId, rail: payout.rail, ...side }
@@ -256,7 +259,11 @@ function judgeSide(
       ...limitsOf(manyLimits.get(key) ?? rules.limits, payee, side, starts),
       ...(day === undefined ? [] : [dayOfApproval(day, payee, side, starts)]),
     ],
-    approval: approvalOf(rules.approvals, { ...charged, beneficiarySince }, now),
+    approval: approvalOf(
+      rules.approvals,
+      { ...charged, beneficiarySince, payeeCheck, bulkSum: payout.call.bulk?.sum ?? null },
+      now,
+    ),
     coolingOff: coolingOffOf(rules.coolingOffs, { ...charged, unchangedSince }, now),
     fee: feeOf(rules.fees, charged, now),
   }

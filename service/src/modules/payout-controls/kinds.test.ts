@@ -10,6 +10,7 @@ import { rawNumber } from '@partner-payments/wire'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
 import { addPartner, createTestService, ip, type Service, stepMsDefault } from '../../../../test/support/composition.ts'
 import { quote } from '../../../../test/support/fx.ts'
+import { createPaidSessions, writtenOf } from '../../../../test/support/refunds.ts'
 import { Refusal } from '../../api/index.ts'
 import { type Currency, hourMs, newId, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
@@ -111,6 +112,15 @@ const kinds: Readonly<Record<PayoutOperation | 'bulk' | 'bulkOfAll', Kind>> = {
     paid: 'USDC',
     ask: (asking) => codeOf(service.payouts.createToken(asking.partner.caller, bodyOf(asking, 'USDC'), ip)),
   },
+  createCheckoutRefund: {
+    debited: 'EUR',
+    paid: 'EUR',
+    ask: async (asking) => {
+      const sessionId = await paidSessionOf(asking.partner, asking.customerId)
+      const body = { amount: rawNumber(text), idempotencyKey: newId() }
+      return codeOf(service.checkout.refund(asking.partner.caller, sessionId, body, ip))
+    },
+  },
   createStandingOrder: { debited: 'EUR', paid: 'EUR', ask: askByOrder },
   simulateWithdrawal: {
     debited: 'EUR',
@@ -127,7 +137,8 @@ const kinds: Readonly<Record<PayoutOperation | 'bulk' | 'bulkOfAll', Kind>> = {
   bulk: bulk('BestEffort'),
   bulkOfAll: bulk('AllOrNothing'),
 }
-const hasBeneficiary = (kind: Kind) => kind !== kinds.simulateWithdrawal
+const paidSessionOf = createPaidSessions(() => service)
+const hasBeneficiary = (kind: Kind) => kind !== kinds.simulateWithdrawal && kind !== kinds.createCheckoutRefund
 
 const payee = async ({ partnerId }: Partner, currency: Currency, customerId: string, name = 'Grace Hopper') => {
   const account = currency === 'USDC' ? { walletAddress: wallet } : { iban: 'DE89370400440532013000' }
@@ -151,29 +162,9 @@ async function askingFor(
   await credit(partner, debited, float)
   const kyc = { fullName: name ?? 'Ada Lovelace' }
   const { id: customerId } = await service.customers.create(partnerId, { email: 'ada@example.com', kyc })
+  if (kind === kinds.createCheckoutRefund) await paidSessionOf(partner, customerId)
   return { partner, customerId, beneficiaryId: await payee(partner, paid, customerId, name) }
 }
-
-/** Everything that a payout could write, as one text. */
-const stateOf = async ({ partner: { partnerId } }: Asking): Promise<string> =>
-  JSON.stringify(
-    await Promise.all([
-      service.db.rows(
-        sql`select name, currency, posted, reserved from ledger.accounts
-        where partner_id = ${partnerId} and (posted <> 0 or reserved <> 0) order by id`,
-      ),
-      service.db.rows(sql`select id from ledger.transfers where partner_id = ${partnerId} order by id`),
-      service.db.rows(sql`select id from payouts.payouts where partner_id = ${partnerId} order by id`),
-      service.db.rows(sql`select id from transactions.transactions where partner_id = ${partnerId} order by id`),
-      service.db.rows(
-        sql`select * from payouts.limit_counters where partner_id = ${partnerId} order by currency, scope, period`,
-      ),
-      service.db.rows(
-        sql`select accepted_by from fx.quotes where partner_id = ${partnerId} and accepted_by is not null`,
-      ),
-    ]),
-    (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value),
-  )
 
 const accepted = (answer: PayoutRow | string): PayoutRow =>
   typeof answer === 'string' ? assert.fail(`refused: ${answer}`) : answer
@@ -194,9 +185,9 @@ async function accepts({ ask, preview }: Kind, asking: Asking): Promise<PayoutRo
 }
 
 async function refuses({ ask, preview }: Kind, asking: Asking, code: string): Promise<void> {
-  const before = await stateOf(asking)
+  const before = await writtenOf(service.db, asking.partner.partnerId)
   assert.equal(await ask(asking), code)
-  assert.equal(await stateOf(asking), before, 'a refusal books nothing')
+  assert.equal(await writtenOf(service.db, asking.partner.partnerId), before, 'a refusal books nothing')
   const verdicts = await preview?.(asking)
   if (verdicts)
     assert.deepEqual(
@@ -297,14 +288,14 @@ const rules: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
   },
   approval: async ({ kind, side, asking }) => {
     const { partnerId } = asking.partner
-    const rule = { partnerId, currency: side.currency, beneficiaryHours: null, perPersonAmount: null, expiresHours: 24 }
-    const setting = { ...rule, needsPasskey: false, aboveAmount: side.amount, aboveDayAmount: side.amount }
+    const unused = { aboveBulkAmount: null, beneficiaryHours: null, payeeMismatch: false, perPersonAmount: null }
+    const rule = { partnerId, currency: side.currency, ...unused, expiresHours: 24, needsPasskey: false }
+    const above = { aboveAmount: side.amount, aboveDayAmount: side.amount }
     for (const lower of ['aboveAmount', 'aboveDayAmount', undefined] as const) {
-      const given = lower === undefined ? setting : { ...setting, [lower]: side.amount - 1n }
+      const given = lower === undefined ? { ...rule, ...above } : { ...rule, ...above, [lower]: side.amount - 1n }
       await service.db.transaction((tx) => service.payoutControls.approvalRules.set(tx, given))
       const { status, dueAt } = await accepts(kind, asking)
-      if (lower === undefined) assert.equal(status, 'Pending')
-      else assert.deepEqual([status, dueAt], ['PendingApproval', null])
+      assert.deepEqual([status, dueAt === null], lower === undefined ? ['Pending', false] : ['PendingApproval', true])
     }
   },
   coolingOff: async ({ kind, side, asking }) => {
@@ -387,9 +378,11 @@ async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
 }
 
 test('screening holds every kind: nothing is sent to a listed name', async () => {
+  const all: { readonly name: string; readonly kind: Kind; readonly asking: Asking }[] = []
+  for (const [name, kind] of Object.entries(kinds))
+    all.push({ name, kind, asking: await askingFor(kind, { name: listed }) })
   await service.screening.lists.load(await readSanctionsList(bytesOf('un.xml')), 'Sam Staff')
-  for (const [name, kind] of Object.entries(kinds)) {
-    const asking = await askingFor(kind, { name: listed })
+  for (const { name, kind, asking } of all) {
     const { id } = await accepts(kind, asking)
     while ((await service.screener.sweepStep()) > 0);
     while ((await service.screener.screenStep()) > 0);

@@ -8,6 +8,8 @@ export type ControlledCall = Amount & {
   readonly caller: { readonly partnerId: string }
   readonly quote?: { readonly sellAmount: Minor; readonly sellCurrency: Currency }
   readonly payee: { readonly beneficiaryId: string } | { readonly customerId: string }
+  /** Undefined: the payout is in no bulk. */
+  readonly bulk?: { readonly sum: Minor }
 }
 
 /** Every payout has an amount that is paid. A payout by quote also has one that is sold. */

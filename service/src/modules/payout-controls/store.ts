@@ -30,11 +30,11 @@ export async function holdingRulesFor(
   const approvals: ApprovalRule[] = []
   const coolingOffs: CoolingOff[] = []
   const rows = await tx.rows<HoldingRule>(sql`/* payout-controls.holdingRulesFor */
-    select partner_id, id, currency, above_amount, above_day_amount, beneficiary_hours, per_person_amount, expires_hours, needs_passkey,
-      null::integer as hours
+    select partner_id, id, currency, above_amount, above_day_amount, above_bulk_amount, beneficiary_hours, per_person_amount, expires_hours, needs_passkey,
+      payee_mismatch, null::integer as hours
     from payouts.approval_rules where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[])
     union all
-    select partner_id, id, currency, null, null, null, null, null, null, hours
+    select partner_id, id, currency, null, null, null, null, null, null, null, null, hours
     from payouts.cooling_offs where ${ofPartners(partnerIds)} and currency = any(${currencies}::text[])`)
   for (const { hours, ...rule } of rows)
     if (hours === null) approvals.push(rule as ApprovalRule)
@@ -80,8 +80,8 @@ export function removeFee(tx: Tx, partnerId: string, id: string): Promise<number
     delete from payouts.fee_rules where partner_id = ${partnerId} and id = ${id}`)
 }
 
-const approvalRuleColumns = sql`partner_id, id, currency, above_amount, above_day_amount, beneficiary_hours, per_person_amount,
-  expires_hours, needs_passkey`
+const approvalRuleColumns = sql`partner_id, id, currency, above_amount, above_day_amount, above_bulk_amount, beneficiary_hours, per_person_amount,
+  expires_hours, needs_passkey, payee_mismatch`
 
 export function listApprovalRules(tx: Tx, partnerId: string): Promise<readonly ApprovalRule[]> {
   return tx.rows<ApprovalRule>(sql`/* payout-controls.listApprovalRules */
@@ -91,12 +91,15 @@ export function listApprovalRules(tx: Tx, partnerId: string): Promise<readonly A
 /** Replaces the rule of the currency, and keeps its id. */
 export async function setApprovalRule(tx: Tx, rule: ApprovalRule, now: Date): Promise<ApprovalRule> {
   const [row] = await tx.rows<ApprovalRule>(sql`/* payout-controls.setApprovalRule */
-    insert into payouts.approval_rules (partner_id, id, currency, above_amount, above_day_amount, beneficiary_hours,
-      per_person_amount, expires_hours, needs_passkey, created_at, updated_at)
+    insert into payouts.approval_rules (partner_id, id, currency, above_amount, above_day_amount, above_bulk_amount, beneficiary_hours,
+      per_person_amount, expires_hours, needs_passkey, payee_mismatch, created_at, updated_at)
     values (${rule.partnerId}, ${rule.id}, ${rule.currency}, ${rule.aboveAmount}, ${rule.aboveDayAmount},
-      ${rule.beneficiaryHours}, ${rule.perPersonAmount}, ${rule.expiresHours}, ${rule.needsPasskey}, ${now}, ${now})
+      ${rule.aboveBulkAmount}, ${rule.beneficiaryHours}, ${rule.perPersonAmount}, ${rule.expiresHours}, ${rule.needsPasskey}, ${rule.payeeMismatch},
+      ${now}, ${now})
     on conflict (partner_id, currency) do update set above_amount = excluded.above_amount, above_day_amount = excluded.above_day_amount,
+      above_bulk_amount = excluded.above_bulk_amount,
       beneficiary_hours = excluded.beneficiary_hours, per_person_amount = excluded.per_person_amount, expires_hours = excluded.expires_hours, needs_passkey = excluded.needs_passkey,
+      payee_mismatch = excluded.payee_mismatch,
       updated_at = excluded.updated_at
     returning ${approvalRuleColumns}`)
   return row ?? rule

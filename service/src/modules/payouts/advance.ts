@@ -105,6 +105,7 @@ async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[],
     now,
   )
   await appendEvents(deps, tx, written, now)
+  await noteRefunds(deps, tx, written, now)
   const refunded = written.filter(({ move }) => move.ledger === 'refund')
   // Lock order: payouts, counters of approvers (approvers.ts), recalls, transactions, other counters, accounts.
   const recalls = await deps.recalls.lock(
@@ -236,6 +237,26 @@ async function appendEvents(
     return eventOf(payout, payer, event, failure, now)
   })
   eventOutbox.appendMany(tx, events)
+}
+
+const endsOfRefunds: ReadonlySet<string> = new Set(['Completed', 'Failed', 'Returned', 'Cancelled'])
+
+/** Reports the refunds of checkout sessions that have ended, or came back after that. */
+async function noteRefunds(
+  { checkoutRefunds }: PayoutLifeDeps,
+  tx: Tx,
+  written: readonly Written[],
+  now: Date,
+): Promise<void> {
+  const ended = written.filter(
+    ({ payout: { operation }, move }) => operation === 'createCheckoutRefund' && endsOfRefunds.has(move.to),
+  )
+  if (ended.length === 0) return
+  await checkoutRefunds.appendEnded(
+    tx,
+    ended.map(({ payout, move }) => ({ ...payout, status: move.to })),
+    now,
+  )
 }
 
 type WithdrawalEvent = { [N in PayoutEvent]: NewEvent<N> }[PayoutEvent]

@@ -30,8 +30,15 @@ async function addHolding(aboveAmount: bigint | null = null) {
   const partner = await addPartner(service, 1_000_000n)
   await service.db.transaction((tx) =>
     service.payoutControls.approvalRules.set(tx, {
-      ...{ partnerId: partner.partnerId, currency: 'EUR', aboveAmount, aboveDayAmount: 100_00n, perPersonAmount: null },
-      ...{ beneficiaryHours: null, expiresHours: 24, needsPasskey: false },
+      ...{
+        partnerId: partner.partnerId,
+        currency: 'EUR',
+        aboveAmount,
+        aboveDayAmount: 100_00n,
+        aboveBulkAmount: null,
+        perPersonAmount: null,
+      },
+      ...{ beneficiaryHours: null, payeeMismatch: false, expiresHours: 24, needsPasskey: false },
     }),
   )
   return partner

@@ -18,8 +18,15 @@ async function addHolding() {
   const { partnerId, caller } = partner
   await service.db.transaction((tx) =>
     service.payoutControls.approvalRules.set(tx, {
-      ...{ partnerId, currency: 'EUR', aboveAmount: 100_00n, aboveDayAmount: null, perPersonAmount: null },
-      ...{ beneficiaryHours: null, expiresHours: 24, needsPasskey: false },
+      ...{
+        partnerId,
+        currency: 'EUR',
+        aboveAmount: 100_00n,
+        aboveDayAmount: null,
+        aboveBulkAmount: null,
+        perPersonAmount: null,
+      },
+      ...{ beneficiaryHours: null, payeeMismatch: false, expiresHours: 24, needsPasskey: false },
     }),
   )
   const second: Caller = { ...caller, serviceAccountId: newId(), name: 'Second person' }

@@ -34,7 +34,15 @@ type Rule = Partial<Omit<ApprovalRule, 'partnerId' | 'id'>>
 const setRule = ({ partnerId }: TestPartner, rule: Rule = {}) =>
   service.db.transaction((tx) =>
     service.payoutControls.approvalRules.set(tx, {
-      ...{ partnerId, currency: 'EUR', aboveAmount: 0n, aboveDayAmount: null, beneficiaryHours: null },
+      ...{
+        partnerId,
+        currency: 'EUR',
+        aboveAmount: 0n,
+        aboveDayAmount: null,
+        aboveBulkAmount: null,
+        beneficiaryHours: null,
+        payeeMismatch: false,
+      },
       ...{ perPersonAmount: 100_00n, expiresHours: 72, needsPasskey: false, ...rule },
     }),
   )

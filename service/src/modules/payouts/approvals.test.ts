@@ -38,8 +38,10 @@ const setRule = ({ partnerId }: TestPartner, rule: Rule = {}) =>
       currency: 'EUR',
       aboveAmount: 100_00n,
       aboveDayAmount: null,
+      aboveBulkAmount: null,
       perPersonAmount: null,
       beneficiaryHours: null,
+      payeeMismatch: false,
       expiresHours: 24,
       needsPasskey: false,
       ...rule,
@@ -100,7 +102,7 @@ test('a payout above the amount waits with its money reserved, and the first ans
 })
 
 test('a payout to a young beneficiary waits, whatever its amount, until the beneficiary is old enough', async () => {
-  const partner = await addHolding({ aboveAmount: null, beneficiaryHours: 1 })
+  const partner = await addHolding({ aboveAmount: null, beneficiaryHours: 1, payeeMismatch: false })
   const young = await service.beneficiaries.create(partner.partnerId, {
     name: 'Hedy Lamarr',
     iban: 'NL91ABNA0417164300',

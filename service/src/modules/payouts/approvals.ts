@@ -29,7 +29,7 @@ export type Approvals = {
 }
 
 /** The page that asks for an approval: its nonce, and until when it can be answered. */
-type Asked = { readonly nonce: string; readonly expiresAt: Date }
+export type Asked = { readonly nonce: string; readonly expiresAt: Date }
 
 type Snapshot = {
   /** JSON of an `ApprovalSnapshot`. */
@@ -40,9 +40,14 @@ type Snapshot = {
   readonly beyond: BeyondMaximum | undefined
   /** Name of the creator. */
   readonly requestedName: string
+  /** The reason why it waits. */
+  readonly cause: Approval['cause']
 }
 
-const saltBytes = 16
+type Requested = Pick<Approval, 'requestedBy' | 'requestedName'>
+
+/** A salt of a payee's digest. */
+export const newSalt = (): string => Buffer.from(randomBytes(16)).toString('base64url')
 
 type Get = (partnerId: string, id: string) => Promise<store.PayoutRow>
 
@@ -90,7 +95,7 @@ const createSnapshot =
     if (approval?.decision !== null) throw new Refusal('payout_not_awaiting_approval', whyNot(payout, approval))
     requireSecondPerson(caller, approval)
     await createMakerCheck(access, db)(caller, approval)
-    const salt = await keepPayeeSalt(db, partnerId, id, Buffer.from(randomBytes(saltBytes)).toString('base64url'))
+    const salt = await keepPayeeSalt(db, partnerId, id, newSalt())
     const { amount, currency, reference, creditorName, creditorAccount } = payout
     const text = JSON.stringify({
       version: 1,
@@ -105,16 +110,16 @@ const createSnapshot =
       expiresAt: expiresAt.toISOString(),
       nonce,
     } satisfies ApprovalSnapshot)
-    const { needsPasskey, requestedName } = approval
+    const { needsPasskey, requestedName, cause } = approval
     const beyond = await lookBeyondMaximum(db, { payout, by: { id: approverId, name: caller.name } }, clock.now())
-    return { text, payout, needsPasskey, requestedName, beyond }
+    return { text, payout, needsPasskey, requestedName, cause, beyond }
   }
 
 /**
  * Another credential of the creator has another id and the same name, and a second account of the same person has a
  * similar name.
  */
-function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: Approval): void {
+export function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: Requested): void {
   if (caller.serviceAccountId !== requestedBy && !isSamePerson(caller.name, requestedName)) return
   throw new Refusal(
     'approver_is_creator',
@@ -123,9 +128,9 @@ function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: App
 }
 
 /** A person could make a key, and be the second person of their own payouts by it. */
-const createMakerCheck =
+export const createMakerCheck =
   (access: PayoutsDeps['access'], tx: Tx) =>
-  async (caller: Caller, { requestedBy, requestedName }: Approval): Promise<void> => {
+  async (caller: Caller, { requestedBy, requestedName }: Requested): Promise<void> => {
     const { partnerId, serviceAccountId, name } = caller
     if (await access.issuerOf(tx, partnerId, serviceAccountId))
       throw new Refusal(
@@ -140,7 +145,7 @@ const createMakerCheck =
     )
   }
 
-function requirePasskey({ confirmation }: Caller, { needsPasskey }: Approval): void {
+export function requirePasskey({ confirmation }: Caller, { needsPasskey }: Pick<Approval, 'needsPasskey'>): void {
   if (!needsPasskey || confirmation?.factor === 'passkey') return
   throw new Refusal('permission_denied', 'The rule of this currency demands a person with a passkey, in the console.')
 }

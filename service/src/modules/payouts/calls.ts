@@ -29,12 +29,16 @@ export type PayoutCall = {
   /** The end-to-end id that the partner gave in a pain.001. Undefined: it gave none, and ours is sent. */
   readonly endToEndId?: string | undefined
   readonly ip: string
+  /** The bulk that the payout is in, and its sum in the currency. Undefined: it is in none. */
+  readonly bulk?: { readonly id: string; readonly sum: Minor }
   /** The exchange that buys the amount. Undefined: the amount leaves the balance in its own currency. */
   readonly quote?: OpenQuote
-  /** A registered beneficiary, or the creditor of a simulated withdrawal of a customer. */
+  /** Reference of the transaction whose money the payout sends back. Undefined: of none. */
+  readonly originatingReference?: string
+  /** A registered beneficiary, or the creditor of a refund or of a simulated withdrawal of a customer. */
   readonly payee:
     | { readonly beneficiaryId: string }
-    | { readonly customerId: string; readonly creditor: Creditor; readonly outcome: WithdrawalOutcome }
+    | { readonly customerId: string; readonly creditor: Creditor; readonly outcome?: WithdrawalOutcome }
 }
 
 /**

@@ -23,7 +23,7 @@ export type PayoutsDeps = {
   readonly customers: Customers
   readonly beneficiaries: Beneficiaries
   readonly transactions: Transactions
-  readonly screening: Pick<Screening, 'holdsOf'>
+  readonly screening: Pick<Screening, 'holdsOf' | 'countries'>
   readonly quotes: Pick<Acceptances, 'lockOpen' | 'look' | 'markAccepted'>
   readonly life: Pick<PayoutLife, 'approve' | 'cancel' | 'decline'>
   /** How many payouts share a transaction at most; undefined: the default. The bench measures other sizes. */

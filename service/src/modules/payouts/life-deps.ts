@@ -5,8 +5,11 @@ import type { Clock, Minor } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Screening } from '../../screening/index.ts'
+import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
+import type { Monitoring } from '../monitoring/index.ts'
 import type { Transactions } from '../transactions/index.ts'
+import type { PayoutRow } from './store.ts'
 
 export type PayoutLifeDeps = {
   readonly db: Database
@@ -14,10 +17,13 @@ export type PayoutLifeDeps = {
   readonly ledger: Ledger
   readonly eventOutbox: EventOutbox
   readonly customers: Customers
+  readonly beneficiaries: Pick<Beneficiaries, 'noteCheck'>
   readonly transactions: Transactions
   readonly screening: Pick<Screening, 'holdsOf'>
+  readonly monitoring: Pick<Monitoring, 'holdsOf'>
   readonly cases: Pick<Cases, 'byId' | 'record' | 'release'>
   readonly recalls: ReturnedByRecall
+  readonly checkoutRefunds: EndedRefunds
   /** PAYOUT_ATTEMPTS_MAX. */
   readonly attemptsMax: number
 }
@@ -31,6 +37,11 @@ export type ReturnedByRecall = {
   ) => Promise<ReadonlyMap<string, { readonly id: string }>>
   /** Settles recalls that the caller has locked, each by the transaction that brings the money back. */
   readonly settle: (tx: Tx, returns: readonly RecallReturn[]) => Promise<void>
+}
+/** The refunds of checkout sessions that payouts make. Their module is above this one, and gives its part of their end. */
+export type EndedRefunds = {
+  /** Appends the event of each refund. `ended`: its payout, with the status to which it moves. */
+  readonly appendEnded: (tx: Tx, ended: readonly PayoutRow[], now: Date) => Promise<void>
 }
 export type RecallReturn = {
   readonly partnerId: string

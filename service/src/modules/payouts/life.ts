@@ -13,16 +13,15 @@
  */
 import type { TimelineStep } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
-import type { NewCase } from '../../cases/index.ts'
-import { after, assert, type Currency, newId, nilId, present, secondMs } from '../../kernel/index.ts'
+import { after, assert, type Currency, newId, nilId, present } from '../../kernel/index.ts'
 import { balanceStateIn } from '../../ledger/index.ts'
 import { type Applied, applyInBatches } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Acknowledgement, PayeeResult } from '../../rails/index.ts'
-import { accountKey, type Hold, type HoldKey, worst } from '../../screening/index.ts'
 import { createAdvance } from './advance.ts'
 import type { PayoutLifeDeps } from './life-deps.ts'
 import { leaseMs } from './lifecycle.ts'
+import { createScreen, type ScreenedClaims } from './screen.ts'
 import * as store from './store.ts'
 import { lapsedApprovals } from './store-approvals.ts'
 import { type BankReport, type Failure, type PayoutTrigger, type Person, readInstructions } from './triggers.ts'
@@ -170,83 +169,6 @@ function createClaiming({
   }
 }
 
-/** The parties of a payout: its payee and its customer, under their present names, and the account that it pays. */
-export function partiesOf({ partnerId, beneficiaryId, customerId, creditorAccount }: store.PayoutRow): HoldKey[] {
-  return [
-    { partnerId, kind: 'account', id: accountKey(creditorAccount) },
-    ...(beneficiaryId === null ? [] : [{ partnerId, kind: 'beneficiary' as const, id: beneficiaryId }]),
-    ...(customerId === null ? [] : [{ partnerId, kind: 'customer' as const, id: customerId }]),
-  ]
-}
-
-/** `attempted`: the bank may have the payout, and is asked; the payout is not sent again. */
-export type ScreenedClaims = { readonly cleared: readonly PayoutClaim[]; readonly attempted: readonly PayoutClaim[] }
-type Screened = { readonly claim: PayoutClaim; readonly hold: Hold | undefined }
-
-/** Names are compared within a second or two; people take longer to decide. */
-const screeningWaitMs = { unscreened: secondMs, open: 30 * secondMs, confirmed: 30 * secondMs } as const
-/** States no more than the partner must know: a listed person must not be warned. */
-const stopped: Failure = { errorKey: 'RecipientBlocked', details: 'The payment cannot be made to this beneficiary.' }
-
-function createScreen(deps: PayoutLifeDeps, advance: Advance): PayoutLife['screen'] {
-  return async (claims) => {
-    const holdOf = await deps.screening.holdsOf(claims.flatMap(partiesOf))
-    const screened = claims.map((claim): Screened => ({ claim, hold: worst(partiesOf(claim).map(holdOf)) }))
-    const cleared = screened.flatMap(({ claim, hold }) => (hold === undefined ? [claim] : []))
-    for (const claim of cleared) if (claim.isHeld) await releaseHeld(deps, claim)
-    const waiting: Screened[] = []
-    for (const held of screened.filter(({ claim, hold }) => hold !== undefined && claim.status === 'Pending'))
-      if (held.hold === 'confirmed' && (await isClosedCase(deps, held.claim))) {
-        const { partnerId, id: payoutId, leaseId } = held.claim
-        await advance({ partnerId, payoutId, leaseId, kind: 'stopped', failure: stopped })
-      } else waiting.push(held)
-    if (waiting.length > 0) await postpone(deps, waiting)
-    const attempted = screened.flatMap(({ claim, hold }) => (hold && claim.status !== 'Pending' ? [claim] : []))
-    return { cleared, attempted }
-  }
-}
-
-/**
- * Whether two persons closed the case of a payout to a listed party. Opens the case; until it is closed the money stays
- * reserved.
- */
-async function isClosedCase({ db, cases }: PayoutLifeDeps, claim: PayoutClaim): Promise<boolean> {
-  const found = await cases.byId(db, claim.partnerId, claim.id)
-  if (found === undefined) await db.transaction((tx) => cases.record(tx, [caseOf(claim)]))
-  return found?.resolution === 'noted'
-}
-
-function caseOf({ partnerId, id, connector, reference, amount, currency }: PayoutClaim): NewCase {
-  const report = { kind: 'payout', reference, money: { currency, amount } }
-  const named = { connector, notificationId: `payout ${id}`, subject: id }
-  return { partnerId, id, kind: 'sanctions_hold', ...named, report, booked: null }
-}
-
-/** Releases a payout after a decision was withdrawn. Its case has no reason any more. */
-async function releaseHeld({ db, cases }: PayoutLifeDeps, { partnerId, id }: PayoutClaim): Promise<void> {
-  const found = await cases.byId(db, partnerId, id)
-  if (found?.resolution === null)
-    await db.transaction((tx) =>
-      cases.release(tx, [{ partnerId, id }], 'The names were cleared: the payout continues.'),
-    )
-}
-
-/** Postpones a payout. The timeline states once that it waits for a decision. */
-async function postpone({ db, clock, transactions }: PayoutLifeDeps, held: readonly Screened[]): Promise<void> {
-  const now = clock.now()
-  const rows = held.map(({ claim: { partnerId, id, leaseId }, hold = 'open' }): store.Postponed => {
-    const heldAt = hold === 'unscreened' ? null : now
-    return { partnerId, id, leaseId, dueAt: after(now, screeningWaitMs[hold]), heldAt }
-  })
-  const groups = db.sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
-  for (const group of groups)
-    await db.transaction(async (tx) => {
-      const begun = await store.postpone(tx, group)
-      const moves = begun.map(({ partnerId, transactionId: id }) => ({ partnerId, id, steps: ['Screening'] as const }))
-      if (moves.length > 0) await transactions.moveMany(tx, moves)
-    })
-}
-
 const hashIn = ({ transactionHash }: { readonly transactionHash?: string | undefined }) =>
   transactionHash === undefined ? {} : { transactionHash }
 
@@ -297,6 +219,9 @@ const createReporting = (
       if (noted === undefined) return false
       const move = { partnerId, id: noted.transactionId, steps: [payeeSteps[payee]], actor: 'bank' as const }
       await deps.transactions.moveMany(tx, [move])
+      const { beneficiaryId: id, creditorName: name, creditorAccount: account } = noted
+      if (id !== null && payee !== 'unchecked')
+        await deps.beneficiaries.noteCheck(tx, partnerId, { id, name, account }, payee)
       return true
     }),
   returned: async (reporting, failure) => {

@@ -74,7 +74,7 @@ export const payoutLifecycle = createLifecycle({
       from: ['Pending'],
       to: 'Failed',
       cause:
-        'Compliance confirmed that the beneficiary or the customer is on a sanctions list, and two persons have closed the case of the payout.',
+        'Compliance confirmed that the beneficiary or the customer is on a sanctions list, and two persons have closed the case of the payout; or two persons have refused what a rule of monitoring holds.',
       by: ['worker'],
       on: ['stopped'],
       ledger: 'release',

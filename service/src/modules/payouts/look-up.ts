@@ -14,6 +14,7 @@ import {
   readControls,
   readEarly,
 } from '../payout-controls/index.ts'
+import type { CountryRules } from '../../screening/index.ts'
 import type { TakenReferences } from '../transactions/index.ts'
 import { beneficiaryMapKey, idempotencyMapKey, type PayoutCall, reservesOf, routeOf } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
@@ -31,6 +32,7 @@ export type LookedUp = {
   readonly balances: BalancesRead
   readonly references: TakenReferences
   readonly controls: Controls
+  readonly countryRules: CountryRules
   /** The payees' IBANs that this service has issued: their payouts need no bank. */
   readonly ownIbans: ReadonlySet<string>
 }
@@ -41,7 +43,7 @@ type CustomerKey = { readonly partnerId: string; readonly id: string }
 const cachedOwnersMax = 100_000
 
 export function createLookUp(
-  { beneficiaries, clock, customers, ledger, chooseConnector, ownIbans, transactions }: PayoutsDeps,
+  { beneficiaries, clock, customers, ledger, chooseConnector, ownIbans, screening, transactions }: PayoutsDeps,
   funds: FundsCheck,
 ) {
   /**
@@ -66,15 +68,9 @@ export function createLookUp(
         ? payee.customerId
         : customerIds.get(beneficiaryMapKey(caller.partnerId, payee.beneficiaryId))
     // Sent together: the batch waits for one round trip.
-    const [accounts, payouts, payees, references, cachedCustomers, early] = await Promise.all([
+    const [accounts, payouts, payees, references, cachedCustomers, early, countryRules] = await Promise.all([
       // First: the balances count changes of customers, so that the write detects a change after this read (ledger/states.ts).
-      ledger.accountsOf(
-        tx,
-        calls.flatMap((call) => {
-          const moved = movementsOf(call, chooseConnector)
-          return isCharged(call, rules.lastRead) ? [...moved, feeMovement(call)] : moved
-        }),
-      ),
+      ledger.accountsOf(tx, movementsOfAll(calls, chooseConnector, rules.lastRead)),
       payoutsByKeys(tx, calls),
       beneficiaries.payeesByIds(tx, calls.flatMap(beneficiaryOf)),
       transactions.taken(
@@ -86,16 +82,20 @@ export function createLookUp(
         calls.flatMap((call) => customerOf(call, (key) => customerIds.get(key))),
       ),
       readEarly(tx, rules, calls, cachedCustomerIdOf, now),
+      screening.countries.recent(tx),
     ])
     remember(payees)
     const needed = calls.flatMap((call) => customerOf(call, (key) => payees.get(key)?.customerId))
-    const missing = needed.filter(({ partnerId, id }) => !cachedCustomers.has(partnerKey(partnerId, id)))
+    const isMissing = ({ partnerId, id }: CustomerKey) => !cachedCustomers.has(partnerKey(partnerId, id))
     const customerIdOf = (call: PayoutCall) =>
       customerOf(call, (key) => payees.get(key)?.customerId).map(({ id }) => id)[0] ?? null
-    const partiesOfCalls = calls.map((call) => payerOf(call, customerIdOf(call)))
     const [otherCustomers, parties, issued, controls] = await Promise.all([
-      customers.payersByIds(tx, missing),
-      ledger.partiesOf(tx, accounts, partiesOfCalls),
+      customers.payersByIds(tx, needed.filter(isMissing)),
+      ledger.partiesOf(
+        tx,
+        accounts,
+        calls.map((call) => payerOf(call, customerIdOf(call))),
+      ),
       findOwnIbans(ownIbans, tx, calls, payees),
       readControls(tx, { ledger, rules }, calls, accounts, early, customerIdOf, now),
     ])
@@ -106,6 +106,7 @@ export function createLookUp(
       balances: { accounts: new Map([...accounts, ...controls.accounts, ...parties]), mark },
       references,
       controls,
+      countryRules,
       ownIbans: issued,
     }
   }
@@ -157,6 +158,17 @@ function accountOf({ caller, payee }: PayoutCall, payees: ReadonlyMap<string, Pa
 }
 
 type Movement = Parameters<PayoutsDeps['ledger']['accountsOf']>[1][number]
+
+/** Includes the fee of a call that is charged one by the rules that were read last. */
+const movementsOfAll = (
+  calls: readonly PayoutCall[],
+  choose: PayoutsDeps['chooseConnector'],
+  lastRead: Parameters<typeof isCharged>[1],
+): readonly Movement[] =>
+  calls.flatMap((call) => {
+    const moved = movementsOf(call, choose)
+    return isCharged(call, lastRead) ? [...moved, feeMovement(call)] : moved
+  })
 
 /** The reserves, and the balance in the currency of the payout: its row says whether limits hold for payments in it. */
 const movementsOf = (call: PayoutCall, choose: PayoutsDeps['chooseConnector']): readonly Movement[] => {

@@ -6,6 +6,8 @@ import { addPartner, createTestService, ip, pay, type Service } from '../../../.
 import { Refusal } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
+import { submitDuePayouts } from '../../settlement/index.ts'
+import { instructionIdOf } from './rules.ts'
 import type { TestPartner } from '../../../../test/support/composition.ts'
 
 let service: Service
@@ -35,6 +37,7 @@ const passed = {
   beneficiaryCurrency: 'passed',
   beneficiaryAccount: 'passed',
   beneficiaryBank: 'notApplicable',
+  country: 'passed',
   customer: 'passed',
   account: 'passed',
   coolingOff: 'notApplicable',
@@ -42,6 +45,7 @@ const passed = {
   approval: 'notApplicable',
   funds: 'passed',
   reach: 'passed',
+  payeeCheck: 'notApplicable',
 }
 
 /** Everything that a payout could write, as one text. */
@@ -156,4 +160,30 @@ test('a key is free, or names the payout that the same request would repeat', as
   const [ofKey] = verdicts
   assert.deepEqual([ofKey?.rule, ofKey?.verdict], ['idempotencyKey', 'passed'])
   assert.match(ofKey?.detail ?? '', new RegExp(payout.reference))
+})
+
+test('an earlier result of a bank for the same name and account is told, refuses nothing, and is of this partner', async () => {
+  const [partner, stranger] = [await addPartner(service, 1_000_00n), await addPartner(service, 1_000_00n)]
+  const { partnerId, beneficiary } = partner
+  const checked = async (payee: 'match' | 'close_match' | 'no_match' | 'unchecked') => {
+    const { payout } = await pay(service, partner, '1.00')
+    await submitDuePayouts(service.settlement)
+    const reported = { partnerId, instructionId: instructionIdOf(payout) }
+    assert.equal(await service.payoutLife.payeeChecked(reported, payee), true)
+  }
+  const told = async (each: TestPartner) => (await verdictsOf(each))['payeeCheck']
+  assert.equal(await told(partner), 'notApplicable')
+  for (const [payee, verdict] of [
+    ['no_match', 'InvalidAccountDetails'],
+    ['close_match', 'InvalidAccountDetails'],
+    ['unchecked', 'notApplicable'],
+    ['match', 'passed'],
+    ['no_match', 'InvalidAccountDetails'],
+  ] as const) {
+    await checked(payee)
+    assert.equal(await told(partner), verdict, payee)
+  }
+  assert.equal(await told(stranger), 'notApplicable')
+  await service.beneficiaries.update(partnerId, { id: beneficiary.id, name: 'Grace B. Hopper' })
+  assert.equal(await told(partner), 'notApplicable', 'another name was not checked')
 })

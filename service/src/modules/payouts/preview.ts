@@ -3,12 +3,13 @@ import { Refusal } from '../../api/index.ts'
 import { present } from '../../kernel/index.ts'
 import { coveredBy, createFundsCheck } from '../../ledger/index.ts'
 import { replayOf } from '../../postgres/index.ts'
-import type { Forecast } from '../../rails/index.ts'
+import type { Forecast, PayeeResult } from '../../rails/index.ts'
 import { exceeds, type Used, withControls, withDayApproval } from '../payout-controls/index.ts'
 import { notCovered, requestOf } from './accept.ts'
 import { callMapKey, outcomeOf, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createLookUp, type LookedUp } from './look-up.ts'
+import { lastPayeeCheck } from './store-reads.ts'
 import { type ControlledPayout, judgedOf, type Judgement, payoutRules, validate } from './validate.ts'
 
 export type Verdict = {
@@ -43,7 +44,10 @@ export function createPreview(deps: PayoutsDeps) {
     const ofRequest = [keyVerdict(call, found), ...payoutRules.map(({ name, judge }) => verdictOf(name, judge(judged)))]
     const valid = outcomeOf(() => validate(judged))
     if (valid instanceof Refusal) {
-      const verdicts = [...ofRequest, ...['coolingOff', 'limits', 'approval', 'funds', 'reach'].map(notApplicable)]
+      const verdicts = [
+        ...ofRequest,
+        ...['coolingOff', 'limits', 'approval', 'funds', 'reach', 'payeeCheck'].map(notApplicable),
+      ]
       return { call, verdicts, payout: undefined, forecast: undefined }
     }
     const controlled = present(withControls([valid], found.controls, now)[0], 'a payout has controls')
@@ -56,10 +60,12 @@ export function createPreview(deps: PayoutsDeps) {
     const instructed = { amount, currency, creditorAccount: creditor.account, creditorBic: creditor.bic }
     const forecast = forecastOf(connector, instructed, now)
     const fit = coveredBy(found.balances.accounts, requestOf(payout))
+    const checked = await lastPayeeCheck(db, call.caller.partnerId, payout.beneficiary?.id ?? null, creditor)
+    const last = [reachVerdict(forecast), payeeCheckVerdict(checked)]
     const funds = verdictOf('funds', fit === true ? 'passed' : notCovered(payout, fit))
     return {
       call,
-      verdicts: [...ofRequest, coolingOff, ...limits, approvalVerdict(payout), funds, reachVerdict(forecast)],
+      verdicts: [...ofRequest, coolingOff, ...limits, approvalVerdict(payout), funds, ...last],
       payout,
       forecast,
     }
@@ -101,4 +107,19 @@ function reachVerdict(forecast: Forecast | undefined): Verdict {
   if (forecast === undefined) return notApplicable('reach')
   if (forecast.possible) return { rule: 'reach', verdict: 'passed' }
   return { rule: 'reach', verdict: 'failed', code: forecast.errorKey, detail: forecast.details }
+}
+
+/** A bank checks each payment again: an earlier result refuses nothing. */
+const mismatches: Partial<Record<PayeeResult, string>> = {
+  no_match: 'A bank found that the name of the payee is not that of the account.',
+  close_match: 'A bank found that the name of the payee is not exactly that of the account.',
+}
+
+function payeeCheckVerdict(checked: PayeeResult | undefined): Verdict {
+  const rule = 'payeeCheck'
+  if (checked === undefined || checked === 'unchecked') return notApplicable(rule)
+  const detail = mismatches[checked]
+  return detail === undefined
+    ? { rule, verdict: 'passed' }
+    : { rule, verdict: 'failed', code: 'InvalidAccountDetails', detail }
 }

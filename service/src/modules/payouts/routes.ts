@@ -127,8 +127,8 @@ function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'p
   const fee = payout?.fee ?? 0n
   const [leaving] = sidesOfCall(call)
   return {
-    // A payment that the connector would refuse is accepted, and fails afterwards.
-    accepted: verdicts.every(({ rule, verdict }) => verdict !== 'failed' || rule === 'reach'),
+    // A payment that the bank would refuse is accepted, and fails afterwards.
+    accepted: verdicts.every(({ rule, verdict }) => verdict !== 'failed' || rule === 'reach' || rule === 'payeeCheck'),
     ...(payout === undefined
       ? {}
       : { status: payout.approval === null ? ('Pending' as const) : ('PendingApproval' as const) }),

@@ -15,6 +15,8 @@ export const payoutOperations = [
   'createTokenPayout',
   // Makes the payouts of an order, under a key of its date.
   'createStandingOrder',
+  // Sends money of a checkout session back to the account that paid.
+  'createCheckoutRefund',
   'simulateWithdrawal',
 ] as const
 export type PayoutOperation = (typeof payoutOperations)[number]
@@ -99,8 +101,11 @@ export function typesOf(payout: {
   readonly currency: Currency
   readonly customerId: string | null
   readonly isExchanged: boolean
+  readonly operation: string
 }): Types {
-  const { currency, customerId, isExchanged } = payout
+  const { currency, customerId, isExchanged, operation } = payout
+  // The payment that it sends back is a `CustomerDeposit`.
+  if (operation === 'createCheckoutRefund') return { withdrawal: 'CustomerRefund', refund: 'CustomerRefund' }
   if (!isFiat(currency)) return { withdrawal: 'TokenTransferOut', refund: 'TokenTransferIn' }
   if (customerId === null) return { withdrawal: 'PartnerWithdraw', refund: 'PartnerDeposit' }
   // The customer receives its own money: what was bought for it.

@@ -15,19 +15,22 @@ import {
 } from '../../api/index.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { createNonceBatcher } from '../../access/index.ts'
-import { asInProgress } from '../../postgres/index.ts'
+import { asInProgress, type Tx } from '../../postgres/index.ts'
 import { worst } from '../../screening/index.ts'
 import type { VerificationRow } from '../beneficiaries/index.ts'
 import { type Approvals, createApprovals } from './approvals.ts'
+import { type BulkApprovals, createBulkApprovals } from './approvals-of-bulk.ts'
 import { type Acceptance, createAcceptance } from './accept.ts'
 import type { Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createFxPayouts, createFxPreview, type FxPayout, type FxPreview } from './exchanges.ts'
 import { createFind, type Find } from './find.ts'
-import { partiesOf } from './life.ts'
+import { partiesOf } from './screen.ts'
 import { createPreview, type Preview } from './preview.ts'
+import { createRetry, type Retry } from './retry.ts'
 import { fingerprintOf } from './rules.ts'
 import * as store from './store.ts'
+import * as reads from './store-reads.ts'
 import type { Person } from './triggers.ts'
 
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
@@ -69,12 +72,17 @@ export type Payouts = {
   readonly preview: (caller: Caller, body: BodyOf<'previewFiatPayout'>, ip: string) => Promise<Preview>
   /** Judges this request as `createFx` would judge it now. Refuses: not_found (quoteId). */
   readonly previewFx: (caller: Caller, body: BodyOf<'previewFxPayout'>, ip: string) => Promise<FxPreview>
+  /** The payouts of a partner with these ids, in no order. */
+  readonly byIds: typeof reads.payoutsByIds
+  /** The payout that a request with this key has made. */
+  readonly byKey: (tx: Tx, key: store.PayoutKey) => Promise<store.PayoutRow | undefined>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<store.PayoutRow>
   /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
   /** Finds payouts for the operator. */
   readonly find: Find
+  readonly retry: Retry
   /** The verification of payee that preceded a payout. Refuses: not_found (the payout, or no verification before it). */
   readonly verificationOf: (partnerId: string, id: string) => Promise<VerificationRow>
   /**
@@ -82,7 +90,8 @@ export type Payouts = {
    * payout_not_cancellable.
    */
   readonly cancel: (partnerId: string, id: string, by?: Person) => Promise<store.PayoutRow>
-} & Approvals
+} & Approvals &
+  BulkApprovals
 
 type Requested = {
   readonly beneficiaryId: string
@@ -146,9 +155,13 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     acceptance: () => createAcceptance(deps),
     preview: async (caller, body, ip) => preview(toCall('createFiatPayout', caller, body, ip, undefined)),
     previewFx: createFxPreview(deps, preview),
+    byIds: reads.payoutsByIds,
+    // One partner, operation and key: the statement finds no other.
+    byKey: async (tx, key) => (await store.payoutsByKeys(tx, [key]))[0],
     get,
     list: createList(deps),
     find: createFind(deps),
+    retry: createRetry(deps),
     // A payout stores no reference to its verification.
     verificationOf: async (partnerId, id) => {
       const { creditorName: name, creditorAccount: iban, createdAt } = await get(partnerId, id)
@@ -157,6 +170,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
       return row
     },
     ...createApprovals(deps, get),
+    ...createBulkApprovals(deps),
     cancel: createCancel(deps, get),
   }
 }

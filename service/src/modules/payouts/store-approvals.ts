@@ -12,18 +12,20 @@ import {
   unprepared,
 } from '../../postgres/index.ts'
 import { present } from '../../kernel/index.ts'
-import type { PayoutId } from './store.ts'
+import { payoutColumns, type PayoutId, type PayoutRow } from './store.ts'
 
 export type Decision = 'approved' | 'rejected' | 'expired' | 'cancelled'
 
 type NewApproval = {
   readonly partnerId: string
   readonly payoutId: string
-  readonly cause: 'amount' | 'day' | 'beneficiary'
+  readonly cause: 'amount' | 'day' | 'bulk' | 'beneficiary' | 'payee'
   readonly requestedBy: string
   readonly requestedName: string
   readonly expiresAt: Date
   readonly needsPasskey: boolean
+  /** Null: the payout is in no bulk. */
+  readonly bulkId: string | null
 }
 const approvalColumns: Columns<NewApproval> = {
   partnerId: 'uuid',
@@ -33,6 +35,7 @@ const approvalColumns: Columns<NewApproval> = {
   requestedName: 'text',
   expiresAt: 'timestamptz',
   needsPasskey: 'boolean',
+  bulkId: 'uuid',
 }
 const newApprovals = insertBy(approvalColumns, [])
 
@@ -41,15 +44,60 @@ export function insertApprovals(tx: Tx, approvals: readonly NewApproval[]): void
     insert into payouts.approvals (${namesOf(approvalColumns)}) ${newApprovals(tx, approvals)}`)
 }
 
-export type Approval = Pick<NewApproval, 'requestedBy' | 'requestedName' | 'expiresAt' | 'needsPasskey'> & {
+export type Approval = Pick<NewApproval, 'requestedBy' | 'requestedName' | 'cause' | 'expiresAt' | 'needsPasskey'> & {
   readonly decision: Decision | null
   readonly decidedBy: string | null
 }
 
 export function approvalById(tx: Tx, partnerId: string, payoutId: string): Promise<Approval | undefined> {
   return tx.row<Approval>(sql`/* payouts.approvalById */
-    select requested_by, requested_name, expires_at, needs_passkey, decision, decided_by from payouts.approvals
+    select requested_by, requested_name, cause, expires_at, needs_passkey, decision, decided_by from payouts.approvals
     where partner_id = ${partnerId} and payout_id = ${payoutId}`)
+}
+
+/** The open approvals of the payouts of a bulk, in time. */
+export function openOfBulk(
+  tx: Tx,
+  partnerId: string,
+  bulkId: string,
+  now: Date,
+): Promise<readonly (Pick<NewApproval, 'payoutId'> & Omit<Approval, 'cause' | 'decision' | 'decidedBy'>)[]> {
+  return tx.rows(sql`/* payouts.openOfBulk */
+    select payout_id, requested_by, requested_name, expires_at, needs_passkey from payouts.approvals
+    where partner_id = ${partnerId} and bulk_id = ${bulkId} and decision is null and expires_at > ${now}`)
+}
+
+export function payoutsByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly PayoutRow[]> {
+  return tx.rows<PayoutRow>(sql`/* payouts.payoutsByIds */
+    select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
+}
+
+/** Bulks with payouts that wait, by id: the newest bulk first. */
+export function bulksThatWait(
+  tx: Tx,
+  partnerId: string,
+  rowsMax: number,
+): Promise<readonly { readonly bulkId: string }[]> {
+  return tx.rows(sql`/* payouts.bulksThatWait */
+    select distinct bulk_id from payouts.approvals
+    where partner_id = ${partnerId} and decision is null and bulk_id is not null order by bulk_id desc limit ${rowsMax}`)
+}
+
+/** Keeps a salt for each of many payouts, as `keepPayeeSalt` does. Returns the salts by payout. */
+export async function keepPayeeSalts(
+  tx: Tx,
+  partnerId: string,
+  salts: readonly { readonly payoutId: string; readonly salt: string }[],
+): Promise<ReadonlyMap<string, string>> {
+  const column = columnOf(salts)
+  const rows = await tx.rows<{ readonly payoutId: string; readonly payeeSalt: string }>(
+    unprepared(sql`/* payouts.keepPayeeSalts */
+    update payouts.approvals approval set payee_salt = coalesce(approval.payee_salt, given.salt)
+    from unnest(${column('payoutId')}::uuid[], ${column('salt')}::text[]) as given (payout_id, salt)
+    where approval.partner_id = ${partnerId} and approval.payout_id = given.payout_id
+    returning approval.payout_id, approval.payee_salt`),
+  )
+  return new Map(rows.map(({ payoutId, payeeSalt }) => [payoutId, payeeSalt]))
 }
 
 /** The salt of the payee's digest in the snapshots of a payout, which is this one if it has none yet. */

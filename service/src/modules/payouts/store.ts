@@ -117,7 +117,7 @@ const types: Columns<PayoutRow> = {
 /** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. */
 const storedAs = { requestFingerprint: 'request_hash' }
 const stored = namesOf(types, storedAs)
-const columns = fieldsOf(types, storedAs)
+export const payoutColumns = fieldsOf(types, storedAs)
 const newPayouts = insertBy(
   types,
   [
@@ -148,7 +148,7 @@ export type PayoutKey = { readonly partnerId: string; readonly operation: string
  */
 export function payoutsByKeys(tx: Tx, keys: readonly PayoutKey[]): Promise<readonly PayoutRow[]> {
   return tx.rows<PayoutRow>(sql`/* payouts.payoutsByKeys */
-    select ${columns} from payouts.payouts
+    select ${payoutColumns} from payouts.payouts
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and operation = any(${[...new Set(keys.map((key) => key.operation))]}::text[])
       and idempotency_key = any(${keys.map((key) => key.idempotencyKey)}::text[])`)
@@ -156,7 +156,7 @@ export function payoutsByKeys(tx: Tx, keys: readonly PayoutKey[]): Promise<reado
 
 export function payoutById(tx: Tx, partnerId: string, id: string): Promise<PayoutRow | undefined> {
   return tx.row<PayoutRow>(
-    sql`/* payouts.payoutById */ select ${columns} from payouts.payouts where partner_id = ${partnerId} and id = ${id}`,
+    sql`/* payouts.payoutById */ select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId} and id = ${id}`,
   )
 }
 
@@ -170,7 +170,7 @@ export function payoutsKnownAs(
 ): Promise<readonly PayoutRow[]> {
   return tx.rows<PayoutRow>(
     unprepared(sql`/* payouts.payoutsKnownAs */
-      select ${columns} from payouts.payouts
+      select ${payoutColumns} from payouts.payouts
       where partner_id = ${partnerId} and (id = any(${ids}::uuid[]) or end_to_end_id = any(${endToEndIds}::text[])
         or (partner_end_to_end_id = any(${endToEndIds}::text[]) and reference = any(${references}::text[]))) order by id desc`),
   )
@@ -179,7 +179,7 @@ export function payoutsKnownAs(
 /** Locks in the order of the ids, so that two batches cannot deadlock. */
 export function lockPayouts(tx: Tx, keys: readonly PayoutId[]): Promise<readonly PayoutRow[]> {
   return tx.rows<PayoutRow>(sql`/* payouts.lockPayouts */
-    select ${columns} from payouts.payouts
+    select ${payoutColumns} from payouts.payouts
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
     order by id for update`)
 }
@@ -239,7 +239,7 @@ export function claimDue(
     unprepared(sql`/* payouts.claimDue */
     update payouts.payouts set lease_id = ${claim.leaseId}, due_at = ${claim.leaseUntil}
     where ${ofPartners(partnerIds)} and id = any(${due})
-    returning ${columns}, screening_since is not null as is_held`),
+    returning ${payoutColumns}, screening_since is not null as is_held`),
   )
 }
 
@@ -345,12 +345,12 @@ export function notePayeeCheck(
   tx: Tx,
   { partnerId, endToEndId }: { readonly partnerId: string; readonly endToEndId: string },
   payee: string,
-): Promise<{ readonly transactionId: string } | undefined> {
+): Promise<Pick<PayoutRow, 'transactionId' | 'beneficiaryId' | 'creditorName' | 'creditorAccount'> | undefined> {
   return tx.row(sql`/* payouts.notePayeeCheck */
     update payouts.payouts set payee_check = ${payee}
     where partner_id = ${partnerId} and end_to_end_id = ${endToEndId} and status in ('Processing', 'Sent')
       and payee_check is distinct from ${payee}
-    returning transaction_id`)
+    returning transaction_id, beneficiary_id, creditor_name, creditor_account`)
 }
 
 export type PayoutFilter = {
@@ -381,7 +381,7 @@ export function listPayouts(
         where partner_id = ${partnerId} and id = ${afterId})`
     : sql`and id < ${afterId}`
   return tx.rows<PayoutRow>(sql`/* payouts.listPayouts */
-    select ${columns} from payouts.payouts where partner_id = ${partnerId}
+    select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId}
     ${afterId === null ? noSql : afterCursor}
     ${status === null ? noSql : sql`and status = ${status}`}
     ${beneficiaryId === null ? noSql : sql`and beneficiary_id = ${beneficiaryId}`}

@@ -4,7 +4,8 @@ import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, isFiat, partnerKey, present } from '../../kernel/index.ts'
 import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutbound } from '../../ledger/index.ts'
 import { type ChooseConnector, internalConnectorId, isIban, readDomestic } from '../../rails/index.ts'
-import type { Payee } from '../beneficiaries/index.ts'
+import { countriesOfAccount, type CountryRules } from '../../screening/index.ts'
+import type { Payee, PayeeCheck } from '../beneficiaries/index.ts'
 import { notVerified, type Payer } from '../customers/index.ts'
 import { type Controlled, debitedOf } from '../payout-controls/index.ts'
 import { beneficiaryMapKey, type Creditor, outcomeOf, type PayoutCall, type Route, routeOf } from './calls.ts'
@@ -23,6 +24,8 @@ export type ValidPayout = {
   readonly beneficiarySince: Date | null
   /** The time since which the beneficiary has its account and its name. Null: the payout has none. */
   readonly beneficiaryUnchangedSince: Date | null
+  /** The last result for the name and the account of the beneficiary. Null: there is none. */
+  readonly payeeCheck: PayeeCheck | null
   readonly beneficiary: { readonly id: string; readonly alias: string | null } | null
 }
 
@@ -42,6 +45,7 @@ type Judged = {
   readonly account: Account | undefined
   /** Accounts, with the state of the balance that is debited. */
   readonly accounts: AccountSnapshots
+  readonly countryRules: CountryRules
   /** Undefined: the payout is the partner's own, or its beneficiary is refused. */
   readonly customer: Payer | undefined
 }
@@ -95,14 +99,20 @@ export const payoutRules: readonly Rule[] = [
   },
   {
     name: 'beneficiaryBank',
-    judge: ({ call: { currency }, route, account }) => {
+    judge: ({ call: { currency, payee }, route, account }) => {
       if (currency !== 'EUR' || account === undefined || route.rail === 'Sepa') return 'notApplicable'
       if (route.connector === internalConnectorId) return 'notApplicable'
+      if (account.bic === null && 'creditor' in payee)
+        return new Refusal(
+          'payer_account_unknown',
+          'The account is outside SEPA, and the BIC of its bank is not known.',
+        )
       return account.bic === null
         ? notPayable('has an account outside SEPA, which is paid by SWIFT; use a beneficiary with the BIC of its bank')
         : 'passed'
     },
   },
+  { name: 'country', judge: judgeCountry },
   { name: 'customer', judge: judgeCustomer },
   { name: 'account', judge: judgeAccounts },
 ]
@@ -112,15 +122,29 @@ function noConnector(currency: Currency, { rail }: Route): string {
   return `No bank is connected that pays ${currency}${currency === 'EUR' && rail === 'Swift' ? ' outside SEPA' : ''}.`
 }
 
+/** Refuses: country_not_supported. What was accepted before the rule is held when the worker looks. */
+function judgeCountry({ call, account, countryRules }: Judged): Judgement {
+  if (account === undefined) return 'notApplicable'
+  const refused = countriesOfAccount(account).find(({ country }) => countryRules.isRefused('payouts', country))
+  if (refused === undefined) return 'passed'
+  return invalid(
+    'country_not_supported',
+    payeePointerOf(call),
+    `has an account in ${refused.country}; the operator accepts no payouts to this country`,
+  )
+}
+
 /** A payout for a customer needs its verification. Refuses: customer_not_verified. */
 function judgeCustomer({ call, customer }: Judged): Judgement {
   if (customer === undefined) return 'notApplicable'
   if (customer.gate.pays) return 'passed'
-  return notVerified(
-    customer.verificationState,
-    'Pay',
-    'beneficiaryId' in call.payee ? '/beneficiaryId' : '/customerId',
-  )
+  return notVerified(customer.verificationState, 'Pay', payeePointerOf(call))
+}
+
+/** The field that names the payee. A refund names none: its payee is the payer of the session. */
+function payeePointerOf({ operation, payee }: PayoutCall): string {
+  if (operation === 'createCheckoutRefund') return ''
+  return 'beneficiaryId' in payee ? '/beneficiaryId' : '/customerId'
 }
 
 /** Refuses: account_blocked. */
@@ -139,13 +163,14 @@ type Found = {
   readonly beneficiaries: ReadonlyMap<string, Payee>
   readonly customers: ReadonlyMap<string, Payer>
   readonly balances: { readonly accounts: AccountSnapshots }
+  readonly countryRules: CountryRules
   readonly ownIbans: ReadonlySet<string>
 }
 
 export function judgedOf(
   call: PayoutCall,
   choose: ChooseConnector,
-  { beneficiaries, customers, balances: { accounts }, ownIbans }: Found,
+  { beneficiaries, customers, balances: { accounts }, countryRules, ownIbans }: Found,
 ): Judged {
   const { caller, payee } = call
   // Keyed by partner and id: the batch holds beneficiaries of other partners.
@@ -154,10 +179,18 @@ export function judgedOf(
   const customerId = 'customerId' in payee ? payee.customerId : beneficiary?.customerId
   const customer = customers.get(partnerKey(caller.partnerId, customerId ?? ''))
   const account = 'creditor' in payee ? payee.creditor : beneficiary && accountOf(beneficiary)
-  return { call, route: routeOf(call, account, choose, ownIbans), beneficiary, account, accounts, customer }
+  return {
+    call,
+    route: routeOf(call, account, choose, ownIbans),
+    beneficiary,
+    account,
+    accounts,
+    countryRules,
+    customer,
+  }
 }
 
-/** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable, customer_not_verified, account_blocked. */
+/** Refuses: currency_not_supported, not_found, beneficiary_currency_mismatch, beneficiary_not_payable, country_not_supported, customer_not_verified, account_blocked. */
 export function validate(judged: Judged): ValidPayout {
   for (const { judge } of payoutRules) {
     const judgement = judge(judged)
@@ -174,17 +207,22 @@ export function validate(judged: Judged): ValidPayout {
   if (!('beneficiaryId' in call.payee)) {
     const { creditor, customerId } = call.payee
     // The beneficiaries of an erased customer are gone.
-    if (judged.customer?.isErased !== false) throw invalid('not_found', '/customerId', 'no such customer')
-    const withoutBeneficiary = { beneficiary: null, beneficiarySince: null, beneficiaryUnchangedSince: null }
+    if (judged.customer?.isErased !== false) throw invalid('not_found', payeePointerOf(call), 'no such customer')
+    const withoutBeneficiary = {
+      beneficiary: null,
+      beneficiarySince: null,
+      beneficiaryUnchangedSince: null,
+      payeeCheck: null,
+    }
     return { ...going, creditor, customerId, ...withoutBeneficiary }
   }
-  const { id, alias, customerId, name, createdAt, unchangedSince } = present(
+  const { id, alias, customerId, name, createdAt, unchangedSince, payeeCheck } = present(
     beneficiary,
     'the rules require the beneficiary',
   )
   const account = present(judged.account, 'the rules require an account')
   const named = { creditor: { ...account, name }, beneficiary: { id, alias } }
-  const since = { beneficiarySince: createdAt, beneficiaryUnchangedSince: unchangedSince }
+  const since = { beneficiarySince: createdAt, beneficiaryUnchangedSince: unchangedSince, payeeCheck }
   return { ...going, customerId, ...named, ...since }
 }
 
@@ -199,7 +237,7 @@ function accountOf({ currency, iban, domesticAccount, bic, walletAddress, countr
 }
 
 const invalid = (
-  code: 'not_found' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable',
+  code: 'not_found' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'country_not_supported',
   pointer: string,
   message: string,
 ) => new Refusal(code, undefined, { errors: [{ pointer, code: 'invalid_value', message }] })

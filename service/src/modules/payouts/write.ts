@@ -47,11 +47,12 @@ export async function write(
 }
 
 function hold(tx: Tx, accepted: readonly ControlledPayout[], rows: readonly store.PayoutRow[]): void {
-  const held = accepted.flatMap(({ call: { caller }, approval }, index) => {
+  const held = accepted.flatMap(({ call: { caller, bulk }, approval }, index) => {
     if (approval === null) return []
     const { partnerId, id: payoutId } = present(rows[index], 'each payout has a row')
     const { because: _because, ...needed } = approval
-    return [{ partnerId, payoutId, ...needed, requestedBy: caller.serviceAccountId, requestedName: caller.name }]
+    const { serviceAccountId: requestedBy, name: requestedName } = caller
+    return [{ partnerId, payoutId, ...needed, requestedBy, requestedName, bulkId: bulk?.id ?? null }]
   })
   if (held.length > 0) insertApprovals(tx, held)
 }
@@ -114,7 +115,7 @@ function toTransaction(
     ...(exchange === undefined ? {} : { exchange }),
     category: 'Withdrawal',
     direction: 'Outward',
-    type: typesOf({ currency, customerId, isExchanged: quote !== undefined }).withdrawal,
+    type: typesOf({ currency, customerId, isExchanged: quote !== undefined, operation: call.operation }).withdrawal,
     rail,
     customerId,
     steps: ['Created', 'Reserved'],
@@ -125,6 +126,7 @@ function toTransaction(
     partnerUser: { id: caller.serviceAccountId, name: caller.name, ipAddress: call.ip },
     requestId: caller.requestId,
     ...(beneficiary === null ? {} : { beneficiary }),
+    ...(call.originatingReference === undefined ? {} : { originatingReference: call.originatingReference }),
   }
 }
 
@@ -136,7 +138,7 @@ function toPayout(
 ): store.PayoutRow {
   const { call, rail, connector, creditor, customerId, beneficiary } = payout
   const { caller, operation, idempotencyKey, requestFingerprint, amount, currency, payee } = call
-  const simulatedOutcome = 'outcome' in payee ? payee.outcome : null
+  const simulatedOutcome = 'customerId' in payee ? (payee.outcome ?? null) : null
   const waitMs = waitMsOf(connector, { amount, currency, creditorName: creditor.name, simulatedOutcome })
   return {
     partnerId: caller.partnerId,

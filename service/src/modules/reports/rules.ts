@@ -6,6 +6,7 @@ import {
   type ReportFormat,
   type ReportFrequency,
   type ReportKind,
+  reportMediaTypes,
 } from '@partner-payments/wire'
 import { readCurrency, readTime, Refusal, refuseFields } from '../../api/index.ts'
 import { type Currency, isCurrency, isFiat } from '../../kernel/index.ts'
@@ -45,12 +46,13 @@ export function readSpec({ kind, format, currency: code, customerId }: SpecInput
       errors: [{ pointer: '/format', code: 'invalid_value', message: `must be one of ${formats.join(', ')}` }],
     })
   const token = code !== undefined && isCurrency(code) && !isFiat(code)
-  if (format === 'camt.053' && token)
+  const isBankStatement = format === 'camt.053' || format === 'camt.053.001.02'
+  if (isBankStatement && token)
     throw new Refusal('report_format_not_supported', 'camt.053 supports currencies of ISO 4217, not tokens.', {
       errors: [{ pointer: '/currency', code: 'invalid_value', message: 'must be a currency of ISO 4217' }],
     })
   const errors: FieldError[] = []
-  const oneCurrency = kind === 'statement' && (format === 'pdf' || format === 'camt.053')
+  const oneCurrency = kind === 'statement' && (format === 'pdf' || isBankStatement)
   if (oneCurrency && code === undefined)
     errors.push({ pointer: '/currency', code: 'required', message: `is required for a statement as ${format}` })
   if (kind === 'reconciliation' && customerId !== undefined)
@@ -112,6 +114,6 @@ const midnight = (day: Temporal.PlainDate, timeZone: string): Date =>
 /** The name of the file: `statement-EUR-2026-01-01-2026-02-01.csv`. */
 export function fileNameOf({ kind, format, currency }: ReportSpec, { from, to }: Period): string {
   const day = (moment: Date) => moment.toISOString().slice(0, 10)
-  const ending = format === 'camt.053' ? 'camt.053.xml' : format
+  const ending = reportMediaTypes[format] === 'application/xml' ? `${format}.xml` : format
   return [kind, ...(currency === null ? [] : [currency]), day(from), day(to)].join('-') + `.${ending}`
 }

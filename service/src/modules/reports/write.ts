@@ -32,7 +32,7 @@ export const leaseMs = 60 * secondMs
 /** Interval of lease renewals, and of recording `progress`. */
 const renewalMs = 2 * secondMs
 
-const formats = { csv, jsonl, pdf, 'camt.053': camt053 } as const
+const formats = { csv, jsonl, pdf, 'camt.053': camt053('08'), 'camt.053.001.02': camt053('02') } as const
 
 /** Throws LeaseLost, and ReportImpossible if no attempt can succeed. */
 export async function writeReport(deps: WriteDeps, claimed: store.ReportRow): Promise<store.Finished> {

@@ -1,7 +1,8 @@
 /** The parts that the verbs of staff use, and the people for whom they act. */
 import type { Audit } from '../../audit/index.ts'
-import type { Decisions } from '../../cases/index.ts'
+import type { CaseOwners, Decisions } from '../../cases/index.ts'
 import type { Clock } from '../../kernel/index.ts'
+import type { MailQueue } from '../../mail/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Screening } from '../../screening/index.ts'
 import type { Provider, Session, SignIn, SingleSignOn } from '../../sign-in/index.ts'
@@ -28,6 +29,10 @@ export type StaffDeps = {
   readonly singleSignOn: SingleSignOn
   /** Absent: staff have no single sign-on. */
   readonly provider?: StaffProvider | undefined
+  readonly mail: Pick<MailQueue, 'enqueue'>
+  /** Name of the desk in mails. */
+  readonly deskName: string
   readonly decisions: Decisions
+  readonly caseOwners: CaseOwners
   readonly screening: Pick<Screening, 'decide'>
 }

@@ -6,6 +6,7 @@ import type { Tx } from '../../postgres/index.ts'
 import { type Client, type Enrolment, type GivenFactor, type Session, SignOnFailed } from '../../sign-in/index.ts'
 import { emailKey, staffRealmId, tokenHash } from './rules.ts'
 import type { StaffAccount, StaffDeps } from './deps.ts'
+import { tellStaff } from './staff-mail.ts'
 import * as store from './store.ts'
 
 type Factor = Session['factor']
@@ -28,16 +29,19 @@ export type Entrances = {
 
 /** Opens a session of an account, with its record in the log of the operator, and returns its token. */
 export async function openSession(
-  { audit, addOperator, signIn }: StaffDeps,
+  deps: StaffDeps,
   tx: Tx,
   account: StaffAccount,
   { factor, action, ...client }: Client & { readonly factor: Factor; readonly action: 'staff join' | 'staff sign in' },
 ): Promise<string> {
+  const { audit, addOperator, signIn } = deps
   await addOperator(tx, operatorPartnerId)
   const actor = { kind: 'operator', id: account.id, name: account.fullName, ip: client.ip } as const
   const subject = { staffId: account.id }
   audit.append(tx, [{ partnerId: operatorPartnerId, actor, action, subject, details: { factor } }])
-  const { token } = await signIn.open(tx, staffRealmId, account.id, { ...client, factor })
+  const { token, isNewDevice } = await signIn.open(tx, staffRealmId, account.id, { ...client, factor })
+  // Who joins needs no mail about the own first device.
+  if (isNewDevice && action === 'staff sign in') await tellStaff(deps, tx, account, 'new device', client)
   return token
 }
 
@@ -99,7 +103,12 @@ export function createEntrances(deps: StaffDeps): Entrances {
     signInByPassword: async ({ email, ...given }, client) => {
       const account = await store.accountByAddress(db, emailKey(email))
       const verdict = await signIn.byPassword(staffRealmId, account?.id, given)
-      if (account === undefined || verdict === 'refused' || verdict === 'blocked') return undefined
+      if (account === undefined || verdict === 'refused') return undefined
+      if (verdict !== 'code') {
+        const change = verdict === 'blocked' ? 'password blocked' : 'recovery code used'
+        await db.transaction((tx) => tellStaff(deps, tx, account, change, client))
+      }
+      if (verdict === 'blocked') return undefined
       return signInAs(account.id, client, 'password')
     },
   }

@@ -21,6 +21,7 @@ import type { SignedStaff, StaffAccount, StaffDeps } from './deps.ts'
 import { createEntrances, type Entrances } from './entrances.ts'
 import { createStaffSingleSignOn, type StaffSingleSignOn } from './single-sign-on.ts'
 import { endTokensOf } from './store-commands.ts'
+import { tellStaff } from './staff-mail.ts'
 import * as store from './store.ts'
 
 /** The part of a decision that the person gives. */
@@ -57,12 +58,32 @@ export type Staff = Entrances & {
   readonly recordSearch: (signed: SignedStaff, search: StaffSearch) => Promise<void>
   /** Records that a person opened a file of a bank, and the payments that the page shows, as `recordSearch`. */
   readonly recordFile: (signed: SignedStaff, file: StaffFile) => Promise<void>
+  /** Records that a person opened the page of a payout, as `recordSearch`. */
+  readonly recordPayout: (signed: SignedStaff, opened: { readonly payouts: readonly string[] }) => Promise<void>
   /** Each refuses as the verb of cases, and permission_denied. The role is that of the moment, not that of the page. */
   readonly propose: (signed: SignedStaff, given: Given<'propose'>) => Promise<CaseRow>
   readonly approve: (signed: SignedStaff, given: Given<'approve'>) => Promise<CaseRow>
   readonly reject: (signed: SignedStaff, given: Given<'reject'>) => Promise<CaseRow>
+  /**
+   * Takes a case, gives it to another person, or hands it back. Every role does. `seen`: the owner on the page. Refuses: not_found, validation_failed
+   * (decided, another owner meanwhile, no such person), permission_denied.
+   */
+  readonly assignCase: (signed: SignedStaff, given: Assignment) => Promise<CaseRow>
+  /** Adds a note to the history of an open case. Every role does. Refuses: not_found, validation_failed (decided), permission_denied. */
+  readonly remarkCase: (
+    signed: SignedStaff,
+    given: { readonly partnerId: string; readonly id: string; readonly note: string },
+  ) => Promise<CaseRow>
   /** Decides a hit of screening, or proposes it if two persons decide. Refuses as the verb of screening, and permission_denied. */
   readonly decideHit: (signed: SignedStaff, given: Omit<Parameters<Screening['decide']>[1], 'staff'>) => Promise<void>
+}
+
+/** `ownerId`: null takes the owner away. */
+type Assignment = {
+  readonly partnerId: string
+  readonly id: string
+  readonly ownerId: string | null
+  readonly seen: string | null
 }
 
 /** `by`: the form of what was typed. The text itself may be personal data, which a log that is never erased does not take. */
@@ -71,6 +92,7 @@ export type StaffSearch = {
   /** Ids with their partners. */
   readonly payouts: readonly string[]
   readonly customers: readonly string[]
+  readonly deposits: readonly string[]
 }
 
 export type StaffFile = {
@@ -103,6 +125,7 @@ export function createStaff(deps: StaffDeps): Staff {
       await store.removeAccount(tx, id, clock.now())
       await signIn.forget(tx, staffRealmId, id)
       await endTokensOf(tx, id, clock.now())
+      await tellStaff(deps, tx, account, 'removed')
       return account
     },
     setRole: async (tx, id, role) => {
@@ -110,13 +133,16 @@ export function createStaff(deps: StaffDeps): Staff {
       if (account === undefined) throw notFound('staff account')
       if (role !== 'admin') refuseLastAdmin(account.role, admins)
       await store.updateRole(tx, id, role)
-      return { ...account, role }
+      const changed = { ...account, role }
+      if (role !== account.role) await tellStaff(deps, tx, changed, 'role changed')
+      return changed
     },
     endSessions: async (tx, id) => {
       const account = await store.holdAccount(tx, id)
       if (account === undefined) throw notFound('staff account')
       await signIn.endAll(tx, staffRealmId, id)
       await endTokensOf(tx, id, clock.now())
+      await tellStaff(deps, tx, account, 'sessions ended')
       return account
     },
     sessions: (id) => signIn.sessions(staffRealmId, id),
@@ -134,6 +160,7 @@ export function createStaff(deps: StaffDeps): Staff {
     signOut: async ({ session, account }) => void (await signIn.end(staffRealmId, account.id, session.id)),
     recordSearch: createRecordRead(deps, 'staff find'),
     recordFile: createRecordRead(deps, 'staff file'),
+    recordPayout: createRecordRead(deps, 'staff payout'),
     ...createEntrances(deps),
     singleSignOn: createStaffSingleSignOn(deps),
     ...createDeciding(deps),
@@ -143,7 +170,10 @@ export function createStaff(deps: StaffDeps): Staff {
 /** Records what a person reads, before the person sees it. */
 const createRecordRead =
   ({ db, audit, addOperator }: StaffDeps, action: string) =>
-  ({ session, account: { id } }: SignedStaff, details: StaffSearch | StaffFile): Promise<void> =>
+  (
+    { session, account: { id } }: SignedStaff,
+    details: StaffSearch | StaffFile | Pick<StaffSearch, 'payouts'>,
+  ): Promise<void> =>
     db.transaction(async (tx) => {
       const account = await store.holdAccount(tx, id)
       if (account === undefined) throw removed()
@@ -158,50 +188,77 @@ const removed = () => new Refusal('permission_denied', 'The account of staff was
 const nameCharsMax = 140
 const refuseInvite = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
 
-function createDeciding({
-  db,
-  audit,
-  addOperator,
-  decisions,
-  screening,
-}: StaffDeps): Pick<Staff, 'propose' | 'approve' | 'reject' | 'decideHit'> {
-  /**
-   * Runs a decision and its record in one transaction, with the role that the account has now. What a partner must not learn is in the log of
-   * the operator.
-   */
-  const decide = <T>(
-    { session, account: { id } }: SignedStaff,
-    action: string,
-    { partnerId, id: caseId, note }: { readonly partnerId: string; readonly id: string; readonly note?: string },
-    work: (tx: Tx, by: { readonly staff: string; readonly staffId: string }) => Promise<T>,
-    isKept: (decided: T) => boolean,
-    refuse = refuseDecider,
-  ) =>
+type Decided<T> = {
+  readonly action: string
+  readonly given: { readonly partnerId: string; readonly id: string; readonly note?: string }
+  readonly work: (tx: Tx, by: { readonly staff: string; readonly staffId: string }) => Promise<T>
+  /** Whether the record is in the log of the operator, because the partner must not learn of it. */
+  readonly isKept: (decided: T) => boolean
+  /** Refuses (permission_denied) the roles that may not. Absent: every role may. */
+  readonly refuse?: (role: StaffRole) => void
+  readonly details?: Readonly<Record<string, string | null>>
+}
+
+/** Runs a decision and its record in one transaction, with the role that the account has now. */
+const createDecide =
+  ({ db, audit, addOperator }: StaffDeps) =>
+  <T>({ session, account: { id } }: SignedStaff, decided: Decided<T>): Promise<T> =>
     db.transaction(async (tx) => {
+      const { action, work, isKept, refuse, details } = decided
+      const { partnerId, id: caseId, note } = decided.given
       const account = await store.holdAccount(tx, id)
       if (account === undefined) throw removed()
-      refuse(account.role)
-      const decided = await work(tx, { staff: account.fullName, staffId: id })
+      refuse?.(account.role)
+      const result = await work(tx, { staff: account.fullName, staffId: id })
       const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
-      const kept = isKept(decided)
+      const kept = isKept(result)
       if (kept) await addOperator(tx, operatorPartnerId)
       const about = kept
         ? { partnerId: operatorPartnerId, subject: { id: caseId, partnerId } }
         : { partnerId, subject: { id: caseId } }
-      audit.append(tx, [{ ...about, actor, action, ...(note === undefined ? {} : { reason: note }) }])
-      return decided
+      const said = { ...(note === undefined ? {} : { reason: note }), ...(details === undefined ? {} : { details }) }
+      audit.append(tx, [{ ...about, actor, action, ...said }])
+      return result
     })
-  const isKept = ({ kind }: CaseRow) => keptFromPartners.has(kind)
+
+type Deciding = Pick<Staff, 'propose' | 'approve' | 'reject' | 'assignCase' | 'remarkCase' | 'decideHit'>
+
+function createDeciding(deps: StaffDeps): Deciding {
+  const { decisions, caseOwners, screening } = deps
+  const decide = createDecide(deps)
+  const ofCase = { isKept: ({ kind }: CaseRow) => keptFromPartners.has(kind), refuse: refuseDecider }
+  // What staff find out about a case is not for its partner.
+  const isKept = () => true
   return {
-    propose: (signed, given) =>
-      decide(signed, 'operator case propose', given, (tx, by) => decisions.propose(tx, { ...given, ...by }), isKept),
-    approve: (signed, given) =>
-      decide(signed, 'operator case approve', given, (tx, by) => decisions.approve(tx, { ...given, ...by }), isKept),
-    reject: (signed, given) =>
-      decide(signed, 'operator case reject', given, (tx, by) => decisions.reject(tx, { ...given, ...by }), isKept),
+    propose: (signed, given) => {
+      const work: Decided<CaseRow>['work'] = (tx, by) => decisions.propose(tx, { ...given, ...by })
+      return decide(signed, { action: 'operator case propose', given, work, ...ofCase })
+    },
+    approve: (signed, given) => {
+      const work: Decided<CaseRow>['work'] = (tx, by) => decisions.approve(tx, { ...given, ...by })
+      return decide(signed, { action: 'operator case approve', given, work, ...ofCase })
+    },
+    reject: (signed, given) => {
+      const work: Decided<CaseRow>['work'] = (tx, by) => decisions.reject(tx, { ...given, ...by })
+      return decide(signed, { action: 'operator case reject', given, work, ...ofCase })
+    },
+    assignCase: (signed, { ownerId, ...given }) => {
+      const work: Decided<CaseRow>['work'] = async (tx, { staff, staffId }) => {
+        const owner = ownerId === null ? null : await store.holdAccount(tx, ownerId)
+        if (owner === undefined) throw new Refusal('validation_failed', 'Choose a person of staff.')
+        return caseOwners.assign(tx, { ...given, by: { id: staffId, fullName: staff }, owner })
+      }
+      return decide(signed, { action: 'operator case assign', given, work, isKept, details: { owner: ownerId } })
+    },
+    // The text is in the history of the case only, which is erased: a log that is never erased does not take it.
+    remarkCase: (signed, { note, ...given }) => {
+      const work: Decided<CaseRow>['work'] = (tx, { staff, staffId }) =>
+        caseOwners.remark(tx, { ...given, note, by: { id: staffId, fullName: staff } })
+      return decide(signed, { action: 'operator case remark', given, work, isKept })
+    },
     decideHit: async (signed, given) => {
       const work = (tx: Tx, { staff }: { readonly staff: string }) => screening.decide(tx, { ...given, staff })
-      await decide(signed, 'operator screening decide', given, work, () => true, refuseHitDecider)
+      await decide(signed, { action: 'operator screening decide', given, work, isKept, refuse: refuseHitDecider })
     },
   }
 }

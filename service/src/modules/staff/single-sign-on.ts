@@ -6,6 +6,7 @@ import { type Client, type Proved, type SignOnAnswer, SignOnFailed } from '../..
 import { acceptInvitation, openSession, pendingInvitation } from './entrances.ts'
 import { emailKey, staffRealmId } from './rules.ts'
 import type { SignedStaff, StaffAccount, StaffDeps } from './deps.ts'
+import { tellStaff } from './staff-mail.ts'
 import * as store from './store.ts'
 
 /** A person of staff signs in, joins or connects an account. */
@@ -95,6 +96,7 @@ async function connectAccount(deps: StaffDeps, tx: Tx, { session, account: { id 
   if (account === undefined) throw notFound('staff account')
   refuseRole(deps, account, proved)
   await connect(deps, tx, id, proved)
+  await tellStaff(deps, tx, account, 'single sign-on connected', session)
   const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
   const about = { partnerId: operatorPartnerId, subject: { staffId: id } }
   deps.audit.append(tx, [{ ...about, actor, action: 'staff connect single sign-on' }])

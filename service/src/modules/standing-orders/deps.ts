@@ -19,6 +19,7 @@ export type StandingOrdersDeps = {
   readonly payouts: Pick<Payouts, 'acceptance'>
   readonly chooseConnector: ChooseConnector
   readonly ownIbans: PayoutsDeps['ownIbans']
+  readonly screening: Pick<PayoutsDeps['screening'], 'countries'>
   /** STANDING_ORDERS_MAX. */
   readonly ordersMax: number
 }

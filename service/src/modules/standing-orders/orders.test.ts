@@ -178,8 +178,10 @@ test('limits and approvals hold for the payouts of an order', async () => {
       currency: 'EUR',
       aboveAmount: 500n,
       aboveDayAmount: null,
+      aboveBulkAmount: null,
       perPersonAmount: null,
       beneficiaryHours: null,
+      payeeMismatch: false,
       expiresHours: 24,
       needsPasskey: false,
     } as const

@@ -107,6 +107,7 @@ function createCreate({
   ownIbans,
   ordersMax,
   customers,
+  screening,
 }: StandingOrdersDeps): StandingOrders['create'] {
   return async (caller, body, ip, outerTx) => {
     const { partnerId, serviceAccountId: accountId, name: accountName } = caller
@@ -142,7 +143,9 @@ function createCreate({
       const call = callOf(order)
       const payees = await beneficiaries.payeesByIds(tx, [{ partnerId, id: order.beneficiaryId }])
       const own = await findOwnIbans(ownIbans, tx, [call], payees)
-      const found = { beneficiaries: payees, customers: new Map(), balances: { accounts: new Map() }, ownIbans: own }
+      const countryRules = await screening.countries.recent(tx)
+      const unread = { customers: new Map(), balances: { accounts: new Map() } }
+      const found = { beneficiaries: payees, ...unread, countryRules, ownIbans: own }
       const { customerId } = validate(judgedOf(call, chooseConnector, found))
       // The customer's erasure waits, and then finds the answer that is stored under an Idempotency-Key.
       if (customerId !== null) await customers.hold(tx, partnerId, customerId, '/beneficiaryId')

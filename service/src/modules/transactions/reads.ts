@@ -22,6 +22,11 @@ export type Related = {
 export type Reads = {
   /** Refuses: not_found. */
   readonly get: (partnerId: string, reference: string) => Promise<TransactionView>
+  /** A transaction with the id of the request that created it, if one did. Refuses: not_found. */
+  readonly timeline: (
+    partnerId: string,
+    reference: string,
+  ) => Promise<{ readonly transaction: TransactionView; readonly requestId: string | undefined }>
   /** Withdrawals that fit a search of the operator, newest first. */
   readonly withdrawalsLike: typeof lists.withdrawalsLike
   /** The audit records of the steps, under signed heads. Refuses: not_found. */
@@ -67,6 +72,11 @@ export function createReads(deps: TransactionsDeps): Reads {
   return {
     asOf: (filter) => createdTransactions(db, filter),
     get,
+    timeline: async (partnerId, reference) => {
+      const transaction = await get(partnerId, reference)
+      // The record of an opening has the id of its transaction.
+      return { transaction, requestId: await deps.audit.requestOf(partnerId, transaction.id) }
+    },
     withdrawalsLike: lists.withdrawalsLike,
     proof: async (partnerId, reference) => {
       const { timeline } = await get(partnerId, reference)

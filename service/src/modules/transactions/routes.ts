@@ -4,7 +4,7 @@ import { type Handlers, readTime } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import { reasonOf } from '../../iso20022/index.ts'
 import type { Changes } from './changes.ts'
-import type { Related } from './reads.ts'
+import type { Reads, Related } from './reads.ts'
 import { actorNames } from './rules.ts'
 import type { Transactions } from './service.ts'
 import type { TransactionView } from './view.ts'
@@ -29,7 +29,7 @@ export function transactionsRoutes(transactions: Transactions): Handlers<'transa
       body: toProof(await transactions.proof(caller.partnerId, params.reference)),
     }),
     getTransactionTimeline: async ({ caller, params }) => ({
-      body: toTimeline(await transactions.get(caller.partnerId, params.reference)),
+      body: toTimeline(await transactions.timeline(caller.partnerId, params.reference)),
     }),
     listTransactions: async ({ caller, query }) => {
       const page = await transactions.list(caller.partnerId, query)
@@ -85,10 +85,14 @@ const toProof = ({
 })
 
 /** The place of a step in the timeline never changes, because steps are only added. */
-function toTimeline({ row, timeline }: TransactionView): ResponseOf<'getTransactionTimeline'> {
+function toTimeline({
+  transaction: { row, timeline },
+  requestId,
+}: Awaited<ReturnType<Reads['timeline']>>): ResponseOf<'getTransactionTimeline'> {
   return {
     reference: row.reference,
     status: row.status,
+    ...(requestId === undefined ? {} : { requestId }),
     data: timeline.map(({ step, status, createdAt, actor, reason, recallId }, index) => ({
       sequence: index + 1,
       step,

@@ -62,6 +62,13 @@ export function createdAfter(
     order by created_at, id limit ${rowsMax}`)
 }
 
+/** Transactions by id, in the order of their ids. */
+export function byIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly Movement[]> {
+  return tx.rows<Movement>(sql`/* transactions.byIds */
+    select ${columns} from transactions.transactions
+    where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) order by id`)
+}
+
 /** The transactions that a window counts. Null: no bound. */
 export type Counted = {
   readonly direction: 'Inward' | 'Outward'

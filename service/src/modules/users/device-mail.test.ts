@@ -6,7 +6,7 @@ import { newId, present, randomBytes, secondMs } from '../../kernel/index.ts'
 import type { MailToRender } from '../../mail/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { newDeviceMail, renderNewDevice } from './device-mail.ts'
-import { deviceOf } from './user-agent.ts'
+import { deviceOf } from '../../sign-in/index.ts'
 
 let service: Service
 before(async () => {

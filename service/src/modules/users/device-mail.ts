@@ -8,8 +8,7 @@ import {
   oneLine,
   utc,
 } from '../../mail/index.ts'
-import type { Client } from '../../sign-in/index.ts'
-import { deviceOf } from './user-agent.ts'
+import { type Client, deviceOf } from '../../sign-in/index.ts'
 
 type Recipient = { readonly id: string; readonly email: string; readonly fullName: string }
 

@@ -9,13 +9,14 @@ import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
 import { emailKey, statusAt, tokenHash } from './rules.ts'
 import * as store from './store.ts'
 import * as members from './store-members.ts'
+import { createSupportEntrance, type SupportEntrance } from './support-entrance.ts'
 import { singleSignOnOf } from './store-single-sign-on.ts'
 
 /** An invitation as the page shows it to the person who has its link. */
 export type OpenInvitation = Pick<store.InvitationRow, 'fullName' | 'email' | 'role' | 'invitedByName' | 'expiresAt'> &
   Enrolment & { readonly partnerId: string; readonly partnerName: string }
 
-export type Entrances = {
+export type Entrances = Pick<SupportEntrance, 'openSupport' | 'endSupport' | 'isSupport'> & {
   /** The pending invitation of a token. Refuses: not_found. */
   readonly openInvitation: (token: string) => Promise<OpenInvitation>
   /**
@@ -91,7 +92,7 @@ export async function openSession(
 }
 
 /** Refuses who has to come by the provider. Admins may not be able to: the provider may be down, or badly configured. */
-async function refuseWithoutProvider(tx: Tx, partnerId: string, { role }: Pick<members.MemberRow, 'role'>) {
+export async function refuseWithoutProvider(tx: Tx, partnerId: string, { role }: Pick<members.MemberRow, 'role'>) {
   if (role === 'Admin') return
   const provider = await singleSignOnOf(tx, partnerId)
   if (provider?.required === true && provider.domainProvedAt !== null) throw new SignOnFailed('required')
@@ -127,8 +128,9 @@ export function createEntrances(deps: MembersDeps): Entrances {
   }
 }
 
-function createSessions(deps: MembersDeps): Pick<Entrances, 'signInByPasskey' | 'signInByPassword' | 'signedIn'> {
+function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | 'join'> {
   const { db, clock, mail, signIn, partnerName, isClosed } = deps
+  const { ofSupport, ...supportEntrance } = createSupportEntrance(deps)
   const tell = (partnerId: string, member: members.MemberRow, change: SignInChange, { ip }: Client) =>
     db.transaction((tx) => mail.enqueue(tx, partnerId, [changeMail(member, change, { at: clock.now(), ip })]))
   const open = (partnerId: string, id: string, client: Client & { readonly factor: 'passkey' | 'password' }) =>
@@ -139,6 +141,7 @@ function createSessions(deps: MembersDeps): Pick<Entrances, 'signInByPasskey' | 
       return { token: await openSession(deps, tx, partnerId, member, client), recoveryCodes: [] }
     })
   return {
+    ...supportEntrance,
     signInByPasskey: async (partnerId, credential, client) => {
       const id = await signIn.byPasskey(partnerId, credential)
       return id === undefined ? undefined : open(partnerId, id, { ...client, factor: 'passkey' })
@@ -154,7 +157,7 @@ function createSessions(deps: MembersDeps): Pick<Entrances, 'signInByPasskey' | 
     },
     signedIn: async (token) => {
       const session = await signIn.session(token)
-      if (session === undefined) return undefined
+      if (session === undefined) return ofSupport(token)
       const { partnerId, memberId } = session
       const user = await members.memberById(db, partnerId, memberId)
       if (user === undefined || (await isClosed(db, partnerId))) return undefined

@@ -1,4 +1,5 @@
 /** The parts that the verbs of a team use, and the people for whom they act. */
+import type { Access, SupportSession } from '../../access/index.ts'
 import type { Caller, Cursors } from '../../api/index.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { Clock, Sealer } from '../../kernel/index.ts'
@@ -16,6 +17,8 @@ export type Signed = {
   readonly user: MemberRow
   readonly caller: Caller
   readonly partnerName: string
+  /** Staff of the operator who read as the partner. Absent: a member of the team. */
+  readonly support?: SupportSession
 }
 
 /** The text records of a name. Rejects with a `code` of DNS if there is none. */
@@ -37,6 +40,7 @@ export type MembersDeps = {
   readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
   /** Whether the partner is being moved to another database. Then nothing of its team may change here. */
   readonly isClosed: (tx: Tx, partnerId: string) => Promise<boolean>
+  readonly support: Pick<Access, 'openSupport' | 'supportSession' | 'revoke'>
   /** The page where people sign in. */
   readonly signInUrl: string
 }

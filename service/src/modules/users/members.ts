@@ -4,15 +4,18 @@ import { type Caller, notFound, type Page, Refusal } from '../../api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { createEntrances, type Entrances } from './entrances.ts'
 import type { MembersDeps } from './member-deps.ts'
+import { createRecoveries, type Recoveries } from './recoveries.ts'
 import { dayOf, emailKey, refuseLastAdmin, refuseMails, refuseRoleAbove } from './rules.ts'
 import { createTeamSingleSignOn, type TeamSingleSignOn } from './single-sign-on.ts'
 import * as store from './store.ts'
 import * as members from './store-members.ts'
+import { deletePrivateViews } from './store-saved-views.ts'
 
 export type User = members.MemberRow & { readonly factors: readonly ('passkey' | 'password' | 'sso')[] }
 
 export type Members = Entrances & {
   readonly singleSignOn: TeamSingleSignOn
+  readonly recoveries: Recoveries
   /** Newest first. Refuses: validation_failed (cursor). */
   readonly listUsers: (partnerId: string, query: QueryOf<'listUsers'>) => Promise<Page<User>>
   /** Refuses: not_found. */
@@ -71,10 +74,12 @@ export function createMembers(deps: MembersDeps): Members {
         refuseRoleAbove(caller.permissions, member.role)
         refuseLastAdmin(member.role, admins)
         await members.removeMember(tx, partnerId, id, clock.now())
+        await deletePrivateViews(tx, partnerId, id)
         await signIn.forget(tx, partnerId, id)
       }),
     ...createEntrances(deps),
     singleSignOn: createTeamSingleSignOn(deps),
+    recoveries: createRecoveries(deps),
     mailSignInLinks: createLinkMails(deps),
   }
 }

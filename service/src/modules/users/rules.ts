@@ -81,7 +81,7 @@ const fieldError = (pointer: string, code: FieldError['code'], message: string):
 // about whom such a mailbox means. Control characters can end a header line.
 const addressSpecials = /[\p{Cc}\s"(),:;<>[\\\]]/u
 
-function emailErrors(pointer: string, email: string): readonly FieldError[] {
+export function emailErrors(pointer: string, email: string): readonly FieldError[] {
   if (!addressSpecials.test(email) && email.isWellFormed()) return []
   return [
     fieldError(
@@ -96,7 +96,7 @@ function emailErrors(pointer: string, email: string): readonly FieldError[] {
 const nameText = /^[\p{L}\p{M}\p{N}\p{Zs}.,'’‘`´ʼ"“”„()&·‐‑–-]*$/u
 const hostName = /[\p{L}\p{N}-]\.[\p{L}\p{N}-]{2,}/u
 
-function nameErrors(pointer: string, name: string): readonly FieldError[] {
+export function nameErrors(pointer: string, name: string): readonly FieldError[] {
   if (name.trim() === '') return [fieldError(pointer, 'empty', 'must not be blank')]
   if (nameText.test(name) && !hostName.test(name)) return []
   const message = "must be a name: letters, digits, spaces and . , ' - ( ) & and quotes, a space after a dot"

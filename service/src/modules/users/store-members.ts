@@ -1,8 +1,9 @@
 /** The SQL of the people who accepted an invitation. */
-import type { users as wire } from '@partner-payments/wire'
+import { roleAllows, type users as wire } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
 import { acrossPartners, noSql, sql, type Tx } from '../../postgres/index.ts'
 import type { InvitationRow } from './store.ts'
+import { revokeLinksOf } from './store-guest-links.ts'
 
 export type MemberRow = {
   readonly id: string
@@ -117,11 +118,13 @@ export async function lockWithAdmins(
 export async function changeRole(tx: Tx, partnerId: string, id: string, role: wire.Role, now: Date): Promise<void> {
   await tx.run(sql`/* users.changeRole */
     update users.members set role = ${role}, updated_at = ${now} where partner_id = ${partnerId} and id = ${id}`)
+  if (!roleAllows(role, 'users:write')) await revokeLinksOf(tx, partnerId, id, now)
 }
 
 export async function removeMember(tx: Tx, partnerId: string, id: string, now: Date): Promise<void> {
   await tx.run(sql`/* users.removeMember */
     update users.members set removed_at = ${now}, updated_at = ${now} where partner_id = ${partnerId} and id = ${id}`)
+  await revokeLinksOf(tx, partnerId, id, now)
 }
 
 export async function recordSignIn(tx: Tx, partnerId: string, id: string, now: Date): Promise<void> {

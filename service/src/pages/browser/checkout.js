@@ -7,6 +7,7 @@ let main = document.getElementById('main')
 
 /** An open page asks every 2 seconds at first, then more and more seldom; a hidden page does not ask. */
 const pollMs = { least: 2000, most: 15_000, growAfter: 15 }
+const returnMs = 10_000
 let asked = 0
 let timer
 let clockTimer
@@ -97,6 +98,21 @@ async function exchange() {
   live.textContent = page.title
   if (hadFocus) main.querySelector('h1')?.focus()
   begin()
+  returnSoon()
+}
+
+/** Leads back to the shop, once the payer has seen that the money has arrived. Who opens the page later stays. */
+function returnSoon() {
+  const line = main.querySelector('.returning')
+  const link = main.querySelector('.return')
+  if (!line || !link) return
+  line.hidden = false
+  const returning = setTimeout(() => location.assign(link.href), returnMs)
+  line.querySelector('.stay').addEventListener('click', () => {
+    clearTimeout(returning)
+    line.hidden = true
+    main.querySelector('h1')?.focus()
+  })
 }
 
 function begin() {

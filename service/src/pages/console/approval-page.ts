@@ -1,11 +1,10 @@
-/** The page on which a second person approves or rejects a payout. The amount and the payee are what the person signs. */
+/** The page on which a second person approves or rejects a payout, or those of a bulk. What stands first is what the person signs. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { errorSummary, field, hiddenField, message, time } from './components.ts'
-import { inFours } from './lists.ts'
 import { grouped } from './money.ts'
 import { passkeyForm } from './passkey-form.ts'
-import { approvalTexts } from './texts/approvals.ts'
+import type { ApprovalWords } from './texts/approvals.ts'
 import { type ConsoleView, shell } from './view.ts'
 
 type Beyond = {
@@ -16,29 +15,30 @@ type Beyond = {
   readonly resetsAt: Date
 }
 
-type Approval = {
-  readonly id: string
-  /** The number in major units. */
-  readonly amount: string
-  readonly currency: string
-  readonly payeeName: string
-  readonly payeeAccount: string
-  readonly reference: string
+/** Content of the page for a payout, or for those of a bulk. */
+export type Approval = {
+  readonly words: ApprovalWords
+  /** Path below the root, to which `/approve` and `/reject` are added. */
+  readonly path: string
+  /** The facts that the person signs: amount and payee, or number and sums. */
+  readonly facts: readonly (readonly [label: string, value: Html | string, form?: 'sum' | 'code'])[]
+  /** Label of the button. */
+  readonly label: string
+  readonly more?: Html
+  /** How many payouts of a bulk the person sees. Absent: it is one payout. */
+  readonly payouts?: number
   readonly requestedName: string
-  readonly approvalExpiresAt: Date
   readonly nonce: string
   /** PublicKeyCredentialRequestOptionsJSON. Absent: the person has no passkey. */
   readonly passkeyOptions?: string | undefined
   readonly needsPasskey: boolean
-  /** The daily maximum of the person that this payout would pass. The page then has no form to approve it. */
+  /** The daily maximum of the person that it would pass. The page then has no form to approve it. */
   readonly beyond?: Beyond
   readonly errors?: Readonly<Record<string, string>>
 }
 
-export function approvalPage(view: ConsoleView, payout: Approval): string {
-  const t = approvalTexts[view.language]
-  const { errors = {} } = payout
-  const sum = `${grouped(view.language, payout.amount)} ${payout.currency}`
+export function approvalPage(view: ConsoleView, approval: Approval): string {
+  const { words: t, errors = {}, facts, more } = approval
   const problems = Object.entries(errors).map(([name, text]) => (name === 'form' ? { text } : { text, field: name }))
   return shell(view, {
     title: t.title,
@@ -46,49 +46,34 @@ export function approvalPage(view: ConsoleView, payout: Approval): string {
     main: html`<div class="card">
       ${errorSummary(view, problems)}
       <h1>${t.title}</h1>
-      <p class="lead">${fill(t.lead, { name: payout.requestedName })}</p>
+      <p class="lead">${fill(t.lead, { name: approval.requestedName })}</p>
       <dl class="signed">
-        <div>
-          <dt>${t.amount}</dt>
-          <dd class="sum">${sum}</dd>
-        </div>
-        <div>
-          <dt>${t.payee}</dt>
-          <dd>${payout.payeeName}</dd>
-        </div>
-        <div>
-          <dt>${t.account}</dt>
-          <dd class="code">${inFours(payout.payeeAccount)}</dd>
-        </div>
-        <div>
-          <dt>${t.reference}</dt>
-          <dd class="code">${payout.reference}</dd>
-        </div>
-        <div>
-          <dt>${t.validUntil}</dt>
-          <dd>${time(view, payout.approvalExpiresAt)}</dd>
-        </div>
+        ${facts.map(
+          ([label, value, form]) =>
+            html`<div>
+              <dt>${label}</dt>
+              <dd ${form !== undefined && html` class="${form}"`}>${value}</dd>
+            </div>`,
+        )}
       </dl>
-      ${payout.beyond === undefined ? confirmation(view, payout, sum) : overMaximum(view, payout.beyond)}
-      ${rejection(view, payout)}
-      <p class="foot"><a href="${view.root}payouts/${payout.id}">${t.back}</a></p>
+      ${more} ${approval.beyond === undefined ? confirmation(view, approval) : overMaximum(view, t, approval.beyond)}
+      ${rejection(view, approval)}
+      <p class="foot"><a href="${view.root}${approval.path}">${t.back}</a></p>
     </div>`,
   })
 }
 
-function overMaximum(view: ConsoleView, { currency, most, left, resetsAt }: Beyond): Html {
+function overMaximum(view: ConsoleView, words: ApprovalWords, { currency, most, left, resetsAt }: Beyond): Html {
   const money = (amount: string) => `${grouped(view.language, amount)} ${currency}`
-  const { beyond, beyondUntil } = approvalTexts[view.language]
+  const { beyond, beyondUntil } = words
   const text = fill(beyond, { most: money(most), left: money(left) })
   return html`${message('warning', text)}
     <p>${beyondUntil} ${time(view, resetsAt)}</p>`
 }
 
-function confirmation(view: ConsoleView, payout: Approval, sum: string): Html {
-  const t = approvalTexts[view.language]
-  const { id, nonce, passkeyOptions: options, needsPasskey, errors = {} } = payout
-  const action = `${view.root}payouts/${id}/approve`
-  const label = fill(t.approve, { amount: sum })
+function confirmation(view: ConsoleView, approval: Approval): Html {
+  const { words: t, path, label, nonce, passkeyOptions: options, needsPasskey, errors = {} } = approval
+  const action = `${view.root}${path}/approve`
   if (options !== undefined)
     return passkeyForm(view, {
       action,
@@ -118,11 +103,11 @@ function confirmation(view: ConsoleView, payout: Approval, sum: string): Html {
   </section>`
 }
 
-function rejection(view: ConsoleView, { id, errors = {} }: Approval): Html {
-  const t = approvalTexts[view.language]
+function rejection(view: ConsoleView, { words: t, path, payouts, errors = {} }: Approval): Html {
   return html`<details class="way" ${errors['reason'] !== undefined && html` open`}>
     <summary>${t.rejectTitle}</summary>
-    <form method="post" action="${view.root}payouts/${id}/reject">
+    <form method="post" action="${view.root}${path}/reject">
+      ${payouts !== undefined && hiddenField('payouts', String(payouts))}
       ${field({
         id: 'reason',
         name: 'reason',

@@ -1,5 +1,5 @@
 /**
- * Approving and rejecting a payout. A person approves by proving a factor again, over a snapshot of the payout that is made again
+ * Approving and rejecting a payout, or those of a bulk. A person approves by proving a factor again, over a snapshot that is made again
  * when the form comes back: what was signed is what is approved.
  */
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
@@ -8,8 +8,10 @@ import { amountText } from '../../kernel/index.ts'
 import type { BeyondMaximum } from '../../modules/payout-controls/index.ts'
 import type { GivenConfirmation } from '../../sign-in/index.ts'
 import { approvalPage } from './approval-page.ts'
+import { bulkSubject, payoutSubject, type Subject } from './approval-subjects.ts'
 import { consoleMessage } from './message-page.ts'
 import {
+  type Frame,
   idOf,
   page,
   type Person,
@@ -19,29 +21,30 @@ import {
   sessionCookieOf,
   type WithPerson,
 } from './request.ts'
-import { approvalTexts } from './texts/approvals.ts'
 
 type Errors = Readonly<Record<string, string>>
 
-export const approvalRoutes: Routes = ({ operate, signIn, approvals }, _withPerson, withMoney) => {
+export const approvalRoutes: Routes = (frame, _withPerson, withMoney) =>
+  [payoutSubject(frame), bulkSubject(frame)].flatMap((subject) => routesOf(frame, withMoney, subject))
+
+function routesOf({ signIn }: Frame, withMoney: WithPerson, subject: Subject): readonly PublicRoute[] {
+  const { place } = subject
   const show = async (request: PublicRequest, person: Person, errors?: Errors): Promise<PublicAnswer> => {
     const { caller, user, view } = person
     const id = idOf(request)
     const asking = signIn.ask(caller.partnerId, user.id, 'approval')
-    const { text, payout, needsPasskey, requestedName, beyond } = await approvals.snapshot(caller, id, asking)
-    const { amount, currency, creditorName: payeeName, creditorAccount: payeeAccount, reference } = payout
+    const { text, beyond, ...seen } = await subject.see(view, caller, id, asking)
     const shown = {
-      ...{ id, currency, payeeName, payeeAccount, reference, requestedName, needsPasskey, nonce: asking.nonce },
-      amount: amountText(amount, currency),
-      approvalExpiresAt: payout.approvalExpiresAt ?? payout.createdAt,
+      ...seen,
+      ...{ words: subject.wordsOf(view), path: `${place}/${id}`, nonce: asking.nonce },
       ...(beyond && { beyond: wordsOf(beyond) }),
       passkeyOptions: await signIn.passkeyOptionsFor(caller.partnerId, user.id, text),
       ...(errors && { errors }),
     }
     const status = errors === undefined ? 200 : 400
-    return page(request, status, approvalPage({ ...view, current: 'payouts' }, shown))
+    return page(request, status, approvalPage({ ...view, current: place }, shown))
   }
-  const guarded = createGuard(withMoney)
+  const guarded = createGuard(withMoney, subject)
   const approve = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { caller, user, session, view } = person
     const { requestId, ip } = request
@@ -52,13 +55,12 @@ export const approvalRoutes: Routes = ({ operate, signIn, approvals }, _withPers
         ? { kind: 'code', code: form('code') }
         : { kind: 'passkey', credential: form('credential') }
     const asking = signIn.readAsking(caller.partnerId, user.id, 'approval', form('nonce'))
-    const shown = asking && (await approvals.snapshot(caller, id, asking))
+    const seen = asking && (await subject.see(view, caller, id, asking))
     const confirmation =
-      asking && shown && (await signIn.confirm(caller.partnerId, user.id, { ...asking, text: shown.text }, given))
-    const { refused } = approvalTexts[view.language]
-    if (confirmation === undefined) return show(request, person, { form: refused })
-    const call = { caller: { ...caller, confirmation }, requestId, ip }
-    await operate('approvePayout', { ...call, params: { id } })
+      asking && seen && (await signIn.confirm(caller.partnerId, user.id, { ...asking, text: seen.text }, given))
+    if (confirmation === undefined || seen === undefined)
+      return show(request, person, { form: subject.wordsOf(view).refused })
+    await subject.approve({ caller: { ...caller, confirmation }, requestId, ip }, id, seen)
     const token = await signIn.rotate(caller.partnerId, session.id)
     return seeOther(`../${id}`, sessionCookieOf(token))
   }
@@ -67,22 +69,21 @@ export const approvalRoutes: Routes = ({ operate, signIn, approvals }, _withPers
     const { requestId, ip } = request
     const id = idOf(request)
     try {
-      const body = { reason: readForm(request)('reason').trim() }
-      await operate('rejectPayout', { caller, requestId, ip, params: { id }, body })
+      await subject.reject({ caller, requestId, ip }, id, readForm(request))
     } catch (error) {
       if (!(error instanceof Refusal) || error.code !== 'validation_failed') throw error
-      return show(request, person, { reason: approvalTexts[view.language].reasonWrong })
+      return show(request, person, { reason: subject.wordsOf(view).reasonWrong })
     }
     return seeOther(`../${id}`)
   }
   return [
     {
       method: 'GET',
-      path: '/console/payouts/{id}/approve',
+      path: `/console/${place}/{id}/approve`,
       handle: guarded((request, person) => show(request, person)),
     },
-    { method: 'POST', path: '/console/payouts/{id}/approve', handle: guarded(approve) },
-    { method: 'POST', path: '/console/payouts/{id}/reject', handle: guarded(reject) },
+    { method: 'POST', path: `/console/${place}/{id}/approve`, handle: guarded(approve) },
+    { method: 'POST', path: `/console/${place}/{id}/reject`, handle: guarded(reject) },
   ]
 }
 
@@ -96,14 +97,14 @@ const wordsOf = ({ currency, most, left, resetsAt }: BeyondMaximum) => ({
 
 type Act = (request: PublicRequest, person: Person) => Promise<PublicAnswer>
 
-/** Words the refusals that end the page: the payout does not wait for this person. */
+/** Words the refusals that end the page: it does not wait for this person. */
 const createGuard =
-  (withMoney: WithPerson) =>
+  (withMoney: WithPerson, subject: Subject) =>
   (act: Act): PublicRoute['handle'] =>
   (request) =>
     withMoney(request, async (person) => {
       const { view, caller } = person
-      const t = approvalTexts[view.language]
+      const t = subject.wordsOf(view)
       const refuse = (status: number, text: string) => page(request, status, consoleMessage(view, t.title, text))
       if (!caller.permissions.includes('payouts:write')) return refuse(403, t.noPermission)
       try {

@@ -2,8 +2,8 @@
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { call, copyButton, errorSummary, field, message, table, time } from './components.ts'
-import { facts, filters, identifier, list, type Pages, rawJson, strip, tabs } from './lists.ts'
-import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import { facts, filters, identifier, type Link, links, list, type Pages, rawJson, strip, tabs } from './lists.ts'
+import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
 import { auditTexts } from './texts/audit.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -19,7 +19,7 @@ export type AuditRow = {
   readonly summary?: string | undefined
   /** Steps of a payment, in words. */
   readonly steps: readonly string[]
-  readonly subjects: readonly { readonly text: string; readonly href?: string | undefined }[]
+  readonly subjects: readonly Link[]
 }
 
 type Records = {
@@ -55,17 +55,6 @@ const actionPart = ({ language }: ConsoleView, { action, summary, steps }: Audit
     ${steps.length > 0 && html`<span class="soft">${steps.join(', ')}</span>`}
   </span>`
 }
-
-const subjectPart = ({ subjects }: AuditRow): Html | string =>
-  subjects.length === 0
-    ? ''
-    : html`<span class="lines">
-        ${subjects.map(({ text, href }) =>
-          href === undefined
-            ? html`<span class="free">${text}</span>`
-            : html`<a class="free" href="${href}">${text}</a>`,
-        )}
-      </span>`
 
 export function auditPage(view: ConsoleView, { rows, values, problems, pages }: Records): string {
   const a = auditTexts[view.language]
@@ -107,7 +96,7 @@ function recordTable(view: ConsoleView, rows: readonly AuditRow[]): Html {
       html`<a href="${view.root}audit/${row.id}">${time(view, row.at)}</a>`,
       actorText(view, row.actor),
       actionPart(view, row),
-      subjectPart(row),
+      links(row.subjects) ?? '',
     ]),
   })
 }
@@ -156,10 +145,15 @@ export function auditRecordPage(view: ConsoleView, record: Shown): string {
         [a.action, actionPart(view, record)],
       ])}
       ${facts([
-        [a.subject, record.subjects.length === 0 ? undefined : subjectPart(record)],
+        [a.subject, links(record.subjects)],
         [a.ip, ip],
         [a.reason, reason],
-        [a.requestId, copied(requestId, a.requestId)],
+        [
+          a.requestId,
+          requestId &&
+            html`${identifier(view, requestId, a.requestId)}
+              <a href="${linkOf(`${view.root}requests`, { requestId })}">${a.toRequest}</a>`,
+        ],
         [a.recordId, copied(id, a.recordId)],
       ])}
       <section aria-labelledby="proof">

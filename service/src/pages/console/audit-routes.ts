@@ -1,5 +1,5 @@
 /** The audit log, made of the operations that read it: records, one record with its proof, and the signed heads. */
-import { type AuditHeadContent, operations, type Permission, type ResponseOf } from '@partner-payments/wire'
+import type { AuditHeadContent, ResponseOf } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../api/index.ts'
 import { momentOfId } from '../../kernel/index.ts'
 import {
@@ -13,39 +13,16 @@ import {
 import { wordOf } from './payment-words.ts'
 import { callOf, dayStart, ifFound, linkOf, listed, permitted, queryText, readQuery } from './payments-request.ts'
 import { type Frame, headersOf, idOf, page, type Person, type Routes } from './request.ts'
+import { operationOf, subjectsOf } from './subjects.ts'
 import { paymentTexts } from './texts/payments.ts'
-import { transactionHref } from './transaction-routes.ts'
 
 type AuditRecord = ResponseOf<'listAuditRecords'>['data'][number]
 type Proof = ResponseOf<'getTransactionProof'>
 
 const stepsAction = 'transaction.steps'
 
-/** Pages of the things that an operation is about, by the path of the operation. */
-const pagesOfSubjects: readonly (readonly [path: string, page: string, permission: Permission])[] = [
-  ['/v1/customers/{id}', 'customers', 'customers:read'],
-  ['/v1/payouts/{id}', 'payouts', 'payouts:read'],
-  ['/v1/beneficiaries/{id}', 'payees', 'beneficiaries:read'],
-  ['/v1/webhooks/{id}', 'webhooks', 'webhooks:read'],
-]
-
-const operationOf = (action: string) =>
-  action in operations ? operations[action as keyof typeof operations] : undefined
-
-function subjectsOf({ view, caller }: Person, { action, subject }: AuditRecord): AuditRow['subjects'] {
-  const path = operationOf(action)?.path ?? ''
-  const known = pagesOfSubjects.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))
-  return Object.entries(subject).map(([name, text]) => {
-    if (name === 'reference' && caller.permissions.includes('transactions:read'))
-      return { text, href: transactionHref(view, text) }
-    if (name === 'id' && known !== undefined && caller.permissions.includes(known[2]))
-      return { text, href: `${view.root}${known[1]}/${encodeURIComponent(text)}` }
-    return { text }
-  })
-}
-
 function rowOf(person: Person, record: AuditRecord): AuditRow {
-  const { id, at, actor, action, details } = record
+  const { id, at, actor, action, subject, details } = record
   const words = paymentTexts[person.view.language].step
   const steps = action === stepsAction && Array.isArray(details?.['steps']) ? details['steps'] : []
   return {
@@ -55,7 +32,7 @@ function rowOf(person: Person, record: AuditRecord): AuditRow {
     action: action === stepsAction ? undefined : action,
     summary: operationOf(action)?.summary,
     steps: steps.map((step) => wordOf(words, String(step))),
-    subjects: subjectsOf(person, record),
+    subjects: subjectsOf(person, action, subject),
   }
 }
 

@@ -127,12 +127,17 @@ export function sumsOf(lines: readonly BulkLine[]): readonly { readonly currency
 
 /** The text of each part of a form that was sent as `multipart/form-data`, by name. The first line is the boundary. Empty: it is no such form. */
 export async function readParts(body: Buffer): Promise<ReadonlyMap<string, string>> {
-  const [, boundary] = /^--([^\r\n]{1,70})\r\n/.exec(body.subarray(0, 80).toString('latin1')) ?? []
-  if (boundary === undefined) return new Map()
-  const headers = { 'content-type': `multipart/form-data; boundary="${boundary}"` }
-  const form = await new Response(new Uint8Array(body), { headers }).formData().catch(() => new FormData())
+  const form = await readFormData(body)
   const parts = [...form].map(
     async ([name, value]) => [name, typeof value === 'string' ? value : await value.text()] as const,
   )
   return new Map(await Promise.all(parts))
+}
+
+/** The parts of such a form with their bytes. */
+export async function readFormData(body: Buffer): Promise<FormData> {
+  const [, boundary] = /^--([^\r\n]{1,70})\r\n/.exec(body.subarray(0, 80).toString('latin1')) ?? []
+  if (boundary === undefined) return new FormData()
+  const headers = { 'content-type': `multipart/form-data; boundary="${boundary}"` }
+  return new Response(new Uint8Array(body), { headers }).formData().catch(() => new FormData())
 }

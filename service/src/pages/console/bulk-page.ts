@@ -197,6 +197,16 @@ type Bulk = BulkRow & {
   readonly values: Values
   readonly problems: Problems
   readonly done?: 'created' | undefined
+  /** Payouts that wait for an approval. Absent: none does. */
+  readonly waiting?: Waiting | undefined
+}
+
+/** `may`: whether the person may decide about payouts. */
+export type Waiting = {
+  readonly payouts: number
+  readonly totals: readonly { readonly amount: string; readonly currency: string }[]
+  readonly expiresAt: Date
+  readonly may: boolean
 }
 
 export function bulkPage(view: ConsoleView, bulk: Bulk): string {
@@ -211,6 +221,7 @@ export function bulkPage(view: ConsoleView, bulk: Bulk): string {
     main: html`${errorSummary(view, summaryOf(problems))}
       ${done !== undefined && status === 'Processing' && message('neutral', b[done])}
       <h1>${b.bulk}</h1>
+      ${bulk.waiting !== undefined && waitingPart(view, id, bulk.waiting)}
       ${strip([
         [p.status, statusBadge(view, status)],
         [b.payouts, count(view, payouts)],
@@ -237,6 +248,19 @@ export function bulkPage(view: ConsoleView, bulk: Bulk): string {
       ${items.length === 0 ? html`<p>${b.noItems}</p>` : itemTable(view, items)}
       <p class="foot"><a href="${view.root}bulk-payouts">${b.back}</a></p>`,
   })
+}
+
+function waitingPart(view: ConsoleView, id: string, { payouts, totals, expiresAt, may }: Waiting): Html {
+  const b = bulkTexts[view.language]
+  return html`<section class="card" aria-labelledby="waiting-title">
+    <h2 id="waiting-title">${b.waiting}</h2>
+    ${strip([
+      [b.payouts, count(view, payouts)],
+      [b.sums, html`<span class="lines">${totals.map((sum) => money(view, sum.amount, sum.currency, 'main'))}</span>`],
+      [b.waitingUntil, time(view, expiresAt)],
+    ])}
+    ${may && html`<p><a class="button primary" href="${view.root}bulk-payouts/${id}/approve">${b.review}</a></p>`}
+  </section>`
 }
 
 function itemTable(view: ConsoleView, items: readonly Item[]): Html {

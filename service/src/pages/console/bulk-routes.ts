@@ -4,7 +4,15 @@ import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.t
 import { newId } from '../../kernel/index.ts'
 import { fill } from '../language.ts'
 import { type BulkFile, readBulkFile, readParts, sumsOf, tooMany } from './bulk-csv.ts'
-import { bulkPage, bulkPreviewPage, type BulkRow, bulksPage, itemFilters, newBulkPage } from './bulk-page.ts'
+import {
+  bulkPage,
+  bulkPreviewPage,
+  type BulkRow,
+  bulksPage,
+  itemFilters,
+  newBulkPage,
+  type Waiting,
+} from './bulk-page.ts'
 import {
   callOf,
   ifFound,
@@ -54,6 +62,7 @@ async function showOne({ operate }: Frame, request: PublicRequest, person: Perso
     problems: problemsOf(paymentTexts[view.language], error, itemFilters),
   }))
   const problems = 'problems' in items ? items.problems : {}
+  const waiting = await operate('getBulkPayoutApproval', call)
   const shown = {
     ...rowOf(bulk),
     endedAt: bulk.endedAt === undefined ? undefined : new Date(bulk.endedAt),
@@ -63,11 +72,26 @@ async function showOne({ operate }: Frame, request: PublicRequest, person: Perso
       payoutHref: payoutId && `${view.root}payouts/${payoutId}`,
     })),
     ...{ values, problems },
+    waiting: waitingOf(waiting, person),
     done: readQuery(request, ['done'])['done'] === 'created' ? ('created' as const) : undefined,
   }
   const status = Object.keys(problems).length > 0 ? 400 : 200
   return page(request, status, bulkPage({ ...view, current: 'bulk-payouts' }, shown))
 }
+
+/** Undefined: nothing waits. */
+export const waitingOf = (
+  { payouts, totals, expiresAt }: ResponseOf<'getBulkPayoutApproval'>,
+  { caller }: Person,
+): Waiting | undefined =>
+  expiresAt === undefined
+    ? undefined
+    : {
+        payouts,
+        totals: totals.map(({ amount, currency }) => ({ amount: decimalText(amount), currency })),
+        expiresAt: new Date(expiresAt),
+        may: caller.permissions.includes('payouts:write'),
+      }
 
 type Sent = { readonly mode: (typeof bulkPayouts.bulkModes)[number]; readonly csv: string; readonly file: BulkFile }
 

@@ -29,6 +29,7 @@ import {
   strip,
 } from './lists.ts'
 import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
+import { appearanceTexts } from './texts/appearance.ts'
 import { checkoutTexts } from './texts/checkout.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -87,7 +88,10 @@ export function sessionsOfCheckoutPage(view: ConsoleView, sessions: Sessions): s
     main: html`${errorSummary(view, summaryOf(problems))}
       <div class="heading">
         <h1>${view.t.checkout}</h1>
-        ${mayWrite && html`<a class="button primary" href="${view.root}checkout/new">${c.newSession}</a>`}
+        <div class="buttons">
+          <a class="button" href="${view.root}checkout/appearance">${appearanceTexts[view.language].open}</a>
+          ${mayWrite && html`<a class="button primary" href="${view.root}checkout/new">${c.newSession}</a>`}
+        </div>
       </div>
       <p class="lead">${c.lead}</p>
       ${filters(view, {

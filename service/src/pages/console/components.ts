@@ -2,7 +2,7 @@
 import { html, type Html } from '../html.ts'
 import type { ConsoleView } from './view.ts'
 
-type Tone = 'good' | 'warning' | 'bad' | 'neutral'
+export type Tone = 'good' | 'warning' | 'bad' | 'neutral'
 
 /** A status: a word with a shape, which the colour repeats. */
 export const badge = (tone: Tone, text: string): Html => html`<span class="badge ${tone}">${text}</span>`

@@ -9,6 +9,7 @@ import {
   evil,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
+import { appearancePage } from './appearance-page.ts'
 import { bulkPage, bulkPreviewPage, bulksPage, newBulkPage } from './bulk-page.ts'
 import {
   newSessionPage,
@@ -100,6 +101,7 @@ function bulkPages(language: ConsoleLanguage, text: string): Named {
     { position: 1, amount: '5.00', currency: 'EUR', status: 'Refused' as const, problem: text },
   ]
   const preview = { mode: row.mode, csv: text, idempotencyKey: text, payouts: 2, sums: [line] }
+  const waiting = { payouts: 2, totals: [{ amount: '5.00', currency: text }], expiresAt: at, may: true }
   return [
     ['bulks', bulksPage(view, { rows: [row], pages, mayWrite: true })],
     ['no bulks', bulksPage(view, { rows: [], pages: {}, mayWrite: false })],
@@ -108,7 +110,25 @@ function bulkPages(language: ConsoleLanguage, text: string): Named {
     ['wrong file', newBulkPage(view, { mode: text, problems: { file: text }, inFile: { shown, count: 20_000 } })],
     ['bulk preview', bulkPreviewPage(view, { ...preview, first: [line, { ...line, payee: undefined }] })],
     ['bulk', bulkPage(view, { ...row, items, values: { status: text }, problems: { status: text }, done: 'created' })],
+    ['waiting bulk', bulkPage(view, { ...row, items, values: {}, problems: {}, waiting })],
     ['ended bulk', bulkPage(view, { ...row, status: 'Completed', endedAt: at, items: [], values: {}, problems: {} })],
+  ]
+}
+
+function appearancePages(language: ConsoleLanguage, text: string): Named {
+  const view = insideOf(language, text)
+  const shown = { shownName: text, accents: { light: '#2449c8', dark: '#a9c1ff' }, values: {}, problems: {} }
+  const wrong = { name: text, accentColour: text, accentColourDark: text, logo: text }
+  return [
+    ['appearance', appearancePage(view, { ...shown, hasLogo: true, isSaved: true, mayWrite: true })],
+    ['appearance of a reader', appearancePage(view, { ...shown, hasLogo: false, isSaved: false, mayWrite: false })],
+    [
+      'wrong appearance',
+      appearancePage(view, {
+        ...shown,
+        ...{ values: wrong, problems: wrong, hasLogo: false, isSaved: false, mayWrite: true },
+      }),
+    ],
   ]
 }
 
@@ -116,6 +136,7 @@ const pagesOf = (language: ConsoleLanguage, text: string): Named => [
   ...checkoutPages(language, text),
   ...reportPages(language, text),
   ...bulkPages(language, text),
+  ...appearancePages(language, text),
 ]
 
 suite('every page of collections and files', () => {

@@ -13,6 +13,7 @@ import { type ConsoleLanguage, consoleLanguages, consoleTexts } from './language
 import { auditHeadsPage, auditPage, auditRecordPage, type RecordProof } from './audit-page.ts'
 import { eventPage, eventsPage } from './event-page.ts'
 import { placesOf } from './places.ts'
+import { periodFilters, requestFilters, requestPage, requestProblemsPage, requestsPage } from './request-log-page.ts'
 import { newServiceAccountPage } from './service-account-form.ts'
 import { issuedPage, serviceAccountPage, serviceAccountsPage } from './service-accounts-page.ts'
 import { newWebhookPage, secretPage } from './new-webhook-page.ts'
@@ -54,8 +55,8 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
     { name: 'other', description: text },
   ]
   return [
-    ['webhooks', webhooksPage(view, { rows: [row], pages, mayWrite: true, done: 'deleted' })],
-    ['no webhooks', webhooksPage(view, { rows: [], pages: {}, mayWrite: false })],
+    ['webhooks', webhooksPage(view, { rows: [row], pages, mayWrite: true, hasGuests: true, done: 'deleted' })],
+    ['no webhooks', webhooksPage(view, { rows: [], pages: {}, mayWrite: false, hasGuests: false })],
     ['new webhook', newWebhookPage(view, { draft: typed, types, problems: {} })],
     [
       'refused webhook',
@@ -91,10 +92,10 @@ function serviceAccountPages(language: ConsoleLanguage, text: string): readonly 
   const problems = Object.fromEntries([...names, 'form'].map((name) => [name, text]))
   const typed = Object.fromEntries(names.map((name) => [name, text]))
   const draft = {
-    ...{ name: text, groups: { payouts: 'write', [text]: text }, allowedAddresses: text },
+    ...{ name: text, permissions: ['payouts:write', text], allowedAddresses: text },
     ...{ expiresOn: text, publicKeyPem: text, idempotencyKey: text },
   }
-  const one = { account, mayWrite: true, idempotencyKey: text, typed: {}, problems: {} }
+  const one = { account, held: permissions, mayWrite: true, idempotencyKey: text, typed: {}, problems: {} }
   return [
     [
       'accounts',
@@ -104,8 +105,11 @@ function serviceAccountPages(language: ConsoleLanguage, text: string): readonly 
       'no accounts',
       serviceAccountsPage(view, { rows: [], status: undefined, pages: {}, mayWrite: false, problems: {} }),
     ],
-    ['new account', newServiceAccountPage(view, { draft, problems: {} })],
-    ['refused account', newServiceAccountPage(view, { draft, problems: { ...problems, permissions: text } })],
+    ['new account', newServiceAccountPage(view, { draft, held: permissions, problems: {} })],
+    [
+      'refused account',
+      newServiceAccountPage(view, { draft, held: permissions, problems: { ...problems, permissions: text } }),
+    ],
     ['account', serviceAccountPage(view, { ...one, done: 'changed' })],
     ['account without limits', serviceAccountPage(view, { ...one, account: open })],
     ['refused change', serviceAccountPage(view, { ...one, typed, problems: { ...problems, overlapHours: text } })],
@@ -160,6 +164,36 @@ function eventPages(language: ConsoleLanguage, text: string): readonly (readonly
   ]
 }
 
+function requestLogPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
+  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'requests' })
+  const row = {
+    ...{ id: 'r1', at, method: 'POST', operation: text, status: 401, code: text, serviceAccountName: text },
+    ...{ durationMs: 1234, verified: false, replayed: false },
+  }
+  const plain = { ...row, status: 200, operation: undefined, code: undefined, verified: true, replayed: true }
+  const failed = { ...row, status: 500 }
+  const problem = {
+    ...{ code: text, status: 400, title: text, cure: text, explained: '../x', count: 10_000 },
+    ...{ operations: [text, text], lastDay: '2026-11-24' },
+  }
+  const choices = { operations: [[text, text]], codes: [[text, text]], accounts: [[text, text]] } as const
+  const values = Object.fromEntries(requestFilters.map((name) => [name, text]))
+  const days = Object.fromEntries(periodFilters.map((name) => [name, text]))
+  const about = {
+    ...{ requestId: text, ip: text, accountHref: '../x', raw: { text } },
+    ...{ subjects: [{ text, href: '../x' }, { text }], created: [{ text, href: '../x' }] },
+  }
+  const refused = { ...row, ...about, path: text, summary: text, problem, pointer: text, staff: text, userAgent: text }
+  return [
+    ['requests', requestsPage(view, { rows: [row, plain, failed], values, problems: values, pages, choices })],
+    ['no requests', requestsPage(view, { rows: [], values: {}, problems: {}, pages: {}, choices })],
+    ['problems', requestProblemsPage(view, { rows: [problem], values: days, problems: days })],
+    ['no problems', requestProblemsPage(view, { rows: [], values: {}, problems: {} })],
+    ['request refused', requestPage(view, { ...refused, doctor: '../x' })],
+    ['request', requestPage(view, { ...plain, ...about, subjects: [], created: [] })],
+  ]
+}
+
 function simulationPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
   const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'simulations' })
   const may = { transactions: true, events: true }
@@ -174,6 +208,13 @@ function simulationPages(language: ConsoleLanguage, text: string): readonly (rea
   ]
 }
 
+test('a request shows the signature debugger and the problem only if there is one', () => {
+  const page = new Map(requestLogPages('en', 'x'))
+  assert.match(page.get('request refused') ?? '', /Check a signature/)
+  assert.doesNotMatch(page.get('request') ?? '', /Check a signature|Cause and cure/)
+  assert.match(page.get('no requests') ?? '', /GET \/v1\/requests/)
+})
+
 test('production has no simulations', () => {
   const named = (sandbox: boolean) => placesOf(consoleTexts.en, permissions, sandbox).map(({ name }) => name)
   assert.ok(named(true).includes('simulations'))
@@ -185,6 +226,7 @@ const allPages = (language: ConsoleLanguage, text: string) => [
   ...serviceAccountPages(language, text),
   ...auditPages(language, text),
   ...eventPages(language, text),
+  ...requestLogPages(language, text),
   ...simulationPages(language, text),
 ]
 

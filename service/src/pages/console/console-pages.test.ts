@@ -28,9 +28,11 @@ import { consoleMessage } from './message-page.ts'
 import { placesOf } from './places.ts'
 import { recoveryCodesPage } from './recovery-codes-page.ts'
 import { sessionsPage } from './sessions-page.ts'
+import { enterSupportPage } from './support-routes.ts'
 import { findPartnerPage, signInPage } from './sign-in-page.ts'
 import { ssoFields, ssoPage } from './sso-page.ts'
 import { teamPage } from './team-page.ts'
+import { approvalTexts } from './texts/approvals.ts'
 import { signOnTexts } from './texts/single-sign-on.ts'
 import type { ConsoleView, RoleName } from './view.ts'
 
@@ -61,7 +63,7 @@ function fullTeam(view: ConsoleView, text: string, mayWrite: boolean): string {
       roleName: 'Operator',
       status,
     })),
-    may: { write: mayWrite },
+    may: { write: mayWrite, reset: mayWrite },
     next: text,
     grantable: roles,
     errors: { email: text, fullName: text, role: text, form: text },
@@ -73,8 +75,12 @@ function fullTeam(view: ConsoleView, text: string, mayWrite: boolean): string {
 const approvalOf = (view: ConsoleView, text: string, passkeyOptions: string | undefined, beyond = {}): string =>
   approvalPage(view, {
     ...beyond,
-    ...{ id: text, amount: '1234.50', currency: text, payeeName: text, payeeAccount: text, reference: text },
-    ...{ requestedName: text, approvalExpiresAt: at, nonce: text, needsPasskey: false, passkeyOptions },
+    ...{ words: approvalTexts[view.language], path: `payouts/${text}`, label: text },
+    facts: [
+      [text, text, 'sum'],
+      [text, text],
+    ],
+    ...{ requestedName: text, nonce: text, needsPasskey: false, passkeyOptions },
     errors: passkeyOptions === undefined ? { code: text, reason: text } : { form: text, reason: text },
   })
 
@@ -127,12 +133,32 @@ function signOnPages(inside: (current: string) => ConsoleView, text: string): re
   const current = { redirectUri: text, domainRecord: { name: text, value: text } }
   const values = Object.fromEntries(ssoFields.map((name) => [name, text]))
   const errors = { ...values, form: text }
-  const waiting = { current: { ...current, domainProvedAt: null }, values, may: { write: true }, errors }
+  const waiting = { current: { ...current, domainProvedAt: null }, values, may: { write: true, reset: true }, errors }
   const proved = { current: { ...current, domainProvedAt: at }, values: {}, may: { write: false }, confirmation: text }
   return [
     ['no single sign-on', ssoPage(inside('team'), { values: {}, may: { write: true } })],
     ['single sign-on', ssoPage(inside('team'), waiting)],
     ['proved single sign-on', ssoPage(inside('team'), proved)],
+  ]
+}
+
+function supportPages(inside: (current: string) => ConsoleView, text: string): readonly (readonly [string, string])[] {
+  const shown = { staff: text, reason: text, expiresAt: at }
+  const session = { id: text, name: text, createdAt: at.toISOString(), expiresAt: at.toISOString() }
+  const own = { ...{ id: text, createdAt: at, lastUsedAt: at, expiresAt: at }, device: text, ip: text }
+  return [
+    ['support', enterSupportPage(inside('home'), text)],
+    [
+      'home in a support session',
+      homePage({ ...inside('home'), support: shown }, { balances: [], plots: [], waiting: [] }),
+    ],
+    [
+      'sessions',
+      sessionsPage(inside('sessions'), {
+        ...{ support: [session], mayEnd: true, confirmation: text },
+        sessions: [true, false].map((isCurrent) => ({ ...own, isCurrent })),
+      }),
+    ],
   ]
 }
 
@@ -145,7 +171,6 @@ function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): Read
   const errors = { password: text, code: text, form: text }
   const totp = { secret: 'JBSWY3DPEHPK3PXP', qrSvg: qrCode('otpauth://totp/a', text) }
   const named = { fullName: text, email: text, invitedByName: text, expiresAt: at, invitedAt: at }
-  const session = { id: text, createdAt: at, lastUsedAt: at, expiresAt: at, device: text, ip: text }
   return new Map([
     [
       'join',
@@ -184,13 +209,7 @@ function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): Read
     ],
     ['empty home', homePage(inside('home'), { balances: [], plots: [], waiting: [] })],
     ['team', fullTeam(inside('team'), text, mayWrite)],
-    [
-      'sessions',
-      sessionsPage(inside('sessions'), {
-        sessions: [true, false].map((isCurrent) => ({ ...session, isCurrent })),
-        confirmation: text,
-      }),
-    ],
+    ...supportPages(inside, text),
     ...signedInPages(inside, text),
     ...signOnPages(inside, text),
     [
@@ -257,7 +276,7 @@ suite('every page of the console', () => {
   const pages = consoleLanguages.flatMap((language) => [...pagesOf(language, evil)])
 
   test('escapes hostile texts, and has nothing inline', () => {
-    assert.equal(pages.length, 42)
+    assert.equal(pages.length, 46)
     for (const [name, page] of pages) checkEscaped(name, page)
   })
 
@@ -295,18 +314,22 @@ suite('the team', () => {
   test('offers nothing about oneself, nor about a role that the person may not give', () => {
     const person = { fullName: 'a', email: 'a', roleName: 'Developer' as const, partnerName: 'a' }
     const member = { fullName: 'a', email: 'a', joinedAt: at, lastSignInAt: null, factors: ['passkey'] as const }
-    const page = teamPage(viewOf('en', { person }), {
+    const shown = (reset: boolean) => ({
       members: [
-        { ...member, id: 'self', roleName: 'Developer', isSelf: true },
-        { ...member, id: 'admin', roleName: 'Admin', isSelf: false },
-        { ...member, id: 'other', roleName: 'Developer', isSelf: false },
+        { ...member, id: 'self', roleName: 'Developer' as const, isSelf: true },
+        { ...member, id: 'admin', roleName: 'Admin' as const, isSelf: false },
+        { ...member, id: 'other', roleName: 'Developer' as const, isSelf: false },
       ],
       invitations: [],
-      may: { write: true },
+      may: { write: true, reset },
       next: null,
-      grantable: ['Developer'],
+      grantable: ['Developer' as const],
     })
-    assert.deepEqual(all(page, /<dialog\s+id="([^"]*)"/g), ['role-of-other', 'remove-other'])
+    const page = teamPage(viewOf('en', { person }), shown(false))
+    const dialogs = (text: string) => all(text, /<dialog\s+id="([^"]*)"/g)
+    assert.deepEqual(dialogs(page), ['role-of-other', 'remove-other'])
+    const ofAdmin = teamPage(viewOf('en', { person }), shown(true))
+    assert.deepEqual(dialogs(ofAdmin), ['role-of-other', 'remove-other', 'reset-other'])
     assert.deepEqual([...new Set(all(page, /type="radio"[^>]*value="([^"]*)"/g))], ['Developer'])
   })
 })

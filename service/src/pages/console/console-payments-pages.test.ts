@@ -76,6 +76,7 @@ function transactionPages(language: ConsoleLanguage, text: string): Named {
         ...row,
         ...{ type: text, rail: text, errorKey: text, updatedAt: at, debtor: party, creditor: party, payoutHref: href },
         eventsHref: href,
+        request: { href, text, at },
         exchanged: amounts,
         texts: Object.fromEntries(names.map((name) => [name, text])) as Record<(typeof names)[number], string>,
         steps: [{ title: text, at, by: text, detail: text }],
@@ -87,13 +88,18 @@ function transactionPages(language: ConsoleLanguage, text: string): Named {
   ]
 }
 
+const writerOf = (text: string) => ({
+  bulks: [{ id: text, payouts: 1234, totals: [{ amount: '1234.50', currency: text }], expiresAt: at, may: true }],
+  mayWrite: true,
+})
+
 function payoutPages(language: ConsoleLanguage, text: string): Named {
   const view = insideOf(language, text)
   const payout = {
     ...amounts,
     ...{ id: 'p1', reference: text, payee: text, payeeAccount: text, status: 'PendingApproval', createdAt: at },
   }
-  const list = { rows: [payout], shownTabs: payoutTabs, values: {}, problems: {}, pages, mayWrite: true }
+  const list = { rows: [payout], shownTabs: payoutTabs, values: {}, problems: {}, pages, ...writerOf(text) }
   const values = wholeQuery(payoutFilters, text)
   const draft = {
     ...{ beneficiaryId: text, payee: text, payeeAccount: text, currency: 'EUR', amount: '12.50', reference: text },

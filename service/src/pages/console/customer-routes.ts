@@ -101,7 +101,7 @@ async function showOne(
 }
 export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
   const { operate } = frame
-  type Act = Parameters<typeof permitted>[2]
+  type Act = Parameters<typeof permitted<Person>>[2]
   const route = (method: 'GET' | 'POST', path: string, permission: Permission, act: Act): PublicRoute => ({
     method,
     path: `/console/customers${path}`,
@@ -226,7 +226,7 @@ const customerFormRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
     const call = { ...callOf(person, request), params: { id: idOf(request) } }
     return show(request, person, { values: valuesOf(await operate('getCustomer', call)), id: call.params.id })
   }
-  const route = (method: 'GET' | 'POST', path: string, act: Parameters<typeof permitted>[2]): PublicRoute => ({
+  const route = (method: 'GET' | 'POST', path: string, act: Parameters<typeof permitted<Person>>[2]): PublicRoute => ({
     method,
     path: `/console/customers/${path}`,
     handle: permitted(withMoney, 'customers:write', act),

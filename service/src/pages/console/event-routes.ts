@@ -14,7 +14,7 @@ import {
   queryText,
   readQuery,
 } from './payments-request.ts'
-import { type Frame, idOf, page, type Person, readForm, type Routes, seeOther, uuid } from './request.ts'
+import { type Frame, idOf, page, type Visitor, readForm, type GuestPages, seeOther, uuid } from './request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { transactionHref } from './transaction-routes.ts'
 
@@ -23,7 +23,7 @@ const rowOf = ({ id, eventType, reference, occurredAt }: Omit<ResponseOf<'getEve
   occurredAt: new Date(occurredAt),
 })
 
-async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+async function showList({ operate }: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
   const { view } = person
   const values = readQuery(request, eventFilters)
   const { cursor } = readQuery(request, ['cursor'])
@@ -54,7 +54,7 @@ type DeliveryKey = ResponseOf<'getEvent'>['deliveries'][number]
 async function deliveryOf(
   { operate }: Frame,
   request: PublicRequest,
-  person: Person,
+  person: Visitor,
   { subscriptionId, eventId }: DeliveryKey,
 ): Promise<EventDelivery | undefined> {
   const call = { ...callOf(person, request), params: { id: subscriptionId } }
@@ -75,7 +75,7 @@ async function deliveryOf(
 async function showOne(
   frame: Frame,
   request: PublicRequest,
-  person: Person,
+  person: Visitor,
   problems: Problems = {},
 ): Promise<PublicAnswer> {
   const { view, caller } = person
@@ -98,7 +98,7 @@ async function showOne(
   return page(request, status, eventPage({ ...view, current: 'events' }, shown))
 }
 
-async function redeliver(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+async function redeliver(frame: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
   const [id, given] = [idOf(request), readForm(request)]
   const [subscriptionId, eventId] = [given('subscriptionId'), given('eventId')]
   if (!uuid.test(subscriptionId) || !uuid.test(eventId)) throw notFound('page')
@@ -111,20 +111,20 @@ async function redeliver(frame: Frame, request: PublicRequest, person: Person): 
   return seeOther(`../${id}?done=redelivered`)
 }
 
-export const eventRoutes: Routes = (frame, _withPerson, withMoney) => [
+export const eventRoutes: GuestPages = (frame, withVisitor) => [
   {
     method: 'GET',
     path: '/console/events',
-    handle: permitted(withMoney, 'webhooks:read', (request, person) => showList(frame, request, person)),
+    handle: permitted(withVisitor, 'webhooks:read', (request, person) => showList(frame, request, person)),
   },
   {
     method: 'GET',
     path: '/console/events/{id}',
-    handle: permitted(withMoney, 'webhooks:read', (request, person) => showOne(frame, request, person)),
+    handle: permitted(withVisitor, 'webhooks:read', (request, person) => showOne(frame, request, person)),
   },
   {
     method: 'POST',
     path: '/console/events/{id}/redeliver',
-    handle: permitted(withMoney, 'webhooks:write', (request, person) => redeliver(frame, request, person)),
+    handle: permitted(withVisitor, 'webhooks:write', (request, person) => redeliver(frame, request, person)),
   },
 ]

@@ -7,7 +7,7 @@ import { findTexts } from './texts/find.ts'
 import { type ConsoleView, shell } from './view.ts'
 
 export type Found = {
-  readonly kind: 'transaction' | 'payout' | 'customer'
+  readonly kind: 'transaction' | 'payout' | 'payee' | 'customer' | 'request'
   /** Path below the root of the pages. */
   readonly href: string
   readonly name: string

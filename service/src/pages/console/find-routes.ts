@@ -1,4 +1,4 @@
-/** Finds a payment, a payout or a customer by what a person has at hand, by the filters that the lists of the API have indexes for. */
+/** Finds a payment, a payout, a customer or a request by what a person has at hand, by the filters that the lists of the API have indexes for. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { findPage, type Found } from './find-page.ts'
@@ -7,6 +7,8 @@ import { page, type Person, type Routes, seeOther, uuid } from './request.ts'
 
 const queryCharsMax = 140
 const listedMax = '10'
+/** Country, check digits and account, in groups or not. */
+const ibanForm = /^[a-z]{2}\s?\d\s?\d[a-z\d\s]{11,38}$/i
 
 export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
   type Request = Parameters<typeof callOf>[1]
@@ -23,6 +25,10 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
       operate('listCustomers', { ...call, query: queryText({ limit: listedMax, ...query }) }).then(({ data }) =>
         data.map(toCustomer),
       )
+    const payees = (query: Readonly<Record<string, string>>) =>
+      operate('listBeneficiaries', { ...call, query: queryText({ limit: listedMax, ...query }) }).then(({ data }) =>
+        data.map(({ id, name }): Found => ({ kind: 'payee', href: `payees/${id}`, name })),
+      )
     const one = async (work: Promise<Found>): Promise<readonly Found[]> => [await work]
     const params = { id: text.toLowerCase() }
     const found = await Promise.all(
@@ -32,8 +38,12 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
         payments({ userReference: text }),
         payments({ idempotencyKey: text }),
         customers({ namePrefix: text }),
+        ...(ibanForm.test(text) ? [payees({ iban: text })] : []),
         customers({ email: text }),
         customers({ partnerCustomerIdentifier: text }),
+        operate('listRequests', { ...call, query: queryText({ limit: listedMax, requestId: text }) }).then(({ data }) =>
+          data.map(toRequest),
+        ),
         ...(uuid.test(params.id)
           ? [
               one(
@@ -44,6 +54,7 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
               ),
               one(operate('getCustomer', { ...call, params }).then(toCustomer)),
               payments({ beneficiaryId: params.id }),
+              one(operate('getRequest', { ...call, params: { entryId: params.id } }).then(toRequest)),
             ]
           : []),
       ].map((work) => work.catch(noneFound)),
@@ -70,6 +81,10 @@ const toCustomer = ({ guid, email, kyc }: ResponseOf<'getCustomer'>): Found => (
   kind: 'customer',
   href: `customers/${guid}`,
   name: kyc?.legalName ?? kyc?.fullName ?? kyc?.tradingName ?? email ?? guid,
+})
+
+const toRequest = ({ id, method, operation, status }: ResponseOf<'getRequest'>): Found => ({
+  ...{ kind: 'request', href: `requests/${id}`, name: `${method} ${operation}, ${status}` },
 })
 
 /** A text that an operation cannot search for, or that the person may not search for, finds nothing there. */

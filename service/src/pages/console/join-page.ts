@@ -21,6 +21,8 @@ type Invitation = {
   readonly errors?: PasswordErrors
   /** Whether the provider of the organisation signs people in. */
   readonly sso?: boolean
+  /** The link of a recovery: its person is a member. */
+  readonly isRecovery?: boolean
 }
 
 export function joinPage(view: ConsoleView, invitation: Invitation): string {
@@ -31,7 +33,8 @@ export function joinPage(view: ConsoleView, invitation: Invitation): string {
     ...(errors.password === undefined ? [] : [{ text: errors.password, field: 'password' }]),
     ...(errors.code === undefined ? [] : [{ text: errors.code, field: 'code' }]),
   ]
-  const title = fill(t.joinTitle, { partner: partnerName })
+  const title = fill(invitation.isRecovery === true ? t.recoverTitle : t.joinTitle, { partner: partnerName })
+  const path = pathOf(invitation)
   return shell(view, {
     title,
     hasErrors: problems.length > 0,
@@ -40,10 +43,10 @@ export function joinPage(view: ConsoleView, invitation: Invitation): string {
       <h1>${title}</h1>
       ${facts(view, invitation)}
       ${passkeyForm(view, {
-        action: `${root}join/passkey`,
+        action: `${root}${path}/passkey`,
         kind: 'create',
         options: invitation.passkeyOptions,
-        label: t.createPasskey,
+        label: invitation.isRecovery === true ? t.recoverPasskey : t.createPasskey,
         title: t.joinPasskey,
         text: t.joinPasskeyText,
         fields: [['token', token]],
@@ -57,9 +60,16 @@ export function joinPage(view: ConsoleView, invitation: Invitation): string {
   })
 }
 
-function facts(view: ConsoleView, { invitedByName, fullName, email, roleName, expiresAt }: Invitation): Html {
+const pathOf = ({ isRecovery }: Invitation) => (isRecovery === true ? 'recover' : 'join')
+
+function facts(
+  view: ConsoleView,
+  { isRecovery, invitedByName, fullName, email, roleName, expiresAt }: Invitation,
+): Html {
   const { t } = view
-  return html`<p class="lead">${fill(t.joinInvited, { inviter: invitedByName })}</p>
+  return html`<p class="lead">
+      ${fill(isRecovery === true ? t.recoverLead : t.joinInvited, { inviter: invitedByName })}
+    </p>
     <dl class="facts">
       <div>
         <dt>${t.name}</dt>
@@ -80,14 +90,15 @@ function facts(view: ConsoleView, { invitedByName, fullName, email, roleName, ex
     </dl>`
 }
 
-function passwordWay(view: ConsoleView, { token, email, totp, errors = {} }: Invitation): Html {
+function passwordWay(view: ConsoleView, invitation: Invitation): Html {
   const { t, root } = view
+  const { token, email, totp, errors = {} } = invitation
   return html`<section class="way" aria-labelledby="password-title">
     <h2 id="password-title">${t.joinPassword}</h2>
     <p>${t.joinPasswordText}</p>
-    <form method="post" action="${root}join/password">
+    <form method="post" action="${root}${pathOf(invitation)}/password">
       ${hiddenField('token', token)} ${passwordFields(view, { email, totp, errors })}
-      <button type="submit">${t.joinWithPassword}</button>
+      <button type="submit">${invitation.isRecovery === true ? t.recoverPassword : t.joinWithPassword}</button>
     </form>
   </section>`
 }

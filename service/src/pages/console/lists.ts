@@ -48,22 +48,23 @@ type Filters = {
 }
 
 /** A form whose fields become the query of the list. */
-export function filters({ language }: ConsoleView, { path, main, more, active }: Filters): Html {
+export function filters({ language, saved }: ConsoleView, { path, main, more, active }: Filters): Html {
   const p = paymentTexts[language]
-  return html`<form method="get" action="${path}" class="filters" aria-label="${p.filters}">
-    <div class="grid">${main}</div>
-    ${
-      more &&
-      html`<details ${more.open && html` open`}>
-        <summary>${p.moreFilters}</summary>
-        <div class="grid">${more.fields}</div>
-      </details>`
-    }
-    <div class="buttons">
-      <button type="submit">${p.applyFilters}</button>
-      ${active && html`<a class="button plain" href="${path}">${p.clearFilters}</a>`}
-    </div>
-  </form>`
+  return html`${saved?.links}
+    <form method="get" action="${path}" class="filters" aria-label="${p.filters}">
+      <div class="grid">${main}</div>
+      ${
+        more &&
+        html`<details ${more.open && html` open`}>
+          <summary>${p.moreFilters}</summary>
+          <div class="grid">${more.fields}</div>
+        </details>`
+      }
+      <div class="buttons">
+        <button type="submit">${p.applyFilters}</button>
+        ${active && html`<a class="button plain" href="${path}">${p.clearFilters}</a>`}
+      </div>
+    </form>`
 }
 
 type Tabs = {
@@ -126,6 +127,20 @@ export const accountText = ({ iban, sortCode, routingNumber, accountNumber, wall
 /** A text of any length in a cell. A cell without one has no line on a narrow page. */
 export const freeText = (text: string | undefined): Html | string =>
   text === undefined || text === '' ? '' : html`<span class="free">${text}</span>`
+
+export type Link = { readonly text: string; readonly href?: string | undefined }
+
+/** Texts below each other, those with a page as links to it. Undefined: there are none. */
+export const links = (items: readonly Link[]): Html | undefined =>
+  items.length === 0
+    ? undefined
+    : html`<span class="lines">
+        ${items.map(({ text, href }) =>
+          href === undefined
+            ? html`<span class="free">${text}</span>`
+            : html`<a class="free" href="${href}">${text}</a>`,
+        )}
+      </span>`
 
 /** An identifier with a button that copies it. A long one is shortened, and whole in its title. */
 export function identifier(view: ConsoleView, text: string, what: string): Html {

@@ -6,6 +6,7 @@ import { account, facts, inFours, money, moneyText, pager, type Pages } from './
 import { wordOf } from './payment-words.ts'
 import { type PayeeRow, payeeNameCell } from './payees-page.ts'
 import { linkOf, type Problems, summaryOf } from './payments-request.ts'
+import type { PaymentTexts } from './texts/payments-en.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -179,6 +180,16 @@ function buttons(view: ConsoleView, preview: PayoutPreview): Html {
 
 const tones = { passed: 'good', failed: 'bad', notApplicable: 'neutral' } as const
 
+/** Rules whose English text has sums or times that the words of the page do not have. */
+const withFigures: readonly string[] = ['limit', 'funds', 'coolingOff']
+
+/** Explains a rule where no code does. */
+function explanationOf(p: PaymentTexts, rule: string, verdict: Rule['verdict'], detail: string | undefined) {
+  if (verdict === 'notApplicable' || detail === undefined) return undefined
+  const known: Readonly<Record<string, string>> = p.ruleExplained
+  return known[`${rule}.${verdict}`]
+}
+
 function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
   const p = paymentTexts[view.language]
   return table({
@@ -186,13 +197,15 @@ function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
     columns: [{ label: p.rule, kind: 'head' }, { label: p.outcome }],
     rows: rules.map(({ rule, verdict, code, detail }) => {
       const [name = rule, ...scope] = rule.split('.')
-      const words = code === undefined ? undefined : wordOf({ ...p.refusal, ...p.errorKey }, code)
+      const known = code === undefined ? undefined : wordOf({ ...p.refusal, ...p.errorKey }, code)
+      const words = known !== code ? known : explanationOf(p, name, verdict, detail)
+      const isNeeded = view.language === 'en' || words === undefined || withFigures.includes(name)
+      const shown = isNeeded ? detail : undefined
       return [
         html`${wordOf(p.ruleName, name)} ${scope.length > 0 && html`<span class="soft">${scope.join(', ')}</span>`}`,
         html`<span class="lines">
-          ${badge(tones[verdict], p.verdict[verdict])}
-          ${words !== undefined && words !== code && html`<span>${words}</span>`}
-          ${detail !== undefined && html`<span class="soft" lang="en">${detail}</span>`}
+          ${badge(tones[verdict], p.verdict[verdict])} ${words !== undefined && html`<span>${words}</span>`}
+          ${shown !== undefined && html`<span class="soft" lang="en">${shown}</span>`}
         </span>`,
       ]
     }),

@@ -73,7 +73,7 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
 
 async function executionsOf({ operate }: Frame, request: PublicRequest, { view, ...person }: Person) {
   const { cursor } = readQuery(request, ['cursor'])
-  const call = { ...callOf({ view, ...person }, request), params: { orderId: idOf(request) } }
+  const call = { ...callOf(person, request), params: { orderId: idOf(request) } }
   const { data, nextCursor } = await operate('listStandingOrderExecutions', { ...call, query: queryText({ cursor }) })
   const path = `${view.root}standing-orders/${idOf(request)}`
   return {

@@ -210,7 +210,7 @@ const newPayeeRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
       return refused(request, person, error)
     }
   }
-  const route = (method: 'GET' | 'POST', path: string, act: Parameters<typeof permitted>[2]): PublicRoute => ({
+  const route = (method: 'GET' | 'POST', path: string, act: Parameters<typeof permitted<Person>>[2]): PublicRoute => ({
     method,
     path: `/console/payees/${path}`,
     handle: permitted(withMoney, 'beneficiaries:write', act),

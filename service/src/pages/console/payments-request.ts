@@ -3,23 +3,28 @@ import type { FieldError, Permission } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
 import { fill } from '../language.ts'
 import { consoleMessage } from './message-page.ts'
-import { page, type Person, type WithPerson } from './request.ts'
+import { page, type Visitor, type With } from './request.ts'
 import type { PaymentTexts } from './texts/payments-en.ts'
+import { homeOf } from './view.ts'
 import { paymentTexts } from './texts/payments.ts'
 
-export const callOf = ({ caller }: Person, { requestId, ip }: PublicRequest) => ({ caller, requestId, ip })
+export const callOf = ({ caller }: Pick<Visitor, 'caller'>, { requestId, ip }: PublicRequest) => ({
+  caller,
+  requestId,
+  ip,
+})
 
-type Act = (request: PublicRequest, person: Person) => Promise<PublicAnswer>
+type Act<P> = (request: PublicRequest, person: P) => Promise<PublicAnswer>
 
 /** Answers a person who has the permission. An unknown id and a missing permission get a page that says so. */
 export const permitted =
-  (withMoney: WithPerson, permission: Permission, act: Act): PublicRoute['handle'] =>
+  <P extends Visitor>(withMoney: With<P>, permission: Permission, act: Act<P>): PublicRoute['handle'] =>
   (request) =>
     withMoney(request, async (person) => {
       const { caller, view } = person
       const { t } = view
       const p = paymentTexts[view.language]
-      const home = { href: `${view.root}home`, label: t.home }
+      const home = { href: `${view.root}${homeOf(view)}`, label: t.home }
       const refuse = () =>
         page(request, 403, consoleMessage(view, t.refused, fill(p.noPermission, { permission }), home))
       if (!caller.permissions.includes(permission)) return refuse()

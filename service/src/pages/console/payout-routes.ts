@@ -2,6 +2,7 @@
 import { decimalText, type Permission, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
+import { waitingOf } from './bulk-routes.ts'
 import { payoutPage } from './payout-page.ts'
 import { payoutFilters, payoutsPage, type PayoutTab, payoutTabs } from './payouts-page.ts'
 import {
@@ -58,8 +59,26 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
     ...{ tab, shownTabs, values, problems, mayWrite: caller.permissions.includes('payouts:write') },
   }
   const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, payoutsPage({ ...view, current: 'payouts' }, shown))
+  const bulks = tab === 'all' ? [] : await waitingBulks(frame, request, person)
+  return page(request, status, payoutsPage({ ...view, current: 'payouts' }, { ...shown, bulks }))
 }
+const bulksShownMax = '10'
+
+async function waitingBulks({ operate }: Frame, request: PublicRequest, person: Person) {
+  const call = callOf(person, request)
+  const { data } = await operate('listBulkPayouts', {
+    ...call,
+    query: queryText({ approval: 'Waiting', limit: bulksShownMax }),
+  })
+  const waiting = await Promise.all(
+    data.map(async ({ id }) => {
+      const found = waitingOf(await operate('getBulkPayoutApproval', { ...call, params: { bulkId: id } }), person)
+      return found && { id, ...found }
+    }),
+  )
+  return waiting.filter((each) => each !== undefined)
+}
+
 /** A form of the page that was refused: its problems, and what was typed. */
 type Refused = { readonly problems: Problems; readonly recall?: { readonly reason: string; readonly text: string } }
 

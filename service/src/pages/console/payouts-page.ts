@@ -4,6 +4,8 @@ import { call, errorSummary, field, table, time } from './components.ts'
 import { account, filters, freeText, list, money, optionsOf, pager, type Pages, select, tabs } from './lists.ts'
 import { payoutBadge } from './payment-words.ts'
 import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import type { Waiting } from './bulk-page.ts'
+import { bulkTexts } from './texts/bulk.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -31,6 +33,8 @@ type Payouts = {
   readonly problems: Problems
   readonly pages: Pages
   readonly mayWrite: boolean
+  /** Bulks with payouts that wait, in the tabs of approvals. */
+  readonly bulks: readonly (Waiting & { readonly id: string })[]
 }
 
 export const payoutFilters: readonly string[] = [
@@ -67,8 +71,32 @@ export function payoutsPage(view: ConsoleView, payouts: Payouts): string {
           current: each === tab,
         })),
       })}
+      ${payouts.bulks.length > 0 && bulkTable(view, payouts.bulks)}
       ${tab === 'all' && filterForm(view, values, problems)} ${rowsOf(view, payouts)}`,
   })
+}
+
+function bulkTable(view: ConsoleView, bulks: Payouts['bulks']): Html {
+  const p = paymentTexts[view.language]
+  const b = bulkTexts[view.language]
+  return html`<section aria-labelledby="bulks-title">
+    <h2 id="bulks-title">${b.waitingBulks}</h2>
+    ${table({
+      caption: b.waitingBulks,
+      columns: [
+        { label: b.bulk, kind: 'head' },
+        { label: b.payouts, kind: 'number' },
+        { label: p.approvalUntil },
+        { label: p.amount, kind: 'number' },
+      ],
+      rows: bulks.map(({ id, payouts, totals, expiresAt }) => [
+        html`<a href="${view.root}bulk-payouts/${id}">${b.review}</a>`,
+        payouts.toLocaleString(view.language),
+        time(view, expiresAt),
+        html`<span class="lines">${totals.map((sum) => money(view, sum.amount, sum.currency))}</span>`,
+      ]),
+    })}
+  </section>`
 }
 
 function filterForm(view: ConsoleView, values: Values, problems: Problems): Html {

@@ -3,7 +3,7 @@ import type { Permission } from '@partner-payments/wire'
 import type { Texts } from './texts/en.ts'
 import type { Place } from './view.ts'
 
-const places: readonly (Pick<Place, 'name' | 'icon'> & {
+const places: readonly (Pick<Place, 'name' | 'icon' | 'isForGuests'> & {
   readonly text: (t: Texts) => string
   /** Absent: the place stands before the groups. */
   readonly group?: (t: Texts) => string
@@ -85,6 +85,7 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
   },
   {
     name: 'events',
+    isForGuests: true,
     text: (t) => t.events,
     group: (t) => t.groupDevelopers,
     permission: 'webhooks:read',
@@ -92,10 +93,18 @@ const places: readonly (Pick<Place, 'name' | 'icon'> & {
   },
   {
     name: 'webhooks',
+    isForGuests: true,
     text: (t) => t.webhooks,
     group: (t) => t.groupDevelopers,
     permission: 'webhooks:read',
     icon: 'M10 3v4M10 7a3 3 0 1 1 0 6 3 3 0 0 1 0-6zM10 13v4M3 10h4M13 10h4',
+  },
+  {
+    name: 'requests',
+    text: (t) => t.requests,
+    group: (t) => t.groupDevelopers,
+    permission: 'users:read',
+    icon: 'M3 5h14M3 10h9M3 15h6M14 12.5l2.5 2.5L14 17.5',
   },
   {
     name: 'simulations',
@@ -145,4 +154,8 @@ export const placesOf = (t: Texts, granted: readonly Permission[], sandbox: bool
   places
     .filter(({ isSandbox = false }) => sandbox || !isSandbox)
     .filter(({ permission }) => permission === undefined || granted.includes(permission))
-    .map(({ name, icon, text, group }) => ({ name, icon, text: text(t), ...(group && { group: group(t) }) }))
+    .map(({ text, group, permission: _permission, isSandbox: _isSandbox, ...place }) => ({
+      ...place,
+      text: text(t),
+      ...(group && { group: group(t) }),
+    }))

@@ -21,7 +21,7 @@ import { reportTexts } from './texts/reports.ts'
 import { type ConsoleView, shell } from './view.ts'
 
 export type ReportKind = 'statement' | 'transactions' | 'fees' | 'reconciliation'
-export type ReportFormat = 'csv' | 'jsonl' | 'pdf' | 'camt.053'
+export type ReportFormat = 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
 
 export type ReportRow = {
   readonly id: string

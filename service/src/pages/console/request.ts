@@ -14,24 +14,33 @@ import {
   Refusal,
   sessionCookie,
 } from '../../api/index.ts'
+import type { Brand } from '../../branding/index.ts'
 import { type Clock, type Log, randomBytes } from '../../kernel/index.ts'
 import type { Accounts } from '../../modules/accounts/index.ts'
-import type { Factors, FirstAdmin, Members, Signed } from '../../modules/users/index.ts'
+import type { Factors, FirstAdmin, GuestLinks, Members, SavedViews, Signed } from '../../modules/users/index.ts'
 import type { Payouts } from '../../modules/payouts/index.ts'
 import type { Client, Confirmations, SignIn } from '../../sign-in/index.ts'
 import { compressed, pageHeaders } from '../answer.ts'
+import type { Assets } from '../assets.ts'
 import { fill } from '../language.ts'
 import { passwordCharsMin } from './password-fields.ts'
 import { consoleLanguageOf, consoleTexts } from './language.ts'
+import { filtersOf, savedIn, savedPages } from './saved-views.ts'
 import { placesOf } from './places.ts'
+import { guestTexts } from './texts/guests.ts'
+import { consoleMessage } from './message-page.ts'
+import { html } from '../html.ts'
 import type { Texts } from './texts/en.ts'
+import { supportTexts } from './texts/support.ts'
 import type { ConsoleView } from './view.ts'
 
 export type ConsoleDeps = {
   readonly members: Members
+  readonly guests: Pick<GuestLinks, 'shown' | 'open' | 'guest' | 'leave'>
+  readonly savedViews: SavedViews
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
   readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate'> & Confirmations
-  readonly approvals: Pick<Payouts, 'snapshot'>
+  readonly approvals: Pick<Payouts, 'bulksThatWait' | 'snapshot' | 'snapshotOfBulk' | 'waitingOfBulk'>
   readonly accounts: Pick<Accounts, 'dailyBalances'>
   readonly factors: Factors
   readonly operate: Operate
@@ -39,41 +48,79 @@ export type ConsoleDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly sandbox: boolean
+  /** The brand of the installation. */
+  readonly brand: Brand
 }
 
-/** The parts, and the names of the style sheet and the script. */
-export type Frame = ConsoleDeps & { readonly css: string; readonly js: string }
+/** The parts, and the names of the files of the pages. */
+export type Frame = Omit<ConsoleDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'brand'>
 
 /** `/console/home` is one level below the root of the pages. */
 const rootOf = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
 
-export function viewOf({ sandbox, css, js }: Frame, { path, headers }: PublicRequest): ConsoleView {
+export function viewOf({ sandbox, css, js, brand }: Frame, { path, headers }: PublicRequest): ConsoleView {
   const language = consoleLanguageOf(null, headers['accept-language'])
-  return { language, t: consoleTexts[language], sandbox, root: rootOf(path), css, js }
+  return { language, t: consoleTexts[language], sandbox, root: rootOf(path), css, js, brand }
 }
 
 export type Person = Signed & { readonly view: ConsoleView }
+/** A person, or a guest of the webhook pages. */
+export type Visitor = Pick<Person, 'caller' | 'view'>
 
 /** Answers with the page of a person. Without a session it leads to the sign-in and back. */
-export type WithPerson = (
+export type With<P extends Visitor> = (
   request: PublicRequest,
-  answer: (person: Person) => PublicAnswer | Promise<PublicAnswer>,
+  answer: (person: P) => PublicAnswer | Promise<PublicAnswer>,
 ) => Promise<PublicAnswer>
+export type WithPerson = With<Person>
 
 /** `money`: a session that has rested is refused too. */
 export function createPerson(frame: Frame, shows: 'money' | 'settings'): WithPerson {
   return async (request, answer) => {
     const token = readCookie(request.headers['cookie'], sessionCookie)
     const signed = token === undefined ? undefined : await frame.members.signedIn(token)
+    if (signed === undefined && token !== undefined && (await frame.guests.guest(token)) !== undefined)
+      return notForGuests(frame, request)
     if (signed === undefined || (shows === 'money' && signed.session.rested)) return toSignIn(request)
-    const { user, partnerName } = signed
-    const person = { fullName: user.fullName, email: user.email, roleName: user.role, partnerName }
-    const view = viewOf(frame, request)
-    return answer({
-      ...signed,
-      view: { ...view, person, hasSearch: true, places: placesOf(view.t, signed.caller.permissions, frame.sandbox) },
-    })
+    const { user, partnerName, support } = signed
+    const bare = viewOf(frame, request)
+    const s = supportTexts[bare.language]
+    const roleName = support === undefined ? user.role : html`${s.role}`
+    const person = { fullName: user.fullName, email: user.email, roleName, partnerName }
+    const places = placesOf(bare.t, signed.caller.permissions, frame.sandbox)
+    const saved = support === undefined ? await savedOf(frame, request, signed, bare) : undefined
+    const view = { ...bare, person, hasSearch: true, places, ...(saved && { saved }), ...(support && { support }) }
+    return answer({ ...signed, view })
   }
+}
+
+/** The saved views of a list, if the request is for one. */
+async function savedOf({ savedViews }: Frame, { path, query }: PublicRequest, signed: Signed, view: ConsoleView) {
+  const list = savedPages.find((each) => path === `/console/${each}`)
+  if (list === undefined) return undefined
+  return savedIn(view, { page: list, query: filtersOf(query), views: await savedViews.of(signed, list) })
+}
+
+/** Answers guests as well, with the pages that the team has for them. */
+export function createVisitor(frame: Frame, withPerson: WithPerson): With<Visitor> {
+  return async (request, answer) => {
+    const token = readCookie(request.headers['cookie'], sessionCookie)
+    const guest = token === undefined ? undefined : await frame.guests.guest(token)
+    if (guest === undefined) return withPerson(request, answer)
+    const { caller, link, partnerName } = guest
+    const view = viewOf(frame, request)
+    const { guest: role } = guestTexts[view.language]
+    const person = { fullName: link.fullName, email: link.email, roleName: html`${role}`, partnerName }
+    const places = placesOf(view.t, caller.permissions, frame.sandbox).filter(({ isForGuests }) => isForGuests)
+    return answer({ caller, view: { ...view, person, places } })
+  }
+}
+
+function notForGuests(frame: Frame, request: PublicRequest): PublicAnswer {
+  const view = viewOf(frame, request)
+  const g = guestTexts[view.language]
+  const action = { href: `${view.root}webhooks`, label: g.toWebhooks }
+  return page(request, 403, consoleMessage(view, g.only, g.onlyText, action))
 }
 
 function toSignIn(request: PublicRequest): PublicAnswer {
@@ -140,10 +187,13 @@ export function browserOf(request: PublicRequest): Client & { readonly device: s
   return { ...clientOf(request), device }
 }
 
+export const deviceCookieOf = (device: string): string =>
+  `${deviceCookie}=${device}; ${attributes}; Max-Age=${yearSeconds}`
+
 /** The cookies of a browser that has signed in. Each sign-in renews the year of the device; signing out keeps it. */
 export const signedInCookies = (token: string, { device }: { readonly device: string }): readonly string[] => [
   sessionCookieOf(token),
-  `${deviceCookie}=${device}; ${attributes}; Max-Age=${yearSeconds}`,
+  deviceCookieOf(device),
 ]
 
 /** The id in the path of a page. Refuses (404) what is no id. */
@@ -188,6 +238,8 @@ const formTexts: Readonly<Partial<Record<ProblemCode, (t: Texts) => string>>> = 
   resend_too_soon: (t) => t.tooSoon,
   rate_limited: (t) => t.tooManyText,
 }
+
+export type GuestPages = (frame: Frame, withVisitor: With<Visitor>) => readonly PublicRoute[]
 
 /** `withMoney` is for pages that show money or customers: a person who was away for five minutes signs in again. */
 export type Routes = (frame: Frame, withPerson: WithPerson, withMoney: WithPerson) => readonly PublicRoute[]

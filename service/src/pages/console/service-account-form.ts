@@ -1,18 +1,19 @@
 /** The form of a new service account, and the part of a form that makes a key pair in the browser. */
-import { tags } from '@partner-payments/wire'
+import { type Permission, tags } from '@partner-payments/wire'
 import { fill } from '../language.ts'
 import { html, type Html } from '../html.ts'
 import { errorSummary, field, hiddenField } from './components.ts'
-import { select } from './lists.ts'
 import { type Problems, summaryOf } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { serviceAccountTexts } from './texts/service-accounts.ts'
 import { type ConsoleView, shell } from './view.ts'
 
+/** The permissions of the person who gives. */
+type Held = readonly Permission[]
+
 export type AccountDraft = {
   readonly name: string
-  /** Permissions of each group: nothing, `read`, or `write`, which reads too. */
-  readonly groups: Readonly<Record<string, string>>
+  readonly permissions: readonly string[]
   readonly allowedAddresses: string
   readonly expiresOn: string
   readonly publicKeyPem: string
@@ -21,7 +22,7 @@ export type AccountDraft = {
 
 export function newServiceAccountPage(
   view: ConsoleView,
-  { draft, problems }: { readonly draft: AccountDraft; readonly problems: Problems },
+  { draft, held, problems }: { readonly draft: AccountDraft; readonly held: Held; readonly problems: Problems },
 ): string {
   const s = serviceAccountTexts[view.language]
   const p = paymentTexts[view.language]
@@ -37,7 +38,7 @@ export function newServiceAccountPage(
           ...{ id: 'name', name: 'name', label: s.name, help: s.nameHelp, value: draft.name, error: problems['name'] },
           more: html`autocomplete="off" maxlength="140"`,
         })}
-        ${permissionFields(view, draft, problems['permissions'])}
+        ${permissionFields(view, { held, chosen: draft.permissions, error: problems['permissions'] })}
         ${limitFields(view, { ...draft, problems, label: (label) => fill(p.optional, { label }) })}`,
         publicKeyPem: draft.publicKeyPem,
         problems,
@@ -47,8 +48,19 @@ export function newServiceAccountPage(
   })
 }
 
-function permissionFields(view: ConsoleView, { groups }: AccountDraft, error: string | undefined): Html {
+type Choice = { readonly held: Held; readonly chosen: readonly string[]; readonly error: string | undefined }
+
+/** Two boxes for each group. Only what the person has can be given. */
+export function permissionFields(view: ConsoleView, { held, chosen, error }: Choice): Html {
   const s = serviceAccountTexts[view.language]
+  const offered = tags.flatMap((tag) =>
+    (['read', 'write'] as const)
+      .map((access) => ({ tag, access, permission: `${tag}:${access}` as const }))
+      .filter(({ permission }) => held.includes(permission)),
+  )
+  // The first box has the id that the error summary links to.
+  const idOf = (permission: string) =>
+    permission === offered[0]?.permission ? 'permissions' : `permissions-${permission.replace(':', '-')}`
   return html`<fieldset
     class="field${error !== undefined && ' wrong'}"
     aria-describedby="permissions-help${error !== undefined && ' permissions-error'}"
@@ -57,15 +69,24 @@ function permissionFields(view: ConsoleView, { groups }: AccountDraft, error: st
     <p class="help" id="permissions-help">${s.permissionsHelp} ${s.approvesNothing}</p>
     ${error !== undefined && html`<p class="error" id="permissions-error">${error}</p>`}
     <div class="grid">
-      ${tags.map((tag, at) =>
-        select({
-          ...{ id: at === 0 ? 'permissions' : `permissions-${tag}`, name: `may-${tag}`, label: s.groups[tag] },
-          ...{ value: groups[tag] ?? '', any: s.none },
-          options: [
-            ['read', s.reads],
-            ['write', s.writes],
-          ],
-        }),
+      ${[...Map.groupBy(offered, ({ tag }) => tag)].map(
+        ([tag, boxes]) =>
+          html`<fieldset class="field">
+            <legend>${s.groups[tag]}</legend>
+            ${boxes.map(({ access, permission }) => {
+              const id = idOf(permission)
+              return html`<div class="choice">
+                <input
+                  type="checkbox"
+                  id="${id}"
+                  name="permissions"
+                  value="${permission}"
+                  ${chosen.includes(permission) && html` checked`}
+                />
+                <label for="${id}">${access === 'read' ? s.reads : s.writes}</label>
+              </div>`
+            })}
+          </fieldset>`,
       )}
     </div>
   </fieldset>`

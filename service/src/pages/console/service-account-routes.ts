@@ -1,5 +1,5 @@
 /** Service accounts: the list, a new one, the page of one, and the forms that change, rotate and revoke it. */
-import { type Permission, type ResponseOf, serviceAccounts as wire, tags } from '@partner-payments/wire'
+import { type ResponseOf, serviceAccounts as wire } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
 import { minuteMs, newId } from '../../kernel/index.ts'
 import {
@@ -87,14 +87,19 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
   return page(request, Object.keys(problems).length > 0 ? 400 : 200, serviceAccountsPage(viewOf(person), shown))
 }
 
-type Refused = { readonly typed: Readonly<Record<string, string>>; readonly problems: Problems }
+type Refused = {
+  readonly typed: Readonly<Record<string, string>>
+  readonly chosen: readonly string[] | undefined
+  readonly problems: Problems
+}
 
 async function showOne(frame: Frame, request: PublicRequest, person: Person, refused?: Refused): Promise<PublicAnswer> {
   const call = { ...callOf(person, request), params: { serviceAccountId: idOf(request) } }
   const account = rowOf(await frame.operate('getServiceAccount', call))
   const { done } = readQuery(request, ['done'])
   const body = serviceAccountPage(viewOf(person), {
-    ...{ account, mayWrite: mayWriteOf(person), idempotencyKey: newId() },
+    ...{ account, mayWrite: mayWriteOf(person), held: person.caller.permissions, idempotencyKey: newId() },
+    chosen: refused?.chosen,
     ...{ typed: refused?.typed ?? {}, problems: refused?.problems ?? {} },
     done: (['changed', 'revokedNow'] as const).find((each) => each === done),
   })
@@ -105,25 +110,23 @@ const showNew = (request: PublicRequest, person: Person, draft: AccountDraft, pr
   page(
     request,
     Object.keys(problems).length > 0 ? 400 : 200,
-    newServiceAccountPage(viewOf(person), { draft, problems }),
+    newServiceAccountPage(viewOf(person), { draft, held: person.caller.permissions, problems }),
   )
+
+/** The boxes that are checked. */
+const permissionsIn = ({ body }: PublicRequest): string[] =>
+  new URLSearchParams(body.toString('utf8')).getAll('permissions')
 
 function draftOf(given: Form): AccountDraft {
   return {
     name: given('name').trim(),
-    groups: Object.fromEntries(tags.map((tag) => [tag, given(`may-${tag}`)])),
+    permissions: [],
     allowedAddresses: given('allowedAddresses').trim(),
     expiresOn: given('expiresOn').trim(),
     publicKeyPem: given('publicKeyPem').trim(),
     idempotencyKey: given('idempotencyKey') || newId(),
   }
 }
-
-const permissionsOf = ({ groups }: AccountDraft): Permission[] =>
-  tags.flatMap((tag): Permission[] => {
-    if (groups[tag] === 'write') return [`${tag}:read`, `${tag}:write`]
-    return groups[tag] === 'read' ? [`${tag}:read`] : []
-  })
 
 /** The answer has the secret, because no later request can show it: as data for the script, or as a page. */
 function issued(request: PublicRequest, person: Person, made: ResponseOf<'createServiceAccount'>): PublicAnswer {
@@ -136,9 +139,8 @@ function issued(request: PublicRequest, person: Person, made: ResponseOf<'create
 }
 
 async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const draft = draftOf(readForm(request))
-  const { name, publicKeyPem, expiresOn, idempotencyKey } = draft
-  const permissions = permissionsOf(draft)
+  const draft = { ...draftOf(readForm(request)), permissions: permissionsIn(request) }
+  const { name, publicKeyPem, permissions, expiresOn, idempotencyKey } = draft
   const body = {
     ...{ name, publicKeyPem, permissions, allowedAddresses: addressesOf(draft.allowedAddresses) },
     expiresAt: expiresOn === '' ? null : dayStart(expiresOn),
@@ -174,6 +176,7 @@ async function change({ operate }: Frame, request: PublicRequest, person: Person
     ...{ ...callOf(person, request), params: { serviceAccountId: idOf(request) } },
     body: {
       name: given('name').trim(),
+      permissions: permissionsIn(request),
       allowedAddresses: addressesOf(given('allowedAddresses')),
       expiresAt: expiresOn === '' ? null : dayStart(expiresOn),
     },
@@ -204,7 +207,8 @@ export const serviceAccountRoutes: Routes = (frame, withPerson) => {
         return await act(frame, request, person)
       } catch (error) {
         const typed = Object.fromEntries(new URLSearchParams(request.body.toString('utf8')))
-        return showOne(frame, request, person, { typed, problems: problemsIn(person, error) })
+        const chosen = name === 'change' ? permissionsIn(request) : undefined
+        return showOne(frame, request, person, { typed, chosen, problems: problemsIn(person, error) })
       }
     }),
   })

@@ -1,4 +1,5 @@
 /** The service accounts of a partner: the list, the page of one, and the page that shows a secret once. */
+import type { Permission } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import {
   badge,
@@ -15,7 +16,7 @@ import {
 } from './components.ts'
 import { facts, identifier, list, optionsOf, type Pages, select, filters } from './lists.ts'
 import { type Problems, summaryOf } from './payments-request.ts'
-import { keyPair, limitFields } from './service-account-form.ts'
+import { keyPair, limitFields, permissionFields } from './service-account-form.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { fill } from '../language.ts'
 import { serviceAccountTexts } from './texts/service-accounts.ts'
@@ -106,11 +107,15 @@ export function serviceAccountsPage(view: ConsoleView, { rows, status, pages, ma
 type One = {
   readonly account: ServiceAccountRow
   readonly mayWrite: boolean
+  /** The permissions of the person, who gives no others. */
+  readonly held: readonly Permission[]
   readonly idempotencyKey: string
   /** Texts that were typed in a form that was refused. */
   readonly typed: Readonly<
     Partial<Record<'name' | 'allowedAddresses' | 'expiresOn' | 'publicKeyPem' | 'overlapHours', string>>
   >
+  /** Boxes that were checked in a form that was refused. */
+  readonly chosen?: readonly string[] | undefined
   readonly problems: Problems
   readonly done?: 'changed' | 'revokedNow' | undefined
 }
@@ -146,7 +151,7 @@ export function serviceAccountPage(view: ConsoleView, one: One): string {
 
 const replaced = (view: ConsoleView, id: string): Html => html`<a href="${view.root}service-accounts/${id}">${id}</a>`
 
-function change(view: ConsoleView, { account, typed, problems }: One): Html {
+function change(view: ConsoleView, { account, held, typed, chosen = account.permissions, problems }: One): Html {
   const s = serviceAccountTexts[view.language]
   const p = paymentTexts[view.language]
   return html`<section aria-labelledby="change-title">
@@ -157,6 +162,7 @@ function change(view: ConsoleView, { account, typed, problems }: One): Html {
         value: typed.name ?? account.name,
         more: html`autocomplete="off" maxlength="140"`,
       })}
+      ${permissionFields(view, { held, chosen, error: problems['permissions'] })}
       ${limitFields(view, {
         allowedAddresses: typed.allowedAddresses ?? account.allowedAddresses.join(', '),
         expiresOn: typed.expiresOn ?? account.expiresAt?.toISOString().slice(0, 10) ?? '',

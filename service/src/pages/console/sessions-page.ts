@@ -1,7 +1,8 @@
 /** The sessions of the person: where they are signed in, and how to end it. */
-import { html } from '../html.ts'
+import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { badge, hiddenField, message, table, time } from './components.ts'
+import { supportTexts } from './texts/support.ts'
 import { type ConsoleView, shell } from './view.ts'
 
 type Session = {
@@ -14,13 +15,23 @@ type Session = {
   readonly expiresAt: Date
 }
 
+type SupportShown = {
+  readonly id: string
+  readonly name: string
+  readonly createdAt: string
+  readonly expiresAt: string | null
+}
+
 type Sessions = {
   readonly sessions: readonly Session[]
+  /** Open sessions of staff of the operator. */
+  readonly support: readonly SupportShown[]
+  readonly mayEnd: boolean
   /** Says what the last form did. */
   readonly confirmation?: string
 }
 
-export function sessionsPage(view: ConsoleView, { sessions, confirmation }: Sessions): string {
+export function sessionsPage(view: ConsoleView, { sessions, confirmation, support, mayEnd }: Sessions): string {
   const { t, root } = view
   const hasOthers = sessions.some(({ isCurrent }) => !isCurrent)
   return shell(view, {
@@ -48,8 +59,34 @@ export function sessionsPage(view: ConsoleView, { sessions, confirmation }: Sess
           { label: t.actions, kind: 'actions' },
         ],
         rows: sessions.map((session) => row(view, session)),
-      })}`,
+      })}
+      ${support.length > 0 && supportTable(view, support, mayEnd)}`,
   })
+}
+
+function supportTable(view: ConsoleView, support: readonly SupportShown[], mayEnd: boolean): Html {
+  const s = supportTexts[view.language]
+  const end = ({ id, name }: SupportShown) =>
+    html`<form method="post" action="${view.root}service-accounts/${id}/revoke">
+      <button type="submit" class="small danger">${s.endOne}<span class="away"> ${name}</span></button>
+    </form>`
+  return html`<h2>${s.sessions}</h2>
+    <p>${s.sessionsText}</p>
+    ${table({
+      caption: s.sessions,
+      columns: [
+        { label: s.staff, kind: 'head' },
+        { label: s.begun },
+        { label: s.ends },
+        ...(mayEnd ? [{ label: s.actions, kind: 'actions' as const }] : []),
+      ],
+      rows: support.map((session) => [
+        html`<span class="name">${session.name}</span>`,
+        time(view, new Date(session.createdAt)),
+        session.expiresAt === null ? '' : time(view, new Date(session.expiresAt)),
+        ...(mayEnd ? [end(session)] : []),
+      ]),
+    })}`
 }
 
 function row(view: ConsoleView, { id, createdAt, lastUsedAt, device, ip, isCurrent, expiresAt }: Session) {

@@ -4,6 +4,7 @@ import { partnerCookie, readCookie, sessionCookie } from '../../api/index.ts'
 import type { SignedIn } from '../../modules/users/index.ts'
 import type { Client } from '../../sign-in/index.ts'
 import {
+  clientOf,
   browserOf,
   type Form,
   type Frame,
@@ -92,7 +93,10 @@ const signOutRoute = (frame: Frame): PublicRoute => ({
   handle: async (request) => {
     const token = readCookie(request.headers['cookie'], sessionCookie)
     const signed = token === undefined ? undefined : await frame.members.signedIn(token)
-    if (signed) await frame.signIn.end(signed.session.partnerId, signed.user.id, signed.session.id)
+    if (signed?.support) await frame.members.endSupport(signed.support, clientOf(request))
+    else if (signed) await frame.signIn.end(signed.session.partnerId, signed.user.id, signed.session.id)
+    const guest = token === undefined || signed ? undefined : await frame.guests.guest(token)
+    if (guest) await frame.guests.leave(guest, request.ip)
     return seeOther('sign-in', noSessionCookie)
   },
 })

@@ -89,7 +89,8 @@ function wayRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly Pu
           const { partnerId = '' } = request.params
           if (!uuid.test(partnerId)) return seeOther('../sign-in')
           const session = readCookie(request.headers['cookie'], sessionCookie)
-          const signed = session === undefined ? undefined : await frame.members.signedIn(session)
+          const found = session === undefined ? undefined : await frame.members.signedIn(session)
+          const signed = found?.support === undefined ? found : undefined
           const given = { attempt: attemptOf(request), query: request.query, signed }
           const browser = browserOf(request)
           const { kind, token, next } = await singleSignOn.finish(partnerId, given, browser)

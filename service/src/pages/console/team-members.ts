@@ -17,7 +17,11 @@ export type TeamMember = {
 }
 
 /** A member whose role the reader may not grant has no forms, nor has the reader's own row. */
-export function memberTable(view: ConsoleView, members: readonly TeamMember[], grantable: readonly RoleName[]): Html {
+export function memberTable(
+  view: ConsoleView,
+  members: readonly TeamMember[],
+  { grantable, reset }: { readonly grantable: readonly RoleName[]; readonly reset: boolean },
+): Html {
   const { t } = view
   const mayChange = ({ isSelf, roleName }: TeamMember) => !isSelf && grantable.includes(roleName)
   const hasActions = members.some(mayChange)
@@ -38,7 +42,7 @@ export function memberTable(view: ConsoleView, members: readonly TeamMember[], g
       factorsText(view, member.factors),
       member.lastSignInAt === null ? t.never : time(view, member.lastSignInAt),
       time(view, member.joinedAt, 'date'),
-      ...(hasActions ? [mayChange(member) ? actions(view, member, grantable) : ''] : []),
+      ...(hasActions ? [mayChange(member) ? actions(view, member, { grantable, reset }) : ''] : []),
     ]),
   })
 }
@@ -50,13 +54,18 @@ const factorsText = ({ t, language }: ConsoleView, factors: TeamMember['factors'
         factors.map((factor) => ({ passkey: t.factorPasskey, password: t.factorPassword, sso: t.factorSso })[factor]),
       )
 
-function actions(view: ConsoleView, member: TeamMember, grantable: readonly RoleName[]): Html {
+function actions(
+  view: ConsoleView,
+  member: TeamMember,
+  { grantable, reset }: { readonly grantable: readonly RoleName[]; readonly reset: boolean },
+): Html {
   const { t } = view
   const { id, fullName } = member
   return html`<div class="actions">
     ${openDialog({ id: `role-of-${id}`, label: t.changeRole, about: fullName })}
+    ${reset && openDialog({ id: `reset-${id}`, label: t.reset, about: fullName, tone: 'danger' })}
     ${openDialog({ id: `remove-${id}`, label: t.remove, about: fullName, tone: 'danger' })}
-    ${roleDialog(view, member, grantable)} ${removeDialog(view, member)}
+    ${roleDialog(view, member, grantable)} ${removeDialog(view, member)} ${reset && resetDialog(view, member)}
   </div>`
 }
 
@@ -94,6 +103,26 @@ function removeDialog({ t, root }: ConsoleView, { id, fullName, email }: TeamMem
         <li>${t.removeSessions}</li>
         <li>${t.removeSignIn}</li>
         <li>${t.removeInvitations}</li>
+      </ul>
+      ${dialogButtons(own, submit, t.cancel)}
+    </form>`,
+  })
+}
+
+function resetDialog({ t, root }: ConsoleView, { id, fullName, email }: TeamMember): Html {
+  const own = `reset-${id}`
+  const submit = html`<button type="submit" class="primary danger">${t.resetSignIn}</button>`
+  return dialog({
+    id: own,
+    title: fill(t.resetSignInTitle, { name: fullName }),
+    body: html`<form method="post" action="${root}team/reset">
+      ${hiddenField('id', id)}
+      <p class="soft">${email}</p>
+      <ul class="effects">
+        <li>${t.removeSessions}</li>
+        <li>${t.resetEndsFactors}</li>
+        <li>${t.resetMailsLink}</li>
+        <li>${t.resetTellsAdmins}</li>
       </ul>
       ${dialogButtons(own, submit, t.cancel)}
     </form>`,

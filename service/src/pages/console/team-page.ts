@@ -12,7 +12,8 @@ type InviteField = 'email' | 'fullName' | 'role'
 type Team = {
   readonly members: readonly TeamMember[]
   readonly invitations: readonly TeamInvitation[]
-  readonly may: { readonly write: boolean }
+  /** `reset`: to reset the sign-in of colleagues, which Admins do. */
+  readonly may: { readonly write: boolean; readonly reset: boolean }
   /** The next page of members. */
   readonly next: string | null
   /** The roles that the person may give. */
@@ -53,7 +54,7 @@ export function teamPage(view: ConsoleView, team: Team): string {
       ${!may.write && html`<p class="lead">${t.teamReadOnly}</p>`}
       <section aria-labelledby="members-title">
         <h2 id="members-title">${t.members}</h2>
-        ${memberTable(view, members, may.write ? grantable : [])}
+        ${memberTable(view, members, { grantable: may.write ? grantable : [], reset: may.reset })}
         ${next !== null && html`<p class="more"><a class="button" href="${next}">${t.nextPage}</a></p>`}
       </section>
       <section aria-labelledby="invitations-title">

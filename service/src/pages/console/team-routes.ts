@@ -1,39 +1,50 @@
 /** The team: who is in it, who is invited, and who may change it. Each form is an operation of the API. */
-import { permissions, roleAllows, users as wire } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
-import { errorsOf, type Form, page, type Person, readForm, type Routes, seeOther } from './request.ts'
+import { permissions, type ResponseOf, roleAllows, users as wire } from '@partner-payments/wire'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
+import { minuteMs } from '../../kernel/index.ts'
+import {
+  clientOf,
+  errorsOf,
+  type Form,
+  page,
+  type Person,
+  readForm,
+  type Frame,
+  type Routes,
+  seeOther,
+  signInAgain,
+  uuid,
+} from './request.ts'
 import { teamPage } from './team-page.ts'
 
 const membersShown = 50
 
-export const teamRoutes: Routes = ({ operate }, withPerson) => {
+/** A reset of another person's sign-in needs a sign-in that is younger. */
+const signInMsMax = 5 * minuteMs
+
+type Show = (request: PublicRequest, person: Person, errors?: Readonly<Record<string, string>>) => Promise<PublicAnswer>
+
+export const teamRoutes: Routes = (frame, withPerson) => {
+  const { operate } = frame
   const callOf = ({ caller }: Person, { requestId, ip }: PublicRequest) => ({ caller, requestId, ip })
-  const show = async (request: PublicRequest, person: Person, errors?: Readonly<Record<string, string>>) => {
+  const show: Show = async (request, person, errors) => {
     const call = callOf(person, request)
-    const cursor = new URLSearchParams(request.query).get('cursor')
+    const query = new URLSearchParams(request.query)
+    const cursor = query.get('cursor')
     const pageQuery = new URLSearchParams({ limit: String(membersShown), ...(cursor === null ? {} : { cursor }) })
     const [team, invited] = await Promise.all([
       operate('listUsers', { ...call, query: String(pageQuery) }),
       operate('listInvitations', { ...call, query: `limit=${membersShown}&status=Pending` }),
     ])
-    const grantable = wire.roles.filter((role) =>
-      permissions.every((each) => !roleAllows(role, each) || person.caller.permissions.includes(each)),
-    )
+    const grantable = grantableBy(person)
     const shown = {
-      members: team.data.map(({ userId: id, createdAt, lastSignInAt, ...user }) => ({
-        ...user,
-        id,
-        joinedAt: new Date(createdAt),
-        lastSignInAt: lastSignInAt === null ? null : new Date(lastSignInAt),
-        isSelf: id === person.user.id,
-      })),
-      invitations: invited.data.map(({ inviteId: id, invitedByFullName: invitedByName, createdAt, ...each }) => ({
-        ...each,
-        invitedAt: new Date(createdAt),
-        id,
-        invitedByName,
-      })),
-      may: { write: person.caller.permissions.includes('users:write') },
+      members: membersOf(person, team.data),
+      invitations: invitationsOf(invited.data),
+      may: {
+        write: person.caller.permissions.includes('users:write'),
+        reset: person.user.role === 'Admin',
+      },
+      ...(query.get('done') === 'reset' ? { confirmation: person.view.t.signInReset } : {}),
       next: team.nextCursor === null ? null : `team?cursor=${encodeURIComponent(team.nextCursor)}`,
       grantable,
       ...(errors === undefined ? {} : { errors, typed: typedIn(request) }),
@@ -54,6 +65,11 @@ export const teamRoutes: Routes = ({ operate }, withPerson) => {
       }),
   })
   return [
+    {
+      method: 'POST',
+      path: '/console/team/reset',
+      handle: (request) => withPerson(request, (person) => reset(frame, request, person, show)),
+    },
     {
       method: 'GET',
       path: '/console/team',
@@ -78,3 +94,38 @@ function typedIn(request: PublicRequest) {
   const role = wire.roles.find((each) => each === field('role'))
   return { email: field('email'), fullName: field('fullName'), ...(role === undefined ? {} : { role }) }
 }
+
+const grantableBy = ({ caller }: Person) =>
+  wire.roles.filter((role) => permissions.every((each) => !roleAllows(role, each) || caller.permissions.includes(each)))
+
+async function reset({ members, clock }: Frame, request: PublicRequest, person: Person, show: Show) {
+  if (clock.now().getTime() - person.session.createdAt.getTime() >= signInMsMax) return signInAgain(request, 'team')
+  const id = readForm(request)('id')
+  const { t } = person.view
+  if (id === person.user.id) return show(request, person, { form: t.resetSelf })
+  if (!uuid.test(id)) throw notFound('user')
+  try {
+    await members.recoveries.reset(person, id, clientOf(request))
+    return seeOther('../team?done=reset')
+  } catch (error) {
+    if (error instanceof Refusal && error.errors.length > 0) return show(request, person, { form: t.resetSso })
+    throw error
+  }
+}
+
+const membersOf = (person: Person, users: ResponseOf<'listUsers'>['data']) =>
+  users.map(({ userId: id, createdAt, lastSignInAt, ...user }) => ({
+    ...user,
+    id,
+    joinedAt: new Date(createdAt),
+    lastSignInAt: lastSignInAt === null ? null : new Date(lastSignInAt),
+    isSelf: id === person.user.id,
+  }))
+
+const invitationsOf = (invitations: ResponseOf<'listInvitations'>['data']) =>
+  invitations.map(({ inviteId: id, invitedByFullName: invitedByName, createdAt, ...each }) => ({
+    ...each,
+    invitedAt: new Date(createdAt),
+    id,
+    invitedByName,
+  }))

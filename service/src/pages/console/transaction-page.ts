@@ -48,6 +48,8 @@ type Transaction = {
   readonly related: readonly RelatedRow[]
   /** Absent: the transaction is no payout, or the person may not read payouts. */
   readonly payoutHref?: string | undefined
+  /** The request that created the transaction. Absent: it is not in the request log, or the person may not read the log. */
+  readonly request?: { readonly href: string; readonly text: string; readonly at: Date } | undefined
   /** Absent: the person may not read events. */
   readonly eventsHref?: string | undefined
   /** `read`: the proof was asked for. Reading it costs more than the rest of the page. */
@@ -97,7 +99,7 @@ export function transactionPage(view: ConsoleView, transaction: Transaction): st
 
 function details(view: ConsoleView, transaction: Transaction): Html {
   const p = paymentTexts[view.language]
-  const { exchanged, type, rail, errorKey, debtor, creditor, updatedAt, texts } = transaction
+  const { exchanged, type, rail, errorKey, debtor, creditor, updatedAt, texts, request } = transaction
   const { requestedBy, endToEndId, userReference, idempotencyKey, description, hash } = texts
   const copied = (text: string | undefined, what: string) => text && identifier(view, text, what)
   return facts([
@@ -109,6 +111,13 @@ function details(view: ConsoleView, transaction: Transaction): Html {
     [p.type, wordOf(p.transactionType, type)],
     [p.rail, rail && wordOf(p.rails, rail)],
     [p.requestedBy, requestedBy],
+    [
+      p.request,
+      request &&
+        html`<span class="lines">
+          <a href="${request.href}">${request.text}</a> <span class="soft">${time(view, request.at, 'seconds')}</span>
+        </span>`,
+    ],
     [p.userReference, userReference],
     [p.endToEndId, copied(endToEndId, p.endToEndId)],
     [p.idempotencyKey, copied(idempotencyKey, p.idempotencyKey)],

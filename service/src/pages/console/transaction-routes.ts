@@ -1,12 +1,25 @@
 /** The list of transactions and the page of one, made of the operations that read them. */
+import { creatingRequest } from './creating-request.ts'
 import { accountText } from './lists.ts'
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
 import { fill } from '../language.ts'
 import type { Step } from './lists.ts'
 import { wordOf } from './payment-words.ts'
-import { callOf, dayStart, linkOf, listed, permitted, queryText, readQuery, type Values } from './payments-request.ts'
-import { page, type Person, type Routes } from './request.ts'
+import {
+  callOf,
+  dayStart,
+  linkOf,
+  listed,
+  permitted,
+  problemsOf,
+  queryText,
+  readQuery,
+  type Values,
+} from './payments-request.ts'
+import { type Frame, headersOf, page, type Person, type Routes } from './request.ts'
+import { consoleMessage } from './message-page.ts'
+import { exportPageRows, exportRowsMax, transactionsCsv } from './transaction-export.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { transactionPage } from './transaction-page.ts'
 import { transactionFilters, transactionsPage } from './transactions-page.ts'
@@ -44,7 +57,33 @@ const listQuery = (values: Values, cursor: string | undefined): string => {
 const eventsHrefOf = ({ view, caller }: Person, reference: string): string | undefined =>
   caller.permissions.includes('webhooks:read') ? linkOf(`${view.root}events`, { reference }) : undefined
 
-export const transactionRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
+/** The file of a list, or a page that says why there is none. */
+async function exportList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const values = readQuery(request, transactionFilters)
+  const call = callOf(person, request)
+  const read = (cursor: string | undefined) =>
+    operate('listTransactions', { ...call, query: `${listQuery(values, cursor)}&limit=${exportPageRows}` })
+  const p = paymentTexts[person.view.language]
+  const refuse = (text: string) => {
+    const back = { href: linkOf(`${person.view.root}transactions`, values), label: p.back }
+    return page(request, 400, consoleMessage(person.view, p.exportTitle, text, back))
+  }
+  try {
+    const body = await transactionsCsv(read)
+    if (body === undefined) return refuse(fill(p.exportTooMany, { count: String(exportRowsMax) }))
+    const headers = { ...headersOf, 'content-type': 'text/csv; charset=utf-8' }
+    return {
+      status: 200,
+      headers: { ...headers, 'content-disposition': 'attachment; filename="transactions.csv"' },
+      body,
+    }
+  } catch (error) {
+    return refuse(Object.values(problemsOf(p, error, transactionFilters)).join(' '))
+  }
+}
+
+export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const { operate } = frame
   const showList = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { view } = person
     const p = paymentTexts[view.language]
@@ -82,6 +121,7 @@ export const transactionRoutes: Routes = ({ operate }, _withPerson, withMoney) =
     const shown = {
       ...detailsOf(raw),
       steps: stepsOf(view, timeline),
+      request: await creatingRequest(frame, request, person, { ...raw, requestId: timeline.requestId }),
       related: related.data.map((each) => ({ ...each, ...rowOf(view, each) })),
       eventsHref: eventsHrefOf(person, reference),
       payoutHref: payout && `${view.root}payouts/${payout.id}`,
@@ -99,6 +139,11 @@ export const transactionRoutes: Routes = ({ operate }, _withPerson, withMoney) =
       method: 'GET',
       path: '/console/transactions',
       handle: permitted(withMoney, 'transactions:read', showList),
+    },
+    {
+      method: 'GET',
+      path: '/console/exports/transactions.csv',
+      handle: permitted(withMoney, 'transactions:read', (request, person) => exportList(frame, request, person)),
     },
     {
       method: 'GET',

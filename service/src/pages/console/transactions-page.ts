@@ -3,7 +3,7 @@ import { html, type Html } from '../html.ts'
 import { call, errorSummary, field, table, time } from './components.ts'
 import { filters, freeText, list, money, optionsOf, type Pages, select } from './lists.ts'
 import { transactionBadge, wordOf } from './payment-words.ts'
-import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -75,6 +75,9 @@ export function transactionsPage(view: ConsoleView, { rows, values, problems, pa
       })}
       <section aria-labelledby="export-title">
         <h2 id="export-title">${p.exportTitle}</h2>
+        <p>
+          <a class="button" href="${linkOf(`${view.root}exports/transactions.csv`, values)}" download>${p.exportCsv}</a>
+        </p>
         <p class="soft">${p.exportText}</p>
         ${call(view, 'GET /v1/exports/transactions\nPOST /v1/reports', p.exportCall)}
       </section>`,

@@ -1,8 +1,11 @@
 /** The frame of every page of the console: skip link, band of the sandbox, top bar, navigation, main part. */
+import type { PageBrand } from '../assets.ts'
 import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
 import { type ConsoleLanguage, consoleTexts } from './language.ts'
 import type { Texts } from './texts/en.ts'
 import { findTexts } from './texts/find.ts'
+import { supportTexts } from './texts/support.ts'
 
 export type RoleName = 'Admin' | 'Developer' | 'Operator'
 
@@ -15,6 +18,8 @@ export type ConsoleView = {
   readonly root: string
   readonly css: string
   readonly js: string
+  /** The brand of the installation. */
+  readonly brand: PageBrand
   /** Time zone of the reader. Absent: the page shows UTC, and the script changes it to the zone of the browser. */
   readonly zone?: string
   /** The same page in the other languages. Absent: no links to them. */
@@ -26,10 +31,18 @@ export type ConsoleView = {
     readonly roleName: RoleName | Html
     readonly partnerName: string
   }
+  /** The session in which staff of the operator reads as the partner: a band on every page says so. */
+  readonly support?: { readonly staff: string; readonly reason: string; readonly expiresAt: Date }
   /** Entries of the navigation. A page without a person has none. */
   readonly places?: readonly Place[]
   /** Name of the place that the page belongs to. */
   readonly current?: string
+  /** The saved views of the list that the page shows. */
+  readonly saved?: {
+    readonly links: Html
+    /** Names the view that is open, for a page whose filters are refused. */
+    readonly invalid?: Html | undefined
+  }
   /** Whether the site has a search. */
   readonly hasSearch?: boolean
   /** The text that the person has searched for. */
@@ -44,6 +57,8 @@ export type Place = {
   readonly icon: string
   /** Heading of the group that the place belongs to. Absent: it stands before the groups. */
   readonly group?: string
+  /** Whether guests have the place. */
+  readonly isForGuests?: boolean
 }
 
 export type ConsolePage = {
@@ -56,7 +71,7 @@ export type ConsolePage = {
 }
 
 export function shell(view: ConsoleView, page: ConsolePage): string {
-  const { language, t, root, css, js, sandbox, person } = view
+  const { language, t, root, css, js, sandbox, person, brand } = view
   const layout = person === undefined ? 'alone' : 'signed-in'
   const { html: text } = html`<!doctype html>
     <html lang="${language}">
@@ -67,12 +82,13 @@ export function shell(view: ConsoleView, page: ConsolePage): string {
         <title>${titleOf(view, page)}</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="${root}assets/${css}" />
+        ${brand.css !== undefined && html`<link rel="stylesheet" href="${root}assets/${brand.css}" />`}
         <script type="module" src="${root}assets/${js}"></script>
       </head>
       <body class="${layout}${page.wide === true && ' wide'}${sandbox && ' sandbox'}">
         <a class="skip" href="#main">${t.skip}</a>
         ${banner(view)} ${person !== undefined && navigation(view)}
-        <main id="main" tabindex="-1">${page.main}</main>
+        <main id="main" tabindex="-1">${page.hasErrors === true && view.saved?.invalid} ${page.main}</main>
         ${languageNavigation(view)}
         <p id="live" class="away" role="status"></p>
       </body>
@@ -81,30 +97,57 @@ export function shell(view: ConsoleView, page: ConsolePage): string {
 }
 
 /** Production and sandbox differ in the title of the tab as well. */
-function titleOf({ t, sandbox, person }: ConsoleView, { title, hasErrors }: ConsolePage): string {
+function titleOf({ t, sandbox, person, brand }: ConsoleView, { title, hasErrors }: ConsolePage): string {
   const first = hasErrors === true ? `${t.errorPrefix}: ${title}` : title
-  const whole = person === undefined ? first : `${first} · ${person.partnerName}`
+  const whole = [first, person?.partnerName, brand.name].filter((part) => part !== undefined).join(' · ')
   return sandbox ? `${t.sandbox}: ${whole}` : whole
 }
 
 function banner(view: ConsoleView): Html | undefined {
   const { t, sandbox, person } = view
-  if (!sandbox && person === undefined) return undefined
+  const installation = brandLine(view)
+  if (!sandbox && person === undefined && installation === undefined) return undefined
   return html`<header class="banner">
-    ${sandbox && html`<p class="band">${t.sandboxBand}</p>`} ${person !== undefined && topBar(view, person)}
+    ${sandbox && html`<p class="band">${t.sandboxBand}</p>`} ${supportBand(view)}
+    ${person === undefined ? installation : topBar(view, person)}
   </header>`
 }
 
+/** The installation, on pages without a person. */
+function brandLine({ root, brand: { name, logo } }: ConsoleView): Html | undefined {
+  if (logo === undefined && name === undefined) return undefined
+  return html`<p class="installation">${logo !== undefined && logoImage(root, logo)} ${name}</p>`
+}
+
+const logoImage = (root: string, logo: string): Html =>
+  html`<img class="logo" src="${root}assets/${logo}" alt="" height="28" />`
+
+/** The first place of a person. */
+export const homeOf = ({ places = [] }: ConsoleView): string =>
+  places.some(({ name }) => name === 'home') ? 'home' : (places.at(-1)?.name ?? 'home')
+
+function supportBand({ language, support }: ConsoleView): Html | undefined {
+  if (support === undefined) return undefined
+  const { staff, reason, expiresAt } = support
+  const form = new Intl.DateTimeFormat(language, { timeStyle: 'short', timeZone: 'UTC' })
+  const time = `${form.format(expiresAt)} UTC`
+  return html`<p class="band support">${fill(supportTexts[language].band, { staff, reason, time })}</p>`
+}
+
 function topBar(view: ConsoleView, person: NonNullable<ConsoleView['person']>): Html {
-  const { t, root, sandbox } = view
+  const { t, root, sandbox, brand } = view
   const [initial = ''] = person.partnerName
   return html`<div class="top">
     <button type="button" class="menu" popovertarget="places">
       <svg viewBox="0 0 20 20" aria-hidden="true" focusable="false"><path d="M3 5.5h14M3 10h14M3 14.5h14" /></svg>
       <span class="away">${t.menu}</span>
     </button>
-    <a class="brand" href="${root}home">
-      <span class="tile" aria-hidden="true">${initial.toLocaleUpperCase()}</span>
+    <a class="brand" href="${root}${homeOf(view)}">
+      ${
+        brand.logo === undefined
+          ? html`<span class="tile" aria-hidden="true">${initial.toLocaleUpperCase()}</span>`
+          : logoImage(root, brand.logo)
+      }
       <span class="brand-name">${person.partnerName}</span>
       <span class="environment">${sandbox ? t.sandbox : t.production}</span>
     </a>
@@ -115,7 +158,9 @@ function topBar(view: ConsoleView, person: NonNullable<ConsoleView['person']>): 
         <span class="soft">${roleOf(view, person.roleName)}</span>
       </p>
       <form method="post" action="${root}sign-out">
-        <button type="submit" class="small">${t.signOut}</button>
+        <button type="submit" class="small">
+          ${view.support === undefined ? t.signOut : supportTexts[view.language].end}
+        </button>
       </form>
     </div>
   </div>`

@@ -13,7 +13,7 @@ import {
   queryText,
   readQuery,
 } from './payments-request.ts'
-import { type Frame, idOf, page, type Person, readForm, type Routes, seeOther, uuid } from './request.ts'
+import { type Frame, idOf, page, type Visitor, readForm, type GuestPages, seeOther, uuid } from './request.ts'
 import { developerTexts } from './texts/developers.ts'
 import { paymentTexts } from './texts/payments.ts'
 import {
@@ -41,19 +41,19 @@ const deliveryOf = (delivery: ResponseOf<'getDelivery'>): DeliveryRow => {
 }
 
 /** Words of the refusals: those of all pages, and those of webhooks. */
-const refusalTexts = ({ view: { language } }: Person) => {
+const refusalTexts = ({ view: { language } }: Visitor) => {
   const p = paymentTexts[language]
   return { ...p, refusal: { ...p.refusal, ...developerTexts[language].refusal } }
 }
 
-const mayWriteOf = ({ caller }: Person) => caller.permissions.includes('webhooks:write')
+const mayWriteOf = ({ caller }: Visitor) => caller.permissions.includes('webhooks:write')
 
 const pagesOf = (path: string, values: Readonly<Record<string, string>>, cursor?: string, next?: string | null) => ({
   next: next ? linkOf(path, { ...values, cursor: next }) : undefined,
   first: cursor && linkOf(path, values),
 })
 
-async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+async function showList({ operate }: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
   const { cursor, done } = readQuery(request, ['cursor', 'done'])
   const call = { ...callOf(person, request), query: queryText({ cursor }) }
   const { data, nextCursor } = await operate('listSubscriptions', call)
@@ -61,6 +61,7 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
     rows: data.map(rowOf),
     pages: pagesOf('webhooks', {}, cursor, nextCursor),
     mayWrite: mayWriteOf(person),
+    hasGuests: person.caller.permissions.includes('users:read'),
     done: done === 'deleted' ? ('deleted' as const) : undefined,
   }
   return page(request, 200, webhooksPage({ ...person.view, current: 'webhooks' }, shown))
@@ -69,7 +70,7 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
 async function showOne(
   { operate }: Frame,
   request: PublicRequest,
-  person: Person,
+  person: Visitor,
   after: { readonly test?: TestOfWebhook; readonly refused?: Problems } = {},
 ): Promise<PublicAnswer> {
   const { view } = person
@@ -102,7 +103,7 @@ async function showOne(
 async function showNew(
   { operate }: Frame,
   request: PublicRequest,
-  person: Person,
+  person: Visitor,
   draft: WebhookDraft = { url: '', description: '', events: [], idempotencyKey: newId() },
   problems: Problems = {},
 ): Promise<PublicAnswer> {
@@ -113,7 +114,7 @@ async function showNew(
 }
 
 /** Creates an endpoint. The page that shows the secret is the answer, because no later request can show it. */
-async function create(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+async function create(frame: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
   const given = readForm(request)
   const draft = {
     url: given('url').trim(),
@@ -141,7 +142,7 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
 }
 
 /** Makes a new signing secret. */
-async function rotate({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+async function rotate({ operate }: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
   const call = { ...callOf(person, request), params: { id: idOf(request) } }
   const { id, url } = await operate('getSubscription', call)
   const idempotencyKey = readForm(request)('idempotencyKey') || newId()
@@ -149,14 +150,14 @@ async function rotate({ operate }: Frame, request: PublicRequest, person: Person
   return page(request, 200, secretPage({ ...person.view, current: 'webhooks' }, { id, url, secret }))
 }
 
-export const webhookRoutes: Routes = (frame, withPerson) => {
+export const webhookRoutes: GuestPages = (frame, withVisitor) => {
   const { operate } = frame
-  type Act = (request: PublicRequest, person: Person) => Promise<PublicAnswer>
+  type Act = (request: PublicRequest, person: Visitor) => Promise<PublicAnswer>
   /** A form of one endpoint. A refusal shows its page again. */
   const form = (name: string, act: Act): PublicRoute => ({
     method: 'POST',
     path: `/console/webhooks/{id}/${name}`,
-    handle: permitted(withPerson, 'webhooks:write', async (request, person) => {
+    handle: permitted(withVisitor, 'webhooks:write', async (request, person) => {
       try {
         return await act(request, person)
       } catch (error) {
@@ -168,22 +169,22 @@ export const webhookRoutes: Routes = (frame, withPerson) => {
     {
       method: 'GET',
       path: '/console/webhooks',
-      handle: permitted(withPerson, 'webhooks:read', (request, person) => showList(frame, request, person)),
+      handle: permitted(withVisitor, 'webhooks:read', (request, person) => showList(frame, request, person)),
     },
     {
       method: 'GET',
       path: '/console/webhooks/new',
-      handle: permitted(withPerson, 'webhooks:write', (request, person) => showNew(frame, request, person)),
+      handle: permitted(withVisitor, 'webhooks:write', (request, person) => showNew(frame, request, person)),
     },
     {
       method: 'POST',
       path: '/console/webhooks/new',
-      handle: permitted(withPerson, 'webhooks:write', (request, person) => create(frame, request, person)),
+      handle: permitted(withVisitor, 'webhooks:write', (request, person) => create(frame, request, person)),
     },
     {
       method: 'GET',
       path: '/console/webhooks/{id}',
-      handle: permitted(withPerson, 'webhooks:read', (request, person) => showOne(frame, request, person)),
+      handle: permitted(withVisitor, 'webhooks:read', (request, person) => showOne(frame, request, person)),
     },
     form('enable', async (request, person) => {
       const id = idOf(request)

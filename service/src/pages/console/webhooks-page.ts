@@ -16,6 +16,7 @@ import {
 import { facts, filters, list, optionsOf, type Pages, select, strip } from './lists.ts'
 import { type Problems, summaryOf, type Values } from './payments-request.ts'
 import { developerTexts } from './texts/developers.ts'
+import { guestTexts } from './texts/guests.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -37,10 +38,12 @@ type Webhooks = {
   readonly rows: readonly WebhookRow[]
   readonly pages: Pages
   readonly mayWrite: boolean
+  /** Whether the person may see the guest links. */
+  readonly hasGuests: boolean
   readonly done?: 'deleted' | undefined
 }
 
-export function webhooksPage(view: ConsoleView, { rows, pages, mayWrite, done }: Webhooks): string {
+export function webhooksPage(view: ConsoleView, { rows, pages, mayWrite, hasGuests, done }: Webhooks): string {
   const d = developerTexts[view.language]
   const shown = table({
     caption: view.t.webhooks,
@@ -58,7 +61,10 @@ export function webhooksPage(view: ConsoleView, { rows, pages, mayWrite, done }:
     main: html`${done !== undefined && message('good', d[done])}
       <div class="heading">
         <h1>${view.t.webhooks}</h1>
-        ${mayWrite && html`<a class="button primary" href="${view.root}webhooks/new">${d.newWebhook}</a>`}
+        <div class="buttons">
+          ${hasGuests && html`<a class="button" href="${view.root}webhooks/guests">${guestTexts[view.language].button}</a>`}
+          ${mayWrite && html`<a class="button primary" href="${view.root}webhooks/new">${d.newWebhook}</a>`}
+        </div>
       </div>
       <p class="lead">${d.lead}</p>
       ${list(view, {

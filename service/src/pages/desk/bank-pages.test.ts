@@ -107,6 +107,8 @@ function linesOf(text: string, unexplained: string): readonly Line[] {
   ]
 }
 
+const taking = (text: string, mayTake = true) => ({ mayTake, waits: true, error: text, typed: () => text })
+
 function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
   const person = { fullName: text, email: text, roleName: html`${text}`, partnerName: text }
   const view: ConsoleView = viewOf(language, { person, places: [], current: 'files' })
@@ -120,9 +122,18 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
       return ['files', filesPage(view, given)] as const
     }),
     ['no files', filesPage(view, { files: [], banks: [], bank: undefined, show: 'all' })],
-    ...states.map((state) => [`file ${state}`, filePage(view, { ...nothing, file: fileOf(text, state) })] as const),
-    ...['camt.053', 'camt.054'].map((kind) => [kind, filePage(view, received(text, kind))] as const),
-    ...sent(text).map((each) => ['sent file', filePage(view, each)] as const),
+    ...states.map(
+      (state) => [`file ${state}`, filePage(view, { ...nothing, ...taking(text), file: fileOf(text, state) })] as const,
+    ),
+    ...['camt.053', 'camt.054'].map(
+      (kind) => [kind, filePage(view, { ...received(text, kind), ...taking(text) })] as const,
+    ),
+    ...sent(text).map((each) => ['sent file', filePage(view, { ...each, ...taking(text) })] as const),
+    ...[true, false].map((mayTake) => {
+      const file = fileOf(text, 'Aside')
+      const cases = new Map([[file.id, { partnerId: text, id: text, kind: 'sum_differs' }]])
+      return ['file to take', filePage(view, { ...nothing, ...taking(text, mayTake), file, cases })] as const
+    }),
     ['no accounts', accountsPage(view, { accounts: [] })],
     ['accounts', accountsPage(view, { accounts: [lines[0], undefined].map((line) => ({ name, line })) })],
     ['account', accountPage(view, shown)],

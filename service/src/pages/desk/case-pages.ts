@@ -1,61 +1,14 @@
-/** The queue of cases, and the page of one case with its proposal and decisions. */
+/** The page of one case: what it may belong to, its owner, proposal and history. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { badge, call, empty, errorSummary, field, hiddenField, table, time } from '../console/components.ts'
+import { call, errorSummary, field, hiddenField, table, time } from '../console/components.ts'
 import { select } from '../console/lists.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
+import { candidateTable, relatedTable, type ShownCandidate } from './candidate-parts.ts'
+import { ownerParts } from './owner-parts.ts'
+import { type DeskCase, runbookOf } from './queue-pages.ts'
+import { runbookLink } from './runbooks.ts'
 import { deskTexts } from './texts.ts'
-
-export type DeskCase = {
-  readonly partnerId: string
-  readonly id: string
-  readonly kind: string
-  readonly openedAt: Date
-  /** Amount with its currency. Null: the case has no money. */
-  readonly money: string | null
-  readonly proposedBy: string | null
-}
-
-export function queuePage(
-  view: ConsoleView,
-  { cases, next }: { readonly cases: readonly DeskCase[]; readonly next: string | null },
-): string {
-  const { t, root } = view
-  const d = deskTexts[view.language]
-  const link = ({ partnerId, id, kind }: DeskCase) => html`<a href="${root}cases/${partnerId}/${id}">${kind}</a>`
-  return shell(view, {
-    title: d.queue,
-    wide: true,
-    main: html`<h1>${d.queue}</h1>
-      <p class="lead">${d.queueText}</p>
-      ${
-        cases.length === 0
-          ? empty({
-              title: d.queueEmpty,
-              text: d.queueEmptyText,
-              more: call(view, 'npm run -s operator -- case list', d.queueCall),
-            })
-          : table({
-              caption: d.queue,
-              columns: [
-                { label: d.kind, kind: 'head' },
-                { label: d.partner },
-                { label: d.opened },
-                { label: d.money, kind: 'number' },
-                { label: d.proposal },
-              ],
-              rows: cases.map((each) => [
-                link(each),
-                each.partnerId,
-                time(view, each.openedAt),
-                each.money ?? '–',
-                each.proposedBy === null ? badge('neutral', d.open) : badge('warning', each.proposedBy),
-              ]),
-            })
-      }
-      ${next !== null && html`<p class="more"><a class="button" href="${next}">${t.nextPage}</a></p>`}`,
-  })
-}
 
 type Shown = DeskCase & {
   readonly report: string
@@ -69,26 +22,27 @@ type Shown = DeskCase & {
     readonly note: string
   }[]
   readonly actions: readonly string[]
+  readonly candidates: readonly ShownCandidate[]
+  readonly related: readonly (Pick<DeskCase, 'partnerId' | 'id' | 'kind' | 'openedAt'> & {
+    readonly resolution: string | null
+  })[]
+  readonly people: readonly { readonly id: string; readonly fullName: string }[]
+  /** The person who reads the page. */
+  readonly readerId: string
   readonly mayDecide: boolean
   readonly error?: string
   /** Values of a refused form, so that nothing typed is lost. */
   readonly typed: (name: string) => string
 }
 
-/** The kinds whose steps are not those of a difference at a bank. */
-const runbooks: Readonly<Record<string, string>> = {
-  safeguarding: 'safeguarding',
-  monitoring_alert: 'monitoring-alert',
-}
-
 export function casePage(view: ConsoleView, shown: Shown): string {
   const d = deskTexts[view.language]
-  const { kind, partnerId, openedAt, money, report, ended, error, decisions } = shown
+  const { kind, partnerId, openedAt, money, report, ended, error, decisions, candidates, related } = shown
   const facts: readonly (readonly [string, Html | string])[] = [
     [d.partner, partnerId],
     [d.opened, time(view, openedAt)],
     [d.money, money ?? '–'],
-    [d.runbook, `docs/runbooks/${runbooks[kind] ?? 'bank-difference'}.md`],
+    [d.runbook, runbookLink(view, runbookOf(kind))],
   ]
   return shell(view, {
     title: fill(d.case, { kind }),
@@ -105,7 +59,8 @@ export function casePage(view: ConsoleView, shown: Shown): string {
         )}
       </dl>
       <h2>${d.report}</h2>
-      ${call(view, report, d.report)}
+      ${call(view, report, d.report)} ${money !== null && candidateTable(view, candidates)}
+      ${related.length > 0 && relatedTable(view, related)} ${ended === null && ownerParts(view, shown)}
       ${ended === null ? deciding(view, shown) : html`<p class="message neutral">${fill(d.ended, { resolution: ended.resolution, name: ended.by })}</p>`}
       ${
         decisions.length > 0 &&

@@ -5,35 +5,60 @@ import { amountText } from '../../kernel/index.ts'
 import { decidesCases, type SignedStaff } from '../../modules/staff/index.ts'
 import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
 import type { ConsoleView } from '../console/view.ts'
-import { casePage, type DeskCase, queuePage } from './case-pages.ts'
+import { casePage } from './case-pages.ts'
+import { type DeskCase, queuePage, queueTabs } from './queue-pages.ts'
+import { createWaiting } from './waiting.ts'
 import { afterOf, type DeskFrame, keyOf, noteOf, withStaff } from './request.ts'
 
 const casesShown = 50
 
-const toCase = ({ partnerId, id, kind, openedAt, booked, currency, proposedBy }: CaseRow): DeskCase => ({
+const toCase = ({
+  partnerId,
+  id,
+  kind,
+  openedAt,
+  booked,
+  currency,
+  proposedBy,
+  ownerId,
+  ownerName,
+}: CaseRow): DeskCase => ({
   partnerId,
   id,
   kind,
   openedAt,
   money: booked === null || currency === null ? null : `${amountText(booked, currency)} ${currency}`,
   proposedBy,
+  owner: ownerId === null ? null : { id: ownerId, fullName: ownerName ?? '' },
 })
 
 export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
-  const { db, cases, decisions, staff } = frame
+  const { db, cases, decisions, staff, reconciliation } = frame
   const show = async (request: PublicRequest, view: ConsoleView, signed: SignedStaff, error?: string) => {
     const { partnerId, id } = keyOf(request)
     const row = await cases.byId(db, partnerId, id)
     if (row === undefined) throw notFound('case')
     const history = await decisions.history(db, partnerId, id)
     const proposal = row.proposal === null ? null : (JSON.parse(row.proposal) as { action: string; note: string })
+    const candidates = await reconciliation.candidates(db, row)
+    const related = await cases.about(db, partnerId, [row.subject])
     const body = casePage(view, {
       ...toCase(row),
+      candidates: candidates.map(({ candidate: { amount, currency, kind, ...found }, score, agreed }) => ({
+        ...{ kind, partnerId: found.partnerId, id: found.id, status: found.status, on: found.on, score },
+        money: amount === null ? null : `${amountText(amount, currency)} ${currency}`,
+        agreed: agreed.map(({ what }) => what),
+      })),
+      related: related.filter((each) => each.id !== id),
+      people: await staff.list(db),
+      readerId: signed.account.id,
       report: JSON.stringify(JSON.parse(row.report), null, 2),
       proposal: proposal && { ...proposal, id: row.proposalId ?? '' },
       ended: row.resolution === null ? null : { resolution: row.resolution, by: row.resolvedBy ?? '' },
       decisions: history.map(({ decidedAt: at, actor, kind, note }) => ({ at, actor, kind, note })),
-      actions: caseActions.filter((action) => (action === 'note') === (row.booked === null)),
+      actions: caseActions.filter((action) =>
+        action === 'refuse' ? row.kind === 'monitoring_alert' : (action === 'note') === (row.booked === null),
+      ),
       mayDecide: decidesCases(signed.account.role),
       typed: readForm(request),
       ...(error === undefined ? {} : { error }),
@@ -59,27 +84,62 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
       }),
   })
   return [
-    {
-      method: 'GET',
-      path: '/desk/queue',
-      handle: (request) =>
-        withStaff(frame, request, 'queue', async ({ view }) => {
-          const rows = await cases.list(afterOf(request), casesShown + 1)
-          const shown = rows.slice(0, casesShown)
-          const last = rows.length > casesShown ? shown.at(-1) : undefined
-          const next = last === undefined ? null : `queue?at=${last.openedAt.toISOString()}&after=${last.id}`
-          return page(request, 200, queuePage(view, { cases: shown.map(toCase), next }))
-        }),
-    },
+    queueRoute(frame),
     {
       method: 'GET',
       path: '/desk/cases/{partnerId}/{id}',
       handle: (request) => withStaff(frame, request, 'queue', ({ view, signed }) => show(request, view, signed)),
     },
+    form('assign', (signed, key, given) =>
+      staff.assignCase(signed, { ...key, ownerId: personOf(given('owner')), seen: personOf(given('seen')) }),
+    ),
+    form('remark', (signed, key, given) => staff.remarkCase(signed, { ...key, note: noteOf(() => given('remark')) })),
     form('propose', (signed, key, given) => staff.propose(signed, { ...key, ...proposalOf(given) })),
     form('approve', (signed, key, given) => staff.approve(signed, { ...key, proposalId: given('proposal') })),
     form('reject', (signed, key, given) => staff.reject(signed, { ...key, note: noteOf(given) })),
   ]
+}
+
+/** Null: no person. Refuses: validation_failed. */
+function personOf(text: string): string | null {
+  if (text !== '' && !uuid.test(text)) throw new Refusal('validation_failed', 'Choose a person of staff.')
+  return text === '' ? null : text
+}
+
+const queueRoute = (frame: DeskFrame, waiting = createWaiting(frame)): PublicRoute => ({
+  method: 'GET',
+  path: '/desk/queue',
+  handle: (request) =>
+    withStaff(frame, request, 'queue', async ({ view, signed }) => {
+      const { db, cases } = frame
+      const asked = new URLSearchParams(request.query).get('show')
+      const tab = queueTabs.find((each) => each === asked) ?? 'all'
+      const owned = tab === 'all' ? 'any' : tab === 'mine' ? { ownerId: signed.account.id } : 'unowned'
+      const after = afterOf(request)
+      const rows = await cases.list(after, casesShown + 1, db, owned)
+      const shownRows = rows.slice(0, casesShown)
+      const notes = await lastNotes(frame, shownRows)
+      const last = rows.length > casesShown ? shownRows.at(-1) : undefined
+      const query = (more: Readonly<Record<string, string>>) =>
+        `queue?${new URLSearchParams({ show: tab, ...more }).toString()}`
+      const shown = shownRows.map((row) => ({ ...toCase(row), lastNote: notes.get(row.id) ?? null }))
+      const next = last && query({ at: last.openedAt.toISOString(), after: last.id })
+      return page(
+        request,
+        200,
+        queuePage(view, { cases: shown, tab, waiting: await waiting(), next, first: after && query({}) }),
+      )
+    }),
+})
+
+/** The last note of each case: one statement for each partner on the page. */
+async function lastNotes({ db, cases }: DeskFrame, rows: readonly CaseRow[]): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  for (const [partnerId, some] of Map.groupBy(rows, (row) => row.partnerId)) {
+    const ids = some.map(({ id }) => id)
+    for (const { caseId, note } of await cases.lastRemarks(db, partnerId, ids)) found.set(caseId, note)
+  }
+  return found
 }
 
 function proposalOf(given: Form) {

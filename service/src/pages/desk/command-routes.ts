@@ -131,8 +131,7 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
     form(
       'run',
       ({ account }, id) => changes.carryOut(account, id),
-      (request, view, result) =>
-        page(request, 200, resultPage(view, { result: JSON.stringify(result, null, 2), back: 'changes' })),
+      (request, view, result) => page(request, 200, resultPage(view, { result, back: 'changes' })),
     ),
     form('approve', ({ account }, id) => changes.approve(account, id)),
     form('reject', ({ account }, id, request) => changes.reject(account, id, noteOf(readForm(request)))),

@@ -13,7 +13,7 @@ import { kindsOf } from '../../modules/safeguarding/rules.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../console/language.ts'
 import { html } from '../html.ts'
 import type { ConsoleView } from '../console/view.ts'
-import { casePage, queuePage } from './case-pages.ts'
+import { casePage } from './case-pages.ts'
 import { changesPage, devicePage } from './command-pages.ts'
 import { commandTexts } from './command-texts.ts'
 import type { Found } from './find.ts'
@@ -21,6 +21,9 @@ import { findPage } from './find-pages.ts'
 import { findTexts } from './find-texts.ts'
 import { hitPage, hitsPage } from './hit-pages.ts'
 import { hitTexts } from './hit-texts.ts'
+import { type PayoutFacts, payoutPage } from './payout-pages.ts'
+import { payoutTexts } from './payout-texts.ts'
+import { queuePage, queueTabs } from './queue-pages.ts'
 import { reviewsPage } from './review-pages.ts'
 import { reviewTexts } from './review-texts.ts'
 import { dayPage, daysPage } from './safeguarding-pages.ts'
@@ -63,6 +66,8 @@ test('every part of a record has a text at the desk', () => {
     assert.ok(kind === 'unexplained' || kind in safeguardingTexts.en, kind)
 })
 
+const none = { partners: [], payouts: [], deposits: [], files: [], cases: [], customers: [] }
+
 function foundOf(text: string): Found {
   const owner = { partnerId: text, partnerName: text }
   const money = { currency: 'EUR', amount: 1234n } as const
@@ -70,6 +75,12 @@ function foundOf(text: string): Found {
   return {
     partners: [owner],
     payouts: [null, text].map((caseId) => ({ ...payout, caseId })),
+    deposits: [null, text].map((customerId) => ({ ...payout, customerId })),
+    cases: [{ ...owner, id: text, kind: text, openedAt: at }],
+    files: [null, text].map((messageId) => ({
+      ...{ direction: 'received', id: text, connector: text, name: text, kind: text, messageId },
+      ...{ state: 'Taken', problem: null, at },
+    })),
     customers: [null, text].map((iban) => ({ ...owner, id: text, iban })),
     ...{ hasMore: true, searched: 1000 },
   }
@@ -80,18 +91,28 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
   const view = viewOf(language, { person, places: [], current: 'queue' })
   const typed = () => text
   const row = { partnerId: text, id: text, openedAt: at, proposedBy: text }
-  const aCase = { ...row, kind: text, money: text }
+  const owner = { id: text, fullName: text }
+  const aCase = { ...row, kind: text, money: text, owner, lastNote: text }
+  const unowned = { ...aCase, owner: null, lastNote: null, money: null, proposedBy: null }
+  const candidate = { ...{ partnerId: text, id: text, status: text, money: text }, score: 75, agreed: [text] }
   const aHit = { ...row, name: text, listedName: text, source: text, score: 97 }
+  const waiting = [
+    { kind: 'hits', since: at, href: 'hits', runbook: 'screening-hit' },
+    { kind: 'poolLow', detail: text },
+  ] as const
   const decisions = [{ at, actor: text, kind: text, what: text, note: text }]
   return [
-    ['queue', queuePage(view, { cases: [aCase], next: text })],
-    ['empty queue', queuePage(view, { cases: [], next: null })],
+    ['queue', queuePage(view, { cases: [aCase, unowned], tab: 'all', waiting, next: text, first: text })],
+    ...queueTabs.map((tab) => [`empty queue ${tab}`, queuePage(view, { cases: [], tab, waiting: [] })] as const),
     [
       'case',
       casePage(view, {
         ...aCase,
         ...{ report: text, proposal: { id: text, action: text, note: text }, ended: null },
-        ...{ decisions, actions: [text], mayDecide, error: text, typed },
+        ...{ decisions, actions: [text], mayDecide, error: text, typed, readerId: text },
+        candidates: (['payout', 'deposit', 'owner'] as const).map((kind) => ({ ...candidate, kind, on: at })),
+        related: [null, text].map((resolution) => ({ ...aCase, resolution })),
+        people: [{ id: 'another', fullName: text }],
       }),
     ],
     ['hits', hitsPage(view, { hits: [aHit], next: text })],
@@ -117,9 +138,10 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
       'found nothing',
       findPage(view, {
         typed: text,
-        found: { partners: [], payouts: [], customers: [], hasMore: false, searched: null },
+        found: { ...none, hasMore: false, searched: null },
       }),
     ],
+    ...payoutPages(view, text, mayDecide),
     ['no reviews', reviewsPage(view, { reviews: [] })],
     ...staffPages(view, text, mayDecide),
     ['no hits', hitsPage(view, { hits: [], next: null })],
@@ -133,6 +155,53 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
       }),
     ],
   ]
+}
+
+/** The pages of a payout in each status, at a bank by files and at another one. */
+function payoutPages(view: ConsoleView, text: string, mayAct: boolean): readonly (readonly [string, string])[] {
+  const bank = {
+    ...{
+      status: text,
+      attempt: 1,
+      schemeApplied: text,
+      reasonCode: text,
+      fileId: text,
+      settledAt: at,
+      missingSince: at,
+    },
+    ...{ file: { messageId: text, name: text, state: text }, recall: { status: text } },
+  }
+  return ['Pending', 'Processing', 'Sent', 'Completed', text].flatMap((status) =>
+    [bank, undefined].map((each) => {
+      const payout: PayoutFacts = {
+        ...{
+          partnerId: text,
+          payoutId: text,
+          instructionId: text,
+          endToEndId: text,
+          reference: text,
+          status,
+          since: at,
+        },
+        ...{ amount: '12.34', currency: 'EUR', sold: text, connector: text, attempts: 2, beneficiary: text },
+        ...{ errorKey: text, errorDetails: text, timeline: [{ step: text, createdAt: at }], next: text, runbook: text },
+        hits: [{ id: text, status: text, openedAt: at }],
+      }
+      const approval = each && { decision: text, by: text, at }
+      const cases = each ? [{ partnerId: text, id: text, kind: text, openedAt: at, resolution: null }] : []
+      const shown = {
+        payout,
+        bank: each,
+        approval,
+        cases,
+        mayAct,
+        said: 'waits',
+        error: text,
+        typed: () => text,
+      } as const
+      return [`payout ${status}`, payoutPage(view, shown)] as const
+    }),
+  )
 }
 
 /** The pages of commands, changes and staff. */
@@ -167,7 +236,7 @@ function staffPages(view: ConsoleView, text: string, mayDecide: boolean): readon
       }))
       return ['staff', staffPage(view, { people, isAdmin, waits: isAdmin, error: text, typed })] as const
     }),
-    ['result', resultPage(view, { result: text, back: text })],
+    ['result', resultPage(view, { result: { consoleUrl: text }, back: text })],
     ['no partners', partnersPage(view, { partners: [] })],
     ['partners', partnersPage(view, { partners: [{ id: text, name: text, createdAt: at }], next: text })],
     ...['limit set', undefined].map((refused) => {
@@ -221,6 +290,7 @@ test('German has every text of the desk', () => {
     staffTexts,
     partnerTexts,
     partnerNames,
+    payoutTexts,
   ])
     for (const [key, text] of Object.entries(de)) {
       assert.notEqual(text.trim(), '', key)

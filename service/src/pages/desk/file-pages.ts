@@ -1,6 +1,6 @@
 /** The files of banks, and one file with what was read from it. No page shows a name or an account of a customer or a payee. */
 import { type BankFile, type BankFileFacts, bankFilesShown } from '../../rails/index.ts'
-import { badge, call, empty, message, table, time } from '../console/components.ts'
+import { badge, call, empty, errorSummary, field, hiddenField, message, table, time } from '../console/components.ts'
 import { facts, filters, freeText, identifier, pager, select, strip } from '../console/lists.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
 import { html, type Html } from '../html.ts'
@@ -17,6 +17,14 @@ const tones = {
   Staged: 'warning',
   Delivered: 'good',
 } as const
+
+/** `mayTake`: the role of the person may propose to take a file. `typed`: values of a refused form. */
+type Taking = {
+  readonly mayTake: boolean
+  readonly waits?: boolean
+  readonly error?: string | undefined
+  readonly typed: (name: string) => string
+}
 
 type FilesShown = {
   readonly files: readonly BankFile[]
@@ -87,15 +95,18 @@ function filesTable(view: ConsoleView, files: readonly BankFile[]): Html {
 /** Kinds of cases whose file two persons may take. */
 const canBeTaken: ReadonlySet<string> = new Set(['message_differs', 'sum_differs'])
 
-export function filePage(view: ConsoleView, shown: FileShown): string {
+export function filePage(view: ConsoleView, shown: FileShown & Taking): string {
   const d = fileTexts[view.language]
-  const { file, cases, next, first } = shown
+  const { file, cases, next, first, error, waits = false } = shown
   const state = file.state === 'Aside' && file.releasedAt !== null ? 'Released' : file.state
   const found = cases.get(file.id)
   return shell(view, {
     title: `${d.name} ${file.name}`,
     wide: true,
-    main: html`<h1>${freeText(file.name)}</h1>
+    hasErrors: error !== undefined,
+    main: html`${error !== undefined && errorSummary(view, [{ text: error }])}
+      <h1>${freeText(file.name)}</h1>
+      ${waits && message('good', d.takeWaits)}
       ${strip([
         [d.state, badge(tones[state], d[state])],
         [d.kind, file.kind ?? d.unknownKind],
@@ -114,13 +125,24 @@ export function filePage(view: ConsoleView, shown: FileShown): string {
         html`<div class="buttons">
             <a class="button" href="${view.root}cases/${found.partnerId}/${found.id}">${d.openCase}: ${found.kind}</a>
           </div>
-          ${
-            canBeTaken.has(found.kind) &&
-            call(view, `npm run -s operator -- bank file take --id ${found.id} --note TEXT`, d.takeCall)
-          }`
+          ${canBeTaken.has(found.kind) && takeForm(view, { ...shown, caseId: found.id })}`
       }
       ${factsOf(view, file)} ${contents(view, shown)} ${pager(view, { next, first })}`,
   })
+}
+
+function takeForm(
+  view: ConsoleView,
+  { file, caseId, mayTake, typed }: FileShown & Taking & { readonly caseId: string },
+): Html {
+  const d = fileTexts[view.language]
+  if (!mayTake) return message('neutral', d.takeReadOnly)
+  return html`<h2>${d.take}</h2>
+    <form method="post" action="${view.root}files/${file.id}/take">
+      ${hiddenField('case', caseId)}
+      ${field({ id: 'note', name: 'note', label: d.takeNote, help: d.takeText, value: typed('note'), more: html`maxlength="500"` })}
+      <button type="submit">${d.takePropose}</button>
+    </form>`
 }
 
 function factsOf(view: ConsoleView, file: BankFileFacts): Html {

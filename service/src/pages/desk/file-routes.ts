@@ -1,11 +1,11 @@
 /** The files of banks, and one file. Every role of staff reads them, and the log of the operator has who opened which file. */
-import { notFound, type PublicRequest, type PublicRoute } from '../../api/index.ts'
+import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { type BankFileFacts, bankFilesShown } from '../../rails/index.ts'
-import { page, uuid } from '../console/request.ts'
+import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
 import type { CasesAbout, FileShown } from './file-contents.ts'
 import { filePage, filesPage } from './file-pages.ts'
-import { type DeskFrame, withStaff } from './request.ts'
+import { type DeskFrame, noteOf, type Person, withStaff } from './request.ts'
 
 const filesShown = 50
 const rowsShown = 100
@@ -39,22 +39,48 @@ export const fileRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   {
     method: 'GET',
     path: '/desk/files/{id}',
+    handle: (request) => withStaff(frame, request, 'files', (person) => show(frame, request, person)),
+  },
+  {
+    method: 'POST',
+    path: '/desk/files/{id}/take',
     handle: (request) =>
-      withStaff(frame, request, 'files', async ({ view, signed }) => {
-        const { id = '' } = request.params
-        const file = uuid.test(id) ? await frame.bankFiles.byId(frame.db, id) : undefined
-        if (file === undefined) throw notFound('page')
-        const read = file.sent === null ? await received(frame, request, file) : await sent(frame, request, file)
-        await frame.staff.recordFile(signed, {
-          connector: file.connector,
-          fileId: file.id,
-          payments: paymentsOf(read),
-        })
-        const cases = await casesAbout(frame, file, read)
-        return page(request, 200, filePage(view, { file, cases, ...read }))
+      withStaff(frame, request, 'files', async (person) => {
+        const { view, signed } = person
+        if (signed.session.rested) return seeOther(`${view.root}sign-in`)
+        const form = readForm(request)
+        try {
+          const about = { id: form('case'), note: noteOf(form) }
+          await frame.changes.run(signed.account, 'bank file take', about)
+          return seeOther(`../${request.params['id'] ?? ''}?waits`)
+        } catch (error) {
+          if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+          return show(frame, request, person, { error: error.detail, form })
+        }
       }),
   },
 ]
+
+async function show(
+  frame: DeskFrame,
+  request: PublicRequest,
+  { view, signed }: Person,
+  refused?: { readonly error: string; readonly form: Form },
+): Promise<PublicAnswer> {
+  const { id = '' } = request.params
+  const file = uuid.test(id) ? await frame.bankFiles.byId(frame.db, id) : undefined
+  if (file === undefined) throw notFound('page')
+  const read = file.sent === null ? await received(frame, request, file) : await sent(frame, request, file)
+  await frame.staff.recordFile(signed, { connector: file.connector, fileId: file.id, payments: paymentsOf(read) })
+  const cases = await casesAbout(frame, file, read)
+  const taking = {
+    mayTake: frame.changes.mayDecide('bank file take', signed.account.role),
+    waits: new URLSearchParams(request.query).has('waits'),
+    error: refused?.error,
+    typed: refused?.form ?? (() => ''),
+  }
+  return page(request, refused === undefined ? 200 : 400, filePage(view, { file, cases, ...read, ...taking }))
+}
 
 function wantedOf({ query }: PublicRequest) {
   const fields = new URLSearchParams(query)

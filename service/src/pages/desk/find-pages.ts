@@ -1,6 +1,6 @@
 /** The page of the search: the field, and what was found. */
 import { amountText } from '../../kernel/index.ts'
-import { call, empty, errorSummary, field, message, table, time } from '../console/components.ts'
+import { empty, errorSummary, field, message, table, time } from '../console/components.ts'
 import { account, freeText, identifier, money } from '../console/lists.ts'
 import { payoutBadge } from '../console/payment-words.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
@@ -35,12 +35,14 @@ export function findPage(view: ConsoleView, { typed, isRefused = false, found }:
 
 function results(view: ConsoleView, found: Found): Html {
   const d = findTexts[view.language]
-  const { payouts, customers, partners, hasMore, searched } = found
+  const { payouts, customers, partners, deposits, cases, files, hasMore, searched } = found
   const partly = searched !== null && message('warning', fill(d.partly, { count: String(searched) }))
-  if (payouts.length + customers.length + partners.length === 0)
+  if ([payouts, customers, partners, deposits, cases, files].every(({ length }) => length === 0))
     return html`${partly} ${empty({ title: d.none, text: d.noneText })}`
   return html`${partly} ${hasMore && message('warning', d.more)} ${payouts.length > 0 && payoutsTable(view, payouts)}
-  ${customers.length > 0 && customersTable(view, customers)} ${partners.length > 0 && partnersTable(view, partners)}`
+  ${deposits.length > 0 && depositsTable(view, deposits)} ${files.length > 0 && filesTable(view, files)}
+  ${cases.length > 0 && casesTable(view, cases)} ${customers.length > 0 && customersTable(view, customers)}
+  ${partners.length > 0 && partnersTable(view, partners)}`
 }
 
 function payoutsTable(view: ConsoleView, payouts: Found['payouts']): Html {
@@ -59,7 +61,7 @@ function payoutsTable(view: ConsoleView, payouts: Found['payouts']): Html {
         { label: d.case },
       ],
       rows: payouts.map((each) => [
-        freeText(each.reference),
+        html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${freeText(each.reference)}</a>`,
         freeText(each.partnerName),
         payoutBadge(view, each.status),
         money(view, amountText(each.money.amount, each.money.currency), each.money.currency),
@@ -70,8 +72,69 @@ function payoutsTable(view: ConsoleView, payouts: Found['payouts']): Html {
           ? ''
           : html`<a href="${view.root}cases/${each.partnerId}/${each.caseId}">${d.openCase}</a>`,
       ]),
-    })}
-    ${call(view, 'npm run -s operator -- payment find --id ID', d.call)}`
+    })}`
+}
+
+function depositsTable(view: ConsoleView, deposits: Found['deposits']): Html {
+  const d = findTexts[view.language]
+  return html`<h2>${d.deposits}</h2>
+    ${table({
+      caption: d.deposits,
+      columns: [
+        { label: d.reference, kind: 'head' },
+        { label: d.partner },
+        { label: d.status },
+        { label: d.amount, kind: 'number' },
+        { label: d.created },
+        { label: d.customer },
+        { label: d.deposit },
+      ],
+      rows: deposits.map(({ id, partnerName, reference, status, money: sum, createdAt, customerId }) => [
+        freeText(reference),
+        freeText(partnerName),
+        freeText(status),
+        money(view, amountText(sum.amount, sum.currency), sum.currency),
+        time(view, createdAt),
+        customerId === null ? '–' : identifier(view, customerId, d.customer),
+        identifier(view, id, d.deposit),
+      ]),
+    })}`
+}
+
+function filesTable(view: ConsoleView, files: Found['files']): Html {
+  const d = findTexts[view.language]
+  return html`<h2>${d.files}</h2>
+    ${table({
+      caption: d.files,
+      columns: [
+        { label: d.file, kind: 'head' },
+        { label: d.messageId },
+        { label: d.connector },
+        { label: d.status },
+        { label: d.created },
+      ],
+      rows: files.map(({ id, name, messageId, connector, state, at }) => [
+        html`<a href="${view.root}files/${id}">${freeText(name)}</a>`,
+        messageId === null ? '–' : freeText(messageId),
+        freeText(connector),
+        freeText(state),
+        time(view, at),
+      ]),
+    })}`
+}
+
+function casesTable(view: ConsoleView, cases: Found['cases']): Html {
+  const d = findTexts[view.language]
+  return html`<h2>${d.cases}</h2>
+    ${table({
+      caption: d.cases,
+      columns: [{ label: d.case, kind: 'head' }, { label: d.partner }, { label: d.created }],
+      rows: cases.map(({ id, partnerId, partnerName, kind, openedAt }) => [
+        html`<a href="${view.root}cases/${partnerId}/${id}">${kind}</a>`,
+        freeText(partnerName),
+        time(view, openedAt),
+      ]),
+    })}`
 }
 
 function customersTable(view: ConsoleView, customers: Found['customers']): Html {

@@ -24,7 +24,7 @@ before(async () => {
 after(() => service.close())
 
 const ask = (typed: string, searchedMax?: number): Promise<Found> =>
-  find(service, present(readQuestion(typed), typed), searchedMax)
+  find({ ...service, bankFiles: service.isoBanks.shown }, present(readQuestion(typed), typed), searchedMax)
 const payoutsOf = ({ payouts }: Found) => payouts.map(({ partnerId, id }) => `${partnerId}/${id}`)
 const customersOf = ({ customers }: Found) => customers.map(({ partnerId, id }) => `${partnerId}/${id}`)
 
@@ -114,6 +114,63 @@ test('a customer is found by its ids and its IBAN, with or without spaces', asyn
   for (const text of [iban, iban.toLowerCase(), iban.replaceAll(/(.{4})/g, '$1 '), two.customer.id])
     assert.deepEqual(customersOf(await ask(text)), [key], text)
   assert.deepEqual(customersOf(await ask('DE89370400440532013000')), [], 'an IBAN of another bank has no owner here')
+})
+
+test('a customer is found by the whole email address, and by the beginning of words of the name', async () => {
+  const email = 'Grace.Hopper@example.com'
+  const { id } = await service.customers.create(one.partnerId, { email, kyc: { fullName: 'Grace Brewster Höpper' } })
+  const key = `${one.partnerId}/${id}`
+  for (const text of [email, email.toLowerCase(), 'Hopper', 'grace brew', 'HÖPP'])
+    assert.deepEqual(customersOf(await ask(text)), [key], text)
+  for (const text of ['grace.hopper@example.co', 'opper', 'Ho', 'Hopper 7'])
+    assert.deepEqual(customersOf(await ask(text)), [], text)
+})
+
+test('every text is searched or finds nothing, whatever signs it has', async () => {
+  const texts = [
+    '---',
+    'ーーー',
+    'ـــ',
+    'ʰʰʰ',
+    'ªªª',
+    '李小龙',
+    'ααα',
+    'کریم',
+    'ไทย',
+    '🙂🙂🙂',
+    'a-b',
+    '@',
+    '@@@',
+    'a@',
+    "O'Neil",
+    '...abc',
+    'ßßß',
+    'i̇i̇i̇',
+    '\u202eabc',
+  ]
+  for (const text of texts) assert.ok(await ask(text), text)
+})
+
+test('a name that more customers have than a page shows says that there are more', async () => {
+  for (let n = 0; n < 51; n++) await service.customers.create(two.partnerId, { kyc: { fullName: `Zephyrine Number` } })
+  const found = await ask('Zephyrine')
+  assert.deepEqual([found.customers.length, found.hasMore], [50, true])
+})
+
+test('a deposit is found by its reference, and a case by its id', async () => {
+  const asked = { amount: 12.34, currency: 'EUR', outcome: 'completed', idempotencyKey: newId() } as const
+  const { reference } = await service.simulations.deposit(one.caller, { ...asked, customerId: one.customer.id }, ip)
+  const [deposit] = (await ask(reference)).deposits
+  assert.deepEqual([deposit?.partnerId, deposit?.money], [one.partnerId, { currency: 'EUR', amount: 1234n }])
+  assert.deepEqual((await ask(reference.slice(0, -1))).deposits, [])
+  const id = newId()
+  const about = { connector: 'sandbox', notificationId: id, subject: newId(), report: {} }
+  const booked = { currency: 'EUR', amount: 1n } as const
+  await service.cases.open({ id, partnerId: two.partnerId, kind: 'unknown_payment', ...about, booked })
+  assert.deepEqual(
+    (await ask(id.toUpperCase())).cases.map((each) => [each.partnerId, each.kind]),
+    [[two.partnerId, 'unknown_payment']],
+  )
 })
 
 test('an open case about a payout is named with it', async () => {

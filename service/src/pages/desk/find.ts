@@ -1,13 +1,20 @@
-/** Finds payouts, customers, IBANs and partners by one text, across partners. Each read is by an index and bounded. */
-import { type Currency, currencies, dayMs, isCurrency, type Minor } from '../../kernel/index.ts'
+/** Finds payouts, deposits, customers, IBANs, cases, files of banks and partners by one text, across partners. Each read is by an index and bounded. */
+import { type Currency, currencies, dayMs, isCurrency, isUuid, type Minor } from '../../kernel/index.ts'
 import type { Payouts } from '../../modules/payouts/index.ts'
 import { instructionIdOf } from '../../modules/payouts/index.ts'
 import { isDay } from '../../modules/safeguarding/index.ts'
 import { isIban } from '../../rails/index.ts'
+import type { CaseRow } from '../../cases/index.ts'
+import type { Deposit } from '../../modules/deposits/index.ts'
+import type { BankFile } from '../../rails/index.ts'
+import type { Tx } from '../../postgres/index.ts'
 import type { DeskDeps } from './request.ts'
 
 /** The parts that the search reads. */
-export type FindDeps = Pick<DeskDeps, 'db' | 'access' | 'accounts' | 'customers' | 'payouts' | 'cases'>
+export type FindDeps = Pick<
+  DeskDeps,
+  'db' | 'access' | 'accounts' | 'bankFiles' | 'customers' | 'deposits' | 'payouts' | 'cases'
+>
 
 /** Longer than an IBAN, a reference or a name of a partner. */
 export const textCharsMax = 140
@@ -63,7 +70,20 @@ export type FoundCustomer = Owner & {
   /** The IBAN by which the customer was found. Null: by an id. */
   readonly iban: string | null
 }
+export type FoundDeposit = Owner & {
+  readonly id: string
+  readonly reference: string
+  readonly status: string
+  readonly money: { readonly currency: Currency; readonly amount: Minor }
+  readonly createdAt: Date
+  /** The customer who is paid. Null: the partner. */
+  readonly customerId: string | null
+}
+export type FoundCase = Owner & { readonly id: string; readonly kind: string; readonly openedAt: Date }
 export type Found = {
+  readonly deposits: readonly FoundDeposit[]
+  readonly cases: readonly FoundCase[]
+  readonly files: readonly BankFile[]
   readonly partners: readonly Owner[]
   readonly payouts: readonly FoundPayout[]
   readonly customers: readonly FoundCustomer[]
@@ -74,7 +94,12 @@ export type Found = {
 }
 
 type Hit = Awaited<ReturnType<Payouts['find']>>[number]
-type OfPartner = { readonly payouts: readonly Hit[]; readonly customerId: string | undefined }
+type OfPartner = {
+  readonly payouts: readonly Hit[]
+  readonly customerIds: readonly string[]
+  readonly deposits: readonly Deposit[]
+  readonly case?: CaseRow | undefined
+}
 
 /**
  * Finds by the text, at most 50 of each kind, in the first `searchedMax` partners by their ids. Payouts and customers are read partner by partner, each by indexes that begin with the
@@ -86,16 +111,21 @@ export async function find(deps: FindDeps, question: Question, searchedMax = par
   const partners = question.by === 'text' ? partnersLike(all, question.text) : []
   const payouts: (Owner & { readonly hit: Hit })[] = []
   const customers: FoundCustomer[] = question.by === 'text' ? await ownersOf(deps, all, question.text) : []
+  const deposits: FoundDeposit[] = []
+  const cases: FoundCase[] = []
+  const files = question.by === 'text' ? await deps.bankFiles.named(db, question.text, rowsMax + 1) : []
   const isFull = () => payouts.length > rowsMax || customers.length > rowsMax
   const searched = all.slice(0, searchedMax)
   for (let at = 0; at < searched.length && !isFull(); at += partnersAtOnce) {
     const some = searched.slice(at, at + partnersAtOnce)
     const found = await Promise.all(some.map(({ partnerId }) => ofPartner(deps, partnerId, question)))
-    found.forEach(({ payouts: hits, customerId }, index) => {
+    found.forEach(({ payouts: hits, customerIds, deposits: paid, case: found }, index) => {
       const owner = some[index]
       if (owner === undefined) return
       payouts.push(...hits.map((hit) => ({ ...owner, hit })))
-      if (customerId !== undefined) customers.push({ ...owner, id: customerId, iban: null })
+      customers.push(...customerIds.map((id) => ({ ...owner, id, iban: null })))
+      deposits.push(...paid.map((deposit) => toDeposit(owner, deposit)))
+      if (found !== undefined) cases.push({ ...owner, id: found.id, kind: found.kind, openedAt: found.openedAt })
     })
   }
   const shown: FoundPayout[] = []
@@ -104,7 +134,10 @@ export async function find(deps: FindDeps, question: Question, searchedMax = par
     partners: partners.slice(0, rowsMax),
     payouts: shown,
     customers: customers.slice(0, rowsMax),
-    hasMore: isFull() || partners.length > rowsMax,
+    deposits: deposits.slice(0, rowsMax),
+    files: files.slice(0, rowsMax),
+    cases,
+    hasMore: isFull() || [partners, deposits, files].some(({ length }) => length > rowsMax),
     searched: searched.length < all.length ? searched.length : null,
   }
 }
@@ -125,7 +158,7 @@ async function ownersOf({ db, accounts }: FindDeps, all: readonly Owner[], text:
 }
 
 async function ofPartner(
-  { db, payouts, customers }: FindDeps,
+  { db, payouts, customers, deposits, cases }: FindDeps,
   partnerId: string,
   question: Question,
 ): Promise<OfPartner> {
@@ -133,7 +166,7 @@ async function ofPartner(
   if (question.by === 'money') {
     const { money, from, before } = question
     const found = await payouts.find(partnerId, { reference: null, money, from, before }, rows)
-    return { payouts: found, customerId: undefined }
+    return { payouts: found, customerIds: [], deposits: [] }
   }
   const { text } = question
   const byId = await payouts.find(partnerId, { id: text }, rows)
@@ -141,9 +174,32 @@ async function ofPartner(
   const ids = new Set(byId.map(({ payout }) => payout.id))
   return {
     payouts: [...byId, ...byReference.filter(({ payout }) => !ids.has(payout.id))],
-    customerId: await customers.idOf(db, partnerId, text),
+    customerIds: await customersBy(customers, db, partnerId, text),
+    deposits: await deposits.byReferences(db, partnerId, [text]),
+    case: isUuid(text) ? await cases.byId(db, partnerId, text.toLowerCase()) : undefined,
   }
 }
+
+const toDeposit = (
+  owner: Owner,
+  { id, reference, status, currency, amount, createdAt, customerId }: Deposit,
+): FoundDeposit => ({ ...owner, id, reference, status, money: { currency, amount }, createdAt, customerId })
+
+/** Customers by id, by the whole email address, or by the beginning of words of the name. */
+async function customersBy(
+  customers: FindDeps['customers'],
+  tx: Tx,
+  partnerId: string,
+  text: string,
+): Promise<readonly string[]> {
+  const id = await customers.idOf(tx, partnerId, text)
+  if (id !== undefined) return [id]
+  const query = text.includes('@') ? { email: text } : nameForm.test(text) ? { namePrefix: text } : undefined
+  if (query === undefined) return []
+  return customers.idsBy(partnerId, query, rowsMax + 1)
+}
+/** Digits and few letters are those of a reference. */
+const nameForm = /^(?=(?:.*\p{L}){3})[^\p{N}]+$/u
 
 async function withCase(
   { db, cases }: FindDeps,

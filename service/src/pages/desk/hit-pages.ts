@@ -126,8 +126,15 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
   })
 }
 
-function deciding(view: ConsoleView, { partnerId, id, hasEnded, mayDecide, typed }: Shown): Html {
+function helpOf(d: (typeof hitTexts)['en'], source: string) {
+  if (source === 'countries') return { clear: d.clearCountryHelp, confirm: d.confirmCountryHelp }
+  if (source.startsWith('pep:')) return { clear: d.clearPepHelp, confirm: d.confirmPepHelp }
+  return { clear: d.clearHelp, confirm: d.confirmHelp }
+}
+
+function deciding(view: ConsoleView, { partnerId, id, source, hasEnded, mayDecide, typed }: Shown): Html {
   const d = hitTexts[view.language]
+  const help = helpOf(d, source)
   if (hasEnded) return html`<p class="message neutral">${d.ended}</p>`
   if (!mayDecide) return html`<p class="message neutral">${d.readOnly}</p>`
   return html`<h2>${d.decide}</h2>
@@ -138,8 +145,8 @@ function deciding(view: ConsoleView, { partnerId, id, hasEnded, mayDecide, typed
         legend: d.outcome,
         chosen: typed('outcome') || undefined,
         options: [
-          { value: 'clear', label: d.clear, help: d.clearHelp },
-          { value: 'confirm', label: d.confirm, help: d.confirmHelp },
+          { value: 'clear', label: d.clear, help: help.clear },
+          { value: 'confirm', label: d.confirm, help: help.confirm },
         ],
       })}
       ${field({ id: 'note', name: 'note', label: d.note, help: d.noteHelp, value: typed('note'), more: html`maxlength="500"` })}

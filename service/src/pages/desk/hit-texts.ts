@@ -4,7 +4,7 @@ import type { ConsoleLanguage } from '../console/language.ts'
 const en = {
   hits: 'Screening',
   hitsText:
-    'Names that resemble an entry of a sanctions list, oldest first. A hit of a high score is decided by two persons.',
+    'Names that resemble an entry of a sanctions list or of politically exposed persons, and countries with a rule, oldest first. A hit of a high score is decided by two persons.',
   none: 'No hit is open',
   noneText:
     'A customer, owner or beneficiary whose name resembles a listed one appears here. The same list by command:',
@@ -29,8 +29,12 @@ const en = {
   outcome: 'Outcome',
   clear: 'Clear',
   clearHelp: 'It is another person. Payments go on.',
+  clearCountryHelp: 'The party may be paid or served, for example by a licence. Payments go on.',
+  clearPepHelp: 'It is another person. Nothing changes.',
   confirm: 'Confirm',
   confirmHelp: 'It is the listed person. Payments stay held.',
+  confirmCountryHelp: 'The embargo concerns the party. Payments stay held.',
+  confirmPepHelp: 'It is the politically exposed person. The customer gets the risk high, and a review is due today.',
   note: 'Note',
   noteHelp: 'What you compared, and why. 1 to 500 characters.',
   noteWrong: 'A note of 1 to 500 characters is required.',
@@ -47,7 +51,7 @@ type HitTexts = Readonly<Record<keyof typeof en, string>>
 const de: HitTexts = {
   hits: 'Namensprüfung',
   hitsText:
-    'Namen, die einem Eintrag einer Sanktionsliste ähneln, die ältesten zuerst. Über einen Treffer mit hohem Wert entscheiden zwei Personen.',
+    'Namen, die einem Eintrag einer Sanktionsliste oder einer politisch exponierten Person ähneln, und Länder mit einer Regel, die ältesten zuerst. Über einen Treffer mit hohem Wert entscheiden zwei Personen.',
   none: 'Kein Treffer ist offen',
   noneText:
     'Ein Kunde, Eigentümer oder Empfänger, dessen Name einem gelisteten ähnelt, erscheint hier. Dieselbe Liste als Befehl:',
@@ -72,8 +76,13 @@ const de: HitTexts = {
   outcome: 'Ergebnis',
   clear: 'Freigeben',
   clearHelp: 'Es ist eine andere Person. Zahlungen gehen weiter.',
+  clearCountryHelp: 'Die Partei darf bezahlt oder bedient werden, etwa mit einer Genehmigung. Zahlungen gehen weiter.',
+  clearPepHelp: 'Es ist eine andere Person. Nichts ändert sich.',
   confirm: 'Bestätigen',
   confirmHelp: 'Es ist die gelistete Person. Zahlungen bleiben angehalten.',
+  confirmCountryHelp: 'Das Embargo betrifft die Partei. Zahlungen bleiben angehalten.',
+  confirmPepHelp:
+    'Es ist die politisch exponierte Person. Der Kunde bekommt das Risiko hoch, und eine Überprüfung ist heute fällig.',
   note: 'Begründung',
   noteHelp: 'Was Sie verglichen haben, und warum. 1 bis 500 Zeichen.',
   noteWrong: 'Eine Begründung mit 1 bis 500 Zeichen ist nötig.',

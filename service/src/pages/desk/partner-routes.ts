@@ -1,17 +1,13 @@
 /** The routes of partners: lists by the commands that read, and forms that run the commands that change. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
-import type { SignedStaff } from '../../modules/staff/index.ts'
 import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
-import type { ConsoleView } from '../console/view.ts'
 import { type PartnerRow, partnerPage, partnersPage, type ShownSection } from './partner-pages.ts'
 import { type Section, sections } from './partner-sections.ts'
-import { type DeskFrame, noteOf, withStaff } from './request.ts'
+import { type DeskFrame, noteOf, type Person, withStaff } from './request.ts'
 
 const partnersShown = 50
 /** More rows of one kind are read by the command. */
 const rowsShown = 200
-
-type Person = { readonly view: ConsoleView; readonly signed: SignedStaff }
 
 export const partnerRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   ...listRoutes(frame),

@@ -8,7 +8,16 @@ export type SectionField = {
 }
 
 export type Section = {
-  readonly id: 'balances' | 'blocks' | 'limits' | 'fees' | 'approvals' | 'coolingOffs' | 'gates' | 'credentials'
+  readonly id:
+    | 'balances'
+    | 'blocks'
+    | 'limits'
+    | 'fees'
+    | 'approvals'
+    | 'coolingOffs'
+    | 'gates'
+    | 'recoveries'
+    | 'credentials'
   readonly list: string
   readonly columns: readonly string[]
   readonly changes: readonly { readonly command: string; readonly fields: readonly SectionField[] }[]
@@ -24,6 +33,7 @@ const reasons: SectionField = {
 }
 const optional = (option: string): SectionField => ({ option, optional: true })
 const account = [{ ...currency, optional: true as const }, optional('customer'), reasons]
+const switchOf = (option: string): SectionField => ({ option, choices: ['yes'], optional: true })
 const byId = (command: string) => ({ command, option: 'id', column: 'id' })
 
 export const sections: readonly Section[] = [
@@ -85,11 +95,25 @@ export const sections: readonly Section[] = [
   },
   {
     ...{ id: 'approvals', list: 'approval list' },
-    columns: ['currency', 'above', 'aboveDay', 'beneficiaryHours', 'perPerson', 'expiresHours', 'needsPasskey'],
+    columns: [
+      'currency',
+      'above',
+      'aboveDay',
+      'aboveBulk',
+      'beneficiaryHours',
+      'payeeMismatch',
+      'perPerson',
+      'expiresHours',
+      'needsPasskey',
+    ],
     changes: [
       {
         command: 'approval set',
-        fields: [currency, ...['above', 'above-day', 'beneficiary-hours', 'per-person', 'expires-hours'].map(optional)],
+        fields: [
+          currency,
+          ...['above', 'above-day', 'above-bulk', 'beneficiary-hours', 'per-person', 'expires-hours'].map(optional),
+          ...['payee-mismatch', 'passkey'].map(switchOf),
+        ],
       },
     ],
     removal: byId('approval remove'),
@@ -103,6 +127,12 @@ export const sections: readonly Section[] = [
     ...{ id: 'gates', list: 'gate list', columns: ['verificationState', 'allowed'] },
     changes: [{ command: 'gate set', fields: [{ option: 'state', choices: states }, { option: 'allow' }] }],
     removal: { command: 'gate remove', option: 'state', column: 'verificationState' },
+  },
+  {
+    ...{ id: 'recoveries', list: 'member recovery list' },
+    columns: ['email', 'status', 'begunBy', 'reason', 'dueAt'],
+    changes: [{ command: 'member recover', fields: [{ option: 'email' }, { option: 'identified-by' }] }],
+    removal: byId('member recovery cancel'),
   },
   {
     ...{ id: 'credentials', list: 'service-account list' },

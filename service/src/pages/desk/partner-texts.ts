@@ -28,6 +28,7 @@ const en = {
   approvals: 'Approvals',
   coolingOffs: 'Cooling-off of payees',
   gates: 'What customers may do',
+  recoveries: 'Recoveries of a sign-in',
   credentials: 'Service accounts',
   'account block': 'Block account',
   'account unblock': 'End block',
@@ -41,6 +42,8 @@ const en = {
   'cooling-off remove': 'Remove cooling-off',
   'gate set': 'Set gate',
   'gate remove': 'Remove gate',
+  'member recover': 'Let an Admin in again',
+  'member recovery cancel': 'Cancel recovery',
   'service-account revoke': 'Revoke service account',
 } as const
 
@@ -71,10 +74,13 @@ const enNames = {
   validFrom: 'From',
   above: 'Payments above',
   aboveDay: 'Sum of a day above',
+  aboveBulk: 'Sum of a bulk above',
   beneficiaryHours: 'Payee newer than hours',
   perPerson: 'One person approves a day',
   expiresHours: 'Ends after hours',
   needsPasskey: 'By passkey',
+  passkey: 'Only by passkey',
+  payeeMismatch: 'Name found not to be that of the account',
   hours: 'Hours',
   allow: 'Allowed: OpenAccount, Receive, Pay, or none',
   allowed: 'Allowed',
@@ -84,6 +90,10 @@ const enNames = {
   impersonatedBy: 'Impersonated by',
   lastUsedAt: 'Last used',
   expiresAt: 'Expires',
+  email: 'Address of the Admin',
+  identifiedBy: 'How you have identified the person',
+  begunBy: 'Begun by',
+  dueAt: 'Link is mailed',
 } as const
 
 type Texts = Readonly<Record<keyof typeof en, string>>
@@ -116,6 +126,7 @@ const de: Texts = {
   approvals: 'Freigaben',
   coolingOffs: 'Wartezeit für neue Empfänger',
   gates: 'Was Kunden dürfen',
+  recoveries: 'Wiederherstellungen der Anmeldung',
   credentials: 'Dienstkonten',
   'account block': 'Konto sperren',
   'account unblock': 'Sperre beenden',
@@ -129,6 +140,8 @@ const de: Texts = {
   'cooling-off remove': 'Wartezeit entfernen',
   'gate set': 'Regel setzen',
   'gate remove': 'Regel entfernen',
+  'member recover': 'Admin wieder einlassen',
+  'member recovery cancel': 'Wiederherstellung abbrechen',
   'service-account revoke': 'Dienstkonto sperren',
 }
 
@@ -159,10 +172,13 @@ const deNames: Names = {
   validFrom: 'Ab',
   above: 'Zahlungen über',
   aboveDay: 'Tagessumme über',
+  aboveBulk: 'Summe einer Sammelzahlung über',
   beneficiaryHours: 'Empfänger jünger als Stunden',
   perPerson: 'Eine Person gibt am Tag frei',
   expiresHours: 'Endet nach Stunden',
   needsPasskey: 'Mit Passkey',
+  passkey: 'Nur mit Passkey',
+  payeeMismatch: 'Name gehört laut Prüfung nicht zum Konto',
   hours: 'Stunden',
   allow: 'Erlaubt: OpenAccount, Receive, Pay oder none',
   allowed: 'Erlaubt',
@@ -172,6 +188,10 @@ const deNames: Names = {
   impersonatedBy: 'Gelesen durch',
   lastUsedAt: 'Zuletzt benutzt',
   expiresAt: 'Endet',
+  email: 'Adresse des Admins',
+  identifiedBy: 'Wie Sie die Person erkannt haben',
+  begunBy: 'Begonnen durch',
+  dueAt: 'Link wird gesendet',
 }
 
 export const partnerTexts: Readonly<Record<ConsoleLanguage, Texts>> = { en, de }

@@ -4,13 +4,16 @@ import type { Cases, Decisions } from '../../cases/index.ts'
 import type { Access } from '../../access/index.ts'
 import type { Accounts } from '../../modules/accounts/index.ts'
 import type { Customers } from '../../modules/customers/index.ts'
-import type { Payouts } from '../../modules/payouts/index.ts'
-import type { Clock } from '../../kernel/index.ts'
+import type { Deposits } from '../../modules/deposits/index.ts'
+import type { PayoutAges, Payouts } from '../../modules/payouts/index.ts'
+import type { Brand } from '../../branding/index.ts'
+import type { Clock, Log } from '../../kernel/index.ts'
 import type { BankFiles } from '../../rails/index.ts'
 import type { Reconciliation } from '../../reconciliation/index.ts'
 import type { Safeguarding } from '../../modules/safeguarding/index.ts'
 import type { SignedStaff, Staff, StaffRole } from '../../modules/staff/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
+import type { Assets } from '../assets.ts'
 import { html } from '../html.ts'
 import { type ConsoleLanguage, consoleLanguageOf, consoleTexts } from '../console/language.ts'
 import { type Form, seeOther, uuid } from '../console/request.ts'
@@ -23,7 +26,9 @@ import { hitTexts } from './hit-texts.ts'
 import type { PartnerRow } from './partner-pages.ts'
 import { partnerTexts } from './partner-texts.ts'
 import { reconciliationTexts } from './reconciliation-texts.ts'
+import type { Runbooks } from './runbooks.ts'
 import { reviewTexts } from './review-texts.ts'
+import { ruleTexts } from './rule-texts.ts'
 import { staffTexts } from './staff-texts.ts'
 import { safeguardingTexts } from './safeguarding-texts.ts'
 import { deskTexts } from './texts.ts'
@@ -53,18 +58,24 @@ export type DeskChanges = {
 export type DeskDeps = {
   readonly db: Database
   readonly clock: Clock
+  readonly log: Log
   readonly staff: Staff
-  readonly cases: Pick<Cases, 'list' | 'byId' | 'openAbout'>
+  readonly cases: Pick<Cases, 'list' | 'byId' | 'openAbout' | 'about' | 'lastRemarks'>
   readonly decisions: Pick<Decisions, 'history'>
-  readonly screening: Pick<Screening, 'openHits' | 'hit' | 'decisionsOf'>
+  readonly screening: Pick<Screening, 'openHits' | 'hit' | 'decisionsOf' | 'oldestOpenHit'>
   /** The files of banks that are connected by files. */
   readonly bankFiles: BankFiles
-  readonly reconciliation: Pick<Reconciliation, 'report' | 'accounts' | 'days'>
+  readonly reconciliation: Pick<Reconciliation, 'report' | 'accounts' | 'days' | 'candidates'>
   readonly safeguarding: Pick<Safeguarding, 'list' | 'versions'>
-  readonly customers: Pick<Customers, 'idOf'> & { readonly reviews: Pick<Customers['reviews'], 'overduePage'> }
+  readonly customers: Pick<Customers, 'idOf' | 'idsBy'> & {
+    readonly reviews: Pick<Customers['reviews'], 'overduePage'>
+  }
   readonly access: Pick<Access, 'partnerNames'>
-  readonly accounts: Pick<Accounts, 'ownersOf'>
-  readonly payouts: Pick<Payouts, 'find'>
+  readonly accounts: Pick<Accounts, 'ownersOf'> & { readonly pools: Pick<Accounts['pools'], 'levels'> }
+  readonly deposits: Pick<Deposits, 'byReferences' | 'oldestInScreening' | 'oldestUnfinished'>
+  readonly payoutAges: PayoutAges
+  readonly runbooks: Runbooks
+  readonly payouts: Pick<Payouts, 'find' | 'decisionsOf'>
   readonly changes: DeskChanges
   readonly partners: {
     readonly byId: (tx: Tx, id: string) => Promise<PartnerRow | undefined>
@@ -72,18 +83,20 @@ export type DeskDeps = {
     readonly page: (tx: Tx, afterId: string | null, rowsMax: number) => Promise<readonly PartnerRow[]>
   }
   readonly sandbox: boolean
+  /** The brand of the installation. */
+  readonly brand: Brand
 }
 
-/** The parts, and the names of the style sheet and the script. */
-export type DeskFrame = DeskDeps & { readonly css: string; readonly js: string }
+/** The parts, and the names of the files of the pages. */
+export type DeskFrame = Omit<DeskDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'brand'>
 
-export function viewOf({ sandbox, css, js }: DeskFrame, { path, headers }: PublicRequest): ConsoleView {
+export function viewOf({ sandbox, css, js, brand }: DeskFrame, { path, headers }: PublicRequest): ConsoleView {
   const language = consoleLanguageOf(null, headers['accept-language'])
   const root = '../'.repeat(Math.max(0, path.split('/').length - 3))
-  return { language, t: consoleTexts[language], sandbox, root, css, js }
+  return { language, t: consoleTexts[language], sandbox, root, css, js, brand }
 }
 
-type Person = { readonly signed: SignedStaff; readonly view: ConsoleView }
+export type Person = { readonly signed: SignedStaff; readonly view: ConsoleView }
 
 /** Lists the places of the navigation. */
 const placesOf = (language: ConsoleLanguage) =>
@@ -118,6 +131,11 @@ const placesOf = (language: ConsoleLanguage) =>
       name: 'reviews',
       text: reviewTexts[language].reviews,
       icon: 'M4 4.5h12v12H4zM4 8h12M7.5 2.5v4M12.5 2.5v4M7.5 12l2 2 3.5-3.5',
+    },
+    {
+      name: 'rules',
+      text: ruleTexts[language].rules,
+      icon: 'M3 15.5l4-5 3 3 6.5-8M12.5 5.5h4v4',
     },
     {
       name: 'partners',

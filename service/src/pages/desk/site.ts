@@ -8,14 +8,14 @@ import {
   Refusal,
   staffCookie,
 } from '../../api/index.ts'
-import type { GivenFactor } from '../../sign-in/index.ts'
+import type { Client, GivenFactor } from '../../sign-in/index.ts'
 import { readAssets } from '../assets.ts'
 import { html } from '../html.ts'
 import { qrCode } from '../qr.ts'
 import { joinPage } from '../console/join-page.ts'
 import { consoleMessage } from '../console/message-page.ts'
 import { recoveryCodesPage } from '../console/recovery-codes-page.ts'
-import { clientOf, errorsOf, type Form, page, readForm, seeOther } from '../console/request.ts'
+import { browserOf, deviceCookieOf, errorsOf, type Form, page, readForm, seeOther } from '../console/request.ts'
 import { signInPage } from '../console/sign-in-page.ts'
 import { signOnError } from '../console/single-sign-on.ts'
 import { caseRoutes } from './case-routes.ts'
@@ -27,14 +27,17 @@ import { hitRoutes } from './hit-routes.ts'
 import { type DeskDeps, type DeskFrame, noStaffCookie, staffCookieOf, viewOf } from './request.ts'
 import { reconciliationRoutes } from './reconciliation-routes.ts'
 import { reviewRoutes } from './review-routes.ts'
+import { ruleRoutes } from './rule-routes.ts'
+import { runbookRoutes } from './runbook-routes.ts'
 import { ssoRoutes } from './sso-routes.ts'
 import { staffRoutes } from './staff-routes.ts'
+import { payoutRoutes } from './payout-routes.ts'
 import { safeguardingRoutes } from './safeguarding-routes.ts'
 import { deskTexts } from './texts.ts'
 
 export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
-  const assets = await readAssets(new URL('../browser/', import.meta.url), 'console')
-  const frame: DeskFrame = { ...deps, css: assets.css, js: assets.js }
+  const assets = await readAssets(new URL('../browser/', import.meta.url), 'console', deps.brand)
+  const frame: DeskFrame = { ...deps, css: assets.css, js: assets.js, brand: assets.brand }
   return {
     routes: [
       { method: 'GET', path: '/desk', handle: () => seeOther('desk/queue') },
@@ -54,11 +57,14 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...ssoRoutes(frame),
       ...caseRoutes(frame),
       ...findRoutes(frame),
+      ...payoutRoutes(frame),
       ...hitRoutes(frame),
       ...fileRoutes(frame),
       ...reconciliationRoutes(frame),
       ...safeguardingRoutes(frame),
       ...reviewRoutes(frame),
+      ...ruleRoutes(frame),
+      ...runbookRoutes(frame),
       ...partnerRoutes(frame),
       ...commandRoutes(frame),
       ...staffRoutes(frame),
@@ -99,9 +105,11 @@ function joinRoutes(frame: DeskFrame): readonly PublicRoute[] {
     handle: async (request) => {
       const form = readForm(request)
       try {
-        const { token, recoveryCodes: codes } = await staff.join(form('token'), read(form), clientOf(request))
-        if (codes.length === 0) return seeOther('../queue', staffCookieOf(token))
-        return page(request, 200, recoveryCodesPage(viewOf(frame, request), { codes }), staffCookieOf(token))
+        const browser = browserOf(request)
+        const { token, recoveryCodes: codes } = await staff.join(form('token'), read(form), browser)
+        const cookies = [staffCookieOf(token), deviceCookieOf(browser.device)]
+        if (codes.length === 0) return seeOther('../queue', ...cookies)
+        return page(request, 200, recoveryCodesPage(viewOf(frame, request), { codes }), ...cookies)
       } catch (error) {
         if (error instanceof Refusal && error.code === 'not_found') throw error
         const view = viewOf(frame, request)
@@ -131,7 +139,7 @@ function signInRoutes(frame: DeskFrame): readonly PublicRoute[] {
   }
   const signIn = (
     way: 'passkey' | 'password',
-    verify: (form: Form, request: PublicRequest) => Promise<string | undefined>,
+    verify: (form: Form, browser: Client) => Promise<string | undefined>,
   ): PublicRoute => ({
     method: 'POST',
     path: `/desk/sign-in/${way}`,
@@ -139,8 +147,9 @@ function signInRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const form = readForm(request)
       const view = viewOf(frame, request)
       try {
-        const token = await verify(form, request)
-        if (token !== undefined) return seeOther('../queue', staffCookieOf(token))
+        const browser = browserOf(request)
+        const token = await verify(form, browser)
+        if (token !== undefined) return seeOther('../queue', staffCookieOf(token), deviceCookieOf(browser.device))
       } catch (error) {
         const said = signOnError(view, error)
         if (said === undefined) throw error
@@ -151,10 +160,10 @@ function signInRoutes(frame: DeskFrame): readonly PublicRoute[] {
   })
   return [
     { method: 'GET', path: '/desk/sign-in', handle: (request) => ask(request) },
-    signIn('passkey', (form, request) => staff.signInByPasskey(form('credential'), clientOf(request))),
-    signIn('password', (form, request) => {
+    signIn('passkey', (form, browser) => staff.signInByPasskey(form('credential'), browser)),
+    signIn('password', (form, browser) => {
       const given = { email: form('email'), password: form('password'), code: form('code') }
-      return staff.signInByPassword(given, clientOf(request))
+      return staff.signInByPassword(given, browser)
     }),
     {
       method: 'POST',

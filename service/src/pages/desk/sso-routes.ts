@@ -2,7 +2,7 @@
 import { type PublicAnswer, type PublicRequest, type PublicRoute, readCookie, staffCookie } from '../../api/index.ts'
 import { minuteMs } from '../../kernel/index.ts'
 import type { SignedStaff } from '../../modules/staff/index.ts'
-import { clientOf, page, seeOther } from '../console/request.ts'
+import { browserOf, deviceCookieOf, page, seeOther } from '../console/request.ts'
 import { attemptOf, failedPage, leadsOn, onToProvider, toProvider } from '../console/single-sign-on.ts'
 import { signOnTexts } from '../console/texts/single-sign-on.ts'
 import { consoleMessage } from '../console/message-page.ts'
@@ -56,8 +56,9 @@ export function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
       handle: (request) =>
         tried(request, async () => {
           const given = { attempt: attemptOf(request), query: request.query, signed: await signedIn(frame, request) }
-          const { kind, token } = await singleSignOn.finish(given, clientOf(request))
-          if (token !== undefined) return seeOther('../queue', staffCookieOf(token))
+          const browser = browserOf(request)
+          const { kind, token } = await singleSignOn.finish(given, browser)
+          if (token !== undefined) return seeOther('../queue', staffCookieOf(token), deviceCookieOf(browser.device))
           const view = viewOf(frame, request)
           const s = signOnTexts[view.language]
           return kind === 'connect'

@@ -13,6 +13,7 @@ import {
   time,
 } from '../console/components.ts'
 import { freeText, select } from '../console/lists.ts'
+import { supportTexts } from '../console/texts/support.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
 import { staffTexts } from './staff-texts.ts'
 import { deskTexts } from './texts.ts'
@@ -128,16 +129,25 @@ function impersonate(view: ConsoleView, typed: StaffShown['typed']): Html {
     </form>`
 }
 
-type ResultShown = { readonly result: string; readonly back: string }
+/** Hands the person over to the console, which may be on another host. */
+function toConsole({ language }: ConsoleView, url: string): Html {
+  const s = supportTexts[language]
+  return html`<p>${s.toConsoleText}</p>
+    <p><a class="button primary" href="${url}" rel="noreferrer">${s.toConsole}</a></p>`
+}
+
+type ResultShown = { readonly result: unknown; readonly back: string }
 
 /** A result that is kept nowhere: a link of an invitation, a credential. */
 export function resultPage(view: ConsoleView, { result, back }: ResultShown): string {
   const d = staffTexts[view.language]
+  const { consoleUrl } = Object(result) as { readonly consoleUrl?: string }
   return shell(view, {
     title: d.result,
     main: html`<h1>${d.result}</h1>
       <p class="message warning">${d.once}</p>
-      ${call(view, result, d.result)}
+      ${consoleUrl !== undefined && toConsole(view, consoleUrl)}
+      ${call(view, JSON.stringify(result, null, 2), d.result)}
       <p><a class="button" href="${view.root}${back}">${d.back}</a></p>`,
   })
 }

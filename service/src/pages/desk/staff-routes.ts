@@ -45,7 +45,7 @@ export function staffRoutes(frame: DeskFrame): readonly PublicRoute[] {
           const { waits, result } = await changes.run(signed.account, command, read(given, id ?? ''))
           if (waits !== undefined) return seeOther(`${view.root}staff?waits`)
           if (!isSecret) return seeOther(`${view.root}staff`)
-          return page(request, 200, resultPage(view, { result: JSON.stringify(result, null, 2), back: 'staff' }))
+          return page(request, 200, resultPage(view, { result, back: 'staff' }))
         } catch (error) {
           if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
           return show(request, person, error.detail, given)

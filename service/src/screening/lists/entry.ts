@@ -1,10 +1,14 @@
 /** Entry of a list about one person or organisation, independent of the published format. */
 import { present } from './element.ts'
 
-export type ListSource = 'un' | 'eu' | 'ofac'
+/** A list of politically exposed persons, by the name that it was loaded under. Its hits hold no payment unless PEP_HITS says so. */
+export type PepSource = `pep:${string}`
+/** `countries`: the rules for countries, which persons write. */
+export type ListSource = 'un' | 'eu' | 'ofac' | 'countries' | PepSource
+export const isPepSource = (source: string): boolean => source.startsWith('pep:')
 
-/** `other`: ships and aircraft. They are kept with their list, and no name is compared with them. */
-export type EntryKind = 'person' | 'organisation' | 'other'
+/** `other`: ships and aircraft. They are kept with their list, and no name is compared with them, nor with a `country`. */
+export type EntryKind = 'person' | 'organisation' | 'other' | 'country'
 
 /** `weak`: the publisher says that the name alone identifies no one. */
 export type ListedName = { readonly text: string; readonly quality: 'primary' | 'good' | 'weak' }
@@ -20,6 +24,23 @@ export type ListEntry = {
   /** Dates or years, as published. */
   readonly births: readonly string[]
   readonly programmes: readonly string[]
+  /** Addresses on chains. Undefined if the entry has none: then its digest is that of the versions before. */
+  readonly wallets?: readonly string[]
+}
+
+/** An address in the form in which it is compared: only hexadecimal digits are written in either case. */
+export const walletKey = (address: string): string => {
+  const plain = address.replaceAll(/\s/g, '')
+  return /^0x[0-9a-f]+$/i.test(plain) ? plain.toLowerCase() : plain
+}
+
+/** OFAC names the type of an address by its currency: `Digital Currency Address - ETH`. */
+export const isWalletType = (type: string): boolean => type.startsWith('Digital Currency Address')
+
+/** The field of an entry with these addresses. */
+export const walletsOf = (addresses: readonly string[]): Pick<ListEntry, 'wallets'> => {
+  const wallets = present(addresses)
+  return wallets.length === 0 ? {} : { wallets }
 }
 
 export type SanctionsList = {

@@ -2,7 +2,7 @@
  * The formats: UN consolidated list, EU consolidated list (FSD 1.1), and OFAC's SDN.XML and SDN_ADVANCED.XML. Each says
  * where its records are and what they mean. An unknown element among records is refused: a record is never left out.
  */
-import { type ListEntry, namesOf } from './entry.ts'
+import { isWalletType, type ListEntry, namesOf, walletsOf } from './entry.ts'
 import { attributeOf, childrenOf, type Element, joined, present, textOf } from './element.ts'
 import type { Format } from './format.ts'
 import { ofacAdvanced } from './ofac-advanced.ts'
@@ -82,6 +82,11 @@ function readOfac(record: Element): ListEntry {
     ),
     programmes: present(
       childrenOf(record, 'programList').flatMap((list) => childrenOf(list, 'program').map(({ text }) => text.trim())),
+    ),
+    ...walletsOf(
+      listedIn(record, 'idList', 'id')
+        .filter((each) => isWalletType(textOf(each, 'idType')))
+        .map((each) => textOf(each, 'idNumber')),
     ),
   }
 }

@@ -3,7 +3,7 @@
  * and the sanctions of a party come after all parties. The key of a party is the `uid` of SDN.XML. A dangling reference
  * is refused.
  */
-import { type EntryKind, type ListEntry, namesOf } from './entry.ts'
+import { type EntryKind, isWalletType, type ListEntry, namesOf, walletsOf } from './entry.ts'
 import { attributeOf, childrenOf, type Element, joined, present, textOf } from './element.ts'
 import type { FileReader, Format, Refuse } from './format.ts'
 import { type Day, daysOf, readIsoTime, sdnPeriod } from './times.ts'
@@ -121,6 +121,7 @@ function readParty(party: Element, references: References, refuse: Refuse): List
     names: namesOf(identities.flatMap((identity) => readNames(identity, references, refuse))),
     births: present(profiles.flatMap((profile) => readBirths(profile, references, refuse))),
     programmes: [],
+    ...walletsOf(profiles.flatMap((profile) => readWallets(profile, references))),
   }
 }
 
@@ -166,10 +167,17 @@ function readNames(identity: Element, { valueOf }: References, refuse: Refuse) {
   )
 }
 
-function readBirths(profile: Element, { valueOf }: References, refuse: Refuse): readonly string[] {
-  return childrenOf(profile, 'Feature')
-    .filter((feature) => valueOf('FeatureType', attributeOf(feature, 'FeatureTypeID')).text.trim() === 'Birthdate')
+/** The versions of the features of these types. */
+const versionsOf = (profile: Element, { valueOf }: References, isType: (type: string) => boolean): readonly Element[] =>
+  childrenOf(profile, 'Feature')
+    .filter((feature) => isType(valueOf('FeatureType', attributeOf(feature, 'FeatureTypeID')).text.trim()))
     .flatMap((feature) => childrenOf(feature, 'FeatureVersion'))
+
+const readWallets = (profile: Element, references: References): readonly string[] =>
+  versionsOf(profile, references, isWalletType).map((version) => textOf(version, 'VersionDetail'))
+
+function readBirths(profile: Element, references: References, refuse: Refuse): readonly string[] {
+  return versionsOf(profile, references, (type) => type === 'Birthdate')
     .flatMap((version) => childrenOf(version, 'DatePeriod'))
     .map((period) => readPeriod(period, refuse))
 }

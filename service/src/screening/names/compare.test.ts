@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compareNames } from './compare.ts'
+import { createNameIndex } from './index-of-names.ts'
 import { editsBetween, likenessOf, soundOf } from './spelling.ts'
 import { formsOf, plainName, wordsOf } from './words.ts'
 
@@ -13,6 +14,7 @@ test('words are in Latin letters, without accents, and apart from particles, tit
   assert.deepEqual(wordsOf('Falzin Petroleum J.S.C. LLC'), {
     all: ['falzin', 'petroleum', 'j', 's', 'c', 'llc'],
     telling: ['falzin', 'petroleum'],
+    others: [],
   })
   assert.deepEqual(wordsOf('习近').all, ['xi', 'jin'])
   assert.deepEqual(wordsOf('Abu al').telling, ['abu', 'al'])
@@ -22,9 +24,9 @@ test('words are in Latin letters, without accents, and apart from particles, tit
 
 test('neighbours of which one is short may be one word', () => {
   assert.deepEqual(formsOf(wordsOf('Ri Won Ho')), [
-    ['ri', 'won', 'ho'],
-    ['riwon', 'ho'],
-    ['ri', 'wonho'],
+    { words: ['ri', 'won', 'ho'], isJoined: false },
+    { words: ['riwon', 'ho'], isJoined: true },
+    { words: ['ri', 'wonho'], isJoined: true },
   ])
 })
 
@@ -100,4 +102,16 @@ test('the same words in any order are 100; one left out is less; another one is 
   assert.deepEqual(without.words.at(-1), { word: null, listed: 'yusuf', how: 'missing', likeness: 0, weight: 100 })
   assert.equal(compare('Qadir Omar Zhabari', 'Qadir Yusuf al-Zhabari').score, 66)
   assert.equal(compare('Grace Hopper', 'Borislav Tremurov').score, 0)
+})
+
+test('one typing error in the only word of a name is a hit from seven letters on', async () => {
+  for (const [name, listed, isHit] of [
+    ['Velmoara S.A.', 'Velmora S.A.', true],
+    ['Velmroa S.A.', 'Velmora S.A.', true],
+    ['Velmra GmbH', 'Velmira GmbH', false],
+    ['Velmoora Shipping', 'Velmora Trading', false],
+  ] as const) {
+    const index = await createNameIndex([{ entry: listed, text: listed }], () => Promise.resolve())
+    assert.equal(index.search(name, 88).length > 0, isHit, `${name}, ${listed}`)
+  }
 })

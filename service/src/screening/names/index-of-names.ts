@@ -3,7 +3,8 @@
  * can reach the score; README.md says what it may miss.
  */
 import { type Comparison, compareNames, incompleteScoreMax, scoreOf, type Weighted } from './compare.ts'
-import { keysOf, type Likeness, likenessOf, skeletonKey } from './spelling.ts'
+import { isArabic } from './arabic.ts'
+import { keysOf, type Likeness, likenessOf, listedKeysOf, oneEditLikeness } from './spelling.ts'
 import { formsOf, wordsOf } from './words.ts'
 
 export type IndexedName<Entry> = { readonly entry: Entry; readonly text: string }
@@ -40,6 +41,9 @@ const namesForWeightsMin = 1000
  */
 const joinedScoreMin = 95
 
+/** A word of another script weighs what the most common one of its likely spellings does. */
+const spellingLikenessMin = 0.9
+
 /**
  * Largest weight that an initial of the screened name adds, by `likenessOf`. It has no key, because it is similar to a
  * part of all words.
@@ -73,10 +77,10 @@ const namesPerPause = 250
 
 function addName<Entry>(tables: Tables<Entry>, name: IndexedName<Entry>): void {
   const nameAt = tables.names.push(name) - 1
-  for (const [at, form] of formsOf(wordsOf(name.text)).entries()) {
-    if (form.length === 0) continue
-    const words = form.map((word) => wordIdOf(tables, word))
-    const formAt = tables.forms.push({ nameAt, words, isJoined: at > 0, weight: 0 }) - 1
+  for (const form of formsOf(wordsOf(name.text))) {
+    if (form.words.length === 0) continue
+    const words = form.words.map((word) => wordIdOf(tables, word))
+    const formAt = tables.forms.push({ nameAt, words, isJoined: form.isJoined, weight: 0 }) - 1
     for (const word of new Set(words)) tables.postings[word]?.push(formAt)
   }
 }
@@ -87,7 +91,7 @@ function wordIdOf<Entry>({ words, wordIds, postings, byKey }: Tables<Entry>, wor
   const id = words.push(word) - 1
   wordIds.set(word, id)
   postings.push([])
-  for (const key of word.length === 1 ? [initialKey(word)] : new Set([...keysOf(word), skeletonKey(word)])) {
+  for (const key of word.length === 1 ? [initialKey(word)] : new Set(listedKeysOf(word))) {
     const having = byKey.get(key)
     if (having) having.push(id)
     else byKey.set(key, [id])
@@ -106,14 +110,20 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
     pairs: new Uint8Array(forms.length),
     covered: new Float64Array(forms.length),
   }
-  const weightOfWord = (word: string) => weights[tables.wordIds.get(word) ?? -1] ?? 1
+  const weightOfWord = (word: string, found: Found | undefined) => {
+    const known = weights[tables.wordIds.get(word) ?? -1]
+    if (known !== undefined || found === undefined || !isArabic(word)) return known ?? 1
+    const likely = [...found].filter(([, { likeness }]) => likeness >= spellingLikenessMin)
+    return Math.min(1, ...likely.map(([id]) => weights[id] ?? 1))
+  }
   return (name, scoreMin) => {
     const found = new Map<string, Found>()
     const matches = new Map<Entry, Match<Entry>>()
-    for (const [at, form] of formsOf(wordsOf(name)).entries()) {
-      const formScoreMin = at === 0 ? scoreMin : Math.max(scoreMin, joinedScoreMin)
-      const weighted: readonly Weighted[] = form.map((word) => ({ word, weight: weightOfWord(word) }))
-      for (const word of form) if (!found.has(word)) found.set(word, wordsLike(tables, word))
+    for (const form of formsOf(wordsOf(name))) {
+      const formScoreMin = form.isJoined ? Math.max(scoreMin, joinedScoreMin) : scoreMin
+      for (const word of form.words)
+        if (!found.has(word)) found.set(word, wordsLike(tables, word, form.words.length === 1))
+      const weighted = form.words.map((word): Weighted => ({ word, weight: weightOfWord(word, found.get(word)) }))
       const like = (word: string, listed: string) =>
         word.length === 1 ? likenessOf(word, listed) : found.get(word)?.get(tables.wordIds.get(listed) ?? -1)
       for (const formAt of candidates(tables, bounds, weighted, found, formScoreMin / 100)) {
@@ -134,8 +144,11 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
   }
 }
 
-/** The words of the list that share a key with the word and are similar to it. */
-function wordsLike<Entry>({ byKey, words }: Tables<Entry>, word: string): Found {
+/**
+ * The words of the list that share a key with the word and are similar to it. `isAlone`: the name has no other word
+ * that could make up for a typing error.
+ */
+function wordsLike<Entry>({ byKey, words }: Tables<Entry>, word: string, isAlone: boolean): Found {
   const found = new Map<number, Likeness>()
   const looked = new Set<number>()
   for (const key of word.length === 1 ? [initialKey(word)] : [...keysOf(word), initialKey(word)])
@@ -143,9 +156,19 @@ function wordsLike<Entry>({ byKey, words }: Tables<Entry>, word: string): Found 
       if (looked.has(id)) continue
       looked.add(id)
       const likeness = likenessOf(word, words[id] ?? '')
-      if (likeness) found.set(id, likeness)
+      if (likeness) found.set(id, isAlone ? likenessAlone(word, likeness) : likeness)
     }
   return found
+}
+
+/** Below it, one edit makes the surname of another business too often. */
+const aloneLettersMin = 7
+const aloneLikeness = 0.88
+
+/** One typing error in the only word of a name, which is long enough, is a hit. */
+const likenessAlone = (word: string, { how, likeness }: Likeness): Likeness => {
+  const isOneEdit = how === 'misspelt' && likeness >= oneEditLikeness(word.length)
+  return { how, likeness: isOneEdit && word.length >= aloneLettersMin ? Math.max(aloneLikeness, likeness) : likeness }
 }
 
 type Bounds = {

@@ -14,22 +14,24 @@ const folder = join(samplesFolder ?? '', 'sanctions')
 const skip =
   samplesFolder === undefined || !existsSync(folder) ? 'SAMPLES_DIR does not name the published lists' : false
 
-/** Percent found at least. README.md says why three forms are below 97. */
+/** Percent found at least. README.md says what is below 97. */
 const floors: Readonly<Record<string, number>> = {
   'first given name of two': 97,
-  'first given name of three or more': 90,
+  'first given name of three or more': 97,
   'Spanish: given name, first surname': 97,
   'Spanish: two given names, first surname': 97,
   'Spanish: first of two, first surname': 97,
   'other order': 97,
   'typing error': 97,
   Cyrillic: 97,
-  'Arabic, person': 50,
+  'Arabic, person': 94,
   'company without legal form': 97,
   'company, other legal form': 97,
-  'company, typing error': 90,
+  'company, typing error': 94,
 }
 const variantsMax = 50
+/** False hits of 50 names at most; one in the other countries. */
+const hitsMax: Readonly<Record<string, number>> = { Arabic: 2, China: 2, Korea: 4 }
 
 test('each form of the names of published lists is found, and common names are hit rarely', { skip }, async () => {
   const entries = await readListed(folder)
@@ -48,6 +50,6 @@ test('each form of the names of published lists is found, and common names are h
   }
   for (const [country, all] of commonNames(1, 50)) {
     const hit = all.filter((name) => index.search(name, scoreMin).length > 0)
-    assert.ok(hit.length <= (country === 'Arabic' ? 8 : 1), `${country}: ${hit.join('; ')}`)
+    assert.ok(hit.length <= (hitsMax[country] ?? 1), `${country}: ${hit.join('; ')}`)
   }
 })

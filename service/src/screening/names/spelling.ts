@@ -2,7 +2,8 @@
  * How similar two words are. The sound of a word is its spelling without the differences of romanisation: one name of
  * another script is written Muhammad, Mohammed and Mohamed, Yevgeny and Evgenii, Müller and Mueller.
  */
-import { isArabic, skeletonOf } from './arabic.ts'
+import { isArabic } from './arabic.ts'
+import { arabicSkeletons, articleSign, latinSkeletons, spellingCost } from './arabic-spelling.ts'
 
 /** Rules of romanisation, in this order: each rule sees the output of the rules before it. */
 const romanisation: readonly (readonly [pattern: RegExp, sound: string])[] = [
@@ -79,25 +80,39 @@ const beginsAlike = (one: string, other: string): boolean =>
 const soundCost = 0.02
 const vowelsCost = 0.16
 const initialLikeness = 0.7
-/** Likeness by the number of consonants: many names share one or two. */
-const skeletonLikeness = [0, 0.8, 0.9] as const
-const longSkeletonLikeness = 0.94
+/** `Abd`, which listed names write with the article of the next word. */
+const servant = /^abd(?:[aeiou][lrsdntz]?)?$/
+const arabicCostMax = (letters: number): number => (letters < 5 ? 0.5 : letters < 6 ? 0.7 : 1.1)
+
+function arabicLikeness(one: string, other: string): Likeness | undefined {
+  const [arabic, latin] = isArabic(one) ? [one, other] : [other, one]
+  if (isArabic(latin)) return plainLikeness(arabic.replace(articleSign, ''), latin.replace(articleSign, ''))
+  const letters = arabic.replace(articleSign, '').length
+  const cost = arabic === 'عبد' && servant.test(latin) ? 0 : spellingCost(arabic, latin, arabicCostMax(letters))
+  if (cost === Infinity) return undefined
+  return { how: 'transliterated', likeness: 1 - soundCost - (cost * editCost) / Math.sqrt(letters) }
+}
+
+/** Two words of one script by their letters alone. */
+function plainLikeness(one: string, other: string): Likeness | undefined {
+  if (one === other) return { how: 'equal', likeness: 1 }
+  const shorter = Math.min(one.length, other.length)
+  const edits = editsBetween(one, other, editsMaxOf(shorter))
+  return edits === Infinity ? undefined : { how: 'misspelt', likeness: 1 - (edits * editCost) / Math.sqrt(shorter) }
+}
+
+/** The likeness of a word of this length with one edit, or of one that is shorter by that edit. */
+export const oneEditLikeness = (length: number): number => 1 - (editCost * (1 + soundCost)) / Math.sqrt(length - 1)
 
 /** Undefined: they are different words. `likeness` is 1 for equal words. */
 export function likenessOf(one: string, other: string): Likeness | undefined {
   if (one === other) return { how: 'equal', likeness: 1 }
-  if (isArabic(one) || isArabic(other)) {
-    const skeleton = skeletonOf(one)
-    const isSame = skeleton !== '' && skeleton === skeletonOf(other)
-    return isSame
-      ? { how: 'transliterated', likeness: skeletonLikeness[skeleton.length] ?? longSkeletonLikeness }
-      : undefined
-  }
+  if (isArabic(one) || isArabic(other)) return arabicLikeness(one, other)
   if (one.length === 1 || other.length === 1)
     return one[0] === other[0] ? { how: 'initial', likeness: initialLikeness } : undefined
   const [sound, otherSound] = [soundOf(one), soundOf(other)]
   if (sound === otherSound && sound.length > 1) return { how: 'transliterated', likeness: 1 - soundCost }
-  if (!beginsAlike(sound, otherSound)) return undefined
+  if (one[0] !== other[0] && !beginsAlike(sound, otherSound)) return undefined
   const shorter = Math.min(one.length, other.length)
   const edits = Math.min(
     editsBetween(one, other, editsMaxOf(shorter)),
@@ -114,7 +129,11 @@ export function likenessOf(one: string, other: string): Likeness | undefined {
  * words one edit apart share a key; after two edits they share one unless both edits are in consonants.
  */
 export function keysOf(word: string): readonly string[] {
-  if (isArabic(word)) return [word, skeletonKey(word)]
+  if (isArabic(word)) {
+    const letters = word.replace(articleSign, '')
+    const edited = letters.length > 3 ? withoutOne(letters) : []
+    return [letters, ...edited, ...arabicSkeletons(word).map((skeleton) => `~${skeleton}`)]
+  }
   const sound = soundOf(word)
   const consonants = consonantsOf(sound)
   const keys = new Set([word, sound, `-${consonants}`])
@@ -123,8 +142,11 @@ export function keysOf(word: string): readonly string[] {
   return [...keys]
 }
 
-/** The key of a listed word under which a word in Arabic letters finds it. */
-export const skeletonKey = (word: string): string => `~${skeletonOf(word)}`
+/** The keys under which a listed word is found, also by a word in Arabic letters. */
+export const listedKeysOf = (word: string): readonly string[] => [
+  ...keysOf(word),
+  ...(isArabic(word) ? [] : latinSkeletons(word).map((skeleton) => `~${skeleton}`)),
+]
 
 const withoutOne = (word: string): readonly string[] =>
   Array.from(word, (_letter, at) => word.slice(0, at) + word.slice(at + 1))

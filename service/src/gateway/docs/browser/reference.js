@@ -10,9 +10,76 @@ const nothing = () => () => null
 /** Webhooks are requests to the partner: nothing on this page can send them. Their name is no path. */
 const onlyPaths = (allowed) => (state, path, method) => path.startsWith('/') && allowed(state, path, method)
 
+/** Only the dialog that is not shown needs the security schemes. */
+const withoutSecuritySchemes = (request) => (path) => (path.includes('securitySchemes') ? undefined : request(path))
+
 const withoutDeadDialogs = () => ({
   wrapComponents: { authorizeBtn: nothing, authorizeOperationBtn: nothing },
-  statePlugins: { spec: { wrapSelectors: { allowTryItOutFor: onlyPaths } } },
+  statePlugins: {
+    spec: {
+      wrapSelectors: { allowTryItOutFor: onlyPaths },
+      wrapActions: { requestResolvedSubtree: withoutSecuritySchemes },
+    },
+  },
+})
+
+/** Calls `found` with the keys of each part of the document that a value refers to. */
+function eachReference(value, found) {
+  if (typeof value !== 'object' || value === null) return
+  const { $ref: reference } = value
+  if (typeof reference === 'string' && reference.startsWith('#/'))
+    found(
+      reference
+        .slice(2)
+        .split('/')
+        .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~')),
+    )
+  for (const each of Object.values(value)) eachReference(each, found)
+}
+
+/** Returns the document with one path or webhook, or one component, and what that refers to. */
+function partOf({ paths, webhooks, components, ...part }, keys) {
+  const whole = { paths, webhooks, components }
+  const add = (wanted) => {
+    const last = wanted.at(-1)
+    let [from, to] = [whole, part]
+    for (const key of wanted.slice(0, -1)) [from, to] = [from[key], (to[key] ??= {})]
+    if (Object.hasOwn(to, last)) return
+    to[last] = from[last]
+    eachReference(from[last], add)
+  }
+  add(keys.slice(0, keys[0] === 'components' ? 3 : 2))
+  return part
+}
+
+/**
+ * swagger-ui normalises the whole document for each operation that is opened, which blocks the page for seconds. It gets the
+ * operation alone, with what that refers to.
+ */
+const partByPart = ({ fn: { resolveSubtree } }) => ({
+  fn: {
+    resolveSubtree: (document, keys, options) => resolveSubtree(partOf(document, keys), keys, options),
+  },
+})
+
+/**
+ * Renders the operations tag by tag. In one list of 150 or more, swagger-ui keeps only the visible ones in the page, where
+ * neither the search of the browser nor its print finds the others. The number is not a setting (5.35).
+ */
+const tagByTag = () => ({
+  wrapComponents: {
+    operations:
+      (Operations, { React }) =>
+      (props) => {
+        const operations = props.specSelectors.taggedOperations()
+        const ofTag = (tag) => ({
+          ...props.specSelectors,
+          taggedOperations: () => operations.filter((_, name) => name === tag),
+        })
+        const render = (tag) => React.createElement(Operations, { ...props, key: tag, specSelectors: ofTag(tag) })
+        return React.createElement('div', null, ...operations.keySeq().toArray().map(render))
+      },
+  },
 })
 
 globalThis.SwaggerUIBundle({
@@ -26,7 +93,7 @@ globalThis.SwaggerUIBundle({
   supportedSubmitMethods: canTry ? ['get', 'post', 'put', 'patch', 'delete'] : [],
   tryItOutEnabled: false,
   validatorUrl: null,
-  plugins: [withoutDeadDialogs],
+  plugins: [withoutDeadDialogs, tagByTag, partByPart],
   requestInterceptor: trying?.signInterceptor,
 })
 trying?.startTrying()

@@ -1,7 +1,8 @@
-/** A statement as camt.053: maps its lines to entries. */
+/** A statement as camt.053 in one of its versions: maps its lines to entries. */
 import { createHash } from 'node:crypto'
 import {
   type BankStatement,
+  type Camt053Version,
   camt053MinorMax,
   camt053Xml,
   type StatementEntry,
@@ -40,7 +41,11 @@ const entryOf = ({ id, time, text, reference, amount, payment }: Line): Statemen
   text,
 })
 
-export async function* camt053({ head, sections }: Content, count: (lines: number) => void): AsyncGenerator<string> {
+async function* written(
+  version: Camt053Version,
+  { head, sections }: Content,
+  count: (lines: number) => void,
+): AsyncGenerator<string> {
   const { period, partnerName, customer } = head
   const section = present(sections[0], 'a statement in one currency has one section')
   const { currency, accountId = '', opening, lines } = section
@@ -51,6 +56,7 @@ export async function* camt053({ head, sections }: Content, count: (lines: numbe
       throw new ReportImpossible('camt.053 has 18 digits for a balance, and this one has more. Use csv or pdf.')
   const names = [accountId, currency, customer?.id ?? '', period.from.toISOString(), period.to.toISOString()]
   const statement: BankStatement = {
+    version,
     // The same statement has the same id.
     id: createHash('sha256').update(names.join('\n')).digest('hex').slice(0, 32),
     createdAt: period.to,
@@ -68,3 +74,8 @@ export async function* camt053({ head, sections }: Content, count: (lines: numbe
   }
   yield* camt053Xml(statement)
 }
+
+export const camt053 =
+  (version: Camt053Version) =>
+  (content: Content, count: (lines: number) => void): AsyncGenerator<string> =>
+    written(version, content, count)

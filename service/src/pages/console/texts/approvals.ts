@@ -7,6 +7,8 @@ const en = {
   account: 'Account',
   reference: 'Reference',
   validUntil: 'To be approved until',
+  payeeMismatch:
+    'A check found that the name of this payee is not that of the account. Ask the payee for the right name before you approve it.',
   passkeyTitle: 'With your passkey',
   passkeyText:
     'Your passkey signs this amount and this payee. The signature is kept in the audit log, where it can be verified.',
@@ -41,6 +43,8 @@ const de: ApprovalTexts = {
   account: 'Konto',
   reference: 'Referenz',
   validUntil: 'Freigabe möglich bis',
+  payeeMismatch:
+    'Eine Prüfung ergab, dass das Konto nicht auf den Namen dieses Empfängers lautet. Fragen Sie ihn nach dem richtigen Namen, bevor Sie freigeben.',
   passkeyTitle: 'Mit Ihrem Passkey',
   passkeyText:
     'Ihr Passkey unterschreibt diesen Betrag und diesen Empfänger. Die Unterschrift bleibt im Prüfprotokoll, wo man sie nachprüfen kann.',
@@ -68,3 +72,58 @@ const de: ApprovalTexts = {
 }
 
 export const approvalTexts = { en, de } as const
+
+export type ApprovalWords = ApprovalTexts
+
+const bulkEn = {
+  ...en,
+  title: 'Approve bulk payout',
+  lead: '{name} asks for these payouts. Compare their number and their sum with the file before you approve them.',
+  payouts: 'Payouts',
+  largest: 'The largest payouts',
+  all: 'All payouts of the bulk',
+  passkeyText:
+    'Your passkey signs the number, the sum and each payee of these payouts. The signature is kept in the audit log, where it can be verified for each one.',
+  codeText: 'The code approves these payouts, once.',
+  approve: 'Approve {count} payouts, {amount}',
+  passkeyOnly:
+    'These payouts need a passkey, and you sign in with a password. Add a passkey on the page “Sign-in”, and come back.',
+  reject: 'Reject all',
+  refused:
+    'Nothing was approved: the answer was wrong, or came later than two minutes. Look at the payouts again, and repeat it.',
+  beyond:
+    'One person approves at most {most} on a day, and you have {left} left. Another person approves these payouts.',
+  beyondNow:
+    'Nothing was approved: the sum is beyond what you may approve on this day. Another person approves the payouts.',
+  creator: 'You asked for these payouts yourself. Another person approves them.',
+  notWaiting: 'Other payouts wait now than those that you saw, or none does. Open the page again.',
+  back: 'Back to the bulk',
+} as const
+
+const bulkDe: Readonly<Record<keyof typeof bulkEn, string>> = {
+  ...de,
+  title: 'Sammelauszahlung freigeben',
+  lead: '{name} bittet um diese Auszahlungen. Vergleichen Sie Anzahl und Summe mit der Datei, bevor Sie sie freigeben.',
+  payouts: 'Auszahlungen',
+  largest: 'Die größten Auszahlungen',
+  all: 'Alle Auszahlungen',
+  passkeyText:
+    'Ihr Passkey unterschreibt die Anzahl, die Summe und jeden Empfänger dieser Auszahlungen. Die Unterschrift bleibt im Prüfprotokoll, wo man sie für jede nachprüfen kann.',
+  codeText: 'Der Code gibt diese Auszahlungen frei, ein einziges Mal.',
+  approve: '{count} Auszahlungen freigeben, {amount}',
+  passkeyOnly:
+    'Diese Auszahlungen brauchen einen Passkey, und Sie melden sich mit einem Passwort an. Fügen Sie auf der Seite „Anmeldung“ einen Passkey hinzu, und kommen Sie zurück.',
+  reject: 'Alle ablehnen',
+  refused:
+    'Nichts wurde freigegeben: Die Antwort war falsch oder kam nach mehr als zwei Minuten. Sehen Sie sich die Auszahlungen noch einmal an, und wiederholen Sie die Freigabe.',
+  beyond:
+    'Eine Person gibt am Tag höchstens {most} frei, und Ihnen bleiben {left}. Eine andere Person gibt diese Auszahlungen frei.',
+  beyondNow:
+    'Nichts wurde freigegeben: Die Summe liegt über dem, was Sie an diesem Tag freigeben dürfen. Eine andere Person gibt die Auszahlungen frei.',
+  creator: 'Sie haben diese Auszahlungen selbst veranlasst. Eine andere Person gibt sie frei.',
+  notWaiting:
+    'Es warten jetzt andere Auszahlungen als die, die Sie gesehen haben, oder keine. Öffnen Sie die Seite neu.',
+  back: 'Zurück zur Sammelauszahlung',
+}
+
+export const bulkApprovalTexts = { en: bulkEn, de: bulkDe } as const

@@ -37,6 +37,7 @@ export const de: Texts = {
   customers: 'Kunden',
   groupDevelopers: 'Entwicklung',
   audit: 'Prüfprotokoll',
+  requests: 'Anfragen',
   simulations: 'Simulationen',
   events: 'Ereignisse',
   webhooks: 'Webhooks',
@@ -69,6 +70,29 @@ export const de: Texts = {
 
   joinTitle: '{partner} beitreten',
   joinInvited: '{inviter} hat Sie eingeladen. Wählen Sie, wie Sie sich anmelden möchten.',
+  recoverTitle: 'Neue Anmeldung bei {partner} einrichten',
+  recoverLead: '{inviter} lässt Sie eine neue Anmeldung einrichten. Die bisherigen und alle Ihre Sitzungen enden.',
+  recoverPasskey: 'Passkey anlegen und anmelden',
+  recoverPassword: 'Passwort setzen und anmelden',
+  cancelRecovery: 'Diese Wiederherstellung abbrechen?',
+  cancelRecoveryText:
+    '{by} vom Betreiber möchte {person} eine neue Anmeldung bei {partner} einrichten lassen. Brechen Sie ab, wenn {person} nicht darum gebeten hat.',
+  cancelRecoveryDue: 'Der Link wird gesendet',
+  cancelRecoveryReason: 'Grund',
+  cancelRecoverySubmit: 'Wiederherstellung abbrechen',
+  recoveryCancelled: 'Die Wiederherstellung ist abgebrochen',
+  recoveryCancelledText: 'Kein Link gilt mehr. Die Admins Ihres Teams erfahren es per E-Mail.',
+  reset: 'Zurücksetzen',
+  resetSignIn: 'Anmeldung zurücksetzen',
+  resetSignInTitle: 'Anmeldung von {name} zurücksetzen',
+  resetEndsFactors:
+    'Alle Passkeys, das Passwort und die Wiederherstellungscodes dieser Person gelten sofort nicht mehr.',
+  resetMailsLink:
+    'Die Person erhält per E-Mail einen Link. Damit richtet sie einmal, innerhalb von 24 Stunden, eine neue Anmeldung ein.',
+  resetTellsAdmins: 'Alle Admins Ihres Teams erhalten eine E-Mail.',
+  signInReset: 'Die Anmeldung ist zurückgesetzt, der Link ist unterwegs.',
+  resetSelf: 'Ihre eigene Anmeldung können Sie nicht zurücksetzen. Das macht ein anderer Admin.',
+  resetSso: 'Diese Person meldet sich nur über Single Sign-on an. Ihr Anbieter stellt das Konto wieder her.',
   joinPasskey: 'Mit einem Passkey',
   joinPasskeyText:
     'Empfohlen: mit Fingerabdruck, Gesicht oder der PIN Ihres Geräts. Sie müssen sich nichts merken, und eine gefälschte Seite kann nichts stehlen.',

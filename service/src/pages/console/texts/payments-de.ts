@@ -57,6 +57,7 @@ export const paymentsDe: PaymentTexts = {
   total: 'Zu reservierende Summe',
   failure: 'Grund des Scheiterns',
   requestedBy: 'Veranlasst von',
+  request: 'Anfrage',
   hash: 'Hash auf der Blockchain',
   exchanged: 'Getauschter Betrag',
   description: 'Erläuterung',
@@ -70,6 +71,8 @@ export const paymentsDe: PaymentTexts = {
   orderNote:
     'Die Liste ist anders sortiert: Ein Filter auf Beträge zeigt die größten zuerst, einer auf Änderungen die älteste Änderung zuerst.',
   exportTitle: 'Export',
+  exportCsv: 'Diese Transaktionen als CSV laden',
+  exportTooMany: 'Mehr als {count} Transaktionen passen. Engen Sie die Filter ein, oder erstellen Sie einen Bericht.',
   exportText: 'Die API liefert jede Transaktion als eine Zeile JSON, und Berichte gibt es als CSV-Dateien:',
   exportCall: 'API-Aufruf, der Transaktionen exportiert',
   timeline: 'Was geschehen ist',
@@ -317,6 +320,12 @@ export const paymentsDe: PaymentTexts = {
     RecipientBlocked: 'Der Empfänger ist gesperrt.',
   },
   verdict: { passed: 'Erfüllt', failed: 'Abgelehnt', notApplicable: 'Nicht betroffen' },
+  ruleExplained: {
+    'idempotencyKey.passed':
+      'Dieses Formular wurde schon gesendet. Ein weiteres Senden liefert die Auszahlung von damals.',
+    'approval.passed': 'Die Auszahlung wartet auf die Freigabe einer zweiten Person.',
+    'beneficiary.failed': 'Diesen Empfänger gibt es nicht.',
+  },
   ruleName: {
     idempotencyKey: 'Noch nicht gesendet',
     currency: 'Währung',
@@ -325,6 +334,7 @@ export const paymentsDe: PaymentTexts = {
     beneficiaryCurrency: 'Währung des Empfängers',
     beneficiaryAccount: 'Konto des Empfängers',
     beneficiaryBank: 'Bank des Empfängers',
+    country: 'Land des Empfängers',
     customer: 'Prüfung des Kunden',
     account: 'Ihr Konto darf zahlen',
     coolingOff: 'Wartezeit eines neuen Empfängers',
@@ -333,6 +343,7 @@ export const paymentsDe: PaymentTexts = {
     approval: 'Freigabe durch eine zweite Person',
     funds: 'Genug Geld',
     reach: 'Die Bank erreicht den Empfänger',
+    payeeCheck: 'Frühere Namensprüfung durch eine Bank',
   },
   refusal: {
     insufficient_funds: 'In dieser Währung ist nicht genug Geld verfügbar.',
@@ -342,6 +353,7 @@ export const paymentsDe: PaymentTexts = {
     currency_not_supported: 'Die Währung wird nicht unterstützt.',
     beneficiary_currency_mismatch: 'Der Empfänger nimmt eine andere Währung.',
     beneficiary_not_payable: 'An diesen Empfänger kann nicht gezahlt werden.',
+    country_not_supported: 'In das Land des Empfängers oder seiner Bank wird nicht gezahlt.',
     beneficiary_cooling_off: 'Der Empfänger ist neu. Er kann bezahlt werden, wenn seine Wartezeit vorbei ist.',
     idempotency_key_reused: 'Dieses Formular wurde schon mit anderen Werten gesendet. Beginnen Sie von vorn.',
     payout_not_cancellable:

@@ -55,6 +55,7 @@ export const paymentsEn = {
   total: 'Sum to be reserved',
   failure: 'Reason of the failure',
   requestedBy: 'Requested by',
+  request: 'Request',
   hash: 'Hash on the chain',
   exchanged: 'Exchanged amount',
   description: 'Explanation',
@@ -67,6 +68,8 @@ export const paymentsEn = {
   orderNote:
     'The list is in another order: a filter on amounts shows the largest first, one on changes the oldest change first.',
   exportTitle: 'Export',
+  exportCsv: 'Download these transactions as CSV',
+  exportTooMany: 'More than {count} transactions match. Narrow the filters, or make a report.',
   exportText: 'The API streams every transaction as a line of JSON, and reports give CSV files:',
   exportCall: 'API call that exports transactions',
   timeline: 'What happened',
@@ -302,6 +305,11 @@ export const paymentsEn = {
     RecipientBlocked: 'The recipient is blocked.',
   },
   verdict: { passed: 'Passed', failed: 'Refused', notApplicable: 'Does not apply' },
+  ruleExplained: {
+    'idempotencyKey.passed': 'This form was sent before. Sending it again returns the payout of then.',
+    'approval.passed': 'The payout waits for the approval of a second person.',
+    'beneficiary.failed': 'There is no such payee.',
+  },
   ruleName: {
     idempotencyKey: 'Not sent before',
     currency: 'Currency',
@@ -310,6 +318,7 @@ export const paymentsEn = {
     beneficiaryCurrency: 'Currency of the payee',
     beneficiaryAccount: 'Account of the payee',
     beneficiaryBank: 'Bank of the payee',
+    country: 'Country of the payee',
     customer: 'Verification of the customer',
     account: 'Your account may pay',
     coolingOff: 'Waiting time of a new payee',
@@ -318,6 +327,7 @@ export const paymentsEn = {
     approval: 'Approval of a second person',
     funds: 'Enough money',
     reach: 'The bank reaches the payee',
+    payeeCheck: 'Earlier check of the name by a bank',
   },
   refusal: {
     insufficient_funds: 'There is not enough money available in this currency.',
@@ -327,6 +337,7 @@ export const paymentsEn = {
     currency_not_supported: 'The currency is not supported.',
     beneficiary_currency_mismatch: 'The payee takes another currency.',
     beneficiary_not_payable: 'The payee cannot be paid.',
+    country_not_supported: 'No payouts are accepted to the country of the payee or of its bank.',
     beneficiary_cooling_off: 'The payee is new. It can be paid when its waiting time is over.',
     idempotency_key_reused: 'This form was sent before with other values. Begin again.',
     payout_not_cancellable: 'The payout cannot be cancelled any more, because it is being sent or has ended.',

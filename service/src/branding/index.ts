@@ -1,0 +1,7 @@
+/**
+ * Branding: names, logos and accent colours, of the installation and of partners. Pure. Invariants: text in an accent colour has a contrast
+ * of at least 4.5 in both themes, and a logo runs and loads nothing.
+ */
+export { type Accent, accentCss, accentsOf, contrastProblem, readColour } from './colours.ts'
+export { type Logo, logoBytesMax, readLogo } from './logo.ts'
+export { type Brand, brandingSettings } from './settings.ts'

@@ -1,0 +1,48 @@
+/** The verbs of a partner's branding: the name, the colours and the logo that its payment pages show. */
+import type { BodyOf } from '@partner-payments/wire'
+import { contrastProblem, type Logo, readColour, readLogo } from '../../branding/index.ts'
+import { refuseField } from '../../api/index.ts'
+import { present } from '../../kernel/index.ts'
+import type { CheckoutDeps } from './deps.ts'
+import * as store from './store-branding.ts'
+
+export type Appearance = {
+  /** Everything is null if the partner has set nothing. */
+  readonly branding: (partnerId: string) => Promise<store.Branding>
+  /** Merges the given fields. Refuses: validation_failed (/logo), contrast_too_low. */
+  readonly setBranding: (partnerId: string, given: BodyOf<'setCheckoutBranding'>) => Promise<store.Branding>
+}
+
+export function createAppearance({ db, clock }: Pick<CheckoutDeps, 'db' | 'clock'>): Appearance {
+  return {
+    branding: async (partnerId) => (await store.brandingOf(db, partnerId)) ?? store.noBranding,
+    setBranding: (partnerId, { name, accentColour, accentColourDark, logo }) => {
+      const change = {
+        name,
+        colour: readAccent('accentColour', accentColour),
+        colourDark: readAccent('accentColourDark', accentColourDark),
+        logo: typeof logo === 'string' ? readLogoText(logo) : logo,
+      }
+      return store.mergeBranding(db, partnerId, change, clock.now())
+    },
+  }
+}
+
+const themes = { accentColour: 'light', accentColourDark: 'dark' } as const
+
+function readAccent(field: keyof typeof themes, given: string | null | undefined): string | null | undefined {
+  if (given === null || given === undefined) return given
+  const colour = present(readColour(given), 'the schema has the form of colours')
+  const message = contrastProblem(colour, themes[field])
+  if (message === undefined) return colour
+  throw refuseField({ pointer: `/${field}`, code: 'invalid_value', message }, 'contrast_too_low')
+}
+
+function readLogoText(text: string): Logo {
+  const refused = (message: string) => refuseField({ pointer: '/logo', code: 'invalid_format', message })
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.toString('base64') !== text) throw refused('must be Base64 (RFC 4648, section 4)')
+  const logo = readLogo(bytes)
+  if (typeof logo === 'string') throw refused(logo)
+  return logo
+}

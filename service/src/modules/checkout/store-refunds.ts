@@ -1,0 +1,49 @@
+/** The statements about refunds. Amount and status of a refund are those of its payout. */
+import type { PageRequest } from '../../api/index.ts'
+import { noSql, sql, type Tx } from '../../postgres/index.ts'
+
+/** `id`: that of the payout. */
+export type RefundRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly sessionId: string
+  readonly reason: string | null
+  readonly createdAt: Date
+}
+
+const columns = sql`partner_id, id, session_id, reason, created_at`
+
+export async function insertRefund(tx: Tx, row: RefundRow): Promise<void> {
+  await tx.run(sql`/* checkout.insertRefund */
+    insert into checkout.refunds (${columns})
+    values (${row.partnerId}, ${row.id}, ${row.sessionId}, ${row.reason}, ${row.createdAt})`)
+}
+
+/** The refunds with these ids, in no order. */
+export function refundsByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly RefundRow[]> {
+  return tx.rows<RefundRow>(sql`/* checkout.refundsByIds */
+    select ${columns} from checkout.refunds where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
+}
+
+/** Every refund of these sessions, in no order. */
+export function refundsOfSessions(
+  tx: Tx,
+  partnerId: string,
+  sessionIds: readonly string[],
+): Promise<readonly RefundRow[]> {
+  return tx.rows<RefundRow>(sql`/* checkout.refundsOfSessions */
+    select ${columns} from checkout.refunds
+    where partner_id = ${partnerId} and session_id = any(${sessionIds}::uuid[])`)
+}
+
+export function listRefunds(
+  tx: Tx,
+  partnerId: string,
+  sessionId: string,
+  { limit, afterId }: PageRequest,
+): Promise<readonly RefundRow[]> {
+  return tx.rows<RefundRow>(sql`/* checkout.listRefunds */
+    select ${columns} from checkout.refunds
+    where partner_id = ${partnerId} and session_id = ${sessionId} ${afterId === null ? noSql : sql`and id < ${afterId}`}
+    order by id desc limit ${limit + 1}`)
+}

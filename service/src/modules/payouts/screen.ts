@@ -1,0 +1,103 @@
+/**
+ * The holds of payouts before the bank has them, by names and by rules of monitoring: they go on, wait for a decision, or are stopped. A
+ * payout to a listed name, or one that a rule has found, keeps its money until two persons decide. The partner sees the same for both.
+ */
+import type { NewCase } from '../../cases/index.ts'
+import { after, secondMs } from '../../kernel/index.ts'
+import type { Applied } from '../../lifecycle/index.ts'
+import { accountKey, countriesOfAccount, type HeldParty, type Hold, worst } from '../../screening/index.ts'
+import type { PayoutLifeDeps } from './life-deps.ts'
+import * as store from './store.ts'
+import type { Failure, PayoutTrigger } from './triggers.ts'
+
+type PayoutClaim = store.PayoutClaim
+type Advance = (trigger: PayoutTrigger) => Promise<Applied>
+
+/** The parties of a payout: its payee and its customer, under their present names, and the account that it pays. */
+export function partiesOf({ partnerId, beneficiaryId, customerId, ...creditor }: store.PayoutRow): HeldParty[] {
+  const { creditorAccount, creditorBic: bic, creditorCountry: country } = creditor
+  const countries = countriesOfAccount({ account: creditorAccount, bic, country }).map((one) => one.country)
+  return [
+    { partnerId, kind: 'account', id: accountKey(creditorAccount) },
+    ...(beneficiaryId === null ? [] : [{ partnerId, kind: 'beneficiary' as const, id: beneficiaryId, countries }]),
+    ...(customerId === null ? [] : [{ partnerId, kind: 'customer' as const, id: customerId }]),
+  ]
+}
+
+/** `attempted`: the bank may have the payout, and is asked; the payout is not sent again. */
+export type ScreenedClaims = { readonly cleared: readonly PayoutClaim[]; readonly attempted: readonly PayoutClaim[] }
+type Screened = { readonly claim: PayoutClaim; readonly hold: Hold | undefined }
+
+/** Names are compared within a second or two; people take longer to decide. */
+const screeningWaitMs = { unscreened: secondMs, open: 30 * secondMs, confirmed: 30 * secondMs } as const
+/** States no more than the partner must know: a listed person must not be warned. */
+const stopped: Failure = { errorKey: 'RecipientBlocked', details: 'The payment cannot be made to this beneficiary.' }
+
+export function createScreen(
+  deps: PayoutLifeDeps,
+  advance: Advance,
+): (claims: readonly PayoutClaim[]) => Promise<ScreenedClaims> {
+  return async (claims) => {
+    const holdOf = await deps.screening.holdsOf(claims.flatMap(partiesOf))
+    const screened = claims.map((claim): Screened => ({ claim, hold: worst(partiesOf(claim).map(holdOf)) }))
+    const cleared = screened.flatMap(({ claim, hold }) => (hold === undefined ? [claim] : []))
+    for (const claim of cleared) if (claim.isHeld) await releaseHeld(deps, claim)
+    const monitored = await deps.monitoring.holdsOf(cleared.filter(isPending))
+    const waiting: Screened[] = []
+    for (const claim of cleared.filter(isPending))
+      if (monitored(claim) === 'refused') await stop(advance, claim)
+      else if (monitored(claim) === 'open') waiting.push({ claim, hold: 'open' })
+    for (const held of screened.filter(({ claim, hold }) => hold !== undefined && isPending(claim)))
+      if (held.hold === 'confirmed' && (await isClosedCase(deps, held.claim))) await stop(advance, held.claim)
+      else waiting.push(held)
+    if (waiting.length > 0) await postpone(deps, waiting)
+    const attempted = screened.flatMap(({ claim, hold }) => (hold && !isPending(claim) ? [claim] : []))
+    return { cleared: cleared.filter((claim) => !isPending(claim) || monitored(claim) === undefined), attempted }
+  }
+}
+
+const isPending = ({ status }: PayoutClaim): boolean => status === 'Pending'
+
+const stop = (advance: Advance, { partnerId, id: payoutId, leaseId }: PayoutClaim) =>
+  advance({ partnerId, payoutId, leaseId, kind: 'stopped', failure: stopped })
+
+/**
+ * Whether two persons closed the case of a payout to a listed party. Opens the case; until it is closed the money stays
+ * reserved.
+ */
+async function isClosedCase({ db, cases }: PayoutLifeDeps, claim: PayoutClaim): Promise<boolean> {
+  const found = await cases.byId(db, claim.partnerId, claim.id)
+  if (found === undefined) await db.transaction((tx) => cases.record(tx, [caseOf(claim)]))
+  return found?.resolution === 'noted'
+}
+
+function caseOf({ partnerId, id, connector, reference, amount, currency }: PayoutClaim): NewCase {
+  const report = { kind: 'payout', reference, money: { currency, amount } }
+  const named = { connector, notificationId: `payout ${id}`, subject: id }
+  return { partnerId, id, kind: 'sanctions_hold', ...named, report, booked: null }
+}
+
+/** Releases a payout after a decision was withdrawn. Its case has no reason any more. */
+async function releaseHeld({ db, cases }: PayoutLifeDeps, { partnerId, id }: PayoutClaim): Promise<void> {
+  const found = await cases.byId(db, partnerId, id)
+  if (found?.resolution === null)
+    await db.transaction((tx) =>
+      cases.release(tx, [{ partnerId, id }], 'The names were cleared: the payout continues.'),
+    )
+}
+
+/** Postpones a payout. The timeline states once that it waits for a decision. */
+async function postpone({ db, clock, transactions }: PayoutLifeDeps, held: readonly Screened[]): Promise<void> {
+  const now = clock.now()
+  const rows = held.map(({ claim: { partnerId, id, leaseId }, hold = 'open' }): store.Postponed => {
+    const heldAt = hold === 'unscreened' ? null : now
+    return { partnerId, id, leaseId, dueAt: after(now, screeningWaitMs[hold]), heldAt }
+  })
+  const groups = db.sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
+  for (const group of groups)
+    await db.transaction(async (tx) => {
+      const begun = await store.postpone(tx, group)
+      const moves = begun.map(({ partnerId, transactionId: id }) => ({ partnerId, id, steps: ['Screening'] as const }))
+      if (moves.length > 0) await transactions.moveMany(tx, moves)
+    })
+}

@@ -1,0 +1,111 @@
+/** The saved views of a list: links above its filters, and the forms that save, rename and delete one. */
+import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
+import { errorSummary, field, hiddenField, message } from './components.ts'
+import { optionsOf, select, tabs } from './lists.ts'
+import { savedViewTexts } from './texts/saved-views.ts'
+import { type ConsoleView, shell } from './view.ts'
+
+/** Lists whose filters are saved: the paths below the console. */
+export const savedPages: readonly string[] = [
+  ...['transactions', 'payouts', 'standing-orders', 'payees', 'customers', 'checkout', 'wallets', 'reports', 'events'],
+  ...['service-accounts', 'audit'],
+]
+
+/** The filters of a list: its query without the page of the list and without what was just done. */
+export function filtersOf(text: string): string {
+  const query = new URLSearchParams(text)
+  for (const name of ['cursor', 'done']) query.delete(name)
+  return [...query]
+    .filter(([, value]) => value.trim() !== '')
+    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value.trim())}`)
+    .join('&')
+}
+
+type Saved = {
+  readonly page: string
+  readonly query: string
+  readonly views: readonly {
+    readonly id: string
+    readonly name: string
+    readonly query: string
+    readonly isShared: boolean
+    readonly isOwn: boolean
+  }[]
+}
+
+/** Links to the views of a list, and the forms for the filters that are open. */
+export function savedIn(view: ConsoleView, saved: Saved): NonNullable<ConsoleView['saved']> {
+  const s = savedViewTexts[view.language]
+  const { page, query, views } = saved
+  const current = views.find((each) => each.query === query)
+  const items = views.map((each) => ({
+    text: each.isShared ? `${each.name} (${s.shared})` : each.name,
+    href: `${view.root}${page}?${each.query}`,
+    current: each === current,
+  }))
+  return {
+    links: html`${items.length > 0 && tabs({ label: s.title, items })}
+    ${query !== '' && current === undefined && saveForm(view, saved)}
+    ${current?.isOwn === true && changeForm(view, current)}`,
+    invalid: current && message('warning', fill(s.invalid, { name: current.name })),
+  }
+}
+
+const nameField = ({ language }: ConsoleView, value: string, error?: string): Html =>
+  field({
+    ...{ id: 'view-name', name: 'name', label: savedViewTexts[language].name, value, error },
+    more: html`autocomplete="off" maxlength="60"`,
+  })
+
+type Saving = { readonly page: string; readonly query: string; readonly name?: string; readonly who?: string }
+
+const saveFields = (view: ConsoleView, { page, query, name = '', who = 'own' }: Saving, error?: string): Html => {
+  const s = savedViewTexts[view.language]
+  return html`<form method="post" action="${view.root}views/save">
+    ${hiddenField('page', page)} ${hiddenField('query', query)} ${nameField(view, name, error)}
+    ${select({ id: 'view-who', name: 'who', label: s.who, value: who, options: optionsOf(s.whos) })}
+    <button type="submit">${s.save}</button>
+  </form>`
+}
+
+const saveForm = (view: ConsoleView, saving: Saving): Html =>
+  html`<details>
+    <summary>${savedViewTexts[view.language].save}</summary>
+    ${saveFields(view, saving)}
+  </details>`
+
+type Changing = { readonly id: string; readonly name: string }
+
+const changeFields = (view: ConsoleView, { id, name }: Changing, error?: string): Html => {
+  const s = savedViewTexts[view.language]
+  return html`<form method="post" action="${view.root}views/rename">
+    ${hiddenField('id', id)} ${nameField(view, name, error)}
+    <div class="buttons">
+      <button type="submit">${s.rename}</button>
+      <button type="submit" class="danger" formaction="${view.root}views/delete" formnovalidate>${s.remove}</button>
+    </div>
+  </form>`
+}
+
+const changeForm = (view: ConsoleView, changing: Changing): Html =>
+  html`<details>
+    <summary>${savedViewTexts[view.language].change}</summary>
+    ${changeFields(view, changing)}
+  </details>`
+
+type Refused = { readonly error: string; readonly saving?: Saving; readonly changing?: Changing }
+
+/** A form that was refused, with what was typed. */
+export function refusedViewPage(view: ConsoleView, { error, saving, changing }: Refused): string {
+  const title = savedViewTexts[view.language].refused
+  return shell(view, {
+    title,
+    hasErrors: true,
+    main: html`${errorSummary(view, [{ text: error, field: 'view-name' }])}
+      <h1>${title}</h1>
+      <div class="card">
+        ${saving && saveFields(view, saving, error)} ${changing && changeFields(view, changing, error)}
+      </div>`,
+  })
+}

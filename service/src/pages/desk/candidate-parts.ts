@@ -1,0 +1,66 @@
+/** Candidates for the money of a case, and other cases about the same payment. No name and no account is shown. */
+import { badge, message, table, time } from '../console/components.ts'
+import { identifier } from '../console/lists.ts'
+import type { ConsoleView } from '../console/view.ts'
+import { html, type Html } from '../html.ts'
+import type { DeskCase } from './queue-pages.ts'
+import { deskTexts } from './texts.ts'
+
+export type ShownCandidate = {
+  readonly kind: 'payout' | 'deposit' | 'owner'
+  readonly partnerId: string
+  readonly id: string
+  readonly status: string
+  readonly money: string | null
+  readonly on: Date | null
+  readonly score: number
+  readonly agreed: readonly string[]
+}
+
+export function candidateTable(view: ConsoleView, candidates: readonly ShownCandidate[]): Html {
+  const d = deskTexts[view.language]
+  if (candidates.length === 0)
+    return html`<h2>${d.candidates}</h2>
+      ${message('neutral', d.candidatesNone)}`
+  return html`<h2>${d.candidates}</h2>
+    <p>${d.candidatesText}</p>
+    ${table({
+      caption: d.candidates,
+      columns: [
+        { label: d.candidate, kind: 'head' },
+        { label: 'ID' },
+        { label: d.points, kind: 'number' },
+        { label: d.agreed },
+        { label: d.money, kind: 'number' },
+        { label: d.when },
+        { label: d.partner },
+      ],
+      rows: candidates.map(({ kind, id, partnerId, status, score, agreed, money, on }) => [
+        html`${kind} ${status !== '' && badge('neutral', status)}`,
+        kind === 'payout'
+          ? html`<a href="${view.root}payouts/${partnerId}/${id}">${id}</a>`
+          : identifier(view, id, d.candidate),
+        String(score),
+        agreed.join(', '),
+        money ?? '–',
+        on === null ? '–' : time(view, on),
+        identifier(view, partnerId, d.partner),
+      ]),
+    })}`
+}
+
+type Related = Pick<DeskCase, 'partnerId' | 'id' | 'kind' | 'openedAt'> & { readonly resolution: string | null }
+
+export function relatedTable(view: ConsoleView, related: readonly Related[]): Html {
+  const d = deskTexts[view.language]
+  return html`<h2>${d.related}</h2>
+    ${table({
+      caption: d.related,
+      columns: [{ label: d.kind, kind: 'head' }, { label: d.opened }, { label: d.action }],
+      rows: related.map(({ partnerId, id, kind, openedAt, resolution }) => [
+        html`<a href="${view.root}cases/${partnerId}/${id}">${kind}</a>`,
+        time(view, openedAt),
+        resolution ?? d.open,
+      ]),
+    })}`
+}

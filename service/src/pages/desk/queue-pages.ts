@@ -1,0 +1,129 @@
+/** The queue: what needs a person. Cases with their age, owner, last note and runbook, and what else waits. */
+import { html, type Html } from '../html.ts'
+import { badge, call, empty, table, time } from '../console/components.ts'
+import { freeText, pager, tabs } from '../console/lists.ts'
+import { type ConsoleView, shell } from '../console/view.ts'
+import { runbookLink } from './runbooks.ts'
+import { deskTexts } from './texts.ts'
+import type { Waiting, WaitingLook } from './waiting.ts'
+import { waitingTexts } from './waiting-texts.ts'
+
+export type DeskCase = {
+  readonly partnerId: string
+  readonly id: string
+  readonly kind: string
+  readonly openedAt: Date
+  /** Amount with its currency. Null: the case has no money. */
+  readonly money: string | null
+  readonly proposedBy: string | null
+  /** Null: the case has no owner. */
+  readonly owner: { readonly id: string; readonly fullName: string } | null
+}
+
+export const queueTabs = ['all', 'mine', 'unowned'] as const
+export type QueueTab = (typeof queueTabs)[number]
+
+type QueueShown = {
+  readonly cases: readonly (DeskCase & { readonly lastNote: string | null })[]
+  readonly tab: QueueTab
+  readonly waiting: WaitingLook
+  readonly next?: string | undefined
+  readonly first?: string | undefined
+}
+
+/** The kinds whose steps are not those of a difference at a bank. */
+const runbooks: Readonly<Record<string, string>> = {
+  safeguarding: 'safeguarding',
+  monitoring_alert: 'monitoring-alert',
+  sanctions_hold: 'screening-hit',
+  file_unreadable: 'bank-files',
+  file_refused: 'bank-files',
+  message_differs: 'bank-files',
+  sum_differs: 'bank-files',
+  statement_gap: 'bank-files',
+  statement_overlap: 'bank-files',
+  payment_missing: 'bank-files',
+  payee_mismatch: 'bank-files',
+}
+
+/** The name of the runbook of a kind of case. */
+export const runbookOf = (kind: string): string => runbooks[kind] ?? 'bank-difference'
+
+export function queuePage(view: ConsoleView, { cases, tab, waiting, next, first }: QueueShown): string {
+  const { root } = view
+  const d = deskTexts[view.language]
+  const items = queueTabs.map((each) => ({
+    text: d[each],
+    href: each === 'all' ? `${root}queue` : `${root}queue?show=${each}`,
+    current: each === tab,
+  }))
+  return shell(view, {
+    title: d.queue,
+    wide: true,
+    main: html`<h1>${d.queue}</h1>
+      <p class="lead">${d.queueText}</p>
+      ${waitingPart(view, waiting)} ${tabs({ label: d.owners, items })}
+      ${
+        cases.length > 0
+          ? casesTable(view, cases)
+          : tab === 'all'
+            ? empty({
+                title: d.queueEmpty,
+                text: d.queueEmptyText,
+                more: call(view, 'npm run -s operator -- case list', d.queueCall),
+              })
+            : empty({ title: tab === 'mine' ? d.mineEmpty : d.unownedEmpty, text: d.filteredText })
+      }
+      ${pager(view, { next, first })}`,
+  })
+}
+
+/** Shows what waits, if anything does. A list that is not known is said: it must not look like an empty one. */
+function waitingPart(view: ConsoleView, waiting: WaitingLook): Html | undefined {
+  const [d, w] = [deskTexts[view.language], waitingTexts[view.language]]
+  if (waiting.length === 0) return undefined
+  return html`<h2>${w.title}</h2>
+    ${typeof waiting === 'string' ? html`<p role="status">${badge('warning', w[waiting])}</p>` : waitingTable(view, waiting)}
+    <h2>${d.cases}</h2>`
+}
+
+function waitingTable(view: ConsoleView, waiting: readonly Waiting[]): Html {
+  const [d, w] = [deskTexts[view.language], waitingTexts[view.language]]
+  return table({
+    caption: w.title,
+    columns: [{ label: d.kind, kind: 'head' }, { label: w.since }, { label: w.detail }, { label: d.runbook }],
+    rows: waiting.map(({ kind, since, detail = '', href, runbook }) => [
+      href === undefined ? w[kind] : html`<a href="${view.root}${href}">${w[kind]}</a>`,
+      since === undefined ? '–' : time(view, since),
+      detail === '' ? '–' : freeText(detail),
+      runbook === undefined ? '–' : runbookLink(view, runbook),
+    ]),
+  })
+}
+
+function casesTable(view: ConsoleView, cases: QueueShown['cases']) {
+  const d = deskTexts[view.language]
+  return table({
+    caption: d.queue,
+    columns: [
+      { label: d.kind, kind: 'head' },
+      { label: d.opened },
+      { label: d.owner },
+      { label: d.money, kind: 'number' },
+      { label: d.proposal },
+      { label: d.lastNote },
+      { label: d.runbook },
+      { label: d.partner },
+    ],
+    rows: cases.map(({ partnerId, id, kind, openedAt, owner, money, proposedBy, lastNote }) => [
+      html`<a href="${view.root}cases/${partnerId}/${id}">${kind}</a>`,
+      time(view, openedAt),
+      owner === null ? badge('warning', d.unowned) : freeText(owner.fullName),
+      money ?? '–',
+      proposedBy === null ? badge('neutral', d.open) : badge('warning', proposedBy),
+      lastNote === null ? '–' : freeText(lastNote),
+      runbookLink(view, runbookOf(kind)),
+      partnerId,
+    ]),
+  })
+}

@@ -1,0 +1,172 @@
+/** A statement that its bank corrects: what the correction omits, adds, changes and repeats, to the cent. */
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { operatorPartnerId } from '../cases/index.ts'
+import { minuteMs } from '../kernel/index.ts'
+import { readAtOneMoment, sql } from '../postgres/index.ts'
+import { addPartner, balanceOf, createTestService, type Service } from '../../../test/support/composition.ts'
+import {
+  type BankFolders,
+  connectorId,
+  createBankFolders,
+  createIncomingBank,
+  entryOf,
+  ownIban,
+  reportXml,
+} from '../../../test/support/iso-incoming.ts'
+import type { Line } from './index.ts'
+
+const account = { connector: connectorId, account: ownIban, currency: 'EUR' } as const
+let service: Service
+let folders: BankFolders
+let bank: ReturnType<typeof createIncomingBank>
+let partnerId: string
+let iban: string
+beforeEach(async () => {
+  service = await createTestService({ chooseConnector: () => connectorId, bankAccounts: [account] })
+  folders = await createBankFolders()
+  bank = createIncomingBank(service, folders)
+  const partner = await addPartner(service)
+  partnerId = partner.partnerId
+  iban = (await service.accounts.create(partnerId, partner.customer.id)).ibans[0].iban
+  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
+})
+afterEach(async () => {
+  await service.close()
+  await folders.remove()
+})
+
+type Entry = ReturnType<typeof entryOf>
+const on = '2026-01-08'
+const credit = (minor: bigint, endToEndId: string, bankReference: string): Entry => ({
+  ...entryOf(minor, {
+    bookingDate: on,
+    details: [{ references: { endToEndId }, creditorAccount: { iban }, debtor: { name: 'Ada' } }],
+  }),
+  bankReference,
+})
+const sumOf = (entries: readonly Entry[]) =>
+  entries.reduce((sum, { amount, isCredit }) => sum + (isCredit ? 1n : -1n) * (amount.minor ?? 0n), 0n)
+let files = 0
+async function list(...entries: readonly Entry[]): Promise<void> {
+  files += 1
+  const statement = { kind: 'camt.053', statementId: 'S1', sequence: 1, on, opening: 0n } as const
+  await folders.put(`${files}.xml`, reportXml(entries, { ...statement, closing: sumOf(entries) }))
+  await bank.work()
+}
+async function look(): Promise<void> {
+  for (let times = 0; times < 2; times += 1) {
+    service.clock.advance(minuteMs)
+    await service.reconciliation.step()
+    await bank.work()
+  }
+}
+async function unexplained(): Promise<string> {
+  const lines: Line[] = []
+  await service.db.transaction(async (tx) => {
+    await readAtOneMoment(tx)
+    for await (const page of service.reconciliation.report(tx, { account: ownIban })) lines.push(...page)
+  })
+  return lines.find(({ record }) => record === 'account')?.['unexplained'] ?? ''
+}
+const posted = async () => (await balanceOf(service, partnerId)).posted
+const openKinds = async () =>
+  (await service.cases.list(undefined, 100))
+    .filter(({ resolution }) => resolution === null)
+    .map(({ kind }) => kind)
+    .toSorted()
+const cancelled = async () => {
+  const found = (await service.cases.list(undefined, 100)).find(({ kind }) => kind === 'announced_missing')
+  assert.ok(found)
+  return service.db.transaction((tx) => service.isoBanks.cancelEntry(tx, found.subject))
+}
+
+test('an entry that the correction omits has a case, and two persons take its money back', async () => {
+  const [kept, omitted] = [credit(7_00n, 'E1', 'R1'), credit(3_00n, 'E2', 'R2')]
+  await list(kept, omitted)
+  await look()
+  assert.deepEqual([await posted(), await openKinds(), await unexplained()], [10_00n, [], '0.00'])
+  await list(kept)
+  await look()
+  assert.deepEqual([await posted(), await openKinds(), await unexplained()], [10_00n, ['announced_missing'], '0.00'])
+  const [told] = await service.cases.list(undefined, 100)
+  assert.match(told?.report ?? '', /the last statement of that day omits it/)
+  assert.deepEqual((({ amount, currency }) => [amount, currency])(await cancelled()), ['3.00', 'EUR'])
+  await assert.rejects(cancelled(), { code: 'validation_failed' })
+  await look()
+  assert.deepEqual([await posted(), await unexplained()], [7_00n, '0.00'])
+  assert.ok(!(await openKinds()).includes('unexplained'))
+})
+
+test('of two cancellations at once, one takes the money back', async () => {
+  await list(credit(3_00n, 'E2', 'R2'))
+  await list()
+  await look()
+  const both = await Promise.allSettled([cancelled(), cancelled()])
+  assert.deepEqual(both.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+  await look()
+  assert.deepEqual([await posted(), await unexplained()], [0n, '0.00'])
+})
+
+test('an entry with another amount is the same booking: the difference is money with a case', async () => {
+  await list(credit(7_00n, 'E1', 'R1'))
+  await look()
+  await list(credit(9_00n, 'E1', 'R1'))
+  await look()
+  assert.deepEqual([await posted(), await unexplained()], [7_00n, '0.00'])
+  const suspense = (await service.cases.list(undefined, 100)).filter(({ booked }) => booked !== null)
+  assert.deepEqual(
+    suspense.map(({ booked }) => booked),
+    [2_00n],
+  )
+})
+
+test('an entry with another reference of the bank is the same booking, and an added one counts', async () => {
+  await list(credit(7_00n, 'E1', 'R1'))
+  await list(credit(7_00n, 'E1', 'R9'), credit(1_00n, 'E3', 'R3'))
+  await look()
+  assert.deepEqual([await posted(), await openKinds(), await unexplained()], [8_00n, [], '0.00'])
+})
+
+test('the same statement under another message id changes nothing', async () => {
+  const entries = [credit(7_00n, 'E1', 'R1'), credit(3_00n, 'E2', 'R2')]
+  await list(...entries)
+  await look()
+  await list(...entries)
+  await look()
+  assert.deepEqual([await posted(), await unexplained()], [10_00n, '0.00'])
+  const listed = await service.db.rows(
+    sql`select count(*) as entries, count(distinct statement_id) as statements from rails.iso_entries`,
+  )
+  assert.deepEqual(listed, [{ entries: 2n, statements: 1n }])
+})
+
+test('a correction of the correction lists the entry again, and its case is gone', async () => {
+  const [kept, omitted] = [credit(7_00n, 'E1', 'R1'), credit(3_00n, 'E2', 'R2')]
+  await list(kept, omitted)
+  await list(kept)
+  await look()
+  assert.deepEqual(await openKinds(), ['announced_missing'])
+  await list(kept, omitted)
+  await look()
+  assert.deepEqual([await posted(), await openKinds(), await unexplained()], [10_00n, [], '0.00'])
+})
+
+test('a process that ends before it reads the correction leaves sums that agree', async () => {
+  const [kept, omitted] = [credit(7_00n, 'E1', 'R1'), credit(3_00n, 'E2', 'R2')]
+  await list(kept, omitted)
+  await look()
+  // What the first step of a correction leaves: the row of the statement, whose message is being taken, and entries on none.
+  const id = '019b9f00-0000-7000-8000-000000000001'
+  const { db } = service
+  await db.run(sql`
+    insert into rails.iso_messages (id, connector, kind, message_id, file_name, sha256, bytes, state, received_at, entries)
+    select ${id}, connector, kind, 'M9', 'x.xml', sha256, bytes, 'Taking', received_at, 0 from rails.iso_messages limit 1`)
+  await db.run(sql`
+    insert into rails.iso_statements (id, connector, message_id, kind, account, currency, statement_id, sequence, opening, closing,
+      opening_on, closing_on, entries, credits, debits, created_at)
+    select ${id}, connector, ${id}, kind, account, currency, statement_id, sequence, opening, closing - 300, opening_on, closing_on, 1,
+      credits - 300, debits, ${service.clock.now()} from rails.iso_statements`)
+  await db.run(sql`update rails.iso_entries set statement_id = null`)
+  assert.equal(await unexplained(), '0.00')
+})

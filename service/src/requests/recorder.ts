@@ -1,0 +1,173 @@
+/**
+ * Collects answered requests in memory and writes them in batches, after the answers. A kill loses what is in memory:
+ * at most a second of requests.
+ */
+import type { Access } from '../access/index.ts'
+import type { Caller } from '../api/index.ts'
+import { type Clock, type Log, minuteMs, newId, secondMs } from '../kernel/index.ts'
+import { type Database, isDataException, sqlState, stateOf } from '../postgres/index.ts'
+import { type AnsweredRequest, rowOf, type Sender, sumsOf } from './rows.ts'
+import * as store from './store.ts'
+
+const flushMs = secondMs
+const rowsPerFlushMax = 1000
+/** Rows in memory: some 10 MB. Further requests are not recorded, and are counted. */
+export const rowsInMemoryMax = 20_000
+/** A stranger who knows an API key can fill this much of the log of its partner. */
+export const refusedPerKeyMax = 60
+/** Bounds the look-ups of keys that strangers invent. */
+const refusedMax = 600
+
+export type RequestRecorder = {
+  /** Returns at once. Without a caller it records a 401 only, if the API key is known. */
+  readonly record: (
+    request: AnsweredRequest,
+    sent: { readonly caller?: Caller | undefined; readonly apiKey?: string | undefined },
+  ) => void
+  /** Writes what is in memory. Called after the last answer, and by tests. */
+  readonly flush: () => Promise<void>
+}
+
+export type RecorderDeps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly credential: Access['credential']
+  /** Counts requests that are not recorded. */
+  readonly dropped?: ((reason: 'full' | 'refused' | 'unwritable', count: number) => void) | undefined
+}
+
+export function createRequestRecorder(deps: RecorderDeps): RequestRecorder {
+  const { credential, dropped } = deps
+  const mayRecordRefused = createRefusedLimit(deps.clock)
+  const lookups = new Set<Promise<void>>()
+  const waiting = createWaitingRows(deps)
+  let timer: NodeJS.Timeout | undefined
+  let flushing: Promise<void> | undefined
+
+  const flushSoon = () => {
+    if (waiting.count() > 0) timer ??= setTimeout(() => void flush(), flushMs).unref()
+  }
+  const add = (id: string, request: AnsweredRequest, sender: Sender) => {
+    if (waiting.count() >= rowsInMemoryMax) return dropped?.('full', 1)
+    waiting.add(rowOf(id, request, sender))
+    return flushSoon()
+  }
+  const addRefused = async (id: string, request: AnsweredRequest, apiKey: string) => {
+    const found = await credential(apiKey).catch(() => undefined)
+    if (found) add(id, request, { ...found.caller, verified: false })
+  }
+  const flush = async (): Promise<void> => {
+    clearTimeout(timer)
+    timer = undefined
+    await Promise.all(lookups)
+    flushing ??= waiting.write().finally(() => {
+      flushing = undefined
+      flushSoon()
+    })
+    await flushing
+  }
+  return {
+    record: (request, { caller, apiKey }) => {
+      if (caller) return add(newId(), request, { ...caller, verified: true })
+      if (request.status !== 401 || apiKey === undefined) return
+      if (!mayRecordRefused(apiKey)) return dropped?.('refused', 1)
+      const lookup = addRefused(newId(), request, apiKey).finally(() => lookups.delete(lookup))
+      lookups.add(lookup)
+    },
+    flush,
+  }
+}
+
+type Rows = readonly store.RequestRow[]
+
+/**
+ * The rows in memory. A batch is one transaction, and is repeated with the same rows: if its answer was lost after the commit,
+ * the repetition violates the primary key, and all of it is stored.
+ */
+function createWaitingRows({ db, clock, log, dropped }: RecorderDeps) {
+  const warn = createWarning(clock, log)
+  let rows: store.RequestRow[] = []
+  let batches: Rows[] = []
+  let inBatches = 0
+
+  const next = (): Rows | undefined => {
+    if (batches.length === 0) {
+      const taken = rows.splice(0, rowsPerFlushMax)
+      batches = batchesOf(db, taken)
+      inBatches = taken.length
+    }
+    return batches[0]
+  }
+  const drop = (row: store.RequestRow, error: unknown) => {
+    log.error({ err: error, operation: row.operation }, 'a row of the request log cannot be stored')
+    dropped?.('unwritable', 1)
+  }
+  return {
+    count: () => rows.length + inBatches,
+    add: (row: store.RequestRow) => void rows.push(row),
+    /** Ends at the first batch that cannot be written now. */
+    write: async (): Promise<void> => {
+      for (let batch = next(); batch !== undefined; batch = next()) {
+        try {
+          await writeBatch(db, batch)
+        } catch (error) {
+          const [first] = batch
+          if (isDataException(error) && batch.length > 1) {
+            // The halves find the row that the database refuses.
+            const middle = Math.ceil(batch.length / 2)
+            batches.splice(0, 1, batch.slice(0, middle), batch.slice(middle))
+            continue
+          }
+          if (isDataException(error) && first) drop(first, error)
+          else if (!isDuplicate(error)) return warn(error)
+        }
+        batches.shift()
+        inBatches -= batch.length
+      }
+    },
+  }
+}
+
+const isDuplicate = (error: unknown): boolean => stateOf(error) === sqlState.uniqueViolation
+
+/** Partners share a batch, but not on a sharded database. */
+const batchesOf = ({ sharded }: Database, rows: Rows): Rows[] =>
+  rows.length === 0 ? [] : sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
+
+const writeBatch = (db: Database, rows: Rows): Promise<void> =>
+  db.transaction(async (tx) => {
+    await store.insertRows(tx, rows)
+    await store.addSums(tx, sumsOf(rows))
+  })
+
+/** A database that does not answer is one line a minute. */
+function createWarning(clock: Clock, log: Log): (error: unknown) => void {
+  let quietUntilMs = 0
+  return (error) => {
+    const nowMs = clock.now().getTime()
+    if (nowMs < quietUntilMs && nowMs >= quietUntilMs - minuteMs) return
+    quietUntilMs = nowMs + minuteMs
+    log.warn({ err: error }, 'the request log cannot be written; its rows wait in memory')
+  }
+}
+
+/** Counts refused signatures of each key in windows of a minute. */
+function createRefusedLimit(clock: Clock): (apiKey: string) => boolean {
+  let counts = new Map<string, number>()
+  let total = 0
+  let windowEndsMs = 0
+  return (apiKey) => {
+    const nowMs = clock.now().getTime()
+    if (nowMs >= windowEndsMs || nowMs < windowEndsMs - minuteMs) {
+      counts = new Map()
+      total = 0
+      windowEndsMs = nowMs + minuteMs
+    }
+    const count = counts.get(apiKey) ?? 0
+    if (total >= refusedMax || count >= refusedPerKeyMax) return false
+    total += 1
+    counts.set(apiKey, count + 1)
+    return true
+  }
+}

@@ -1,0 +1,229 @@
+/** All SQL of the request log. */
+import { insertBy, noSql, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
+
+export type RequestRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly requestId: string
+  readonly method: string
+  readonly operation: string
+  readonly params: string
+  readonly status: number
+  readonly code: string | null
+  readonly pointer: string | null
+  readonly durationMs: number
+  readonly serviceAccountId: string
+  readonly serviceAccountName: string
+  readonly impersonatedBy: string | null
+  readonly verified: boolean
+  readonly replayed: boolean
+  readonly ip: string
+  readonly userAgent: string | null
+}
+
+const newRows = insertBy<RequestRow>(
+  {
+    partnerId: 'uuid',
+    id: 'uuid',
+    requestId: 'text',
+    method: 'text',
+    operation: 'text',
+    params: 'text',
+    status: 'integer',
+    code: 'text',
+    pointer: 'text',
+    durationMs: 'integer',
+    serviceAccountId: 'uuid',
+    serviceAccountName: 'text',
+    impersonatedBy: 'text',
+    verified: 'boolean',
+    replayed: 'boolean',
+    ip: 'text',
+    userAgent: 'text',
+  },
+  // Most columns have one value in a batch, which is sent once.
+  [
+    ['partnerId'],
+    ['method'],
+    ['operation'],
+    ['params'],
+    ['status'],
+    ['code'],
+    ['pointer'],
+    ['serviceAccountId', 'serviceAccountName'],
+    ['impersonatedBy'],
+    ['verified'],
+    ['replayed'],
+    ['ip'],
+    ['userAgent'],
+  ],
+)
+
+/** Unprepared: its text depends on which columns have one value. */
+export async function insertRows(tx: Tx, rows: readonly RequestRow[]): Promise<void> {
+  await tx.run(
+    unprepared(sql`/* requests.insertRows */
+    insert into requests.log (partner_id, id, request_id, method, operation, params, status, code, pointer, duration_ms,
+      service_account_id, service_account_name, impersonated_by, verified, replayed, ip, user_agent)
+    ${newRows(tx, rows)}`),
+  )
+}
+
+export type SumRow = {
+  readonly partnerId: string
+  readonly day: string
+  readonly operation: string
+  readonly status: number
+  readonly code: string
+  readonly count: bigint
+  readonly durationMsSum: bigint
+  readonly durationMsMax: number
+}
+
+const newSums = insertBy<SumRow>(
+  {
+    partnerId: 'uuid',
+    day: 'date',
+    operation: 'text',
+    status: 'integer',
+    code: 'text',
+    count: 'bigint',
+    durationMsSum: 'bigint',
+    durationMsMax: 'integer',
+  },
+  [['partnerId']],
+  ['partnerId', 'day', 'operation', 'status', 'code'],
+)
+
+/** Adds to the sums of the day. The order by key prevents a deadlock between two processes. */
+export async function addSums(tx: Tx, rows: readonly SumRow[]): Promise<void> {
+  await tx.run(sql`/* requests.addSums */
+    insert into requests.sums as known (partner_id, day, operation, status, code, count, duration_ms_sum, duration_ms_max)
+    ${newSums(tx, rows)}
+    on conflict (partner_id, day, operation, status, code) do update set count = known.count + excluded.count,
+      duration_ms_sum = known.duration_ms_sum + excluded.duration_ms_sum,
+      duration_ms_max = greatest(known.duration_ms_max, excluded.duration_ms_max)`)
+}
+
+export type RowFilter = {
+  readonly operation?: string | undefined
+  readonly code?: string | undefined
+  readonly serviceAccountId?: string | undefined
+  readonly requestId?: string | undefined
+  readonly statuses?: { readonly from: number; readonly to: number } | undefined
+  /** Ids from `from` to before `before`. */
+  readonly from: string
+  readonly before: string | null
+}
+
+const columns: Sql = sql`partner_id, id, request_id, method, operation, params, status, code, pointer, duration_ms,
+  service_account_id, service_account_name, impersonated_by, verified, replayed, ip, user_agent`
+
+const matching = (column: Sql, value: string | number | undefined, operator: Sql = sql`=`): Sql =>
+  value === undefined ? noSql : sql`and ${column} ${operator} ${value}`
+
+/** The filter that selects by an index: each read uses one. Without it the newest rows are read by their key. */
+const leadingOf = ({ requestId, code, statuses }: RowFilter): Sql => {
+  if (requestId !== undefined) return matching(sql`request_id`, requestId)
+  if (code !== undefined) return matching(sql`code`, code)
+  return (statuses?.from ?? 0) < 400 ? noSql : sql`and status >= 400`
+}
+
+const newestOf = (partnerId: string, filter: RowFilter): Sql => sql`requests.log
+  where partner_id = ${partnerId} and id >= ${filter.from}
+    ${filter.before === null ? noSql : sql`and id < ${filter.before}`} ${leadingOf(filter)} order by id desc`
+
+type Most = { readonly rowsMax: number; readonly readMax: number }
+
+/** Rows that match, newest first: at most `rowsMax` of the newest `readMax` that the leading filter selects. */
+export function listRows(
+  tx: Tx,
+  partnerId: string,
+  filter: RowFilter,
+  { rowsMax, readMax }: Most,
+): Promise<readonly RequestRow[]> {
+  const { operation, code, serviceAccountId, requestId, statuses } = filter
+  return tx.rows(
+    unprepared(sql`/* requests.listRows */
+      select ${columns} from (select ${columns} from ${newestOf(partnerId, filter)} limit ${readMax}) as newest
+      where partner_id = ${partnerId} ${matching(sql`operation`, operation)} ${matching(sql`code`, code)}
+        ${matching(sql`request_id`, requestId)}
+        ${serviceAccountId === undefined ? noSql : sql`and service_account_id = ${serviceAccountId}::uuid`}
+        ${matching(sql`status`, statuses?.from, sql`>=`)} ${matching(sql`status`, statuses?.to, sql`<`)}
+      order by id desc limit ${rowsMax}`),
+  )
+}
+
+/** The last row that `listRows` reads. Undefined: it reads fewer than `readMax`. */
+export async function lastRead(
+  tx: Tx,
+  partnerId: string,
+  filter: RowFilter,
+  { readMax }: Most,
+): Promise<string | undefined> {
+  const row = await tx.row<{ id: string }>(
+    unprepared(sql`/* requests.lastRead */
+      select id from ${newestOf(partnerId, filter)} limit 1 offset ${readMax - 1}`),
+  )
+  return row?.id
+}
+
+export function rowById(tx: Tx, partnerId: string, id: string): Promise<RequestRow | undefined> {
+  return tx.row(sql`/* requests.rowById */
+    select ${columns} from requests.log where partner_id = ${partnerId} and id = ${id}`)
+}
+
+type Days = { readonly from: string; readonly to: string }
+
+export type ProblemSum = {
+  readonly code: string
+  readonly count: bigint
+  readonly operations: readonly string[]
+  readonly lastDay: string
+}
+
+/** The problems of some days, the most frequent first. */
+export function problemSums(tx: Tx, partnerId: string, { from, to }: Days): Promise<readonly ProblemSum[]> {
+  return tx.rows(
+    unprepared(sql`/* requests.problemSums */
+      select code, sum(count)::bigint as count, array_agg(distinct operation order by operation) as operations,
+        max(day)::text as last_day
+      from requests.sums where partner_id = ${partnerId} and day >= ${from}::date and day < ${to}::date and code <> ''
+      group by code order by count desc, code`),
+  )
+}
+
+export type OperationSum = {
+  readonly day: string
+  readonly operation: string
+  readonly count: bigint
+  readonly errors4xx: bigint
+  readonly errors5xx: bigint
+  readonly durationMsSum: bigint
+  readonly durationMsMax: number
+}
+
+/** The newest day first. */
+export function operationSums(tx: Tx, partnerId: string, { from, to }: Days): Promise<readonly OperationSum[]> {
+  return tx.rows(
+    unprepared(sql`/* requests.operationSums */
+      select day::text as day, operation, sum(count)::bigint as count,
+        coalesce(sum(count) filter (where status between 400 and 499), 0)::bigint as errors4xx,
+        coalesce(sum(count) filter (where status >= 500), 0)::bigint as errors5xx,
+        sum(duration_ms_sum)::bigint as duration_ms_sum, max(duration_ms_max) as duration_ms_max
+      from requests.sums where partner_id = ${partnerId} and day >= ${from}::date and day < ${to}::date
+      group by day, operation order by day desc, operation`),
+  )
+}
+
+/** Returns how many it has deleted. */
+export function deleteSums(tx: Tx, partnerId: string, before: string, rowsMax: number): Promise<number> {
+  return tx.run(
+    unprepared(sql`/* requests.deleteSums */
+      delete from requests.sums using (
+        select day, operation, status, code from requests.sums
+        where partner_id = ${partnerId} and day < ${before}::date order by day limit ${rowsMax}) as old
+      where sums.partner_id = ${partnerId} and sums.day = old.day and sums.operation = old.operation
+        and sums.status = old.status and sums.code = old.code`),
+  )
+}

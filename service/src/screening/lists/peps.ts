@@ -1,0 +1,100 @@
+/**
+ * Lists of politically exposed persons in the form that OpenSanctions publishes (`targets.simple.csv`): one record for each person, texts of
+ * several values with semicolons. A file states no number of records, so that one that is cut between two records is not seen here.
+ */
+import { createHash } from 'node:crypto'
+import { decoded, limitsDefault, type Limits, MessageProblem, type Source } from '../../iso20022/index.ts'
+import { createCsvReader } from './csv.ts'
+import { type EntryKind, type ListEntry, namesOf, type PepSource, type SanctionsList } from './entry.ts'
+import { joined, present } from './element.ts'
+import { readIsoTime } from './times.ts'
+
+/** Each process holds the names in memory. The collection of all countries has more: load those of your countries. */
+const entriesMax = 200_000
+const limits: Limits = { ...limitsDefault, bytesMax: 512 * 1024 * 1024 }
+
+const columns = ['id', 'schema', 'name', 'aliases', 'birth_date', 'countries', 'dataset', 'last_seen'] as const
+type Column = (typeof columns)[number]
+type Row = Readonly<Record<Column, string>>
+
+const kinds: Readonly<Record<string, EntryKind>> = {
+  Person: 'person',
+  Organization: 'organisation',
+  Company: 'organisation',
+  LegalEntity: 'organisation',
+  PublicBody: 'organisation',
+}
+
+const nameForm = /^[a-z0-9][a-z0-9_-]{0,39}$/
+/** Undefined: the text is no name of a list. */
+export const pepSource = (name: string): PepSource | undefined => (nameForm.test(name) ? `pep:${name}` : undefined)
+
+const valuesIn = (text: string): readonly string[] => text.split(';').map((part) => joined(part))
+
+/** A single word names no person, as `Saud`. Chinese, Japanese and Korean names have no space. */
+const isWeak = (text: string): boolean =>
+  !/[\s,]/.test(text) && !/[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text)
+
+const toEntry = ({ id, schema, name, aliases, birth_date: births, countries, dataset }: Row): ListEntry => ({
+  id,
+  reference: id,
+  kind: kinds[schema] ?? 'other',
+  names: namesOf(
+    [name, ...aliases.split(';')]
+      .map((text) => joined(text))
+      .filter((text) => text !== '')
+      .map((text) => ({ text, isWeak: isWeak(text) })),
+  ),
+  births: present(valuesIn(births)),
+  programmes: present([...valuesIn(dataset), ...valuesIn(countries).map((country) => country.toUpperCase())]),
+})
+
+/** Refuses, by a `MessageProblem`, a file that is cut within a record, or that has other columns, records without key or name, or none. */
+export async function readPepList(source: Source, list: PepSource): Promise<SanctionsList> {
+  const hash = createHash('sha256')
+  const entries = new Map<string, ListEntry>()
+  let places: ReadonlyMap<Column, number> | undefined
+  let width = 0
+  let publishedAt: Date | undefined
+  const refuse = (message: string, code: MessageProblem['code'] = 'not_in_schema'): never => {
+    throw new MessageProblem(code, message, { path: '', line: reader.line() })
+  }
+  const take = (fields: readonly string[]): void => {
+    if (places === undefined) {
+      places = placesOf(fields, refuse)
+      width = fields.length
+      return
+    }
+    if (fields.length !== width) refuse(`a record has ${fields.length} fields, and the first line ${width}`)
+    const row = rowOf(fields, places)
+    if (row.id === '') refuse('a record has no key')
+    if (entries.has(row.id)) refuse(`the record ${row.id} stands in the list twice`)
+    if (entries.size >= entriesMax) refuse(`more than ${entriesMax} records`, 'too_large')
+    const entry = toEntry(row)
+    if (entry.names.length === 0) refuse(`the record ${row.id} has no name`)
+    const seenAt = readIsoTime(row.last_seen.replace(' ', 'T')) ?? refuse(`last_seen is "${row.last_seen}"`)
+    if (publishedAt === undefined || seenAt > publishedAt) publishedAt = seenAt
+    entries.set(row.id, entry)
+  }
+  const reader = createCsvReader(take, refuse, (message) => refuse(message, 'not_whole'))
+  async function* hashed(): Source {
+    for await (const bytes of source) {
+      hash.update(bytes)
+      yield bytes
+    }
+  }
+  for await (const text of decoded(hashed(), limits, () => ({ path: '', line: reader.line() }))) reader.write(text)
+  reader.end()
+  if (publishedAt === undefined) return refuse('the list has no records')
+  return { source: list, publishedAt, hash: hash.digest('hex'), entries: [...entries.values()] }
+}
+
+function placesOf(fields: readonly string[], refuse: (message: string) => never): ReadonlyMap<Column, number> {
+  const missing = columns.filter((column) => !fields.includes(column))
+  if (missing.length > 0)
+    refuse(`the first line has no column ${missing.join(', ')}: use targets.simple.csv of OpenSanctions`)
+  return new Map(columns.map((column) => [column, fields.indexOf(column)]))
+}
+
+const rowOf = (fields: readonly string[], places: ReadonlyMap<Column, number>): Row =>
+  Object.fromEntries(columns.map((column) => [column, fields[places.get(column) ?? -1]?.trim() ?? ''])) as Row

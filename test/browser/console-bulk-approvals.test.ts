@@ -1,0 +1,139 @@
+/** The approval of a bulk as a whole in a real browser: one signature, each payout proved alone, and what is refused. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import type { Browser, Page } from 'playwright-core'
+import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { makeBulk } from '../support/bulks.ts'
+import { listAt, objectAt, success, textAt } from '../support/client.ts'
+import { addAuthenticator, check, cookieOf, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { sendForm } from '../support/team.ts'
+import { until } from '../support/until.ts'
+import { createBeneficiary, payoutText } from '../support/world.ts'
+
+let service: TestService
+let browser: Browser
+let site: string
+let payee: string
+before(async () => {
+  if (skip !== false) return
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', AUDIT_HEAD_PERIOD_MS: '1000' } })
+  site = siteOf(service)
+  browser = await launchBrowser()
+  const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above-bulk', '100.00']
+  await service.operator('approval', 'set', ...rule, '--passkey', '--staff', 'Sam', '--note', 'two persons')
+  payee = textAt(await createBeneficiary(service.client, { name: 'Grace <Hopper>' }), 'id')
+})
+after(async () => {
+  await browser?.close()
+  await service?.dispose()
+})
+
+async function person(role: 'Admin' | 'Operator', name: string) {
+  const opened = await openPage(browser, site, {}, ['400', '403', '404', '409'])
+  await addAuthenticator(opened.context, opened.page)
+  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
+  return opened
+}
+const main = (page: Page) => page.locator('main').innerText()
+const bulkOf = (...amounts: readonly string[]) =>
+  makeBulk(
+    service.client,
+    amounts.map((amount) => payoutText(payee, amount)),
+  )
+const itemsOf = async (id: string) => listAt(success(await service.client.get(`/v1/payouts/bulk/${id}/items`)))
+const waiting = async (id: string) => success(await service.client.get(`/v1/payouts/bulk/${id}/approval`)).payouts
+
+/** The fields that the page sends once the passkey has signed. The form is not sent. */
+async function signedFields(page: Page, id: string): Promise<Record<string, string>> {
+  await page.goto(`${site}/console/bulk-payouts/${id}/approve`)
+  await page.route('**/approve', (route) => route.abort(), { times: 1 })
+  const sent = page.waitForRequest((request) => request.method() === 'POST')
+  await page.getByRole('button', { name: /^Approve / }).click()
+  return Object.fromEntries(new URLSearchParams((await sent).postData() ?? ''))
+}
+const post = (id: string, verb: string, fields: Record<string, string>, cookie: string) =>
+  sendForm(new URL(`/console/bulk-payouts/${id}/${verb}`, service.baseUrl), fields, { cookie })
+
+async function proofOf(reference: string): Promise<string> {
+  const proof = await until('the approval is under a signed head', async () => {
+    const answer = success(await service.client.get(`/v1/transactions/${reference}/proof`))
+    return answer.pending === 0 && JSON.stringify(answer).includes('approveBulkPayout') && answer
+  })
+  const folder = await mkdtemp(join(tmpdir(), 'partner-payments-bulk-'))
+  const file = join(folder, 'proof.json')
+  await writeFile(file, JSON.stringify(proof))
+  const words = ['scripts/verify-proof.ts', file, '--payee', 'Grace <Hopper>', '--account', 'DE89370400440532013000']
+  const [payout = {}] = listAt(success(await service.client.get(`/v1/payouts?reference=${reference}`)))
+  const salt = textAt(objectAt(payout, 'approval'), 'payeeSalt')
+  const { stdout } = await promisify(execFile)(process.execPath, [...words, `--salt=${salt}`])
+  await rm(folder, { recursive: true })
+  return stdout
+}
+
+test('one signature approves the payouts of a bulk, and proves each of them offline', { skip }, async () => {
+  const id = await bulkOf('60.00', '30.00', '20.00')
+  const { page, close } = await person('Operator', 'Bob Approver')
+  await page.goto(`${site}/console/payouts?tab=waiting`)
+  assert.match(await main(page), /Bulk payouts that wait[^]*3[^]*110\.00 EUR/)
+  await check(page)
+  await page.getByRole('link', { name: 'Review and approve' }).first().click()
+  assert.match(await main(page), /Waits for an approval[^]*110\.00 EUR/)
+  await check(page)
+  await page.getByRole('link', { name: 'Review and approve' }).click()
+  assert.match(await main(page), /110\.00 EUR\s+Payouts\s+3[^]*The largest payouts[^]*Grace <Hopper>[^]*60\.00 EUR/)
+  await check(page)
+  await page.setViewportSize({ width: 360, height: 800 })
+  await check(page)
+  await page.getByRole('button', { name: 'Approve 3 payouts, 110.00 EUR' }).click()
+  await page.waitForURL(`${site}/console/bulk-payouts/${id}`)
+  assert.equal(await waiting(id), 0)
+  for (const [item, amount] of (await itemsOf(id)).map((each, at) => [each, ['60.00', '30.00', '20.00'][at]] as const))
+    assert.match(
+      await proofOf(textAt(item, 'reference')),
+      new RegExp(
+        `approved by Bob Approver: ${amount} EUR to Grace <Hopper>, .* with the other payouts of its bulk; by a passkey`,
+      ),
+    )
+  await close()
+})
+
+test('a signature counts for the payouts that it was made for, once, and for its person alone', { skip }, async () => {
+  const [id, other] = [await bulkOf('60.00', '50.00'), await bulkOf('70.00', '60.00', '50.00')]
+  const bob = await person('Operator', 'Bob Second')
+  const eve = await person('Operator', 'Eve Third')
+  const cookie = await cookieOf(bob.context)
+  const fields = await signedFields(bob.page, id)
+  assert.equal((await post(other, 'approve', fields, cookie)).status, 400)
+  assert.equal((await post(id, 'approve', fields, await cookieOf(eve.context))).status, 400)
+  assert.deepEqual([await waiting(id), await waiting(other)], [2, 3])
+  const late = await signedFields(bob.page, other)
+  const [first = {}] = await itemsOf(other)
+  success(await service.client.post(`/v1/payouts/${textAt(first, 'payoutId')}/cancel`))
+  assert.equal((await post(other, 'approve', late, await cookieOf(bob.context))).status, 400, 'the set has changed')
+  assert.equal(await waiting(other), 2)
+  const again = await signedFields(bob.page, id)
+  const both = await Promise.all([1, 2].map(async () => post(id, 'approve', again, await cookieOf(bob.context))))
+  assert.equal(both.filter(({ status }) => status === 303).length, 1)
+  assert.equal(await waiting(id), 0)
+  // The session of the first person has a new token since.
+  await eve.page.goto(`${site}/console/bulk-payouts/${other}/approve`)
+  await eve.page.getByText('Reject instead').click()
+  await eve.page.locator('#reason').fill(' ')
+  await eve.page.getByRole('button', { name: 'Reject all' }).click()
+  await eve.page.locator('#reason-error').waitFor()
+  await check(eve.page)
+  await eve.page.locator('#reason').fill('The file was sent twice.')
+  await eve.page.getByRole('button', { name: 'Reject all' }).click()
+  await eve.page.waitForURL(`${site}/console/bulk-payouts/${other}`)
+  assert.equal(await waiting(other), 0)
+  assert.equal((await eve.page.goto(`${site}/console/bulk-payouts/nonsense/approve`))?.status(), 404)
+  assert.equal((await eve.page.goto(`${site}/console/bulk-payouts/${other}/approve`))?.status(), 409)
+  await bob.close()
+  await eve.close()
+})

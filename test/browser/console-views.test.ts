@@ -1,0 +1,118 @@
+/** Saved views, the file of a list and the search for an IBAN in a real browser. */
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { success, textAt } from '../support/client.ts'
+import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
+import { otherPartner, startTestService, type TestService } from '../support/service.ts'
+import { createBeneficiary, ibans, payoutText } from '../support/world.ts'
+
+let service: TestService
+let browser: Browser
+let site: string
+before(async () => {
+  if (skip !== false) return
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
+  site = siteOf(service)
+  browser = await launchBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await service?.dispose()
+})
+
+async function person(role: 'Admin' | 'Operator', name: string) {
+  const opened = await openPage(browser, site, { acceptDownloads: true }, ['400', '403', '404'])
+  await addAuthenticator(opened.context, opened.page)
+  await joinByPasskey(service, opened.page, await inviteTo(service, role, name))
+  return opened
+}
+
+const main = (page: Page) => page.locator('main').innerText()
+const open = (page: Page, path: string) => page.goto(`${site}/console/${path}`)
+const press = (page: Page, name: string | RegExp) => page.locator('main').getByRole('button', { name }).click()
+const views = (page: Page) => page.getByRole('navigation', { name: 'Saved views' })
+
+async function save(page: Page, name: string, who: 'own' | 'team'): Promise<void> {
+  await page.getByText('Save this view', { exact: true }).first().click()
+  await page.fill('#view-name', name)
+  await page.selectOption('#view-who', who)
+  await press(page, 'Save this view')
+}
+
+test('a person saves, opens, renames and deletes a view, and the team sees a shared one', { skip }, async () => {
+  const [ann, bob] = [await person('Operator', 'Ann Owner'), await person('Operator', 'Bob Reader')]
+  await open(ann.page, 'transactions')
+  assert.equal(await ann.page.getByText('Save this view').count(), 0, 'a list without filters has none to save')
+  await open(ann.page, 'transactions?status=Pending&currency=EUR&cursor=')
+  await check(ann.page)
+  await save(ann.page, '  ', 'own')
+  assert.match(await main(ann.page), /Enter a name of 1 to 60 characters/)
+  await check(ann.page)
+  await ann.page.fill('#view-name', 'Open <euros>')
+  await press(ann.page, 'Save this view')
+  assert.match(ann.page.url(), /transactions\?status=Pending&currency=EUR$/)
+  await check(ann.page)
+  await open(ann.page, 'transactions?status=Completed')
+  await save(ann.page, 'Done', 'team')
+  await open(bob.page, 'transactions')
+  assert.equal((await views(bob.page).innerText()).trim(), 'Done (shared)')
+  await views(bob.page).getByRole('link').click()
+  await bob.page.waitForURL(/transactions\?status=Completed$/)
+  assert.equal(await bob.page.getByText('Change this view').count(), 0, 'another person may not change it')
+  await open(ann.page, 'transactions')
+  await views(ann.page).getByRole('link', { name: 'Open <euros>' }).click()
+  await ann.page.getByText('Change this view').click()
+  await ann.page.fill('#view-name', 'Euros')
+  await press(ann.page, 'Rename')
+  await views(ann.page).getByRole('link', { name: 'Euros' }).waitFor()
+  await ann.page.getByText('Change this view').click()
+  await press(ann.page, 'Delete view')
+  await ann.page.waitForURL(/\/console\/transactions$/)
+  assert.equal((await views(ann.page).innerText()).trim(), 'Done (shared)')
+  await open(ann.page, 'transactions?status=Gone')
+  await save(ann.page, 'Old', 'own')
+  assert.match(await main(ann.page), /The saved view “Old” has a filter that is not valid any more/)
+  await check(ann.page)
+  await Promise.all([ann.close(), bob.close()])
+})
+
+test(
+  'the filtered transactions are downloaded as CSV, without a formula and without another partner',
+  { skip },
+  async () => {
+    const { page, close } = await person('Operator', 'Cara Clerk')
+    const payee = textAt(await createBeneficiary(service.client), 'id')
+    for (const reference of ['=1+1', 'Rent, "May"'])
+      success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '5.00', { reference })))
+    await open(page, 'transactions?category=Withdrawal')
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download these transactions as CSV' }).click(),
+    ])
+    const lines = (await readFile(await download.path(), 'utf8')).split('\r\n')
+    assert.match(lines[0] ?? '', /^reference,category,type,direction,status,amount,currency,/)
+    assert.deepEqual(
+      lines.slice(1).map((line) => line.split(',Withdrawal,')[0]),
+      ['"Rent, ""May"""', "'=1+1", ''],
+    )
+    assert.equal((await open(page, 'exports/transactions.csv?status=Nonsense'))?.status(), 400)
+    await check(page)
+    await close()
+  },
+)
+
+test('the search finds the payee of an IBAN, and none of another partner', { skip }, async () => {
+  const { page, close } = await person('Operator', 'Finn Finder')
+  const other = await otherPartner(service, 'Other Ltd')
+  const foreign = { name: 'Foreign Payee', currency: 'EUR', iban: ibans.FR }
+  success(await other.post('/v1/beneficiaries', foreign))
+  const own = textAt(success(await service.client.post('/v1/beneficiaries', { ...foreign, name: 'Own Payee' })), 'id')
+  for (const text of [ibans.FR, ibans.FR.toLowerCase(), ibans.FR.replaceAll(/(.{4})/g, '$1 ')]) {
+    await open(page, `find?q=${encodeURIComponent(text)}`)
+    assert.equal(page.url(), `${site}/console/payees/${own}`)
+  }
+  await close()
+})

@@ -1,0 +1,123 @@
+/** Rules of monitoring at the desk in a real browser: written by form, tried on the past, turned on and off by two persons. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { openPage } from '../support/console.ts'
+import { checkForms, joinDesk } from '../support/desk.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { staffAtDesk } from '../support/staff.ts'
+
+let service: TestService
+let browser: Browser
+let site: string
+/** The options by which commands act for the admin. */
+let as: readonly string[] = []
+before(async () => {
+  if (skip !== false) return
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
+  site = service.opsUrl.replace('127.0.0.1', 'localhost')
+  as = (await staffAtDesk({ opsUrl: site, env: service.env, folder: service.dataDir }, { name: 'Rosa', role: 'admin' }))
+    .as
+  browser = await launchBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await service?.dispose()
+})
+
+const flip = async (page: Page, name: 'Turn on' | 'Turn off', note: string) => {
+  await page.getByRole('button', { name }).first().click()
+  const dialog = page.getByRole('dialog', { name })
+  await dialog.getByLabel('Note').fill(note)
+  await dialog.getByRole('button', { name }).click()
+}
+
+test('a rule is written, refused at its field, tried, and turned on and off by two persons', { skip }, async () => {
+  const cora = await joinDesk({ service, browser, site, as }, 'Cora', 'compliance', ['400'])
+  const { page } = cora
+  await page.getByRole('link', { name: 'Rules' }).click()
+  await page.getByText('No rule yet').waitFor()
+  await checkForms(page)
+  await page.getByText('New rule', { exact: true }).click()
+  await page.getByLabel('Name').fill('Just under <b>1,000</b>')
+  await page.getByLabel('Kind').selectOption('structuring')
+  await page.getByLabel('Currency').fill('EUR')
+  await page.getByLabel('Direction').selectOption('Outward')
+  await page.getByLabel('Hours of the window').fill('many')
+  await page.getByLabel('Number of payments').fill('3')
+  await page.getByLabel('Threshold').fill('1000.00')
+  await page.getByRole('button', { name: 'Save rule' }).click()
+  await page.getByRole('alert').getByText('/hours must be a whole number').waitFor()
+  assert.equal(await page.getByLabel('Hours of the window').inputValue(), 'many')
+  assert.equal(await page.getByLabel('Hours of the window').getAttribute('aria-invalid'), 'true')
+  await checkForms(page)
+  await page.getByLabel('Hours of the window').fill('72')
+  await page.getByRole('button', { name: 'Save rule' }).click()
+  await page.getByRole('heading', { name: 'Just under <b>1,000</b>' }).waitFor()
+  await checkForms(page)
+  const id = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+
+  await flip(page, 'Turn on', 'Risk assessment of May')
+  await page
+    .getByRole('alert')
+    .getByText(/backtest/)
+    .waitFor()
+  const days = ['--from', '2026-01-01', '--until', '2026-01-31']
+  await service.operator('monitoring', 'rule', 'backtest', '--id', id, ...days, ...as)
+  await page.goto(`${site}/desk/rules/${id}`)
+  await page.getByRole('rowheader', { name: '2026-01-01 – 2026-01-31' }).waitFor()
+  await flip(page, 'Turn on', 'Risk assessment of May')
+  await page.getByText('Cora has proposed to turn it on').waitFor()
+  await flip(page, 'Turn on', 'Once more')
+  await page.getByRole('alert').waitFor()
+
+  const carl = await joinDesk({ service, browser, site, as }, 'Carl', 'compliance', ['400'])
+  await carl.page.goto(`${site}/desk/rules/${id}`)
+  await checkForms(carl.page)
+  await flip(carl.page, 'Turn on', 'Agreed')
+  await carl.page.locator('.strip').getByText('On', { exact: true }).waitFor()
+  assert.equal(await carl.page.getByRole('button', { name: 'Turn on' }).count(), 0)
+
+  await page.goto(`${site}/desk/rules/${id}`)
+  await page.getByText('Change this rule').click()
+  assert.equal(await page.getByLabel('Threshold').inputValue(), '1000.00')
+  await page.getByLabel('Number of payments').fill('5')
+  await page.getByRole('button', { name: 'Save version' }).click()
+  await page.locator('.strip').getByText('Draft').waitFor()
+  // The page of the colleague still shows version 1.
+  await carl.page.getByText('Change this rule').click()
+  await carl.page.getByRole('button', { name: 'Save version' }).click()
+  await carl.page.getByRole('alert').getByText('Read that one first').waitFor()
+  await page.goto(`${site}/desk/rules`)
+  await page.getByText('Version 1 is on').waitFor()
+  await checkForms(page)
+  await page.getByRole('link', { name: /^Just under/ }).click()
+  await flip(page, 'Turn off', 'Replaced')
+  await page.getByText('Cora has proposed to turn it off').waitFor()
+  await carl.page.goto(`${site}/desk/rules/${id}`)
+  await flip(carl.page, 'Turn off', 'Agreed')
+  await carl.page.locator('td').getByText('Off', { exact: true }).waitFor()
+  await Promise.all([cora.close(), carl.close()])
+})
+
+test('a role that does not decide reads the rules without forms, in both languages', { skip }, async () => {
+  const sam = await joinDesk({ service, browser, site, as }, 'Sam', 'support', ['400', '404'])
+  const { page } = sam
+  await page.goto(`${site}/desk/rules`)
+  await page.getByRole('link', { name: /^Just under/ }).click()
+  await page.getByRole('heading', { name: 'Versions' }).waitFor()
+  assert.equal(await page.locator('main form').count(), 0)
+  const post = (path: string) =>
+    page.evaluate(
+      `fetch('${site}/desk/rules${path}', { method: 'POST', body: new URLSearchParams({ note: 'x' }) }).then(({ status }) => status)`,
+    )
+  const id = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+  assert.deepEqual([await post(''), await post(`/${id}/off`), await post('/nope/on')], [400, 400, 404])
+  const german = await openPage(browser, site, { locale: 'de-DE' })
+  await german.context.addCookies(await sam.context.cookies())
+  await german.page.goto(`${site}/desk/rules/${id}`)
+  await german.page.getByRole('heading', { name: 'Rückprüfungen' }).waitFor()
+  await checkForms(german.page)
+  await Promise.all([sam.close(), german.close()])
+})

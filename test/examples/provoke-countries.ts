@@ -1,0 +1,15 @@
+/** Provokes the refusal of a country, in a database of its own: rules for countries make every other name of a database wait for a comparison. */
+import type { Answer } from '../support/client.ts'
+import { startTestService } from '../support/service.ts'
+
+export async function refusedCountry(): Promise<Answer> {
+  const service = await startTestService()
+  try {
+    const antarctica = ['--countries', 'AQ', '--for', 'payouts', '--action', 'refuse', '--staff', 'Sam Staff']
+    await service.operator('screening', 'country', 'set', ...antarctica)
+    const wallet = { currency: 'USDC', walletAddress: `0x${'5'.repeat(40)}`, country: 'AQ' }
+    return await service.client.post('/v1/beneficiaries', { name: 'Grace Hopper', ...wallet })
+  } finally {
+    await service.dispose()
+  }
+}

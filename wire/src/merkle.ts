@@ -1,0 +1,68 @@
+/** Merkle trees: RFC 9162, section 2.1 (SHA-256, 0x00 before leaves, 0x01 before nodes). */
+import { hash } from 'node:crypto'
+
+const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash('sha256', Buffer.concat(parts), 'buffer')
+
+const prefixes = { leaf: Buffer.of(0), node: Buffer.of(1) } as const
+
+/** Hash of the text of a leaf, such as a record. */
+export const leafOf = (content: string): Buffer => sha256(prefixes.leaf, Buffer.from(content))
+const nodeOf = (left: Uint8Array, right: Uint8Array): Buffer => sha256(prefixes.node, left, right)
+
+/** The greatest power of two below a count of at least 2. */
+const splitOf = (count: number): number => 2 ** (31 - Math.clz32(count - 1))
+
+/** The root of a tree. An empty tree has none. */
+export function rootOf(hashes: readonly Uint8Array[]): Uint8Array {
+  const [first] = hashes
+  if (first === undefined) throw new TypeError('an empty tree has no root')
+  if (hashes.length === 1) return first
+  const split = splitOf(hashes.length)
+  return nodeOf(rootOf(hashes.slice(0, split)), rootOf(hashes.slice(split)))
+}
+
+/** The sibling hashes on the path from a leaf to the root, the lowest first. */
+export function pathOf(hashes: readonly Uint8Array[], index: number): readonly Uint8Array[] {
+  if (hashes.length < 2) return []
+  const split = splitOf(hashes.length)
+  const [left, right] = [hashes.slice(0, split), hashes.slice(split)]
+  return index < split ? [...pathOf(left, index), rootOf(right)] : [...pathOf(right, index - split), rootOf(left)]
+}
+
+/** Whether a leaf is in the tree of a root (RFC 9162, section 2.1.3.2). */
+export function isUnder(
+  root: Uint8Array,
+  leaf: Uint8Array,
+  index: number,
+  size: number,
+  path: readonly Uint8Array[],
+): boolean {
+  if (!Number.isSafeInteger(index) || index < 0 || index >= size) return false
+  let [at, last, hash] = [index, size - 1, leaf]
+  for (const beside of path) {
+    if (last === 0) return false
+    if (at % 2 === 1 || at === last) {
+      hash = nodeOf(beside, hash)
+      while (at % 2 === 0 && at !== 0) [at, last] = [Math.floor(at / 2), Math.floor(last / 2)]
+    } else hash = nodeOf(hash, beside)
+    ;[at, last] = [Math.floor(at / 2), Math.floor(last / 2)]
+  }
+  return last === 0 && Buffer.from(root).equals(hash)
+}
+
+export type Tree = {
+  readonly root: Uint8Array
+  /** The path of each leaf, as `pathOf` finds it. */
+  readonly paths: readonly (readonly Uint8Array[])[]
+}
+
+/** The root with the paths of all leaves. Hashes each node once. */
+export function treeOf(hashes: readonly Uint8Array[]): Tree {
+  const [first] = hashes
+  if (first === undefined) throw new TypeError('an empty tree has no root')
+  if (hashes.length === 1) return { root: first, paths: [[]] }
+  const split = splitOf(hashes.length)
+  const [left, right] = [treeOf(hashes.slice(0, split)), treeOf(hashes.slice(split))]
+  const under = (tree: Tree, beside: Tree) => tree.paths.map((path) => [...path, beside.root])
+  return { root: nodeOf(left.root, right.root), paths: [...under(left, right), ...under(right, left)] }
+}
