@@ -40,11 +40,8 @@ type Options = {
 }
 
 const bankDelayMs = 200
-const deadlineMs = 30_000
-/** Allows for the restarts, and for the leases of the killed processes. */
-const deadlineAfterKillMs = 90_000
-/** A payout that waits for a decision is looked at every 30 seconds. */
-const chapterDeadlineMs = 90_000
+/** Allows for the restarts, for the leases of killed processes, and for a payout that waits for a decision and is looked at every 30 seconds. */
+const deadlineMs = 90_000
 
 function readOptions(): Options {
   const boolean = { type: 'boolean', default: false } as const
@@ -73,7 +70,7 @@ async function run(options: Options, service: Service, receiver: Receiver, bank?
   const day =
     options.chapter === undefined ? await runWithDay({ ...options, service, receiver, bank, print }) : undefined
   const chosen = options.chapter !== undefined ? [options.chapter] : hasChapters(options) ? chapters : []
-  const shown = await runChapters({ service, print, until: createUntil(chapterDeadlineMs) }, chosen)
+  const shown = await runChapters({ service, print, until: createUntil(deadlineMs) }, chosen)
   const checks = [...(day?.checks ?? []), ...shown, ...(shown.length === 0 ? [] : await auditAgain(service.dataDir))]
   write(`\n${day === undefined ? '' : `${day.table}\n\n`}${reportOf(checks)}`)
   return checks.every(({ differences }) => differences.length === 0)
@@ -98,7 +95,7 @@ async function runWithDay({ full, kill, service, receiver, bank, print }: Settin
   const { dataDir } = service
   // The client retries requests while the service restarts.
   const client = createClient({ ...service.credentials(), baseUrl: service.baseUrl, ...(kill && { retries: 20 }) })
-  const until = createUntil(kill ? deadlineAfterKillMs : deadlineMs)
+  const until = createUntil(deadlineMs)
   const context = { client, receiver, dataDir, print, until }
   const killer = kill ? createKill(bank ? withBank(service, bank) : service, print, until) : undefined
   const day = bank ? await runIsoDay(context, bank, killer) : await runDay(context, killer)

@@ -17,8 +17,6 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
 
-const recoveryMsMax = 2_000
-
 let server: Awaited<ReturnType<typeof startCrashingPostgres>>
 before(async () => {
   server = await startCrashingPostgres()
@@ -69,11 +67,8 @@ async function assertRefusedAndRecovered(service: TestService, { reason, begin, 
   assert.ok(line?.includes(`"reason":"${reason}"`) === true, line ?? 'no line')
   assert.deepEqual(more, [], 'one line for the outage')
   await end()
-  const endedMs = performance.now()
   await until('ready again', async () => (await readiness(service)).status === 200)
   assert.equal((await pay(client, beneficiary)).status, 200)
-  const tookMs = performance.now() - endedMs
-  assert.ok(tookMs < recoveryMsMax, `recovered after ${Math.round(tookMs)} ms`)
   assert.equal(linesWith(service, 'the database accepts writes again').length, 1)
 }
 

@@ -72,7 +72,7 @@ async function printed(block: string | undefined): Promise<JsonObject> {
 
 async function startService(block: string | undefined) {
   const { texts, ended } = shell(block ?? '')
-  await until('the welcome', () => texts.stdout.includes('Ctrl-C') || texts.stderr !== '', 60_000)
+  await until('the welcome', () => texts.stdout.includes('Ctrl-C') || texts.stderr !== '')
   assert.equal(texts.stderr, '')
   return async () => {
     process.kill(

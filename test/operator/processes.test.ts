@@ -147,7 +147,7 @@ test('200 with one payout and equal answers for concurrent duplicates at both pr
 test('a process killed under load loses no acknowledged payout and is restarted, while the other continues', async () => {
   const beneficiary = textAt(await createBeneficiary(client), 'id')
   const isSettled = async () => (await balanceOf(client)).reserved === 0n
-  await until('earlier payouts settle', isSettled, 30_000)
+  await until('earlier payouts settle', isSettled)
   const start = await balanceOf(client)
   const before = (await listAll(client, '/v1/payouts')).length
   const acknowledged = new Map<string, Answer>()
@@ -172,7 +172,7 @@ test('a process killed under load loses no acknowledged payout and is restarted,
     const pid = pids().get(number)
     assert.ok(pid !== undefined)
     process.kill(pid, 'SIGKILL')
-    await until('the process is restarted', () => pids().get(number) !== pid, 30_000)
+    await until('the process is restarted', () => pids().get(number) !== pid)
     assert.equal((await ask('/readyz')).status, 200)
   }
   going = false
@@ -195,7 +195,7 @@ test('503 for readiness while no process listens, then 200 and the same port', a
   const answer = await ask('/readyz')
   assert.equal(answer.status, 503)
   assert.ok(answer.text.includes('no API process listens'), answer.text)
-  await until('ready again', async () => (await ask('/readyz')).status === 200, 30_000)
+  await until('ready again', async () => (await ask('/readyz')).status === 200)
   success(await client.get('/v1/accounts'))
 })
 

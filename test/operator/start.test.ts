@@ -114,7 +114,7 @@ test('a start that fails after PostgreSQL started stops PostgreSQL and removes t
   const [other, opsOther] = (await freePorts(2)) as [string, string]
   const holder = launch(['serve'], { DATA_DIR: `${dataDir}-holder`, PORT: other, OPS_PORT: opsOther })
   try {
-    await until('the other service listens', () => holder.stdout().includes('Ctrl-C'), 60_000)
+    await until('the other service listens', () => holder.stdout().includes('Ctrl-C'))
     for (const { variable, port } of [
       { variable: 'PORT', port: other },
       { variable: 'OPS_PORT', port: opsOther },

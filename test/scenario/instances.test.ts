@@ -70,7 +70,7 @@ test('every payment settles once and every event is delivered once while both pr
   const references = [...paid, ...deposited].map((answer) => textAt(success(answer), 'reference'))
   const events = () =>
     receivedEvents(receiver, secret).filter((event) => references.includes(textAt(event.data, 'reference')))
-  await until('every event arrives', () => events().length >= references.length, 30_000)
+  await until('every event arrives', () => events().length >= references.length)
   assert.deepEqual(
     events()
       .map((event) => textAt(event.data, 'reference'))

@@ -148,7 +148,7 @@ function exchange(url: URL, { target, method, agent }: Call, headers: OutgoingHt
         resolve(answerOf(asked, incoming.statusCode ?? 0, incoming.headers, Buffer.concat(chunks).toString('utf8'))),
       )
     })
-    outgoing.setTimeout(30_000, () => outgoing.destroy(new Error(`no answer in 30 s: ${method} ${target}`)))
+    outgoing.setTimeout(60_000, () => outgoing.destroy(new Error(`no answer in 60 s: ${method} ${target}`)))
     outgoing.on('error', reject)
     outgoing.end(body)
   })

@@ -11,7 +11,7 @@ import { dayMs } from '../../service/src/kernel/index.ts'
 import { isLong, print, scaled } from './faults.ts'
 import { until } from './until.ts'
 
-const runMsMax = 30_000
+const runMsMax = 120_000
 /** Odd: a commit has a point before and one after it, so that successive kills of a run take both kinds. */
 const sharesShort = 7
 

@@ -20,7 +20,7 @@ export type TestServer = { readonly templateUrl: string; readonly stop: () => Pr
 export const TEMPLATE_VARIABLE = 'TEST_DATABASE_TEMPLATE_URL'
 export const SERVER_VARIABLE = 'TEST_DATABASE_SERVER_URL'
 
-const cloneMsMax = 30_000
+const cloneMsMax = 120_000
 const objectInUse = '55006'
 const memoryFolder = '/dev/shm'
 const memoryBytesMin = 4 * 1024 ** 3

@@ -28,7 +28,7 @@ export const inheritedEnvironment: Environment = {
   ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }),
 }
 
-const programMsMax = 60_000
+const programMsMax = 180_000
 
 export function launch(words: readonly string[], env: Environment): Program {
   const child = spawn(process.execPath, [mainFile, ...words], {

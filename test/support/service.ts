@@ -71,8 +71,8 @@ export const askedOf = <T>(subjects: readonly T[]): readonly T[] => (callsGatewa
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 const mainFile = join(repository, 'service/src/main.ts')
-const startMsMax = 60_000
-const stopMsMax = 20_000
+const startMsMax = 180_000
+const stopMsMax = 60_000
 
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {

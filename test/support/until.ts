@@ -1,4 +1,4 @@
-/** Waits for a condition, and names it if it does not become true. Tests never sleep for a guessed time. */
+/** Waits for a condition, and names it if it does not become true. Tests never sleep for a guessed time. The limit ends a test that hangs; a loaded machine must not meet it. */
 import { setTimeout as delay } from 'node:timers/promises'
 
 const pollMs = 20
@@ -7,7 +7,7 @@ const pollMs = 20
 export async function until<T>(
   what: string,
   probe: () => Promise<T | undefined | false> | T | undefined | false,
-  timeoutMs = 15_000,
+  timeoutMs = 90_000,
 ): Promise<T> {
   const end = performance.now() + timeoutMs
   let last: unknown

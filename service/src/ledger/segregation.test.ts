@@ -207,6 +207,23 @@ test('a balance is segregated and pooled while payments go on: each counts once,
   await checkLedger(service.db, partnerId)
 })
 
+test('two persons segregate and pool a balance at the same time: each change is whole', async () => {
+  const partner = await addPartner(service, 10_00n)
+  const { partnerId, customer } = partner
+  await credit(partnerId, customer.id, 5_00n)
+  const changes = [service, other].map(async ({ db, ledger }) => {
+    for (let round = 0; round < 15; round += 1) {
+      assert.deepEqual(await db.transaction((tx) => ledger.segregate(tx, partnerId, 'EUR')), [])
+      await db.transaction((tx) => ledger.pool(tx, partnerId, 'EUR'))
+      await db.transaction((tx) => ledger.clearParties(tx, partnerId, 'EUR'))
+    }
+  })
+  await Promise.all(changes)
+  assert.deepEqual(await Promise.all([segregate(partnerId), segregate(partnerId)]), [[], []])
+  assert.deepEqual(Object.fromEntries(await parts(partnerId)), { [partnerId]: '1000 0', [customer.id]: '500 0' })
+  await checkLedger(service.db, partnerId)
+})
+
 test('a transfer between parties that was judged before the balance was segregated is not written', async () => {
   const { partnerId, customer } = await addPartner(service, 10_00n)
   const out = {

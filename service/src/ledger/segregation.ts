@@ -5,6 +5,7 @@
 import { assert, type Currency, type Minor, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { ensureAccount, type Opening } from './accounts.ts'
+import { lockProgress } from './store-history.ts'
 import { partyPosition } from './store-parties.ts'
 import * as store from './store-segregation.ts'
 import { lockBalance } from './store-states.ts'
@@ -33,7 +34,8 @@ export type Segregation = {
   /**
    * Opens the accounts of all parties with what they have, and segregates the balance; a missing balance is created. Locks the
    * balance after the checkpoints are copied, and reads only the transfers since then under the lock. Returns the parties that
-   * are short; then the caller must roll back. A segregated balance stays as it is.
+   * are short; then the caller must roll back. A segregated balance stays as it is. The lock of the partner's checkpoints lets
+   * one transaction at a time write or delete accounts of parties as a whole, and keeps the checkpoints as they are.
    */
   readonly segregate: (tx: Tx, partnerId: string, currency: Currency) => Promise<readonly ShortParty[]>
   /** Pools a balance again. The accounts of its parties stay without use until `clearParties`. */
@@ -71,6 +73,7 @@ export function createSegregation(opening: Opening): Segregation {
     segregate: async (tx, partnerId, currency) => {
       const key = { partnerId, name: 'balance', currency } as const
       await ensureAccount(tx, key, opening)
+      await lockProgress(tx, partnerId)
       const { id, segregated } = present(await balanceOf(tx, partnerId, currency), 'the balance exists')
       if (segregated) return []
       const position = await partyPosition(tx, partnerId)
@@ -101,6 +104,7 @@ export function createSegregation(opening: Opening): Segregation {
       await store.setMode(tx, partnerId, id, null)
     },
     clearParties: async (tx, partnerId, currency) => {
+      await lockProgress(tx, partnerId)
       const balance = await balanceOf(tx, partnerId, currency)
       if (balance !== undefined && !balance.segregated) await store.clearParties(tx, partnerId, balance.id)
     },

@@ -102,6 +102,13 @@ export function claimProgress(tx: Tx, partnerId: string): Promise<Progress | und
     select position, differs, party_position from ledger.checkpoint_progress where partner_id = ${partnerId} for update skip locked`)
 }
 
+/** Locks the checkpoints of a partner, and waits for a process that has them. A partner without any is as new. */
+export async function lockProgress(tx: Tx, partnerId: string): Promise<void> {
+  await createProgress(tx, partnerId)
+  await tx.run(sql`/* ledger.lockProgress */
+    select 1 from ledger.checkpoint_progress where partner_id = ${partnerId} for update`)
+}
+
 /** Returns whether it was created: without it the partner has no checkpoints. */
 export async function createProgress(tx: Tx, partnerId: string): Promise<boolean> {
   const count = await tx.run(sql`/* ledger.createProgress */
