@@ -16,10 +16,13 @@ export async function paidSession(client: Client, customerId: string, amount: nu
 
 export const refundBody = (amount: number): JsonObject => ({ amount, idempotencyKey: randomUUID() })
 
-/** A session of so much money that it can be refunded many times, and its first refund. */
+/** A session of so much money that it can be refunded many times, and its first refund, which has ended. */
 export async function createRefunded(client: Client, customerId: string) {
   const session = await paidSession(client, customerId, 500)
   const refunds = `/v1/checkout/sessions/${session}/refunds`
-  const refund = success(await client.post(refunds, refundBody(1)))
-  return { paidSession: session, refund: textAt(refund, 'refundId') }
+  const refund = textAt(success(await client.post(refunds, refundBody(1))), 'refundId')
+  await until('the refund ends', async () => {
+    return success(await client.get(`${refunds}/${refund}`)).status === 'Completed'
+  })
+  return { paidSession: session, refund }
 }
