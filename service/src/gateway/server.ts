@@ -124,6 +124,11 @@ export type Server = {
   readonly drain: () => void
 }
 
+/** Takes the place of Ajv and its serializer, whose loading costs 50 ms of each start. No route has a schema of Fastify. */
+const noCompiler = () => () => {
+  throw new Error('a route has a schema of Fastify: operations are checked by the types of the wire')
+}
+
 export function createServer(options: ServerOptions): Server {
   const { log, headerBytesMax, headersTimeoutMs, bodyTimeoutMs, targetOf } = options
   const { pipeline } = options
@@ -146,6 +151,7 @@ export function createServer(options: ServerOptions): Server {
     genReqId: requestIdOf,
     rewriteUrl: (request: IncomingMessage) => targetOf?.(request.headers) ?? originForm(request.url ?? '/'),
     routerOptions: { maxParamLength: paramCharsMax },
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     clientErrorHandler: (error, socket) =>
       refuseOnSocket(error, socket, ({ code, ...rest }) =>
         answered(options, { ...rest, operation: 'unknown', durationMs: 0, trace: { code } }),
