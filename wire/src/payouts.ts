@@ -114,7 +114,7 @@ const RuleVerdict = closed({
 export const FiatPayoutPreview = closed({
   accepted: described(
     Type.Boolean(),
-    'True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank. One that fails only `payeeCheck` is accepted: a bank found another name earlier, and checks again.',
+    'True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank. One that fails only `payeeCheck` is accepted: another name was found earlier, and the bank checks again.',
   ),
   status: described(
     optional(PayoutStatus),

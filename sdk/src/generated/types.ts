@@ -513,7 +513,7 @@ export type FiatPayoutCreate = {
 }
 
 export type FiatPayoutPreview = {
-  /** True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank. One that fails only `payeeCheck` is accepted: a bank found another name earlier, and checks again. */
+  /** True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank. One that fails only `payeeCheck` is accepted: another name was found earlier, and the bank checks again. */
   readonly accepted: boolean
   /** The status that the payout would begin with: `Pending`, or `PendingApproval` if a second person has to approve it. Absent if a rule about the request failed. */
   readonly status?: PayoutStatus
@@ -598,7 +598,7 @@ export type FxPayoutCreate = {
 }
 
 export type FxPayoutPreview = {
-  /** True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank. One that fails only `payeeCheck` is accepted: a bank found another name earlier, and checks again. */
+  /** True if the request would be accepted now. A payout that fails only the rule `reach` is accepted, and fails at the bank. One that fails only `payeeCheck` is accepted: another name was found earlier, and the bank checks again. */
   readonly accepted: boolean
   /** The status that the payout would begin with: `Pending`, or `PendingApproval` if a second person has to approve it. Absent if a rule about the request failed. */
   readonly status?: PayoutStatus

@@ -43,7 +43,8 @@ type Held = {
   readonly bulkSum: Minor | null
 }
 
-const mismatches: Readonly<Record<PayeeCheck, string | null>> = {
+/** What a result means for a payee, in words. Null: the name is that of the account. */
+export const payeeMismatches: Readonly<Record<PayeeCheck, string | null>> = {
   match: null,
   close_match: 'The name of the beneficiary is not exactly that of the account.',
   no_match: 'The name of the beneficiary does not match the account.',
@@ -56,7 +57,7 @@ export function approvalOf(rules: readonly ApprovalRule[], payout: Held, now: Da
   const { aboveAmount, aboveBulkAmount, beneficiaryHours, payeeMismatch, expiresHours, needsPasskey } = rule
   const expiresAt = after(now, expiresHours * hourMs)
   // First, because the approver has to know it.
-  const mismatch = payeeMismatch && payeeCheck !== null ? mismatches[payeeCheck] : null
+  const mismatch = payeeMismatch && payeeCheck !== null ? payeeMismatches[payeeCheck] : null
   if (mismatch !== null) return { cause: 'payee', because: mismatch, expiresAt, needsPasskey }
   if (aboveAmount !== null && amount > aboveAmount) {
     const because = `The amount is above ${amountText(aboveAmount, currency)} ${currency}.`

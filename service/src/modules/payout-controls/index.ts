@@ -6,7 +6,7 @@
  * balance with a rule has the mark that makes payouts read its rules. A counter is the sum of the payouts that were counted in it and
  * have not ended without a settlement; that of an approver is the sum of the approved ones, and is at most the maximum per person when one is added.
  */
-export type { ApprovalRule } from './approval-rules.ts'
+export { type ApprovalRule, payeeMismatches } from './approval-rules.ts'
 export {
   type Controlled,
   type Controls,

@@ -162,7 +162,7 @@ test('a key is free, or names the payout that the same request would repeat', as
   assert.match(ofKey?.detail ?? '', new RegExp(payout.reference))
 })
 
-test('an earlier result of a bank for the same name and account is told, refuses nothing, and is of this partner', async () => {
+test('the last result for the name and the account of the payee is told, refuses nothing, and is of this partner', async () => {
   const [partner, stranger] = [await addPartner(service, 1_000_00n), await addPartner(service, 1_000_00n)]
   const { partnerId, beneficiary } = partner
   const checked = async (payee: 'match' | 'close_match' | 'no_match' | 'unchecked') => {
@@ -176,7 +176,7 @@ test('an earlier result of a bank for the same name and account is told, refuses
   for (const [payee, verdict] of [
     ['no_match', 'InvalidAccountDetails'],
     ['close_match', 'InvalidAccountDetails'],
-    ['unchecked', 'notApplicable'],
+    ['unchecked', 'InvalidAccountDetails'],
     ['match', 'passed'],
     ['no_match', 'InvalidAccountDetails'],
   ] as const) {

@@ -3,13 +3,12 @@ import { Refusal } from '../../api/index.ts'
 import { present } from '../../kernel/index.ts'
 import { coveredBy, createFundsCheck } from '../../ledger/index.ts'
 import { replayOf } from '../../postgres/index.ts'
-import type { Forecast, PayeeResult } from '../../rails/index.ts'
-import { exceeds, type Used, withControls, withDayApproval } from '../payout-controls/index.ts'
+import type { Forecast } from '../../rails/index.ts'
+import { exceeds, payeeMismatches, type Used, withControls, withDayApproval } from '../payout-controls/index.ts'
 import { notCovered, requestOf } from './accept.ts'
 import { callMapKey, outcomeOf, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createLookUp, type LookedUp } from './look-up.ts'
-import { lastPayeeCheck } from './store-reads.ts'
 import { type ControlledPayout, judgedOf, type Judgement, payoutRules, validate } from './validate.ts'
 
 export type Verdict = {
@@ -60,8 +59,7 @@ export function createPreview(deps: PayoutsDeps) {
     const instructed = { amount, currency, creditorAccount: creditor.account, creditorBic: creditor.bic }
     const forecast = forecastOf(connector, instructed, now)
     const fit = coveredBy(found.balances.accounts, requestOf(payout))
-    const checked = await lastPayeeCheck(db, call.caller.partnerId, payout.beneficiary?.id ?? null, creditor)
-    const last = [reachVerdict(forecast), payeeCheckVerdict(checked)]
+    const last = [reachVerdict(forecast), payeeCheckVerdict(payout)]
     const funds = verdictOf('funds', fit === true ? 'passed' : notCovered(payout, fit))
     return {
       call,
@@ -110,16 +108,11 @@ function reachVerdict(forecast: Forecast | undefined): Verdict {
 }
 
 /** A bank checks each payment again: an earlier result refuses nothing. */
-const mismatches: Partial<Record<PayeeResult, string>> = {
-  no_match: 'A bank found that the name of the payee is not that of the account.',
-  close_match: 'A bank found that the name of the payee is not exactly that of the account.',
-}
-
-function payeeCheckVerdict(checked: PayeeResult | undefined): Verdict {
+function payeeCheckVerdict({ payeeCheck }: ControlledPayout): Verdict {
   const rule = 'payeeCheck'
-  if (checked === undefined || checked === 'unchecked') return notApplicable(rule)
-  const detail = mismatches[checked]
-  return detail === undefined
+  if (payeeCheck === null) return notApplicable(rule)
+  const detail = payeeMismatches[payeeCheck]
+  return detail === null
     ? { rule, verdict: 'passed' }
     : { rule, verdict: 'failed', code: 'InvalidAccountDetails', detail }
 }

@@ -2,7 +2,6 @@
 import type { Currency, Minor } from '../../kernel/index.ts'
 import type { Unfinished } from '../../lifecycle/index.ts'
 import { acrossPartners, ofOnePartner, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
-import type { PayeeResult } from '../../rails/index.ts'
 import type { PayoutStatus } from './rules.ts'
 import { payoutColumns, type PayoutRow } from './store.ts'
 
@@ -10,25 +9,6 @@ import { payoutColumns, type PayoutRow } from './store.ts'
 export function payoutsByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly PayoutRow[]> {
   return tx.rows<PayoutRow>(sql`/* payouts.payoutsByIds */
     select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
-}
-
-/** How many payouts to a payee are looked at for a result. */
-const payeeChecksMax = 50
-
-/** The last result of a bank for the same name and account, among the newest payouts to the payee. Undefined: there is none. */
-export async function lastPayeeCheck(
-  tx: Tx,
-  partnerId: string,
-  beneficiaryId: string | null,
-  { name, account }: { readonly name: string; readonly account: string },
-): Promise<PayeeResult | undefined> {
-  if (beneficiaryId === null) return undefined
-  const row = await tx.row<{ readonly payeeCheck: PayeeResult }>(sql`/* payouts.lastPayeeCheck */
-    select payee_check from (select id, payee_check, creditor_name, creditor_account from payouts.payouts
-      where partner_id = ${partnerId} and beneficiary_id = ${beneficiaryId} order by id desc limit ${payeeChecksMax}) as newest
-    where payee_check is not null and creditor_name = ${name} and creditor_account = ${account}
-    order by id desc limit 1`)
-  return row?.payeeCheck
 }
 
 /** The time since which payouts wait for a decision about a name. Null: none waits. The condition on `due_at` is that of the index. */
