@@ -43,7 +43,7 @@ type Held = {
   readonly bulkSum: Minor | null
 }
 
-/** What a result means for a payee, in words. Null: the name is that of the account. */
+/** The words for what a result means. Null: the name is that of the account. */
 export const payeeMismatches: Readonly<Record<PayeeCheck, string | null>> = {
   match: null,
   close_match: 'The name of the beneficiary is not exactly that of the account.',
