@@ -24,6 +24,7 @@ import { parts } from './parts.ts'
 import { payees } from './payees.ts'
 import { privacy } from './privacy.ts'
 import { recalls } from './recalls.ts'
+import { refunds } from './refunds.ts'
 import { screening } from './screening.ts'
 import { present, type Chapter, type Stage } from './stage.ts'
 import { transactions } from './transactions.ts'
@@ -42,6 +43,7 @@ export const chapters: readonly Chapter[] = [
   bulk,
   orders,
   recalls,
+  refunds,
   transactions,
   monitoring,
   audit,
