@@ -87,7 +87,7 @@ export const bankCommands = {
     })
   },
 
-  /** Cancels a credit that the bank does not have, such as one that a correction of a statement omits. Closes its case. */
+  /** Cancels an entry that the bank does not have, such as one that a correction of a statement omits. Closes its case. */
   'bank entry cancel': async (context: Context, options: Options) => {
     const { service } = context
     const [id, note, staff] = [required(options, 'id'), required(options, 'note'), options.staff ?? '']

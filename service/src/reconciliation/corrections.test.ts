@@ -4,13 +4,22 @@ import { afterEach, beforeEach, test } from 'node:test'
 import { operatorPartnerId } from '../cases/index.ts'
 import { minuteMs } from '../kernel/index.ts'
 import { readAtOneMoment, sql } from '../postgres/index.ts'
-import { addPartner, balanceOf, createTestService, type Service } from '../../../test/support/composition.ts'
+import { submitDuePayouts } from '../settlement/index.ts'
+import {
+  addPartner,
+  balanceOf,
+  createTestService,
+  pay,
+  type Service,
+  type TestPartner,
+} from '../../../test/support/composition.ts'
 import {
   type BankFolders,
   connectorId,
   createBankFolders,
   createIncomingBank,
   entryOf,
+  markFiled,
   ownIban,
   reportXml,
 } from '../../../test/support/iso-incoming.ts'
@@ -20,13 +29,14 @@ const account = { connector: connectorId, account: ownIban, currency: 'EUR' } as
 let service: Service
 let folders: BankFolders
 let bank: ReturnType<typeof createIncomingBank>
+let partner: TestPartner
 let partnerId: string
 let iban: string
 beforeEach(async () => {
   service = await createTestService({ chooseConnector: () => connectorId, bankAccounts: [account] })
   folders = await createBankFolders()
   bank = createIncomingBank(service, folders)
-  const partner = await addPartner(service)
+  partner = await addPartner(service)
   partnerId = partner.partnerId
   iban = (await service.accounts.create(partnerId, partner.customer.id)).ibans[0].iban
   await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
@@ -96,6 +106,45 @@ test('an entry that the correction omits has a case, and two persons take its mo
   await look()
   assert.deepEqual([await posted(), await unexplained()], [7_00n, '0.00'])
   assert.ok(!(await openKinds()).includes('unexplained'))
+})
+
+/** A payment that the bank has, and its debit on a statement. */
+async function paidDebit(amount: string, minor: bigint) {
+  const { payout } = await pay(service, partner, amount)
+  await submitDuePayouts(bank.settlement)
+  await markFiled(service)
+  const { id, endToEndId } = payout
+  const statusOf = async () =>
+    (await service.db.row<{ status: string }>(sql`select status from payouts.payouts where id = ${id}`))?.status
+  const debit = entryOf(-minor, { bookingDate: on, details: [{ references: { endToEndId } }] })
+  return { debit: { ...debit, bankReference: 'D1' }, statusOf }
+}
+
+test('a payment whose debit the correction omits has a case, and two persons return its money', async () => {
+  const income = credit(7_00n, 'E1', 'R1')
+  await list(income)
+  const { debit, statusOf } = await paidDebit('3.00', 3_00n)
+  await list(income, debit)
+  await look()
+  assert.deepEqual(
+    [await statusOf(), await posted(), await openKinds(), await unexplained()],
+    ['Completed', 4_00n, [], '0.00'],
+  )
+  await list(income)
+  await look()
+  assert.deepEqual([await posted(), await openKinds(), await unexplained()], [4_00n, ['announced_missing'], '0.00'])
+  assert.deepEqual((({ amount, currency }) => [amount, currency])(await cancelled()), ['-3.00', 'EUR'])
+  await assert.rejects(cancelled(), { code: 'validation_failed' })
+  await look()
+  assert.deepEqual([await statusOf(), await posted(), await unexplained()], ['Returned', 7_00n, '0.00'])
+  assert.deepEqual(
+    (await openKinds()).filter((kind) => kind !== 'announced_missing'),
+    [],
+  )
+  // The bank lists the debit after all: the difference has its name, and its age raises an alert.
+  await list(income, debit)
+  await look()
+  assert.deepEqual([await statusOf(), await posted(), await unexplained()], ['Returned', 7_00n, '0.00'])
 })
 
 test('of two cancellations at once, one takes the money back', async () => {

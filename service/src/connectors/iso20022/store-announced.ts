@@ -1,5 +1,5 @@
 /** All SQL of entries that several messages report, each in its own words. */
-import type { Minor } from '../../kernel/index.ts'
+import type { Currency, Minor } from '../../kernel/index.ts'
 import { insertBy, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { AccountKey, KnownEntry, Seen } from './store-entries.ts'
 
@@ -193,42 +193,54 @@ export function takeOffStatements(
       where partner_id = ${operatorId} and statement_id = any(${[...statementIds]}::uuid[]) limit ${rowsMax}))`)
 }
 
-export type Cancelled = {
+/** An entry that a cancellation takes back. `subjectId`: the instruction that a debit paid. Null: the entry is a credit. */
+export type Absentee = Pick<Absent, 'amount' | 'bookedOn'> & {
   readonly connector: string
-  readonly account: string
-  readonly currency: string
-  readonly amount: Minor
-  readonly bookedOn: string
+  readonly currency: Currency
+  readonly subjectId: string | null
+  readonly subjectPartnerId: string | null
 }
 
-/** Locks a credit that counts and that its statement does not list. Undefined: there is no such one. */
-export function lockAbsentCredit(tx: Tx, operatorId: string, id: string): Promise<Cancelled | undefined> {
-  return tx.row<Cancelled>(sql`/* rails.lockAbsentCredit */
-    select connector, account, currency, amount, booked_on::text as booked_on from rails.iso_entries credit
+/**
+ * Locks a credit or the debit of a payment that counts and that its statement does not list. Undefined: there is no such one, or it was
+ * taken back.
+ */
+export function lockAbsent(tx: Tx, operatorId: string, id: string): Promise<Absentee | undefined> {
+  return tx.row<Absentee>(sql`/* rails.lockAbsent */
+    select connector, currency, amount, booked_on::text as booked_on,
+      case when kind = 'payout' then subject_id end as subject_id,
+      case when kind = 'payout' then subject_partner_id end as subject_partner_id
+    from rails.iso_entries counted
     where partner_id = ${operatorId} and id = ${id} and statement_id is null and absent_since is not null
-      and status = 'Applied' and kind in ('credit', 'unknown') and amount > 0
-      and not exists (select from rails.iso_entries reversal
-        where reversal.partner_id = ${operatorId} and reversal.subject_id = credit.id and reversal.kind = 'reversal')
+      and status = 'Applied'
+      and (kind in ('credit', 'unknown') and amount > 0 or kind = 'payout' and subject_id is not null and amount < 0)
+      and not exists (select from rails.iso_entries back
+        where back.partner_id = ${operatorId} and (back.kind = 'reversal' and back.subject_id = counted.id
+          or back.kind = 'return' and counted.kind = 'payout' and back.subject_id = counted.subject_id))
     for update`)
 }
 
-/** Inserts the reversal of a credit, with its references: the bank's own reversal, if it comes later, is then known. */
+type Cancellation = {
+  readonly id: string
+  readonly entryId: string
+  readonly kind: 'reversal' | 'return'
+  readonly subject: { readonly partnerId: string; readonly id: string }
+  readonly matchedBy: string
+  readonly now: Date
+}
+
+/** Inserts the reversal of an entry, with its references: the bank's own reversal, if it comes later, is then known. */
 export function insertCancellation(
   tx: Tx,
   operatorId: string,
-  {
-    id,
-    creditId,
-    matchedBy,
-    now,
-  }: { readonly id: string; readonly creditId: string; readonly matchedBy: string; readonly now: Date },
+  { id, entryId, kind, subject, matchedBy, now }: Cancellation,
 ): void {
   tx.later(sql`/* rails.insertCancellation */
     insert into rails.iso_entries (partner_id, id, connector, account, currency, entry_key, amount, booked_on, value_on,
       message_id, position, is_reversal, payments, codes, refs, counterparty, remittance, kind, subject_id,
       subject_partner_id, score, matched_by, status, created_at, announced, absent_since)
     select partner_id, ${id}::uuid, connector, account, currency, 'cancelled|' || id, -amount, booked_on, value_on,
-      message_id, position, true, payments, codes, refs, counterparty, remittance, 'reversal', id,
-      partner_id, 100, ${matchedBy}, 'New', ${now}::timestamptz, 0, ${now}::timestamptz
-    from rails.iso_entries where partner_id = ${operatorId} and id = ${creditId}`)
+      message_id, position, true, payments, codes, refs, counterparty, remittance, ${kind}, ${subject.id}::uuid,
+      ${subject.partnerId}::uuid, 100, ${matchedBy}, 'New', ${now}::timestamptz, 0, ${now}::timestamptz
+    from rails.iso_entries where partner_id = ${operatorId} and id = ${entryId}`)
 }
