@@ -72,7 +72,7 @@ async function byTwo(...words: readonly string[]) {
 }
 
 test('a typed name does none of it, also in a sandbox without staff', async () => {
-  assert.equal(alwaysNeedsTwo.size, 5)
+  assert.equal(alwaysNeedsTwo.size, 6)
   for (const command of alwaysNeedsTwo) {
     const { code, stderr } = await runOperator([...command.split(' '), '--staff', 'Sam'], env)
     assert.equal(code, 1)
@@ -223,4 +223,25 @@ test('a credit that a corrected statement omits is cancelled by two persons, and
   assert.equal((await service.cases.byId(service.db, operatorPartnerId, found.id))?.resolution, 'gone')
   const { stderr } = await runOperator([...cancel, ...(one ?? [])], env)
   assert.match(stderr, /can be cancelled|was decided before/)
+})
+
+test('a debit is taken from the payment that it was matched with, and its case says which one it was', async () => {
+  const partner = await addPartner(service, 1_000_00n)
+  const { partnerId } = partner
+  const { payout } = await pay(service, partner, '10.00')
+  await submitDuePayouts(bank.settlement)
+  await markFiled(service)
+  const references = { instructionId: payout.endToEndId, endToEndId: payout.endToEndId }
+  await folders.put('d.xml', reportXml([entryOf(-10_00n, { details: [{ references }] })]))
+  await bank.work()
+  assert.equal((await service.payouts.get(partnerId, payout.id)).status, 'Completed')
+  const undo = ['payment', 'undo', '--partner', partnerId, '--payout', payout.id, '--note', 'The bank: not this one']
+  const { id, ...undone } = await byTwo(...undo)
+  assert.deepEqual(undone, { partnerId, payoutId: payout.id, amount: '10.00', currency: 'EUR' })
+  assert.equal((await service.payouts.get(partnerId, payout.id)).status, 'Returned')
+  const opened = await service.cases.byId(service.db, operatorPartnerId, String(id))
+  assert.deepEqual([opened?.booked, opened?.kind], [-10_00n, 'unknown_debit'])
+  assert.match(opened?.report ?? '', new RegExp(payout.reference))
+  const { stderr } = await runOperator([...undo, ...(one ?? [])], env)
+  assert.match(stderr, /The payout is Returned/)
 })

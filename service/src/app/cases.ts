@@ -22,6 +22,8 @@ import {
   createCandidateSources,
   createCaseEffects,
   createInLedger,
+  createUndoPayment,
+  type UndoPayment,
 } from '../settlement/index.ts'
 
 type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
@@ -41,6 +43,7 @@ export type Composed = {
   readonly caseOwners: CaseOwners
   readonly returns: Returns
   readonly reconciliation: Reconciliation
+  readonly undoPayment: UndoPayment
 }
 
 export function composeDecisions(deps: Deps): Composed {
@@ -52,5 +55,11 @@ export function composeDecisions(deps: Deps): Composed {
   const inLedger = createInLedger({ ...deps, returns })
   const candidates = createCandidateSources(deps)
   const reconciliation = createReconciliation({ ...deps, accounts, books, decisions, inLedger, candidates })
-  return { decisions, caseOwners: createCaseOwners({ clock }), returns, reconciliation }
+  return {
+    decisions,
+    caseOwners: createCaseOwners({ clock }),
+    returns,
+    reconciliation,
+    undoPayment: createUndoPayment({ ...deps, books }),
+  }
 }

@@ -116,6 +116,7 @@ export type Service = {
   readonly staff: Staff
   /** Mails the Admins of a partner, in the transaction that opens the session. */
   readonly tellOfImpersonation: Modules['tellOfImpersonation']
+  readonly undoPayment: Modules['undoPayment']
   /** Answers the requests of the operator's desk. `changes` carries out commands that a second person approves. */
   readonly desk: (changes: DeskChanges) => Promise<RequestListener>
   readonly gateway: (form: GatewayForm) => Promise<Gateway>

@@ -34,6 +34,7 @@ export type Context = {
     | 'sealedColumns'
     | 'staff'
     | 'tellOfImpersonation'
+    | 'undoPayment'
   >
   readonly db: Database
   readonly config: Config

@@ -22,6 +22,16 @@ export const paymentCommands = {
     })
   },
 
+  /** Takes the debit of a bank from a payment that it was matched with by mistake. A case in suspense waits for what it paid. */
+  'payment undo': (context: Context, options: Options) => {
+    required(options, 'note')
+    const undone = { partnerId: required(options, 'partner'), payoutId: required(options, 'payout') }
+    return decided(context, { command: 'payment undo', options }, async (tx) => {
+      const { caseId, ...money } = await context.service.undoPayment(tx, undone)
+      return { id: caseId, ...undone, ...money }
+    })
+  },
+
   /** Makes the next attempt of a payout due now. */
   'payment retry': (context: Context, options: Options) =>
     decided(context, { command: 'payment retry', options }, async (tx) => {

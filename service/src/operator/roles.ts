@@ -25,7 +25,7 @@ const commandsOf = {
     ...['limit set', 'limit remove', 'fee set', 'fee remove', 'approval set', 'approval remove'],
     ...['cooling-off set', 'cooling-off remove', 'segregation cover', 'segregation set', 'bic load', 'sort-codes load'],
     ...['ibans import', 'ibans withdraw', 'payment end', 'payment retry', 'deposit undo', 'bank file take'],
-    ...['bank entry cancel'],
+    ...['bank entry cancel', 'payment undo'],
   ],
   compliance: [
     ...['screening load', 'screening decide', 'screening country set', 'screening country remove'],
@@ -71,6 +71,7 @@ export const printsSecret: ReadonlySet<string> = new Set([
 /** Commands that move money, or let a person into a partner's team, by the decision of people: two persons carry them out everywhere. */
 export const alwaysNeedsTwo: ReadonlySet<string> = new Set([
   'payment end',
+  'payment undo',
   'deposit undo',
   'bank file take',
   'bank entry cancel',

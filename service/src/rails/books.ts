@@ -168,4 +168,10 @@ export type BankBooks = {
     instruction: { readonly partnerId: string; readonly id: string },
     hasLeft: boolean,
   ) => Promise<void>
+  /** Takes the debit of a payment from it, as two persons decided that it was for something else. The payment counts as returned. */
+  readonly unmatch: (
+    tx: Tx,
+    entryId: string,
+    instruction: { readonly partnerId: string; readonly id: string },
+  ) => Promise<void>
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { operatorPartnerId } from '../cases/index.ts'
-import { minuteMs } from '../kernel/index.ts'
+import { minuteMs, present } from '../kernel/index.ts'
 import { readAtOneMoment, sql } from '../postgres/index.ts'
 import { submitDuePayouts } from '../settlement/index.ts'
 import {
@@ -13,6 +13,7 @@ import {
   type Service,
   type TestPartner,
 } from '../../../test/support/composition.ts'
+import { checkLedger } from '../../../test/model/ledger-audit.ts'
 import {
   type BankFolders,
   connectorId,
@@ -117,7 +118,7 @@ async function paidDebit(amount: string, minor: bigint) {
   const statusOf = async () =>
     (await service.db.row<{ status: string }>(sql`select status from payouts.payouts where id = ${id}`))?.status
   const debit = entryOf(-minor, { bookingDate: on, details: [{ references: { endToEndId } }] })
-  return { debit: { ...debit, bankReference: 'D1' }, statusOf }
+  return { id, debit: { ...debit, bankReference: 'D1' }, statusOf }
 }
 
 test('a payment whose debit the correction omits has a case, and two persons return its money', async () => {
@@ -145,6 +146,36 @@ test('a payment whose debit the correction omits has a case, and two persons ret
   await list(income, debit)
   await look()
   assert.deepEqual([await statusOf(), await posted(), await unexplained()], ['Returned', 7_00n, '0.00'])
+})
+
+test('a debit that was for another payment is taken from the one that it was matched with, and pays the other', async () => {
+  const income = credit(10_00n, 'E1', 'R1')
+  await list(income)
+  const [first, second] = [await paidDebit('3.00', 3_00n), await paidDebit('3.00', 3_00n)]
+  const undo = (payoutId: string) => service.db.transaction((tx) => service.undoPayment(tx, { partnerId, payoutId }))
+  await assert.rejects(undo(first.id), { code: 'validation_failed' })
+  await assert.rejects(undo(operatorPartnerId), { code: 'not_found' })
+  await list(income, first.debit)
+  await look()
+  assert.deepEqual([await first.statusOf(), await posted()], ['Completed', 7_00n])
+  const both = await Promise.allSettled([undo(first.id), undo(first.id)])
+  assert.deepEqual(both.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+  assert.deepEqual([await first.statusOf(), await posted(), await unexplained()], ['Returned', 10_00n, '0.00'])
+  const [opened, ...others] = await service.cases.list(undefined, 100)
+  assert.deepEqual([opened?.kind, opened?.booked, others], ['unknown_debit', -3_00n, []])
+  const { partnerId: ownerId, id } = present(opened, 'the case')
+  const key = { partnerId: ownerId, id }
+  const match = { action: 'match', toPartnerId: partnerId, payoutId: second.id, staff: 'ada', note: 'Letter' } as const
+  await service.db.transaction((tx) => service.decisions.propose(tx, { ...key, ...match }))
+  await service.db.transaction((tx) => service.decisions.approve(tx, { ...key, staff: 'grace' }))
+  await look()
+  assert.deepEqual([await second.statusOf(), await posted(), await unexplained()], ['Completed', 7_00n, '0.00'])
+  assert.deepEqual(await openKinds(), [])
+  await checkLedger(service.db, partnerId)
+  // The bank pays the first one after all: the money has no payment that waits for it.
+  await list(income, first.debit, { ...first.debit, bankReference: 'D2' })
+  await look()
+  assert.deepEqual([await first.statusOf(), await openKinds(), await unexplained()], ['Returned', ['doubled'], '0.00'])
 })
 
 test('of two cancellations at once, one takes the money back', async () => {

@@ -18,6 +18,7 @@ import { createNotificationStep, processBankNotifications, type RetryPauses } fr
 
 export { type CandidatesDeps, createCandidateSources } from './candidates.ts'
 export { type CaseEffectsDeps, createCaseEffects } from './case-effects.ts'
+export { createUndoPayment, type UndoPayment } from './undo-payment.ts'
 export { createInLedger } from './in-ledger.ts'
 export {
   processBankNotifications,

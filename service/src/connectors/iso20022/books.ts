@@ -59,6 +59,11 @@ export function createIsoBooks({ operatorId, clock }: Pick<BankDeps, 'operatorId
       if (hasLeft) await store.bookInstruction(tx, instruction, entryId, clock.now())
       else await store.returnInstruction(tx, instruction, clock.now())
     },
+    unmatch: async (tx, entryId, instruction) => {
+      const none = { subjectId: null, subjectPartnerId: null }
+      await store.assignEntry(tx, operatorId, entryId, { ...none, kind: 'unknown', matchedBy: matchedByPerson })
+      await store.returnInstruction(tx, instruction, clock.now())
+    },
   }
 }
 

@@ -296,8 +296,8 @@ export async function assignEntry(
   entryId: string,
   given: {
     readonly kind: string
-    readonly subjectId: string
-    readonly subjectPartnerId: string
+    readonly subjectId: string | null
+    readonly subjectPartnerId: string | null
     readonly matchedBy: string
   },
 ): Promise<void> {
