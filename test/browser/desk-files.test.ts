@@ -1,6 +1,6 @@
 /** The desk in a real browser beside a bank by files: staff read the files that came and went, and whether bank and ledger agree. */
 import assert from 'node:assert/strict'
-import { readdir } from 'node:fs/promises'
+import { readdir, rename } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
@@ -332,3 +332,34 @@ test('staff read reconciliation in both languages, and a session of a team reads
   }
   await Promise.all([fay.close(), german.close()])
 })
+
+test(
+  'a bank by files whose folder is away is said to fail, in the queue too, until its files are listed again',
+  { skip },
+  async () => {
+    const { page, close } = await joinDesk({ service, browser, site, as }, 'Nora', 'support')
+    const stateOf = async () => {
+      await page.goto(`${site}/desk/connectors`)
+      return page.locator('tbody tr', { hasText: 'iso20022' }).first().innerText()
+    }
+    assert.match(await stateOf(), /Works/)
+    assert.match(await textOf(page), /Last file in\s+\S+\.xml[^]*Last file out\s+\S+\.xml[^]*Last file put aside/)
+    const away = `${folders.fromBank}-away`
+    await rename(folders.fromBank, away)
+    await until('five listings have failed', async () => /Exchanges fail/.test(await stateOf()))
+    assert.match(await textOf(page), /Last failure[^]*PaymentsBankUnreachable|PaymentsBankUnreachable[^]*Last failure/)
+    await check(page)
+    await page.getByRole('link', { name: 'Owner and notes' }).click()
+    await page.getByRole('button', { name: 'Take', exact: true }).click()
+    await page.getByText('Nora has it.').waitFor()
+    await check(page)
+    await page.goto(`${site}/desk/queue?show=mine`)
+    await page.getByText('Exchanges fail').waitFor()
+    await check(page)
+    await rename(away, folders.fromBank)
+    await until('the folder is listed again', async () => /Works/.test(await stateOf()))
+    await page.goto(`${site}/desk/queue?show=mine`)
+    assert.equal(await page.getByText('Exchanges fail').count(), 0)
+    await close()
+  },
+)

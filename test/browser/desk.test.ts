@@ -115,7 +115,7 @@ test('compliance decides hits of screening, two persons a high one; finance read
   })
   const lena = await joinStaff('Lena', 'compliance', ['400'])
   const finn = await joinStaff('Finn', 'finance', ['403'])
-  await finn.page.getByRole('link', { name: 'Screening' }).click()
+  await finn.page.getByRole('link', { name: 'Screening', exact: true }).click()
   await check(finn.page)
   await finn.page.getByRole('link', { name: 'Borislav Tremurov' }).click()
   await finn.page.getByText('Your role reads hits.').waitFor()

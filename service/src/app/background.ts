@@ -16,12 +16,14 @@ import { approvalsJob } from '../modules/payouts/index.ts'
 import { recallsJob } from '../modules/recalls/index.ts'
 import { reportJobs } from '../modules/reports/index.ts'
 import { monitoringJob } from '../modules/monitoring/index.ts'
+import { assignmentsJob } from '../modules/staff/index.ts'
 import { safeguardingJob } from '../modules/safeguarding/index.ts'
 import { recoveriesJob } from '../modules/users/index.ts'
 import { ordersJob } from '../modules/standing-orders/index.ts'
 import { type Observability, type QueueProbe, queueAgesJob } from '../observability/index.ts'
 import type { Modules } from './modules.ts'
 import { analyseWhatHasGrown, type Database } from '../postgres/index.ts'
+import { isIsoConnectorId } from '../rails/index.ts'
 import { reconciliationEveryMs } from '../reconciliation/index.ts'
 import { screeningJobs } from '../screening/index.ts'
 import { type SettlementObserver, settlementJobs } from '../settlement/index.ts'
@@ -87,6 +89,7 @@ export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly
     ...accountJobs({ ...modules, observePools: observability?.metrics.ibanPools }),
     renewalJob(modules.renewals),
     ...customerJobs(modules.customers, modules.personalData),
+    assignmentsJob(modules.staff.assignments),
     ...upkeepJobs(deps, modules),
   ]
   return [...jobs, ...metricJobs(deps, modules, jobs)]
@@ -105,17 +108,28 @@ export const paymentJobs = (deps: BackgroundDeps, modules: Modules): readonly Jo
     returns: modules.returns,
     partnerIds: () => modules.access.partnerIds(deps.db),
     isPartner: async (partnerId) => (await modules.access.partnerName(deps.db, partnerId)) !== '',
-    observe: settlementObserver(deps),
+    observe: settlementObserver(deps, modules),
   })
 
-const settlementObserver = ({ observability, tracing }: BackgroundDeps): SettlementObserver => ({
+const settlementObserver = (
+  { observability, tracing }: BackgroundDeps,
+  { connectorHealth }: Modules,
+): SettlementObserver => ({
   instructions: (connector, outcomes, durationMs) => {
     observability?.metrics.instructions(connector, outcomes, durationMs)
     tracing?.ended('bank instructions', durationMs, { connector, ...outcomes })
   },
   bankNotification: (connector, outcome) => observability?.metrics.bankNotification(connector, outcome),
   age: (subject, status, age) => observability?.metrics.age(subject, status, age),
-  connector: (connector, state) => observability?.metrics.connector(connector, state),
+  connector: (connector, state) => {
+    observability?.metrics.connector(connector, state)
+    connectorHealth.breaker(connector, state)
+  },
+  // A bank by files answers by its files: its calls write rows of this database.
+  answered: (connector) => {
+    if (!isIsoConnectorId(connector)) connectorHealth.answered(connector)
+  },
+  failed: (connector, error) => connectorHealth.failed(connector, error),
 })
 
 const checkpointMs = 10 * secondMs

@@ -26,7 +26,7 @@ import { type Database } from '../postgres/index.ts'
 import { createIsoBanks } from '../connectors/iso20022/index.ts'
 import { createInternalConnector } from '../connectors/internal/index.ts'
 import { createSandboxBank, type SandboxBank } from '../connectors/sandbox/index.ts'
-import type { BooksAccount, ChooseConnector, Connector } from '../rails/index.ts'
+import { type BooksAccount, type ChooseConnector, type Connector, createConnectorHealth } from '../rails/index.ts'
 import { createConfiguredRates } from '../rates/index.ts'
 import { createVerification, type OwnNames, schemeOf } from '../verification/index.ts'
 import { type Accounts, createAccounts, createCancellations, createMonitors } from '../modules/accounts/index.ts'
@@ -66,6 +66,7 @@ import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type 
 import { composeMembers, composeStaff } from './people.ts'
 import { composePersonalData } from './personal-data.ts'
 import { composeSafeguarding } from './safeguarding.ts'
+import { createWaiting } from './waiting.ts'
 import { composeTokens, ownersOfAccounts } from './wallets.ts'
 
 export type ModulesDeps = {
@@ -92,11 +93,13 @@ export function composeModules(deps: ModulesDeps) {
   const core = composeCore(deps)
   const delivery = composeDelivery(deps, core)
   const payments = composePayments(deps, core, delivery)
+  const waiting = createWaiting({ ...deps, ...core, ...payments })
   return {
     ...core,
     ...delivery,
     ...payments,
-    staff: composeStaff({ ...deps, ...core, ...payments, mail: core.mailQueue }),
+    waiting,
+    staff: composeStaff({ ...deps, ...core, ...payments, mail: core.mailQueue, waiting }),
     monitors: composeMonitors(deps, core, delivery),
   }
 }
@@ -192,6 +195,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const partyOf: Beneficiaries['partyOf'] = (tx, partnerId, id) => beneficiaries.partyOf(tx, partnerId, id)
   const tokens = composeTokens({ ...core, config, db, clock, log, partyOf, chooseConnector: deps.chooseConnector })
   const { chains, chooseConnector, refusedAddress, wallets } = tokens
+  const connectorHealth = createConnectorHealth({ clock })
   const isoBanks = createIsoBanks({
     banks: usedIsoBanks(config),
     db,
@@ -199,6 +203,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
     log,
     operatorId: operatorPartnerId,
     observe: deps.observability?.metrics.banks,
+    health: connectorHealth,
   })
   const connectors = [
     ...(usesSandboxBank(config) ? [bank] : []),
@@ -208,7 +213,6 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
     ...(deps.connectors ?? []),
   ]
   const shared = { ...core, db, clock }
-
   const accounts = createAccounts({ ...shared, log, ...issuingSettings(config) })
   const ownNames = createOwnNames(db, core.access, accounts, core.customers)
   const verification = createVerification({ log, scheme: schemeOf(config.PAYEE_SCHEME), ownNames })
@@ -249,11 +253,10 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const decided = composeDecisions({ ...shared, log, payoutLife, deposits, ownersOf, bankAccounts })
   const safeguarding = composeSafeguarding({ ...shared, config, bankAccounts, reconciliation: decided.reconciliation })
   const movements = { monitoring, safeguarding, renewals, ...outgoing, deposits, fx, rates, checkout, ...decided }
-  const retentionYears = config.CUSTOMER_RETENTION_YEARS
   const holders = { accounts, beneficiaries, checkout, deposits, fx, ...outgoing, reports, wallets }
-  const personalData = composePersonalData({ ...shared, ...holders, retentionYears })
+  const personalData = composePersonalData({ ...shared, ...holders, retentionYears: config.CUSTOMER_RETENTION_YEARS })
   const customerParts = { accounts, beneficiaries, cancellations, screener, personalData }
-  return { ...tokens, isoBanks, connectors, ...customerParts, ...movements, reports, simulations }
+  return { ...tokens, isoBanks, connectors, connectorHealth, ...customerParts, ...movements, reports, simulations }
 }
 
 /** Modules that are composed later. */

@@ -32,6 +32,7 @@ import { eraseHits, keptAlerts } from '../modules/monitoring/index.ts'
 import { erasePayouts, instructionIdOf, type Payouts, toPayoutRecord } from '../modules/payouts/index.ts'
 import { eraseRecalls } from '../modules/recalls/index.ts'
 import type { Reports } from '../modules/reports/index.ts'
+import { keptAssignments } from '../modules/staff/index.ts'
 import { keptOrders, type StandingOrders } from '../modules/standing-orders/index.ts'
 import { toTransaction, type Transactions } from '../modules/transactions/index.ts'
 import { toWallet, type Wallets } from '../modules/wallets/index.ts'
@@ -271,6 +272,7 @@ const keptTables: readonly KeptTable[] = [
   keptBulks,
   keptOrders,
   keptIsoEntries,
+  keptAssignments,
 ]
 
 /**

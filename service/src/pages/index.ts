@@ -6,6 +6,7 @@
  * Owns no tables.
  */
 export { createDeskSite } from './desk/site.ts'
+export type { ConnectorFacts } from './desk/connector-pages.ts'
 export type { DeskChanges } from './desk/request.ts'
 export type { Runbooks } from './desk/runbooks.ts'
 export { createConsoleSite } from './console/site.ts'

@@ -109,6 +109,8 @@ export type BankFiles = {
   /** The files with this name, or this id of the message, newest first. */
   readonly named: (tx: Tx, text: string, rowsMax: number) => Promise<readonly BankFile[]>
   readonly byId: (tx: Tx, id: string) => Promise<BankFileFacts | undefined>
+  /** The time since which the oldest file waits to be delivered to a bank. Null: none does. */
+  readonly oldestUnsent: (tx: Tx, connector: string) => Promise<Date | null>
   readonly statements: (tx: Tx, fileId: string, rowsMax: number) => Promise<readonly FileStatement[]>
   /** The entries of a statement (camt.053), or those of another message that no statement has yet, in their order. */
   readonly entries: (

@@ -92,3 +92,4 @@ export {
   type Versions,
 } from './statement-chain.ts'
 export { untilAborted } from './until-aborted.ts'
+export { type ConnectorHealth, type ConnectorState, createConnectorHealth } from './health.ts'

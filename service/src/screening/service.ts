@@ -47,6 +47,10 @@ export type Screening = {
   readonly holdsOfCredits: HoldsOfCredits
   /** The open hits of all partners, oldest first, in pages after `after`. */
   readonly openHits: (after: hitStore.HitPage | undefined, hitsMax: number) => Promise<readonly Hit[]>
+  /** The oldest open hits of all partners, without what was compared. */
+  readonly oldestOpenHits: (hitsMax: number) => Promise<readonly hitStore.OpenHit[]>
+  /** Returns those of these hits of a partner that are open. */
+  readonly openOf: (partnerId: string, ids: readonly string[]) => Promise<readonly hitStore.OpenHit[]>
   /** Undefined: the partner has no such hit. */
   readonly hit: (partnerId: string, id: string) => Promise<Hit | undefined>
   /** The hits that hold a payment with these parties, oldest first. */
@@ -99,6 +103,8 @@ export function createScreening(deps: {
     holdsOf: createHoldsOf(db, countries, pepsHold),
     holdsOfCredits: createHoldsOfCredits(lists, pepsHold),
     openHits: async (after, hitsMax) => (await hitStore.openHits(db, after, hitsMax)).map(toHit),
+    oldestOpenHits: (hitsMax) => hitStore.oldestOpenHits(db, hitsMax),
+    openOf: (partnerId, ids) => hitStore.openOf(db, partnerId, ids),
     hit: async (partnerId, id) => {
       const row = await hitStore.hitById(db, partnerId, id)
       return row && toHit(row)

@@ -105,6 +105,26 @@ export function openHits(tx: Tx, after: HitPage | undefined, rowsMax: number): P
   )
 }
 
+export type OpenHit = Pick<HitRow, 'partnerId' | 'id' | 'source' | 'score' | 'openedAt'>
+
+/** Reads those of these hits of a partner that are open. */
+export function openOf(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly OpenHit[]> {
+  return tx.rows<OpenHit>(sql`/* screening.openOf */
+    select partner_id, id, source, score, opened_at from screening.hits
+    where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and status = 'open'`)
+}
+
+/** The oldest open hits of all partners, without what was compared. */
+export function oldestOpenHits(tx: Tx, rowsMax: number): Promise<readonly OpenHit[]> {
+  return tx.rows<OpenHit>(
+    acrossPartners(
+      'lists the oldest open hits for the operator, by an index',
+      sql`/* screening.oldestOpenHits */ select partner_id, id, source, score, opened_at from screening.hits
+        where status = 'open' order by opened_at, id limit ${rowsMax}`,
+    ),
+  )
+}
+
 /** Pages through the hits of all partners that a list has opened or ended, in the order of ids. */
 export function hitsOfList(
   tx: Tx,

@@ -31,6 +31,8 @@ function createWatch() {
   const observe = {
     instructions: () => undefined,
     bankNotification: () => undefined,
+    answered: () => undefined,
+    failed: () => undefined,
     connector: () => undefined,
     age: (subject: string, status: string, age: { readonly ageMs: number; readonly limitMs: number }) =>
       void ages.set(`${subject} ${status}`, age),

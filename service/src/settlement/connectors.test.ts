@@ -96,6 +96,8 @@ test('payouts of one bank end while the other one hangs, whose breaker holds its
   const observe = {
     instructions: () => undefined,
     bankNotification: () => undefined,
+    answered: () => undefined,
+    failed: () => undefined,
     age: () => undefined,
     connector: (id: string, { isOpen }: { readonly isOpen: boolean }) => {
       if (id === 'hanging') states.push(isOpen)

@@ -29,6 +29,10 @@ export type SettlementObserver = {
   readonly age: (subject: string, status: string, age: { readonly ageMs: number; readonly limitMs: number }) => void
   /** Payouts between their claim and the answer of the bank, and whether the breaker holds further ones back. */
   readonly connector: (connector: string, state: { readonly inFlight: number; readonly isOpen: boolean }) => void
+  /** A call that the bank answered. Of calls for notifications, only those that brought some. */
+  readonly answered: (connector: string) => void
+  /** A call that the bank did not answer, or answered wrongly. */
+  readonly failed: (connector: string, error: unknown) => void
 }
 
 /** `early`: left for the bank to repeat. `case`: it matches nothing known, and an operator decides. */

@@ -205,14 +205,20 @@ async function record(
 }
 
 /** A call that tells the breaker whether the bank answered. */
-async function watched<T>({ breaker }: Bank, endsAt: number, call: (options: CallOptions) => Promise<T>): Promise<T> {
+async function watched<T>(
+  { deps, connector, breaker }: Bank,
+  endsAt: number,
+  call: (options: CallOptions) => Promise<T>,
+): Promise<T> {
   if (performance.now() >= endsAt) throw late()
   try {
     const answer = await inTime(endsAt, call)
     breaker?.answered()
+    deps.observe?.answered(connector.id)
     return answer
   } catch (error) {
     breaker?.failed()
+    deps.observe?.failed(connector.id, error)
     throw error
   }
 }

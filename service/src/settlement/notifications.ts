@@ -93,11 +93,15 @@ function pauseEarly(retryPauses: RetryPauses, subjectId: string): void {
 }
 
 /** Paused notifications are among the oldest. The limit grows by their number, so that they displace no others. */
-async function readProcessable({ connector }: Source, retryPauses: RetryPauses, notificationsMax: number) {
+async function readProcessable({ deps, connector }: Source, retryPauses: RetryPauses, notificationsMax: number) {
   const pausedMax = retryPauses.size * notificationsPerSubjectMax
   const unacknowledged = await inTime(endOfCall(connector), (options) =>
     connector.notifications(notificationsMax + pausedMax, options),
-  )
+  ).catch((error: unknown) => {
+    deps.observe?.failed(connector.id, error)
+    throw error
+  })
+  if (unacknowledged.length > 0) deps.observe?.answered(connector.id)
   return unacknowledged.filter(({ subjectId }) => (retryPauses.get(subjectId) ?? 0) <= performance.now())
 }
 

@@ -3,7 +3,7 @@ import { defineJob, type Job } from '../../jobs/index.ts'
 import { type Clock, type Log, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { BankFiles, Connector, InstructionKey } from '../../rails/index.ts'
-import { type BankObserver, createIsoBank, type IsoBank } from './connector.ts'
+import { type BankHealth, type BankObserver, createIsoBank, type IsoBank } from './connector.ts'
 import { type Scheme, schemes, type Transport } from './deps.ts'
 import { createEndPayment, type PaymentEnd } from './end-payment.ts'
 import { createLetterAnswered, createLetterSent, createRecallLetter } from './recall-letter.ts'
@@ -67,6 +67,7 @@ type Deps = {
   readonly log: Log
   readonly operatorId: string
   readonly observe?: BanksObserver | undefined
+  readonly health?: BankHealth
 }
 
 const countEveryMs = 10 * secondMs
@@ -75,10 +76,10 @@ const makeEveryMs = 5 * secondMs
 const filesListedMax = 200
 
 export function createIsoBanks(deps: Deps): IsoBanks {
-  const { banks: configured, db, observe } = deps
+  const { banks: configured, db, observe, health } = deps
   const banks = configured.map(({ transport: config, ...rules }) => {
     const transport = createTransport(config)
-    const bank = createIsoBank({ ...deps, rules, transport }, observe)
+    const bank = createIsoBank({ ...deps, rules, transport }, observe, health)
     return { id: rules.id, pollMs: rules.pollMs, transport, bank }
   })
   return {

@@ -3,7 +3,7 @@
  * (docs/decisions/0044-a-bank-by-files.md).
  */
 import { partnerKey } from '../../kernel/index.ts'
-import { callTimeoutMsMax, type Connector, untilAborted } from '../../rails/index.ts'
+import { callTimeoutMsMax, type Connector, type ConnectorHealth, untilAborted } from '../../rails/index.ts'
 import { createAdopt } from './adopt.ts'
 import { createDeliverFiles } from './deliver.ts'
 import type { BankDeps } from './deps.ts'
@@ -40,10 +40,13 @@ export type BankObserver = {
   readonly fileDelivered: (connector: string, kind: FileKind) => void
 }
 
+/** Learns whether the bank listed its files or took one. */
+export type BankHealth = Pick<ConnectorHealth, 'answered' | 'failed'>
+
 /** The same limits as for the sandbox bank: while one call commits, the others write. */
 const limits = { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: callTimeoutMsMax } as const
 
-export function createIsoBank(deps: BankDeps, observe?: BankObserver): IsoBank {
+export function createIsoBank(deps: BankDeps, observe?: BankObserver, health?: BankHealth): IsoBank {
   const { id } = deps.rules
   const submit = createSubmit(deps)
   const takeRecall = createTakeRecall(deps)
@@ -54,9 +57,14 @@ export function createIsoBank(deps: BankDeps, observe?: BankObserver): IsoBank {
     form === 'letter'
       ? createTellLetters(deps)
       : createMakeRecalls(deps, form, (recalls) => observe?.fileMade(id, form, recalls))
-  const deliver = createDeliverFiles(deps, recent, ({ kind }) => observe?.fileDelivered(id, kind))
+  const watch = { answered: () => health?.answered(id), failed: (error: unknown) => health?.failed(id, error) }
+  const onDelivered = ({ kind }: { readonly kind: FileKind }) => {
+    watch.answered()
+    observe?.fileDelivered(id, kind)
+  }
+  const deliver = createDeliverFiles(deps, recent, onDelivered, watch.failed)
   const adopt = createAdopt(deps)
-  const incoming = createIncoming(deps)
+  const incoming = createIncoming(deps, watch)
   return {
     connector: {
       id,

@@ -25,6 +25,7 @@ export function createDeliverFiles(
   deps: BankDeps,
   recent: RecentBytes,
   onDelivered: (file: store.OutgoingFile) => void,
+  onFailed?: (error: unknown) => void,
 ) {
   const { db, clock, log, rules } = deps
   const deliver = createDelivery(deps, recent)
@@ -44,6 +45,7 @@ export function createDeliverFiles(
       return delivered
     } catch (error) {
       const facts = { err: error, connector: rules.id, file: file.name }
+      onFailed?.(error)
       if (!isFailing) log.error(facts, 'file not delivered; will retry')
       isFailing = true
       const problem = error instanceof Error ? error.message : String(error)

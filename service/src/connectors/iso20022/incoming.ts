@@ -24,7 +24,10 @@ const unreachableMax = 3
 /** Each one waits for the disk of the bank and of this process. */
 const finishingMax = 8
 
-export function createIncoming(deps: BankDeps): Incoming {
+/** Learns whether the bank answers. */
+type Watched = { readonly answered: () => void; readonly failed: (error: unknown) => void }
+
+export function createIncoming(deps: BankDeps, told?: Watched): Incoming {
   const { db, clock, log, rules, transport } = deps
   const connector = rules.id
   const underLease = createLeases({ db, clock, connector })
@@ -40,7 +43,11 @@ export function createIncoming(deps: BankDeps): Incoming {
   let isUnchecked = true
 
   const takeAll = async (lease: Lease): Promise<number> => {
-    const files = await transport.list(AbortSignal.timeout(listMsMax))
+    const files = await transport.list(AbortSignal.timeout(listMsMax)).catch((error: unknown) => {
+      told?.failed(error)
+      throw error
+    })
+    told?.answered()
     const inOrder = files.toSorted(
       (a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime() || (a.name < b.name ? -1 : 1),
     )

@@ -1,6 +1,7 @@
 /** Shows the files of banks to staff: what came, what went, and what was read from each. */
 import { hourMs } from '../../kernel/index.ts'
 import type { BankFiles } from '../../rails/index.ts'
+import { oldestUndelivered } from './store-files.ts'
 import * as store from './store-shown.ts'
 
 /** The clocks of two processes that take one file differ by less. */
@@ -11,6 +12,7 @@ export const createShownFiles = (connectorIds: readonly string[], operatorId: st
   page: (tx, wanted) => store.filesPage(tx, connectorIds, wanted),
   named: store.filesNamed,
   byId: store.fileById,
+  oldestUnsent: oldestUndelivered,
   statements: store.statementsOfFile,
   payments: store.paymentsOfFile,
   recalls: store.recallsOfFile,

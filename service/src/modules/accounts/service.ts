@@ -59,6 +59,8 @@ export type Accounts = Statements &
       tx: Tx,
       ibans: readonly string[],
     ) => Promise<ReadonlyMap<string, { readonly partnerId: string; readonly customerId: string }>>
+    /** Finds who has or had an IBAN, the latest first, for the search of the operator. */
+    readonly holdersOf: typeof store.holdersOfIban
   }
 
 type AccountsDeps = StatementsDeps &
@@ -175,6 +177,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     },
     ownersOf: async (tx, ibans) =>
       new Map((await store.ownersOfIbans(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
+    holdersOf: store.holdersOfIban,
     ...createStatements(deps),
     ...createTransfers(deps),
     ...createStates({

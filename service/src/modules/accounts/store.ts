@@ -32,6 +32,22 @@ export function ownersOfIbans(
   )
 }
 
+const holdersMax = 10
+
+export type IbanHolder = { readonly partnerId: string; readonly customerId: string; readonly closedAt: Date | null }
+
+/** Finds who has or had an IBAN, the latest first: a bank may give a closed one out again. */
+export function holdersOfIban(tx: Tx, iban: string): Promise<readonly IbanHolder[]> {
+  return tx.rows(
+    acrossPartners(
+      'finds who has or had an account, for the search of the operator, by an index',
+      sql`/* accounts.holdersOfIban */
+        select partner_id, customer_id, closed_at from accounts.ibans where iban = ${iban}
+        order by closed_at desc nulls first limit ${holdersMax}`,
+    ),
+  )
+}
+
 /** Inserts the customer's row if it is missing, and locks it: this serialises concurrent calls for one customer. */
 export async function lockCustomerAccount(tx: Tx, partnerId: string, customerId: string, now: Date): Promise<void> {
   await tx.run(sql`/* accounts.lockCustomerAccount */

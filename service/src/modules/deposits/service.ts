@@ -17,6 +17,7 @@ import { createApplyBatch, type DepositNotification, type DepositTrigger } from 
 import { createScreened, type Screened } from './screened.ts'
 import { hashFingerprint } from './fingerprint.ts'
 import * as store from './store.ts'
+import { createWaiting, type WaitingDeposit } from './waiting.ts'
 import { eraseFields } from './store-personal.ts'
 
 /** A deposit that awaits payment. */
@@ -95,6 +96,10 @@ export type Deposits = Credits &
     readonly expireDue: (depositsMax: number) => Promise<number>
     /** The oldest deposit in the statuses that are not final and cannot expire. */
     readonly oldestUnfinished: () => Promise<readonly OldestUnfinished[]>
+    /** The deposits that wait for a person, oldest first: at most `rowsMax` that a name holds, and as many that stand still. */
+    readonly waiting: (rowsMax: number) => Promise<readonly WaitingDeposit[]>
+    /** Returns those of these deposits of a partner that wait for a person. */
+    readonly waitingOf: (partnerId: string, ids: readonly string[]) => Promise<readonly WaitingDeposit[]>
     /**
      * Credits money to the partner itself as a completed deposit: the float of a sandbox, or the money of a case
      * without a deposit. `debit`: the account of the partner's ledger that holds it. Returns the reference of the
@@ -166,6 +171,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       const oldest = await store.oldestHeld(db)
       return oldestOf(depositLifecycle.subject, limitsMs, oldest === undefined ? [] : [oldest], clock.now())
     },
+    ...createWaiting(deps),
     creditPartner: createCreditPartner(deps),
     ...createDebits(deps),
   }

@@ -57,3 +57,39 @@ export function payerOf(
     select debtor, status = 'Screening' as is_in_screening from deposits.deposits
     where partner_id = ${partnerId} and id = ${id}`)
 }
+
+export type WaitingRow = DepositKey & {
+  readonly status: string
+  readonly screeningSince: Date | null
+  readonly heldSince: Date | null
+}
+const waitingColumns = sql`partner_id, id, status, screening_since, held_since`
+
+/** Deposits that wait for a decision about a name, the longest wait first. */
+export function heldDeposits(tx: Tx, rowsMax: number): Promise<readonly WaitingRow[]> {
+  return tx.rows<WaitingRow>(
+    acrossPartners(
+      'lists deposits that wait for a decision about a name, by an index',
+      sql`/* deposits.heldDeposits */ select ${waitingColumns} from deposits.deposits
+        where screening_since is not null order by screening_since limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** Deposits that the bank has had since before a time, the longest wait first. */
+export function standingDeposits(tx: Tx, before: Date, rowsMax: number): Promise<readonly WaitingRow[]> {
+  return tx.rows<WaitingRow>(
+    acrossPartners(
+      'lists deposits that stand still, by an index',
+      sql`/* deposits.standingDeposits */ select ${waitingColumns} from deposits.deposits
+        where held_since < ${before} order by held_since limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** Reads these deposits of a partner, if they may wait for a person. */
+export function waitingByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly WaitingRow[]> {
+  return tx.rows<WaitingRow>(sql`/* deposits.waitingByIds */
+    select ${waitingColumns} from deposits.deposits
+    where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and (screening_since is not null or held_since is not null)`)
+}

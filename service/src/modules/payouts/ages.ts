@@ -1,33 +1,115 @@
-/** How long payouts have stood in a status or waited for a person: for metrics and alerts. */
+/** How long payouts have stood in a status or waited for a person: for metrics, alerts and the queue of the desk. */
 import { after, type Clock, minuteMs } from '../../kernel/index.ts'
 import { oldestOf, type OldestUnfinished, type Unfinished } from '../../lifecycle/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import { payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
+import { retryDelayMsMax } from './rules.ts'
 import { oldestIn, oldestInScreening } from './store-reads.ts'
+import {
+  heldPayouts,
+  oldestOfStatuses,
+  type StatusOfPartner,
+  unfinishedByIds,
+  type WaitingRow,
+} from './store-waiting.ts'
+
+/**
+ * `held`: a name or a rule holds it. `unknown`: the bank has not answered an attempt, and is asked again. `stands`: it is in its status for longer
+ * than it may.
+ */
+export type WaitingPayout = {
+  readonly partnerId: string
+  readonly id: string
+  readonly why: 'held' | 'unknown' | 'stands'
+  readonly status: string
+  readonly since: Date
+}
 
 export type PayoutAges = {
   /** The oldest payout in each status that is not final, of the given partners. */
   readonly oldestUnfinished: (partnerIds: readonly string[]) => Promise<readonly OldestUnfinished[]>
   /** The time since which the oldest payout waits for a decision about a name; null: none does. */
   readonly oldestInScreening: () => Promise<Date | null>
+  /** The payouts that wait for a person, oldest first: at most `rowsMax` held ones, and as many others. */
+  readonly waiting: (partnerIds: readonly string[], rowsMax: number) => Promise<readonly WaitingPayout[]>
+  /** Returns those of these payouts of a partner that wait for a person. */
+  readonly waitingOf: (partnerId: string, ids: readonly string[]) => Promise<readonly WaitingPayout[]>
 }
+
+type Deps = { readonly db: Database; readonly clock: Clock }
+type Status = keyof typeof payoutAgeLimitsMs
 
 /** A connector keeps a payout whose due time is later by this much: longer than every delay between attempts. */
 const keptMsMin = 10 * minuteMs
 /** Partners of one statement, which makes a look-up for each of them and each status. */
 const partnersPerLookMax = 1000
+/** Payouts of a partner in a status that are looked at: of many that stand still a person needs to see that they do. */
+const payoutsEachMax = 20
+/** A younger payout may be on its way to the bank at this moment. */
+const unknownMsMin = minuteMs
 
-export function createPayoutAges({ db, clock }: { readonly db: Database; readonly clock: Clock }): PayoutAges {
+const statuses = Object.keys(payoutAgeLimitsMs) as Status[]
+
+export function createPayoutAges(deps: Deps): PayoutAges {
+  const { db, clock } = deps
+  const classified = (rows: readonly WaitingRow[]) => rows.flatMap((row) => waitingOf(row, clock.now()) ?? [])
   return {
-    oldestUnfinished: async (partnerIds) => {
-      const statuses = Object.keys(payoutAgeLimitsMs) as (keyof typeof payoutAgeLimitsMs)[]
-      const rows: Unfinished[] = []
-      const size = db.sharded ? 1 : partnersPerLookMax
-      const keptBeyond = after(clock.now(), keptMsMin)
-      for (let from = 0; from < partnerIds.length; from += size)
-        rows.push(...(await oldestIn(db, partnerIds.slice(from, from + size), statuses, keptBeyond)))
-      return oldestOf(payoutLifecycle.subject, payoutAgeLimitsMs, rows, clock.now())
-    },
+    oldestUnfinished: async (partnerIds) =>
+      oldestOf(payoutLifecycle.subject, payoutAgeLimitsMs, await readOldest(deps, partnerIds), clock.now()),
     oldestInScreening: () => oldestInScreening(db),
+    waiting: async (partnerIds, rowsMax) => {
+      const held = classified(await heldPayouts(db, rowsMax))
+      const oldest = await readOldest(deps, partnerIds)
+      const others = classified(await readBehind(deps, suspects(oldest, clock.now()).slice(0, rowsMax)))
+      return [...held, ...oldestFirst(others.filter(({ why }) => why !== 'held')).slice(0, rowsMax)]
+    },
+    waitingOf: async (partnerId, ids) => classified(await unfinishedByIds(db, partnerId, ids)),
   }
+}
+
+const oldestFirst = <T extends { readonly since: Date }>(rows: readonly T[]): readonly T[] =>
+  rows.toSorted((a, b) => a.since.getTime() - b.since.getTime())
+
+/** The oldest payout of each partner in each status. */
+async function readOldest({ db, clock }: Deps, partnerIds: readonly string[]): Promise<readonly Unfinished[]> {
+  const rows: Unfinished[] = []
+  const size = db.sharded ? 1 : partnersPerLookMax
+  const keptBeyond = after(clock.now(), keptMsMin)
+  for (let from = 0; from < partnerIds.length; from += size)
+    rows.push(...(await oldestIn(db, partnerIds.slice(from, from + size), statuses, keptBeyond)))
+  return rows
+}
+
+/** The partners and statuses in which a payout may wait for a person, the longest wait first. */
+const suspects = (oldest: readonly Unfinished[], now: Date): readonly StatusOfPartner[] =>
+  oldestFirst(oldest)
+    .map((row) => ({ ...row, status: row.status as Status }))
+    .filter(({ status, since }) => {
+      const limitMs = status === 'Processing' ? unknownMsMin : payoutAgeLimitsMs[status]
+      // One that its connector keeps may stand before others.
+      return since > now || now.getTime() - since.getTime() > limitMs
+    })
+    .map(({ partnerId, status }) => ({ partnerId, status }))
+
+async function readBehind({ db }: Deps, wanted: readonly StatusOfPartner[]): Promise<readonly WaitingRow[]> {
+  if (wanted.length === 0) return []
+  if (!db.sharded) return oldestOfStatuses(db, wanted, payoutsEachMax)
+  const rows: WaitingRow[] = []
+  for (const one of wanted) rows.push(...(await oldestOfStatuses(db, [one], payoutsEachMax)))
+  return rows
+}
+
+/** Undefined: it does not wait for a person. */
+function waitingOf(row: WaitingRow, now: Date): WaitingPayout | undefined {
+  const { partnerId, id, status, createdAt, updatedAt, dueAt, leaseId, sendAttempts, screeningSince } = row
+  const found = (why: WaitingPayout['why'], since: Date) => ({ partnerId, id, why, status, since })
+  if (status === 'Pending' && screeningSince !== null && dueAt !== null) return found('held', screeningSince)
+  const ageMs = (since: Date) => now.getTime() - since.getTime()
+  // The delay of a further attempt, and not the time until which a connector keeps the payout.
+  const isRetried = dueAt !== null && dueAt.getTime() - updatedAt.getTime() <= retryDelayMsMax
+  if (status === 'Processing' && leaseId === null && sendAttempts > 0 && isRetried && ageMs(createdAt) > unknownMsMin)
+    return found('unknown', createdAt)
+  const since = dueAt !== null && ageMs(dueAt) < -keptMsMin ? dueAt : createdAt
+  const limitMs = status in payoutAgeLimitsMs ? payoutAgeLimitsMs[status as Status] : undefined
+  return limitMs !== undefined && ageMs(since) > limitMs ? found('stands', since) : undefined
 }

@@ -11,7 +11,7 @@
  */
 export type { Acceptance } from './accept.ts'
 export type { DecidedOfBulk, WaitingOfBulk } from './approvals-of-bulk.ts'
-export { createPayoutAges, type PayoutAges } from './ages.ts'
+export { createPayoutAges, type PayoutAges, type WaitingPayout } from './ages.ts'
 export type { Creditor, Outcome, PayoutCall } from './calls.ts'
 export type { PayoutsDeps } from './deps.ts'
 export { approvalsJob } from './jobs.ts'
@@ -28,3 +28,4 @@ export { lockPayouts, type PayoutRow } from './store.ts'
 export { erasePayouts } from './store-personal.ts'
 export { waitingPayouts } from './store-reads.ts'
 export { judgedOf, validate } from './validate.ts'
+export type { WaitingApproval } from './waiting-approvals.ts'

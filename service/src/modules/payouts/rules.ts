@@ -146,8 +146,8 @@ export const instructionIdOf = ({ endToEndId }: { readonly endToEndId: string })
 
 /** Delays between attempts while the bank is unreachable. After the last attempt an instruction that never arrived fails. */
 const retryDelaysMs = [1, 2, 5, 15, 60].map((seconds) => seconds * secondMs)
-const longRetryDelayMs = 5 * minuteMs
+export const retryDelayMsMax = 5 * minuteMs
 
 export function retryDelayAfter(attempts: number): number {
-  return retryDelaysMs[attempts - 1] ?? longRetryDelayMs
+  return retryDelaysMs[attempts - 1] ?? retryDelayMsMax
 }

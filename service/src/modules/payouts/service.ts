@@ -20,6 +20,7 @@ import { worst } from '../../screening/index.ts'
 import type { VerificationRow } from '../beneficiaries/index.ts'
 import { type Approvals, createApprovals } from './approvals.ts'
 import { type BulkApprovals, createBulkApprovals } from './approvals-of-bulk.ts'
+import { createWaitingApprovals, type WaitingApprovals } from './waiting-approvals.ts'
 import { type Acceptance, createAcceptance } from './accept.ts'
 import type { Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
@@ -80,6 +81,8 @@ export type Payouts = {
   readonly get: (partnerId: string, id: string) => Promise<store.PayoutRow>
   /** Newest first. An unknown customer has no payouts. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>
+  /** Lists what waits for an approval, newest first: payouts that are approved alone, and each bulk as one. */
+  readonly waitingApprovals: WaitingApprovals
   /** Finds payouts for the operator. */
   readonly find: Find
   readonly retry: Retry
@@ -160,6 +163,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     byKey: async (tx, key) => (await store.payoutsByKeys(tx, [key]))[0],
     get,
     list: createList(deps),
+    waitingApprovals: createWaitingApprovals(deps),
     find: createFind(deps),
     retry: createRetry(deps),
     // A payout stores no reference to its verification.

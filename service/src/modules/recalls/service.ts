@@ -1,7 +1,7 @@
 /** The verbs of recalls: for the API, for the worker that sends them to a bank, and for the answers of banks. */
 import type { BodyOf } from '@partner-payments/wire'
 import { type Caller, notFound } from '../../api/index.ts'
-import { after, type Clock, type Log, newId, nilId, present, secondMs } from '../../kernel/index.ts'
+import { after, type Clock, dayMs, type Log, minuteMs, newId, nilId, present, secondMs } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { instructionIdOf, lockPayouts, payoutOfInstruction, type Payouts, retryDelayAfter } from '../payouts/index.ts'
 import { type AdvanceDeps, type AdvanceRecalls, createAdvanceRecalls, type RecallTrigger } from './advance.ts'
@@ -49,6 +49,10 @@ export type Recalls = {
   readonly expireStep: () => Promise<number>
   /** The time since which the oldest recall waits for its bank. */
   readonly oldestUnsent: (connector: string) => Promise<Date | null>
+  /** The recalls that wait for a person, at most `rowsMax` of each kind, the longest wait first. */
+  readonly waiting: (rowsMax: number) => Promise<readonly store.WaitingRecall[]>
+  /** Returns those of the recalls of these payouts of a partner that wait for a person. */
+  readonly waitingOf: (partnerId: string, payoutIds: readonly string[]) => Promise<readonly store.WaitingRecall[]>
 }
 
 export type RecallsDeps = AdvanceDeps & {
@@ -87,6 +91,31 @@ export function createRecalls(deps: RecallsDeps): Recalls {
     },
     expireStep: createExpire(deps, advance),
     oldestUnsent: (connector) => store.oldestUnsentRecall(db, connector),
+    ...createWaiting(deps),
+  }
+}
+
+/** The worker gives a recall to its connector within seconds. */
+const unsentMsMin = 10 * minuteMs
+/** A bank that is silent for so long will not answer: the people who asked it have told the partner. */
+const expiredShownMs = 30 * dayMs
+
+function createWaiting({ db, clock }: Pick<RecallsDeps, 'db' | 'clock'>): Pick<Recalls, 'waiting' | 'waitingOf'> {
+  const times = () => {
+    const now = clock.now()
+    return { askedBefore: after(now, -unsentMsMin), now, expiredAfter: after(now, -expiredShownMs) }
+  }
+  return {
+    waiting: async (rowsMax) => {
+      const now = times()
+      const unsent = await store.unsentRecalls(db, now, rowsMax)
+      return [
+        ...unsent,
+        ...(await store.expiredRecalls(db, now, rowsMax)),
+        ...(await store.unansweredRecalls(db, now, rowsMax)),
+      ]
+    },
+    waitingOf: (partnerId, payoutIds) => store.waitingRecallsOf(db, partnerId, payoutIds, times()),
   }
 }
 

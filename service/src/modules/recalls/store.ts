@@ -215,6 +215,79 @@ export async function oldestUnsentRecall(tx: Tx, connector: string): Promise<Dat
   return row?.since ?? null
 }
 
+export type WaitingRecall = {
+  readonly partnerId: string
+  readonly payoutId: string
+  /** `unsent`: it waits for a letter or for its connector. `overdue`: the bank has not answered in the time of the scheme. */
+  readonly why: 'unsent' | 'overdue'
+  readonly connector: string
+  readonly since: Date
+}
+
+type WaitTimes = {
+  /** A recall that is younger may be on its way. */
+  readonly askedBefore: Date
+  readonly now: Date
+  /** The bank is not asked again for an answer that is missing for longer. */
+  readonly expiredAfter: Date
+}
+
+/** The recalls of all partners that their banks do not have, the longest wait first. */
+export function unsentRecalls(tx: Tx, { askedBefore }: WaitTimes, rowsMax: number): Promise<readonly WaitingRecall[]> {
+  return tx.rows<WaitingRecall>(
+    acrossPartners(
+      'lists recalls that a bank does not have, by an index of the few that are due',
+      sql`/* recalls.unsentRecalls */
+        select partner_id, payout_id, 'unsent' as why, connector, requested_at as since from payouts.recalls
+        where due_at is not null and requested_at < ${askedBefore} order by requested_at limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** The recalls of all partners whose answer is overdue and that no worker has expired yet. */
+export function unansweredRecalls(tx: Tx, { now }: WaitTimes, rowsMax: number): Promise<readonly WaitingRecall[]> {
+  return tx.rows<WaitingRecall>(
+    acrossPartners(
+      'lists recalls that a bank has not answered in time, by an index',
+      sql`/* recalls.unansweredRecalls */
+        select partner_id, payout_id, 'overdue' as why, connector, answer_due_at as since from payouts.recalls
+        where status = 'Sent' and answer_due_at <= ${now} order by answer_due_at limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** The recalls of all partners that have expired without an answer, the longest wait first. */
+export function expiredRecalls(
+  tx: Tx,
+  { expiredAfter }: WaitTimes,
+  rowsMax: number,
+): Promise<readonly WaitingRecall[]> {
+  return tx.rows<WaitingRecall>(
+    acrossPartners(
+      'lists recalls that have expired without an answer, by an index',
+      sql`/* recalls.expiredRecalls */
+        select partner_id, payout_id, 'overdue' as why, connector, answer_due_at as since from payouts.recalls
+        where status = 'Expired' and expired_at > ${expiredAfter} order by expired_at limit ${rowsMax}`,
+    ),
+  )
+}
+
+/** Reads those of the recalls of some payouts of a partner that wait for a person. */
+export function waitingRecallsOf(
+  tx: Tx,
+  partnerId: string,
+  payoutIds: readonly string[],
+  { askedBefore, now, expiredAfter }: WaitTimes,
+): Promise<readonly WaitingRecall[]> {
+  return tx.rows<WaitingRecall>(sql`/* recalls.waitingRecallsOf */
+    select partner_id, payout_id, case when due_at is not null then 'unsent' else 'overdue' end as why, connector,
+      case when due_at is not null then requested_at else answer_due_at end as since
+    from payouts.recalls
+    where partner_id = ${partnerId} and payout_id = any(${[...payoutIds]}::uuid[])
+      and (due_at is not null and requested_at < ${askedBefore} or status = 'Sent' and answer_due_at <= ${now}
+        or status = 'Expired' and expired_at > ${expiredAfter})`)
+}
+
 /** The due time of the next recall that the bank of a connector does not have yet. */
 export const recallsDue = (connector: string, after: Date): Sql =>
   dueWork(

@@ -6,6 +6,7 @@ import type { MailQueue } from '../../mail/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Screening } from '../../screening/index.ts'
 import type { Provider, Session, SignIn, SingleSignOn } from '../../sign-in/index.ts'
+import type { AskWaiting } from './assignments.ts'
 import type { StaffRole } from './rules.ts'
 import type { AccountRow } from './store.ts'
 
@@ -35,4 +36,6 @@ export type StaffDeps = {
   readonly decisions: Decisions
   readonly caseOwners: CaseOwners
   readonly screening: Pick<Screening, 'decide'>
+  /** Asks which things besides cases still wait for a person. */
+  readonly waiting: AskWaiting
 }

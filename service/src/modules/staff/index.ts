@@ -1,11 +1,22 @@
 /**
  * Staff: the operator's people, who sign in to the desk and decide cases as two persons.
  *
- * Tables: staff.accounts, staff.invitations, staff.command_tokens, staff.changes. Invariants: an invitation is accepted once, within 24 hours; no two accounts have one address or
+ * Tables: staff.accounts, staff.invitations, staff.command_tokens, staff.changes, staff.assignments, staff.assignment_steps. Invariants: an invitation is accepted once, within 24 hours; no two accounts have one address or
  * one name; an admin remains; each decision checks the role in its own transaction; a change is
- * carried out once, after another person has approved it.
+ * carried out once, after another person has approved it; a thing has at most one open assignment.
  */
 export { decidesCases, decidesHits, staffRealmId, type StaffRole, staffRoles } from './rules.ts'
+export { assignmentsJob, type AskWaiting, thingName } from './assignments.ts'
+export {
+  type Assignment,
+  keptAssignments,
+  type Step,
+  type ThingKey,
+  type ThingKind,
+  thingKinds,
+  type WaitingThing,
+  waitingReasons,
+} from './store-assignments.ts'
 export type { StaffChange } from './changes.ts'
 export type { Bearer } from './commands.ts'
 export type { SignedStaff, StaffDeps } from './deps.ts'

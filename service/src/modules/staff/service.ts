@@ -15,11 +15,13 @@ import {
   type StaffRole,
   tokenHash,
 } from './rules.ts'
+import { type Assignments, createAssignments } from './assignments.ts'
 import { createStaffChanges, type StaffChanges } from './changes.ts'
 import { createStaffCommands, type StaffCommands } from './commands.ts'
 import type { SignedStaff, StaffAccount, StaffDeps } from './deps.ts'
 import { createEntrances, type Entrances } from './entrances.ts'
 import { createStaffSingleSignOn, type StaffSingleSignOn } from './single-sign-on.ts'
+import type { Assignment, ThingKey } from './store-assignments.ts'
 import { endTokensOf } from './store-commands.ts'
 import { tellStaff } from './staff-mail.ts'
 import * as store from './store.ts'
@@ -68,23 +70,27 @@ export type Staff = Entrances & {
    * Takes a case, gives it to another person, or hands it back. Every role does. `seen`: the owner on the page. Refuses: not_found, validation_failed
    * (decided, another owner meanwhile, no such person), permission_denied.
    */
-  readonly assignCase: (signed: SignedStaff, given: Assignment) => Promise<CaseRow>
+  readonly assignCase: (signed: SignedStaff, given: CaseKey & Owning) => Promise<CaseRow>
   /** Adds a note to the history of an open case. Every role does. Refuses: not_found, validation_failed (decided), permission_denied. */
   readonly remarkCase: (
     signed: SignedStaff,
     given: { readonly partnerId: string; readonly id: string; readonly note: string },
   ) => Promise<CaseRow>
+  /**
+   * Takes what waits besides cases, gives it to another person, or hands it back, as `assignCase`. Refuses: validation_failed (it no longer waits,
+   * another owner meanwhile, no such person), permission_denied.
+   */
+  readonly assignThing: (signed: SignedStaff, given: ThingKey & Owning) => Promise<Assignment>
+  /** Adds a note to what waits besides cases. Every role does. Refuses: validation_failed (it no longer waits), permission_denied. */
+  readonly remarkThing: (signed: SignedStaff, given: ThingKey & { readonly note: string }) => Promise<Assignment>
+  readonly assignments: Pick<Assignments, 'of' | 'ownedBy' | 'stepsOf' | 'endStep'>
   /** Decides a hit of screening, or proposes it if two persons decide. Refuses as the verb of screening, and permission_denied. */
   readonly decideHit: (signed: SignedStaff, given: Omit<Parameters<Screening['decide']>[1], 'staff'>) => Promise<void>
 }
 
+type CaseKey = { readonly partnerId: string; readonly id: string }
 /** `ownerId`: null takes the owner away. */
-type Assignment = {
-  readonly partnerId: string
-  readonly id: string
-  readonly ownerId: string | null
-  readonly seen: string | null
-}
+type Owning = { readonly ownerId: string | null; readonly seen: string | null }
 
 /** `by`: the form of what was typed. The text itself may be personal data, which a log that is never erased does not take. */
 export type StaffSearch = {
@@ -104,7 +110,9 @@ export type StaffFile = {
 
 export function createStaff(deps: StaffDeps): Staff {
   const { db, clock, signIn } = deps
+  const assignments = createAssignments(deps)
   return {
+    assignments,
     invite: async (tx, { email, fullName, role }) => {
       const name = tidyName(fullName)
       if (isNoName(name) || name.length > nameCharsMax)
@@ -164,6 +172,7 @@ export function createStaff(deps: StaffDeps): Staff {
     ...createEntrances(deps),
     singleSignOn: createStaffSingleSignOn(deps),
     ...createDeciding(deps),
+    ...createThings(deps, assignments),
   }
 }
 
@@ -244,8 +253,7 @@ function createDeciding(deps: StaffDeps): Deciding {
     },
     assignCase: (signed, { ownerId, ...given }) => {
       const work: Decided<CaseRow>['work'] = async (tx, { staff, staffId }) => {
-        const owner = ownerId === null ? null : await store.holdAccount(tx, ownerId)
-        if (owner === undefined) throw new Refusal('validation_failed', 'Choose a person of staff.')
+        const owner = await ownerOf(tx, ownerId)
         return caseOwners.assign(tx, { ...given, by: { id: staffId, fullName: staff }, owner })
       }
       return decide(signed, { action: 'operator case assign', given, work, isKept, details: { owner: ownerId } })
@@ -259,6 +267,49 @@ function createDeciding(deps: StaffDeps): Deciding {
     decideHit: async (signed, given) => {
       const work = (tx: Tx, { staff }: { readonly staff: string }) => screening.decide(tx, { ...given, staff })
       await decide(signed, { action: 'operator screening decide', given, work, isKept, refuse: refuseHitDecider })
+    },
+  }
+}
+
+/** Null: no owner. Refuses: validation_failed. */
+async function ownerOf(tx: Tx, ownerId: string | null) {
+  const owner = ownerId === null ? null : await store.holdAccount(tx, ownerId)
+  if (owner === undefined) throw new Refusal('validation_failed', 'Choose a person of staff.')
+  return owner
+}
+
+/** Owners and notes of what waits besides cases, in the log of the operator: the text of a note is not. */
+function createThings(deps: StaffDeps, assignments: Assignments): Pick<Staff, 'assignThing' | 'remarkThing'> {
+  const decide = createDecide(deps)
+  const isKept = () => true
+  return {
+    assignThing: async (signed, { ownerId, seen, ...key }) => {
+      await assignments.requireWaiting(key)
+      return decide(signed, {
+        action: 'operator queue assign',
+        given: { partnerId: key.partnerId, id: key.subject },
+        work: async (tx, { staff, staffId }) => {
+          const owner = await ownerOf(tx, ownerId)
+          // The row of what belongs to no partner names the operator's own.
+          await deps.addOperator(tx, operatorPartnerId)
+          return assignments.assign(tx, { ...key, seen, by: { id: staffId, fullName: staff }, owner })
+        },
+        isKept,
+        details: { kind: key.kind, owner: ownerId },
+      })
+    },
+    remarkThing: async (signed, { note, ...key }) => {
+      await assignments.requireWaiting(key)
+      return decide(signed, {
+        action: 'operator queue remark',
+        given: { partnerId: key.partnerId, id: key.subject },
+        work: async (tx, { staff, staffId }) => {
+          await deps.addOperator(tx, operatorPartnerId)
+          return assignments.remark(tx, { ...key, note, by: { id: staffId, fullName: staff } })
+        },
+        isKept,
+        details: { kind: key.kind },
+      })
     },
   }
 }

@@ -80,7 +80,7 @@ async function showOne({ operate }: Frame, request: PublicRequest, person: Perso
 }
 
 /** Undefined: nothing waits. */
-export const waitingOf = (
+const waitingOf = (
   { payouts, totals, expiresAt }: ResponseOf<'getBulkPayoutApproval'>,
   { caller }: Person,
 ): Waiting | undefined =>

@@ -21,7 +21,7 @@ import { payeePage } from './payee-page.ts'
 import { checkPayeePage, newPayeePage, payeeFilters, payeesPage } from './payees-page.ts'
 import { dayStart, linkOf, readAmount } from './payments-request.ts'
 import { payoutPage } from './payout-page.ts'
-import { payoutFilters, payoutsPage, payoutTabs } from './payouts-page.ts'
+import { payoutFilters, payoutsPage, waitingPage } from './payouts-page.ts'
 import { placesOf } from './places.ts'
 import { nextOf } from './request.ts'
 import { auditTexts } from './texts/audit.ts'
@@ -36,6 +36,7 @@ import { reportTexts } from './texts/reports.ts'
 import { serviceAccountTexts } from './texts/service-accounts.ts'
 import { simulationTexts } from './texts/simulations.ts'
 import { transactionPage } from './transaction-page.ts'
+import type { ConsoleView } from './view.ts'
 import { transactionFilters, transactionsPage } from './transactions-page.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
@@ -88,10 +89,18 @@ function transactionPages(language: ConsoleLanguage, text: string): Named {
   ]
 }
 
-const writerOf = (text: string) => ({
-  bulks: [{ id: text, payouts: 1234, totals: [{ amount: '1234.50', currency: text }], expiresAt: at, may: true }],
-  mayWrite: true,
-})
+/** The tabs of approvals, with a payout and a bulk, and empty. */
+function waitingPages(view: ConsoleView, text: string): Named {
+  const held = { id: 'p1', expiresAt: at, requestedBy: text, totals: [amounts, amounts] }
+  const rows = [
+    { ...held, kind: 'payout', payee: text, payeeAccount: text, reference: text },
+    { ...held, kind: 'bulk', payouts: 1000, createdAt: at },
+  ] as const
+  return (['mine', 'made', 'waiting'] as const).flatMap((tab) => [
+    [`waiting ${tab}`, waitingPage(view, { rows, pages, mayWrite: true, tab })] as const,
+    [`none waiting ${tab}`, waitingPage(view, { rows: [], pages: {}, mayWrite: false, tab })] as const,
+  ])
+}
 
 function payoutPages(language: ConsoleLanguage, text: string): Named {
   const view = insideOf(language, text)
@@ -99,7 +108,7 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
     ...amounts,
     ...{ id: 'p1', reference: text, payee: text, payeeAccount: text, status: 'PendingApproval', createdAt: at },
   }
-  const list = { rows: [payout], shownTabs: payoutTabs, values: {}, problems: {}, pages, ...writerOf(text) }
+  const list = { rows: [payout], values: {}, problems: {}, pages, mayWrite: true }
   const values = wholeQuery(payoutFilters, text)
   const draft = {
     ...{ beneficiaryId: text, payee: text, payeeAccount: text, currency: 'EUR', amount: '12.50', reference: text },
@@ -117,11 +126,10 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
     returned: { ...amounts, href },
   }
   return [
-    ['payouts', payoutsPage(view, { ...list, tab: 'all', values, problems: values })],
-    ...payoutTabs.map((tab) => [`payouts ${tab}`, payoutsPage(view, { ...list, tab })] as const),
-    ...payoutTabs.map(
-      (tab) => [`no payouts ${tab}`, payoutsPage(view, { ...list, tab, rows: [], pages: {} })] as const,
-    ),
+    ['payouts', payoutsPage(view, { ...list, values, problems: values })],
+    ['all payouts', payoutsPage(view, list)],
+    ['no payouts', payoutsPage(view, { ...list, rows: [], pages: {} })],
+    ...waitingPages(view, text),
     ...(['yes', 'own', 'no'] as const).map(
       (approve) =>
         [

@@ -1,10 +1,17 @@
 /** The list of payouts, the page of one, its cancellation and its recalls. `approval-routes.ts` approves and rejects. */
 import { decimalText, type Permission, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
-import { newId } from '../../kernel/index.ts'
-import { waitingOf } from './bulk-routes.ts'
+import { amountText, type Currency, isUuid, type Minor, newId } from '../../kernel/index.ts'
+import type { WaitingApproval } from '../../modules/payouts/index.ts'
 import { payoutPage } from './payout-page.ts'
-import { payoutFilters, payoutsPage, type PayoutTab, payoutTabs } from './payouts-page.ts'
+import {
+  payoutFilters,
+  payoutsPage,
+  payoutTabs,
+  waitingPage,
+  type WaitingRow,
+  type WaitingTab,
+} from './payouts-page.ts'
 import {
   callOf,
   dayStart,
@@ -24,21 +31,17 @@ import type { ConsoleView } from './view.ts'
 
 type Payout = ResponseOf<'listPayouts'>['data'][number]
 
-/** The id of the person or service account that made a payout. The list of payouts does not have it. */
-const makerOf = async ({ operate }: Frame, request: PublicRequest, person: Person, { reference }: Payout) =>
-  (await operate('getTransaction', { ...callOf(person, request), params: { reference } })).partnerUser?.id
 async function showList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { view, caller, user } = person
+  const { view, caller } = person
   const p = paymentTexts[view.language]
-  const shownTabs = caller.permissions.includes('transactions:read') ? payoutTabs : (['all', 'waiting'] as const)
   const given = readQuery(request, ['tab', 'cursor'])
-  const tab: PayoutTab = shownTabs.find((each) => each === given['tab']) ?? 'all'
-  const values = tab === 'all' ? readQuery(request, payoutFilters) : {}
+  const tab = payoutTabs.find((each) => each === given['tab']) ?? 'all'
+  if (tab !== 'all') return showWaiting(frame, request, person, tab)
+  const values = readQuery(request, payoutFilters)
   const { cursor } = given
   const { createdFrom, createdTo } = values
   const query = queryText({
     ...values,
-    ...(tab === 'all' ? {} : { status: 'PendingApproval' }),
     createdFrom: createdFrom && dayStart(createdFrom),
     createdTo: createdTo && dayStart(createdTo, 1),
     cursor,
@@ -46,37 +49,57 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
   const { data, nextCursor, problems } = await listed(p, payoutFilters, () =>
     frame.operate('listPayouts', { ...callOf(person, request), query }),
   )
-  const makers =
-    tab === 'mine' || tab === 'made' ? await Promise.all(data.map((each) => makerOf(frame, request, person, each))) : []
-  const isShown = (at: number) => (tab === 'mine' ? makers[at] !== user.id : tab !== 'made' || makers[at] === user.id)
-  const kept = { ...values, tab: tab === 'all' ? undefined : tab }
   const shown = {
-    rows: data.filter((_, at) => isShown(at)).map(rowOf),
+    rows: data.map(rowOf),
     pages: {
-      next: nextCursor === null ? undefined : linkOf('payouts', { ...kept, cursor: nextCursor }),
-      first: cursor && linkOf('payouts', kept),
+      next: nextCursor === null ? undefined : linkOf('payouts', { ...values, cursor: nextCursor }),
+      first: cursor && linkOf('payouts', values),
     },
-    ...{ tab, shownTabs, values, problems, mayWrite: caller.permissions.includes('payouts:write') },
+    ...{ values, problems, mayWrite: caller.permissions.includes('payouts:write') },
   }
   const status = Object.keys(problems).length > 0 ? 400 : 200
-  const bulks = tab === 'all' ? [] : await waitingBulks(frame, request, person)
-  return page(request, status, payoutsPage({ ...view, current: 'payouts' }, { ...shown, bulks }))
+  return page(request, status, payoutsPage({ ...view, current: 'payouts' }, shown))
 }
-const bulksShownMax = '10'
 
-async function waitingBulks({ operate }: Frame, request: PublicRequest, person: Person) {
-  const call = callOf(person, request)
-  const { data } = await operate('listBulkPayouts', {
-    ...call,
-    query: queryText({ approval: 'Waiting', limit: bulksShownMax }),
+const waitingPerPage = 25
+
+/** A tab of approvals. Its cursor is the id of the last payout or bulk: what is decided meanwhile moves no row to another page. */
+async function showWaiting(
+  { approvals }: Frame,
+  request: PublicRequest,
+  { view, caller }: Person,
+  tab: WaitingTab,
+): Promise<PublicAnswer> {
+  const { cursor } = readQuery(request, ['cursor'])
+  const afterId = cursor !== undefined && isUuid(cursor) ? cursor.toLowerCase() : null
+  const { partnerId, serviceAccountId } = caller
+  const made = { waiting: 'any', made: { by: serviceAccountId }, mine: { notBy: serviceAccountId } } as const
+  const found = await approvals.waitingApprovals(partnerId, { made: made[tab], afterId, rowsMax: waitingPerPage + 1 })
+  const rows = found.slice(0, waitingPerPage)
+  const last = found.length > waitingPerPage ? rows.at(-1) : undefined
+  const shown = {
+    rows: rows.map(waitingRowOf),
+    pages: {
+      next: last && linkOf('payouts', { tab, cursor: last.id }),
+      first: afterId === null ? undefined : linkOf('payouts', { tab }),
+    },
+    ...{ tab, mayWrite: caller.permissions.includes('payouts:write') },
+  }
+  return page(request, 200, waitingPage({ ...view, current: 'payouts' }, shown))
+}
+
+function waitingRowOf(row: WaitingApproval): WaitingRow {
+  const { id, expiresAt, requestedNames } = row
+  const common = { id, expiresAt, requestedBy: requestedNames.join(', ') }
+  const moneyOf = ({ amount, currency }: { readonly amount: Minor; readonly currency: Currency }) => ({
+    ...{ amount: amountText(amount, currency), currency },
   })
-  const waiting = await Promise.all(
-    data.map(async ({ id }) => {
-      const found = waitingOf(await operate('getBulkPayoutApproval', { ...call, params: { bulkId: id } }), person)
-      return found && { id, ...found }
-    }),
-  )
-  return waiting.filter((each) => each !== undefined)
+  if (row.kind === 'bulk') {
+    const { payouts, createdAt, totals } = row
+    return { ...common, kind: 'bulk', payouts, createdAt, totals: totals.map(moneyOf) }
+  }
+  const { creditorName: payee, creditorAccount: payeeAccount, reference } = row.payout
+  return { ...common, kind: 'payout', payee, payeeAccount, reference, totals: [moneyOf(row.payout)] }
 }
 
 /** A form of the page that was refused: its problems, and what was typed. */

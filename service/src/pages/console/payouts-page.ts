@@ -1,11 +1,12 @@
-/** The list of payouts, with tabs for those that wait for an approval. */
+/** The list of payouts, and the tabs of what waits for an approval, where a bulk is one row. */
 import { html, type Html } from '../html.ts'
+import { fill } from '../language.ts'
 import { call, errorSummary, field, table, time } from './components.ts'
 import { account, filters, freeText, list, money, optionsOf, pager, type Pages, select, tabs } from './lists.ts'
 import { payoutBadge } from './payment-words.ts'
 import { type Problems, summaryOf, type Values } from './payments-request.ts'
-import type { Waiting } from './bulk-page.ts'
 import { bulkTexts } from './texts/bulk.ts'
+import type { PaymentTexts } from './texts/payments-en.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -24,17 +25,31 @@ export type PayoutRow = {
   readonly currency: string
 }
 
+type Money = { readonly amount: string; readonly currency: string }
+
+/** A payout that is approved alone, or a bulk, which is approved as a whole. */
+export type WaitingRow = {
+  readonly id: string
+  readonly expiresAt: Date
+  readonly requestedBy: string
+  readonly totals: readonly Money[]
+} & (
+  | { readonly kind: 'payout'; readonly payee: string; readonly payeeAccount: string; readonly reference: string }
+  | { readonly kind: 'bulk'; readonly payouts: number; readonly createdAt: Date }
+)
+export type WaitingTab = Exclude<PayoutTab, 'all'>
+
 type Payouts = {
   readonly rows: readonly PayoutRow[]
-  readonly tab: PayoutTab
-  /** The tabs that the person may open. */
-  readonly shownTabs: readonly PayoutTab[]
   readonly values: Values
   readonly problems: Problems
   readonly pages: Pages
   readonly mayWrite: boolean
-  /** Bulks with payouts that wait, in the tabs of approvals. */
-  readonly bulks: readonly (Waiting & { readonly id: string })[]
+}
+
+type WaitingShown = Pick<Payouts, 'pages' | 'mayWrite'> & {
+  readonly rows: readonly WaitingRow[]
+  readonly tab: WaitingTab
 }
 
 export const payoutFilters: readonly string[] = [
@@ -48,55 +63,81 @@ export const payoutFilters: readonly string[] = [
   'idempotencyKey',
 ]
 
-export function payoutsPage(view: ConsoleView, payouts: Payouts): string {
-  const { language, root } = view
+const namesOf = (p: PaymentTexts) => ({ all: p.tabAll, mine: p.tabMine, made: p.tabMade, waiting: p.tabWaiting })
+
+function tabsOf({ root, language }: ConsoleView, tab: PayoutTab): Html {
   const p = paymentTexts[language]
-  const { tab, shownTabs, values, problems, mayWrite } = payouts
-  const names = { all: p.tabAll, mine: p.tabMine, made: p.tabMade, waiting: p.tabWaiting }
-  return shell(view, {
-    title: tab === 'all' ? view.t.payouts : names[tab],
-    wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <div class="heading">
-        <h1>${view.t.payouts}</h1>
-        ${mayWrite && html`<a class="button primary" href="${root}payouts/new">${p.newPayout}</a>`}
-      </div>
-      <p class="lead">${tab === 'all' ? p.payoutsText : p.tabNote}</p>
-      ${tabs({
-        label: p.tabs,
-        items: shownTabs.map((each) => ({
-          text: names[each],
-          href: `${root}payouts${each === 'all' ? '' : `?tab=${each}`}`,
-          current: each === tab,
-        })),
-      })}
-      ${payouts.bulks.length > 0 && bulkTable(view, payouts.bulks)}
-      ${tab === 'all' && filterForm(view, values, problems)} ${rowsOf(view, payouts)}`,
+  return tabs({
+    label: p.tabs,
+    items: payoutTabs.map((each) => ({
+      text: namesOf(p)[each],
+      href: `${root}payouts${each === 'all' ? '' : `?tab=${each}`}`,
+      current: each === tab,
+    })),
   })
 }
 
-function bulkTable(view: ConsoleView, bulks: Payouts['bulks']): Html {
+function heading({ root, language, t }: ConsoleView, mayWrite: boolean): Html {
+  return html`<div class="heading">
+    <h1>${t.payouts}</h1>
+    ${mayWrite && html`<a class="button primary" href="${root}payouts/new">${paymentTexts[language].newPayout}</a>`}
+  </div>`
+}
+
+export function payoutsPage(view: ConsoleView, payouts: Payouts): string {
+  const { values, problems, mayWrite } = payouts
+  return shell(view, {
+    title: view.t.payouts,
+    wide: true,
+    hasErrors: Object.keys(problems).length > 0,
+    main: html`${errorSummary(view, summaryOf(problems))} ${heading(view, mayWrite)}
+      <p class="lead">${paymentTexts[view.language].payoutsText}</p>
+      ${tabsOf(view, 'all')} ${filterForm(view, values, problems)} ${rowsOf(view, payouts)}`,
+  })
+}
+
+/** A tab of approvals: what waits, newest first. */
+export function waitingPage(view: ConsoleView, { rows, tab, pages, mayWrite }: WaitingShown): string {
+  const p = paymentTexts[view.language]
+  return shell(view, {
+    title: namesOf(p)[tab],
+    wide: true,
+    main: html`${heading(view, mayWrite)}
+      <p class="lead">${p.tabNote}</p>
+      ${tabsOf(view, tab)}
+      ${
+        rows.length === 0
+          ? html`<p class="calm">${{ mine: p.mineEmpty, made: p.madeEmpty, waiting: p.waitingEmpty }[tab]}</p>`
+          : waitingTable(view, rows)
+      }
+      ${pager(view, pages)}`,
+  })
+}
+
+function waitingTable(view: ConsoleView, rows: readonly WaitingRow[]): Html {
   const p = paymentTexts[view.language]
   const b = bulkTexts[view.language]
-  return html`<section aria-labelledby="bulks-title">
-    <h2 id="bulks-title">${b.waitingBulks}</h2>
-    ${table({
-      caption: b.waitingBulks,
-      columns: [
-        { label: b.bulk, kind: 'head' },
-        { label: b.payouts, kind: 'number' },
-        { label: p.approvalUntil },
-        { label: p.amount, kind: 'number' },
-      ],
-      rows: bulks.map(({ id, payouts, totals, expiresAt }) => [
-        html`<a href="${view.root}bulk-payouts/${id}">${b.review}</a>`,
-        payouts.toLocaleString(view.language),
-        time(view, expiresAt),
-        html`<span class="lines">${totals.map((sum) => money(view, sum.amount, sum.currency))}</span>`,
-      ]),
-    })}
-  </section>`
+  return table({
+    caption: view.t.payouts,
+    columns: [
+      { label: p.payee, kind: 'head' },
+      { label: p.reference },
+      { label: p.madeBy },
+      { label: p.approvalUntil },
+      { label: p.amount, kind: 'number' },
+    ],
+    rows: rows.map((row) => [
+      row.kind === 'bulk'
+        ? html`<a href="${view.root}bulk-payouts/${row.id}">${b.bulk}</a>
+            <span class="soft">${fill(b.countOf, { count: row.payouts.toLocaleString(view.language) })}</span>`
+        : html`<a href="${view.root}payouts/${row.id}">${row.payee}</a>
+            <span class="soft">${account(view, row.payeeAccount)}</span>`,
+      row.kind === 'bulk' ? time(view, row.createdAt) : freeText(row.reference),
+      freeText(row.requestedBy),
+      time(view, row.expiresAt),
+      html`<span class="lines">${row.totals.map((sum) => money(view, sum.amount, sum.currency))}</span>`,
+    ]),
+  })
 }
 
 function filterForm(view: ConsoleView, values: Values, problems: Problems): Html {
@@ -132,13 +173,10 @@ function filterForm(view: ConsoleView, values: Values, problems: Problems): Html
 const payoutCall = `POST /v1/payouts/fiat
 { "amount": 12.50, "currency": "EUR", "beneficiaryId": "…", "idempotencyKey": "…" }`
 
-function rowsOf(view: ConsoleView, { rows, tab, values, pages }: Payouts): Html {
+function rowsOf(view: ConsoleView, { rows, values, pages }: Payouts): Html {
   const p = paymentTexts[view.language]
-  if (tab !== 'all' && rows.length === 0)
-    return html`<p class="calm">${{ mine: p.mineEmpty, made: p.madeEmpty, waiting: p.waitingEmpty }[tab]}</p>
-      ${pager(view, pages)}`
   return list(view, {
-    table: payoutTable(view, rows, tab),
+    table: payoutTable(view, rows),
     isEmpty: rows.length === 0,
     isFiltered: Object.keys(values).length > 0 || pages.first !== undefined,
     none: { title: p.payoutsEmpty, text: p.payoutsEmptyText, more: call(view, payoutCall, p.payoutsCall) },
@@ -146,16 +184,15 @@ function rowsOf(view: ConsoleView, { rows, tab, values, pages }: Payouts): Html 
   })
 }
 
-function payoutTable(view: ConsoleView, rows: readonly PayoutRow[], tab: PayoutTab): Html {
+function payoutTable(view: ConsoleView, rows: readonly PayoutRow[]): Html {
   const p = paymentTexts[view.language]
-  const isWaiting = tab !== 'all'
   return table({
     caption: view.t.payouts,
     columns: [
       { label: p.payee, kind: 'head' },
       { label: p.reference },
       { label: p.status },
-      { label: isWaiting ? p.approvalUntil : p.created },
+      { label: p.created },
       { label: p.amount, kind: 'number' },
     ],
     rows: rows.map((row) => [
@@ -163,7 +200,7 @@ function payoutTable(view: ConsoleView, rows: readonly PayoutRow[], tab: PayoutT
         <span class="soft">${account(view, row.payeeAccount)}</span>`,
       freeText(row.reference),
       payoutBadge(view, row.status),
-      time(view, isWaiting ? (row.approvalExpiresAt ?? row.createdAt) : row.createdAt),
+      time(view, row.createdAt),
       money(view, row.amount, row.currency),
     ]),
   })

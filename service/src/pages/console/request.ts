@@ -40,7 +40,7 @@ export type ConsoleDeps = {
   readonly savedViews: SavedViews
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
   readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate'> & Confirmations
-  readonly approvals: Pick<Payouts, 'bulksThatWait' | 'snapshot' | 'snapshotOfBulk' | 'waitingOfBulk'>
+  readonly approvals: Pick<Payouts, 'snapshot' | 'snapshotOfBulk' | 'waitingApprovals'>
   readonly accounts: Pick<Accounts, 'dailyBalances'>
   readonly factors: Factors
   readonly operate: Operate

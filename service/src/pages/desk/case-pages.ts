@@ -60,7 +60,8 @@ export function casePage(view: ConsoleView, shown: Shown): string {
       </dl>
       <h2>${d.report}</h2>
       ${call(view, report, d.report)} ${money !== null && candidateTable(view, candidates)}
-      ${related.length > 0 && relatedTable(view, related)} ${ended === null && ownerParts(view, shown)}
+      ${related.length > 0 && relatedTable(view, related)}
+      ${ended === null && ownerParts(view, { ...shown, words: d, action: (name) => `${view.root}cases/${partnerId}/${shown.id}/${name}` })}
       ${ended === null ? deciding(view, shown) : html`<p class="message neutral">${fill(d.ended, { resolution: ended.resolution, name: ended.by })}</p>`}
       ${
         decisions.length > 0 &&

@@ -6,9 +6,10 @@ import { decidesCases, type SignedStaff } from '../../modules/staff/index.ts'
 import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
 import type { ConsoleView } from '../console/view.ts'
 import { casePage } from './case-pages.ts'
-import { type DeskCase, queuePage, queueTabs } from './queue-pages.ts'
-import { createWaiting } from './waiting.ts'
-import { afterOf, type DeskFrame, keyOf, noteOf, withStaff } from './request.ts'
+import { type DeskCase, queuePage, type QueueTab, queueTabs, type WaitingShown } from './queue-pages.ts'
+import { afterOf, type DeskFrame, keyOf, noteOf, personOf, withStaff } from './request.ts'
+import { withOwners } from './things.ts'
+import { createWaiting, type WaitingLook } from './waiting.ts'
 
 const casesShown = 50
 
@@ -100,13 +101,7 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
   ]
 }
 
-/** Null: no person. Refuses: validation_failed. */
-function personOf(text: string): string | null {
-  if (text !== '' && !uuid.test(text)) throw new Refusal('validation_failed', 'Choose a person of staff.')
-  return text === '' ? null : text
-}
-
-const queueRoute = (frame: DeskFrame, waiting = createWaiting(frame)): PublicRoute => ({
+const queueRoute = (frame: DeskFrame, look = createWaiting(frame)): PublicRoute => ({
   method: 'GET',
   path: '/desk/queue',
   handle: (request) =>
@@ -124,13 +119,29 @@ const queueRoute = (frame: DeskFrame, waiting = createWaiting(frame)): PublicRou
         `queue?${new URLSearchParams({ show: tab, ...more }).toString()}`
       const shown = shownRows.map((row) => ({ ...toCase(row), lastNote: notes.get(row.id) ?? null }))
       const next = last && query({ at: last.openedAt.toISOString(), after: last.id })
-      return page(
-        request,
-        200,
-        queuePage(view, { cases: shown, tab, waiting: await waiting(), next, first: after && query({}) }),
-      )
+      const waiting = await waitingOn(frame, look, tab, signed)
+      return page(request, 200, queuePage(view, { cases: shown, tab, waiting, next, first: after && query({}) }))
     }),
 })
+
+/** Reads what waits besides cases on a tab. Owners and notes are those of this moment, also where the look is older. */
+async function waitingOn(
+  { db, staff, waiting }: DeskFrame,
+  look: () => Promise<WaitingLook>,
+  tab: QueueTab,
+  { account }: SignedStaff,
+): Promise<WaitingShown> {
+  if (tab === 'mine') {
+    const own = await staff.assignments.ownedBy(account.id)
+    return { things: withOwners(await waiting.of(own), own), sums: [] }
+  }
+  const found = await look()
+  if (typeof found === 'string') return found
+  const things = withOwners(found.things, await staff.assignments.of(db, found.things))
+  return tab === 'all'
+    ? { things, sums: found.sums }
+    : { things: things.filter(({ owner }) => owner === null), sums: [] }
+}
 
 /** The last note of each case: one statement for each partner on the page. */
 async function lastNotes({ db, cases }: DeskFrame, rows: readonly CaseRow[]): Promise<ReadonlyMap<string, string>> {

@@ -13,7 +13,10 @@ import { kindsOf } from '../../modules/safeguarding/rules.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../console/language.ts'
 import { html } from '../html.ts'
 import type { ConsoleView } from '../console/view.ts'
+import { type ThingKind, waitingReasons } from '../../modules/staff/index.ts'
 import { casePage } from './case-pages.ts'
+import { connectorsPage } from './connector-pages.ts'
+import { thingPage } from './thing-parts.ts'
 import { changesPage, devicePage } from './command-pages.ts'
 import { commandTexts } from './command-texts.ts'
 import type { Found } from './find.ts'
@@ -81,7 +84,7 @@ function foundOf(text: string): Found {
       ...{ direction: 'received', id: text, connector: text, name: text, kind: text, messageId },
       ...{ state: 'Taken', problem: null, at },
     })),
-    customers: [null, text].map((iban) => ({ ...owner, id: text, iban })),
+    customers: [null, at].map((closedAt) => ({ ...owner, id: text, iban: closedAt && text, closedAt })),
     ...{ hasMore: true, searched: 1000 },
   }
 }
@@ -95,15 +98,10 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
   const aCase = { ...row, kind: text, money: text, owner, lastNote: text }
   const unowned = { ...aCase, owner: null, lastNote: null, money: null, proposedBy: null }
   const candidate = { ...{ partnerId: text, id: text, status: text, money: text }, score: 75, agreed: [text] }
-  const aHit = { ...row, name: text, listedName: text, source: text, score: 97 }
-  const waiting = [
-    { kind: 'hits', since: at, href: 'hits', runbook: 'screening-hit' },
-    { kind: 'poolLow', detail: text },
-  ] as const
   const decisions = [{ at, actor: text, kind: text, what: text, note: text }]
   return [
-    ['queue', queuePage(view, { cases: [aCase, unowned], tab: 'all', waiting, next: text, first: text })],
-    ...queueTabs.map((tab) => [`empty queue ${tab}`, queuePage(view, { cases: [], tab, waiting: [] })] as const),
+    ...queuePages(view, text, [aCase, unowned]),
+    ...thingPages(view, text),
     [
       'case',
       casePage(view, {
@@ -115,7 +113,7 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
         people: [{ id: 'another', fullName: text }],
       }),
     ],
-    ['hits', hitsPage(view, { hits: [aHit], next: text })],
+    ...hitPages(view, text, mayDecide),
     ['days', daysPage(view, { days: [dayOf(text, 'excess'), dayOf(text, 'incomplete')], next: text, first: text })],
     ['no days', daysPage(view, { days: [] })],
     ...(['balanced', 'excess', 'shortfall', 'unexplained', 'incomplete'] as const).map((status) => {
@@ -144,6 +142,30 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
     ...payoutPages(view, text, mayDecide),
     ['no reviews', reviewsPage(view, { reviews: [] })],
     ...staffPages(view, text, mayDecide),
+  ]
+}
+
+type Cases = Parameters<typeof queuePage>[1]['cases']
+function queuePages(view: ConsoleView, text: string, cases: Cases): readonly (readonly [string, string])[] {
+  const waiting = { things: thingsOf(text), sums: [{ kind: 'changes', since: at, href: 'changes' }] } as const
+  const nothing = { things: [], sums: [] }
+  return [
+    ['queue', queuePage(view, { cases, tab: 'all', waiting, next: text, first: text })],
+    ...queueTabs.map((tab) => [`empty queue ${tab}`, queuePage(view, { cases: [], tab, waiting: nothing })] as const),
+    ...(['late', 'failed'] as const).map(
+      (each) => [each, queuePage(view, { cases: [], tab: 'all', waiting: each })] as const,
+    ),
+  ]
+}
+
+function hitPages(view: ConsoleView, text: string, mayDecide: boolean): readonly (readonly [string, string])[] {
+  const typed = () => text
+  const decisions = [{ at, actor: text, kind: text, what: text, note: text }]
+  const row = { partnerId: text, id: text, openedAt: at, proposedBy: text }
+  const aHit = { ...row, name: text, listedName: text, source: text, score: 97 }
+  const hits = [text, null].map((owner) => ({ ...aHit, owner }))
+  return [
+    ['hits', hitsPage(view, { hits, next: text })],
     ['no hits', hitsPage(view, { hits: [], next: null })],
     [
       'hit',
@@ -152,8 +174,56 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
         ...{ reference: text, subjectKind: text, subjectId: text, role: text, births: [text], programmes: [text] },
         words: [{ word: text, listed: null, how: text }],
         ...{ status: text, decidedBy: text, hasEnded: false, proposal: text, decisions, mayDecide, error: text, typed },
+        thing: thingOf(text),
       }),
     ],
+  ]
+}
+
+/** More of each reason than the queue shows, with an owner and without. */
+const thingsOf = (text: string) =>
+  waitingReasons.flatMap((why) =>
+    Array.from({ length: 21 }, (_none, nth) => ({
+      ...{ partnerId: text, kind: kindOf(why), subject: text, why, since: at, detail: text },
+      owner: nth === 0 ? { id: text, fullName: text } : null,
+      lastNote: nth === 0 ? text : null,
+    })),
+  )
+const kindOf = (why: (typeof waitingReasons)[number]): ThingKind =>
+  why === 'poolLow' ? 'pool' : why === 'connectorFails' ? 'connector' : why.startsWith('deposit') ? 'deposit' : 'payout'
+
+const thingOf = (text: string) => ({
+  key: { partnerId: text, kind: 'pool', subject: text } as const,
+  waits: thingsOf(text).slice(0, 1),
+  owner: { id: text, fullName: text },
+  steps: [{ sequence: 1, kind: 'remarked', actor: text, note: text, at } as const],
+  people: [{ id: 'another', fullName: text }],
+  readerId: text,
+})
+
+/** The pages of what waits and of connectors. */
+function thingPages(view: ConsoleView, text: string): readonly (readonly [string, string])[] {
+  const typed = () => text
+  const state = { since: at, answeredAt: at, failedAt: at, failures: 5, problem: text, heldBack: true, inFlight: 3 }
+  const file = { direction: 'sent', id: text, connector: text, name: text, kind: text, messageId: text } as const
+  const sent = { ...file, state: 'Made', problem: text, at } as const
+  const connector = {
+    ...{ id: 'bank', byFiles: true, state, trouble: 'heldBack' as const, troubleSince: at },
+    waits: { notification: at, payout: at, recall: at, file: at },
+    files: { received: sent, sent, aside: sent },
+  } as const
+  const quiet = {
+    ...{ id: 'quiet', byFiles: false, trouble: undefined, troubleSince: null },
+    state: { ...state, answeredAt: null, failedAt: null, problem: null, failures: 0, heldBack: false },
+    waits: { notification: null, payout: null, recall: null, file: null },
+    files: { received: null, sent: null, aside: null },
+  } as const
+  return [
+    ['thing', thingPage(view, thingOf(text), { typed, error: text })],
+    ['thing that is over', thingPage(view, { ...thingOf(text), waits: [] }, { typed })],
+    ['thing that never was', thingPage(view, { ...thingOf(text), waits: [], steps: [] }, { typed })],
+    ['connectors', connectorsPage(view, { connectors: [connector, quiet], hrefOf: () => 'waiting' })],
+    ['no connectors', connectorsPage(view, { connectors: [], hrefOf: () => 'waiting' })],
   ]
 }
 
@@ -194,6 +264,7 @@ function payoutPages(view: ConsoleView, text: string, mayAct: boolean): readonly
         bank: each,
         approval,
         cases,
+        thing: thingOf(text),
         mayAct,
         said: 'waits',
         error: text,

@@ -143,11 +143,13 @@ function customersTable(view: ConsoleView, customers: Found['customers']): Html 
     ${table({
       caption: d.customers,
       columns: [{ label: d.customer, kind: 'head' }, { label: d.partner }, { label: d.partnerId }, { label: d.iban }],
-      rows: customers.map(({ id, partnerId, partnerName, iban }) => [
+      rows: customers.map(({ id, partnerId, partnerName, iban, closedAt }) => [
         identifier(view, id, d.customer),
         freeText(partnerName),
         identifier(view, partnerId, d.partnerId),
-        iban === null ? '' : account(view, iban),
+        iban === null
+          ? ''
+          : html`${account(view, iban)} ${closedAt !== null && html`${d.closed} ${time(view, closedAt)}`}`,
       ]),
     })}`
 }

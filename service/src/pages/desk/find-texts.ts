@@ -36,6 +36,7 @@ const en = {
   openCase: 'Open case',
   customer: 'Customer ID',
   iban: 'IBAN',
+  closed: 'closed',
 } as const
 type FindTexts = Readonly<Record<keyof typeof en, string>>
 
@@ -74,6 +75,7 @@ const de: FindTexts = {
   openCase: 'Fall öffnen',
   customer: 'ID des Kunden',
   iban: 'IBAN',
+  closed: 'geschlossen',
 }
 
 export const findTexts: Readonly<Record<ConsoleLanguage, FindTexts>> = { en, de }

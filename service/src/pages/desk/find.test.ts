@@ -11,6 +11,7 @@ import {
 } from '../../../../test/support/composition.ts'
 import { pain001Text } from '../../../../test/support/pain001.ts'
 import { newId, present } from '../../kernel/index.ts'
+import { sql } from '../../postgres/index.ts'
 import { find, type Found, readQuestion } from './find.ts'
 
 let service: Service
@@ -114,6 +115,20 @@ test('a customer is found by its ids and its IBAN, with or without spaces', asyn
   for (const text of [iban, iban.toLowerCase(), iban.replaceAll(/(.{4})/g, '$1 '), two.customer.id])
     assert.deepEqual(customersOf(await ask(text)), [key], text)
   assert.deepEqual(customersOf(await ask('DE89370400440532013000')), [], 'an IBAN of another bank has no owner here')
+})
+
+test('a closed IBAN finds the customer who had it, with the day on which it was closed', async () => {
+  const customer = await service.customers.create(two.partnerId, { kyc: { fullName: 'Closed Account' } })
+  const { ibans } = await service.accounts.create(two.partnerId, customer.id)
+  const [{ iban }] = ibans
+  assert.equal((await ask(iban)).customers[0]?.closedAt, null)
+  const now = service.clock.now()
+  await service.db.run(
+    sql`update accounts.ibans set closed_at = ${now} where partner_id = ${two.partnerId} and iban = ${iban}`,
+  )
+  const [found, ...others] = (await ask(iban)).customers
+  assert.deepEqual([found?.id, found?.partnerId, found?.iban, others], [customer.id, two.partnerId, iban, []])
+  assert.equal(found?.closedAt?.getTime(), now.getTime())
 })
 
 test('a customer is found by the whole email address, and by the beginning of words of the name', async () => {

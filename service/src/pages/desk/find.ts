@@ -69,6 +69,8 @@ export type FoundCustomer = Owner & {
   readonly id: string
   /** The IBAN by which the customer was found. Null: by an id. */
   readonly iban: string | null
+  /** When the IBAN was closed. Null: it is open, or the customer was found by an id. */
+  readonly closedAt: Date | null
 }
 export type FoundDeposit = Owner & {
   readonly id: string
@@ -123,7 +125,7 @@ export async function find(deps: FindDeps, question: Question, searchedMax = par
       const owner = some[index]
       if (owner === undefined) return
       payouts.push(...hits.map((hit) => ({ ...owner, hit })))
-      customers.push(...customerIds.map((id) => ({ ...owner, id, iban: null })))
+      customers.push(...customerIds.map((id) => ({ ...owner, id, iban: null, closedAt: null })))
       deposits.push(...paid.map((deposit) => toDeposit(owner, deposit)))
       if (found !== undefined) cases.push({ ...owner, id: found.id, kind: found.kind, openedAt: found.openedAt })
     })
@@ -150,11 +152,10 @@ const partnersLike = (all: readonly Owner[], text: string): readonly Owner[] => 
 async function ownersOf({ db, accounts }: FindDeps, all: readonly Owner[], text: string): Promise<FoundCustomer[]> {
   const iban = text.replaceAll(' ', '').toUpperCase()
   if (!isIban(iban)) return []
-  const owner = (await accounts.ownersOf(db, [iban])).get(iban)
-  if (owner === undefined) return []
-  const { partnerId, customerId } = owner
-  const partnerName = all.find((each) => each.partnerId === partnerId)?.partnerName ?? ''
-  return [{ partnerId, partnerName, id: customerId, iban }]
+  return (await accounts.holdersOf(db, iban)).map(({ partnerId, customerId: id, closedAt }) => {
+    const partnerName = all.find((each) => each.partnerId === partnerId)?.partnerName ?? ''
+    return { partnerId, partnerName, id, iban, closedAt }
+  })
 }
 
 async function ofPartner(

@@ -2,9 +2,11 @@
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { badge, call, choices, empty, errorSummary, field, table, time } from '../console/components.ts'
-import { facts } from '../console/lists.ts'
+import { facts, freeText } from '../console/lists.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
 import { hitTexts } from './hit-texts.ts'
+import { deskTexts } from './texts.ts'
+import { thingParts, type ThingShown } from './thing-parts.ts'
 
 export type DeskHit = {
   readonly partnerId: string
@@ -17,9 +19,12 @@ export type DeskHit = {
   readonly proposedBy: string | null
 }
 
+/** `owner`: the name of the person who looks into it. Null: it has none. */
+type ListedHit = DeskHit & { readonly owner: string | null }
+
 export function hitsPage(
   view: ConsoleView,
-  { hits, next }: { readonly hits: readonly DeskHit[]; readonly next: string | null },
+  { hits, next }: { readonly hits: readonly ListedHit[]; readonly next: string | null },
 ): string {
   const d = hitTexts[view.language]
   return shell(view, {
@@ -42,14 +47,16 @@ export function hitsPage(
                 { label: d.list },
                 { label: d.score, kind: 'number' },
                 { label: d.opened },
+                { label: deskTexts[view.language].owner },
                 { label: d.proposal },
               ],
-              rows: hits.map(({ partnerId, id, name, listedName, source, score, openedAt, proposedBy }) => [
+              rows: hits.map(({ partnerId, id, name, listedName, source, score, openedAt, owner, proposedBy }) => [
                 html`<a href="${view.root}hits/${partnerId}/${id}">${name}</a>`,
                 listedName,
                 source,
                 String(score),
                 time(view, openedAt),
+                owner === null ? badge('warning', deskTexts[view.language].unowned) : freeText(owner),
                 proposedBy === null ? badge('neutral', d.open) : badge('warning', proposedBy),
               ]),
             })
@@ -77,6 +84,7 @@ type Shown = DeskHit & {
     readonly what: string
     readonly note: string
   }[]
+  readonly thing: ThingShown
   readonly mayDecide: boolean
   readonly error?: string
   /** Values of a refused form, so that nothing typed is lost. */
@@ -113,7 +121,7 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
         proposal !== null &&
         html`<p class="message warning">${fill(d.proposed, { name: proposedBy ?? '', outcome: proposal })}</p>`
       }
-      ${deciding(view, hit)}
+      ${deciding(view, hit)} ${thingParts(view, hit.thing, hit.typed)}
       ${
         decisions.length > 0 &&
         html`<h2>${d.history}</h2>

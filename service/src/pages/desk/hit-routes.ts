@@ -7,6 +7,8 @@ import type { ConsoleView } from '../console/view.ts'
 import { type DeskHit, hitPage, hitsPage } from './hit-pages.ts'
 import { hitTexts } from './hit-texts.ts'
 import { afterOf, type DeskFrame, keyOf, withStaff } from './request.ts'
+import { readThing } from './thing-routes.ts'
+import { ownerOf } from './things.ts'
 
 const hitsShown = 50
 const noteCharsMax = 500
@@ -17,7 +19,7 @@ const toHit = ({ partnerId, id, name, listedName, source, score, openedAt, propo
 
 export function hitRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { db, screening, staff } = frame
-  const show = async (request: PublicRequest, view: ConsoleView, { account }: SignedStaff, error?: string) => {
+  const show = async (request: PublicRequest, view: ConsoleView, signed: SignedStaff, error?: string) => {
     const { partnerId, id } = keyOf(request)
     const hit = await screening.hit(partnerId, id)
     if (hit === undefined) throw notFound('hit')
@@ -30,7 +32,8 @@ export function hitRoutes(frame: DeskFrame): readonly PublicRoute[] {
       decisions: decisions.map(({ decidedAt: at, actor, kind, outcome, note }) => ({
         ...{ at, actor, what: `${kind}: ${outcome}`, note },
       })),
-      mayDecide: decidesHits(account.role),
+      thing: await readThing(frame, signed, { partnerId, kind: 'hit', subject: id }),
+      mayDecide: decidesHits(signed.account.role),
       typed: readForm(request),
       ...(error === undefined ? {} : { error }),
     })
@@ -62,7 +65,10 @@ export function hitRoutes(frame: DeskFrame): readonly PublicRoute[] {
           const shown = rows.slice(0, hitsShown)
           const last = rows.length > hitsShown ? shown.at(-1) : undefined
           const next = last === undefined ? null : `hits?at=${last.openedAt.toISOString()}&after=${last.id}`
-          return page(request, 200, hitsPage(view, { hits: shown.map(toHit), next }))
+          const keys = shown.map(({ partnerId, id: subject }) => ({ partnerId, kind: 'hit', subject }) as const)
+          const owners = new Map((await staff.assignments.of(db, keys)).map((each) => [each.subject, each]))
+          const hits = shown.map((hit) => ({ ...toHit(hit), owner: ownerOf(owners.get(hit.id))?.fullName ?? null }))
+          return page(request, 200, hitsPage(view, { hits, next }))
         }),
     },
     {

@@ -7,6 +7,7 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { runbookLink } from './runbooks.ts'
 import { payoutTexts } from './payout-texts.ts'
+import { thingParts, type ThingShown } from './thing-parts.ts'
 
 /** A payout as `payment find` prints it. */
 export type PayoutFacts = {
@@ -61,6 +62,7 @@ export type PayoutShown = {
     readonly openedAt: Date
     readonly resolution: string | null
   }[]
+  readonly thing: ThingShown
   readonly mayAct: boolean
   readonly said?: 'waits' | 'retried' | undefined
   readonly error?: string | undefined
@@ -101,7 +103,8 @@ export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
       )}
       <h2>${d.atBank}</h2>
       ${bank === undefined ? message('neutral', d.atBankNone) : bankFacts(view, bank)} ${partnerFacts(view, shown)}
-      ${casesOf(view, shown)} ${payout.hits.length > 0 && hitsOf(view, payout)} ${acting(view, shown)}`,
+      ${casesOf(view, shown)} ${payout.hits.length > 0 && hitsOf(view, payout)}
+      ${thingParts(view, shown.thing, shown.typed)} ${acting(view, shown)}`,
   })
 }
 

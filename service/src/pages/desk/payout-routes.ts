@@ -6,6 +6,7 @@ import type { ConsoleView } from '../console/view.ts'
 import { type BankFacts, type PayoutFacts, paymentOutcomes, payoutPage } from './payout-pages.ts'
 import { payoutTexts } from './payout-texts.ts'
 import { type DeskFrame, keyOf, noteOf, type Person, withStaff } from './request.ts'
+import { readThing } from './thing-routes.ts'
 
 export const payoutRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   {
@@ -86,6 +87,7 @@ async function show(
     bank: await atBank(frame, partnerId, id),
     approval: decision && { decision: decision.decision, by: decision.decidedName, at: decision.decidedAt },
     cases: await cases.about(db, partnerId, about),
+    thing: await readThing(frame, signed, { partnerId, kind: 'payout', subject: id }),
     mayAct: changes.mayDecide('payment end', signed.account.role),
     said: said === 'waits' || said === 'retried' ? said : undefined,
     error: refused?.error,

@@ -5,7 +5,9 @@ import { freeText, pager, tabs } from '../console/lists.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
 import { runbookLink } from './runbooks.ts'
 import { deskTexts } from './texts.ts'
-import type { Waiting, WaitingLook } from './waiting.ts'
+import { thingTable } from './thing-parts.ts'
+import type { OwnedThing } from './things.ts'
+import type { WaitingLook, WaitingSum } from './waiting.ts'
 import { waitingTexts } from './waiting-texts.ts'
 
 export type DeskCase = {
@@ -23,10 +25,15 @@ export type DeskCase = {
 export const queueTabs = ['all', 'mine', 'unowned'] as const
 export type QueueTab = (typeof queueTabs)[number]
 
+/** The part of the page besides cases. A text: it is not known. */
+export type WaitingShown =
+  | { readonly things: readonly OwnedThing[]; readonly sums: readonly WaitingSum[] }
+  | Extract<WaitingLook, string>
+
 type QueueShown = {
   readonly cases: readonly (DeskCase & { readonly lastNote: string | null })[]
   readonly tab: QueueTab
-  readonly waiting: WaitingLook
+  readonly waiting: WaitingShown
   readonly next?: string | undefined
   readonly first?: string | undefined
 }
@@ -62,7 +69,7 @@ export function queuePage(view: ConsoleView, { cases, tab, waiting, next, first 
     wide: true,
     main: html`<h1>${d.queue}</h1>
       <p class="lead">${d.queueText}</p>
-      ${waitingPart(view, waiting)} ${tabs({ label: d.owners, items })}
+      ${tabs({ label: d.owners, items })} ${waitingPart(view, waiting)}
       ${
         cases.length > 0
           ? casesTable(view, cases)
@@ -79,26 +86,26 @@ export function queuePage(view: ConsoleView, { cases, tab, waiting, next, first 
 }
 
 /** Shows what waits, if anything does. A list that is not known is said: it must not look like an empty one. */
-function waitingPart(view: ConsoleView, waiting: WaitingLook): Html | undefined {
+function waitingPart(view: ConsoleView, waiting: WaitingShown): Html | undefined {
   const [d, w] = [deskTexts[view.language], waitingTexts[view.language]]
-  if (waiting.length === 0) return undefined
+  if (typeof waiting === 'string')
+    return html`<h2>${w.title}</h2>
+      <p role="status">${badge('warning', w[waiting])}</p>
+      <h2>${d.cases}</h2>`
+  const { things, sums } = waiting
+  if (things.length + sums.length === 0) return undefined
   return html`<h2>${w.title}</h2>
-    ${typeof waiting === 'string' ? html`<p role="status">${badge('warning', w[waiting])}</p>` : waitingTable(view, waiting)}
+    ${things.length > 0 && thingTable(view, things)}
+    ${
+      sums.length > 0 &&
+      html`<ul>
+        ${sums.map(
+          ({ kind, since, href }) =>
+            html`<li><a href="${view.root}${href}">${w[kind]}</a>: ${w.since} ${time(view, since)}</li>`,
+        )}
+      </ul>`
+    }
     <h2>${d.cases}</h2>`
-}
-
-function waitingTable(view: ConsoleView, waiting: readonly Waiting[]): Html {
-  const [d, w] = [deskTexts[view.language], waitingTexts[view.language]]
-  return table({
-    caption: w.title,
-    columns: [{ label: d.kind, kind: 'head' }, { label: w.since }, { label: w.detail }, { label: d.runbook }],
-    rows: waiting.map(({ kind, since, detail = '', href, runbook }) => [
-      href === undefined ? w[kind] : html`<a href="${view.root}${href}">${w[kind]}</a>`,
-      since === undefined ? '–' : time(view, since),
-      detail === '' ? '–' : freeText(detail),
-      runbook === undefined ? '–' : runbookLink(view, runbook),
-    ]),
-  })
 }
 
 function casesTable(view: ConsoleView, cases: QueueShown['cases']) {

@@ -5,13 +5,13 @@ import type { Access } from '../../access/index.ts'
 import type { Accounts } from '../../modules/accounts/index.ts'
 import type { Customers } from '../../modules/customers/index.ts'
 import type { Deposits } from '../../modules/deposits/index.ts'
-import type { PayoutAges, Payouts } from '../../modules/payouts/index.ts'
+import type { Payouts } from '../../modules/payouts/index.ts'
 import type { Brand } from '../../branding/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
 import type { BankFiles } from '../../rails/index.ts'
 import type { Reconciliation } from '../../reconciliation/index.ts'
 import type { Safeguarding } from '../../modules/safeguarding/index.ts'
-import type { SignedStaff, Staff, StaffRole } from '../../modules/staff/index.ts'
+import type { SignedStaff, Staff, StaffRole, ThingKey, WaitingThing } from '../../modules/staff/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Assets } from '../assets.ts'
 import { html } from '../html.ts'
@@ -19,6 +19,8 @@ import { type ConsoleLanguage, consoleLanguageOf, consoleTexts } from '../consol
 import { type Form, seeOther, uuid } from '../console/request.ts'
 import type { ConsoleView } from '../console/view.ts'
 import type { Screening } from '../../screening/index.ts'
+import type { ConnectorFacts } from './connector-pages.ts'
+import { connectorTexts } from './connector-texts.ts'
 import { commandTexts } from './command-texts.ts'
 import { fileTexts } from './file-texts.ts'
 import { findTexts } from './find-texts.ts'
@@ -62,7 +64,7 @@ export type DeskDeps = {
   readonly staff: Staff
   readonly cases: Pick<Cases, 'list' | 'byId' | 'openAbout' | 'about' | 'lastRemarks'>
   readonly decisions: Pick<Decisions, 'history'>
-  readonly screening: Pick<Screening, 'openHits' | 'hit' | 'decisionsOf' | 'oldestOpenHit'>
+  readonly screening: Pick<Screening, 'openHits' | 'hit' | 'decisionsOf'>
   /** The files of banks that are connected by files. */
   readonly bankFiles: BankFiles
   readonly reconciliation: Pick<Reconciliation, 'report' | 'accounts' | 'days' | 'candidates'>
@@ -71,9 +73,14 @@ export type DeskDeps = {
     readonly reviews: Pick<Customers['reviews'], 'overduePage'>
   }
   readonly access: Pick<Access, 'partnerNames'>
-  readonly accounts: Pick<Accounts, 'ownersOf'> & { readonly pools: Pick<Accounts['pools'], 'levels'> }
-  readonly deposits: Pick<Deposits, 'byReferences' | 'oldestInScreening' | 'oldestUnfinished'>
-  readonly payoutAges: PayoutAges
+  readonly accounts: Pick<Accounts, 'holdersOf'>
+  readonly deposits: Pick<Deposits, 'byReferences'>
+  /** Reads what waits for a person besides cases, and how the connectors are. */
+  readonly waiting: {
+    readonly look: () => Promise<readonly WaitingThing[]>
+    readonly of: (keys: readonly ThingKey[]) => Promise<readonly WaitingThing[]>
+    readonly connectors: () => Promise<readonly ConnectorFacts[]>
+  }
   readonly runbooks: Runbooks
   readonly payouts: Pick<Payouts, 'find' | 'decisionsOf'>
   readonly changes: DeskChanges
@@ -111,6 +118,11 @@ const placesOf = (language: ConsoleLanguage) =>
       name: 'hits',
       text: hitTexts[language].hits,
       icon: 'M9 15a6 6 0 1 0 0-12 6 6 0 0 0 0 12zM13.5 13.5 17.5 17.5M6.5 9l2 2 3-3.5',
+    },
+    {
+      name: 'connectors',
+      text: connectorTexts[language].connectors,
+      icon: 'M6 3v4M10 3v4M4 7h8v3a4 4 0 0 1-8 0zM8 14v3h8v-6',
     },
     {
       name: 'files',
@@ -189,6 +201,12 @@ export function afterOf({ query }: PublicRequest): { readonly openedAt: Date; re
   const fields = new URLSearchParams(query)
   const [openedAt, id] = [new Date(fields.get('at') ?? ''), fields.get('after') ?? '']
   return uuid.test(id) && !Number.isNaN(openedAt.getTime()) ? { openedAt, id } : undefined
+}
+
+/** Null: no person. Refuses: validation_failed. */
+export function personOf(text: string): string | null {
+  if (text !== '' && !uuid.test(text)) throw new Refusal('validation_failed', 'Choose a person of staff.')
+  return text === '' ? null : text
 }
 
 /** The note of a form. Refuses: validation_failed. */

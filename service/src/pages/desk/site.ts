@@ -20,6 +20,7 @@ import { signInPage } from '../console/sign-in-page.ts'
 import { signOnError } from '../console/single-sign-on.ts'
 import { caseRoutes } from './case-routes.ts'
 import { commandRoutes } from './command-routes.ts'
+import { connectorRoutes } from './connector-routes.ts'
 import { partnerRoutes } from './partner-routes.ts'
 import { fileRoutes } from './file-routes.ts'
 import { findRoutes } from './find-routes.ts'
@@ -34,6 +35,7 @@ import { staffRoutes } from './staff-routes.ts'
 import { payoutRoutes } from './payout-routes.ts'
 import { safeguardingRoutes } from './safeguarding-routes.ts'
 import { deskTexts } from './texts.ts'
+import { thingRoutes } from './thing-routes.ts'
 
 export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
   const assets = await readAssets(new URL('../browser/', import.meta.url), 'console', deps.brand)
@@ -56,6 +58,8 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...signInRoutes(frame),
       ...ssoRoutes(frame),
       ...caseRoutes(frame),
+      ...thingRoutes(frame),
+      ...connectorRoutes(frame),
       ...findRoutes(frame),
       ...payoutRoutes(frame),
       ...hitRoutes(frame),

@@ -1,40 +1,87 @@
-/** The texts of what waits besides cases. */
+/** The texts of what waits besides cases. `{…}` is replaced. */
+import type { WaitingThing } from '../../modules/staff/index.ts'
 import type { ConsoleLanguage } from '../console/language.ts'
-import type { Waiting } from './waiting.ts'
+import type { WaitingSum } from './waiting.ts'
 
-type WaitingTexts = Readonly<Record<Waiting['kind'] | 'title' | 'since' | 'detail' | 'late' | 'failed', string>>
-
-const en: WaitingTexts = {
+const en = {
   title: 'What else waits',
-  since: 'Oldest since',
+  what: 'What',
+  since: 'Since',
   detail: 'Detail',
   late: 'Not known yet: reading it takes longer than usual. Load the page again in a moment.',
   failed: 'It could not be read. The log of the service says why; the cases below are complete.',
-  hits: 'Screening hits are open',
-  heldPayouts: 'Payouts are held by screening or a rule',
-  heldDeposits: 'Deposits are held by screening',
+  more: 'The oldest {shown} of each kind are shown. More wait: {kinds}.',
+  hit: 'Screening hit',
+  payoutHeld: 'Payout held by screening or a rule',
+  depositHeld: 'Deposit held by screening',
+  payoutUnknown: 'Payout with an unknown outcome at the bank',
+  payoutStands: 'Payout stands still',
+  depositStands: 'Deposit stands still',
+  recallUnsent: 'Recall not sent',
+  recallOverdue: 'Recall not answered in time',
+  connectorFails: 'Connector',
+  poolLow: 'Pool of IBANs is low',
   changes: 'Changes wait for a second person',
   reviews: 'Reviews of customers are overdue',
-  payoutStands: 'A payout stands still',
-  depositStands: 'A deposit stands still',
-  poolLow: 'A pool of IBANs is low',
-}
+  heldBack: 'Payouts are held back',
+  failing: 'Exchanges fail',
+  file: 'A file is not delivered',
+  notification: 'Messages are not processed',
+  payout: 'Payouts are late',
+  free: '{count} free',
+  subject: 'Thing',
+  waits: 'Why it waits',
+  gone: 'It no longer waits for a person.',
+  goneText: 'Its owner and its notes stay in the history.',
+  ownerText: 'An owner looks into it and decides nothing. It ends by itself when it no longer waits.',
+  ownedBy: '{name} has it.',
+  ownedByNone: 'It has no owner.',
+  take: 'Take',
+  handBack: 'Hand back',
+  give: 'Give',
+  history: 'Owners and notes',
+} as const
+export type WaitingTexts = Readonly<Record<keyof typeof en | WaitingThing['why'] | WaitingSum['kind'], string>>
 
 const de: WaitingTexts = {
   title: 'Was noch wartet',
-  since: 'Ältestes seit',
+  what: 'Was',
+  since: 'Seit',
   detail: 'Einzelheit',
   late: 'Noch nicht bekannt: Das Lesen dauert länger als sonst. Laden Sie die Seite gleich noch einmal.',
   failed:
     'Es konnte nicht gelesen werden. Den Grund nennt das Protokoll des Dienstes; die Fälle unten sind vollständig.',
-  hits: 'Treffer der Prüfung sind offen',
-  heldPayouts: 'Auszahlungen werden von der Prüfung oder einer Regel gehalten',
-  heldDeposits: 'Eingänge werden von der Prüfung gehalten',
+  more: 'Von jeder Art stehen hier die ältesten {shown}. Mehr wartet: {kinds}.',
+  hit: 'Treffer der Prüfung',
+  payoutHeld: 'Auszahlung, gehalten von der Prüfung oder einer Regel',
+  depositHeld: 'Eingang, gehalten von der Prüfung',
+  payoutUnknown: 'Auszahlung mit unbekanntem Ausgang bei der Bank',
+  payoutStands: 'Auszahlung steht still',
+  depositStands: 'Eingang steht still',
+  recallUnsent: 'Rückruf nicht gesendet',
+  recallOverdue: 'Rückruf nicht rechtzeitig beantwortet',
+  connectorFails: 'Anbindung',
+  poolLow: 'Vorrat an IBANs ist knapp',
   changes: 'Änderungen warten auf eine zweite Person',
   reviews: 'Überprüfungen von Kunden sind überfällig',
-  payoutStands: 'Eine Auszahlung steht still',
-  depositStands: 'Ein Eingang steht still',
-  poolLow: 'Ein Vorrat an IBANs ist knapp',
+  heldBack: 'Auszahlungen werden zurückgehalten',
+  failing: 'Der Austausch scheitert',
+  file: 'Eine Datei ist nicht zugestellt',
+  notification: 'Meldungen werden nicht verarbeitet',
+  payout: 'Auszahlungen sind verspätet',
+  free: '{count} frei',
+  subject: 'Gegenstand',
+  waits: 'Warum es wartet',
+  gone: 'Es wartet nicht mehr auf einen Menschen.',
+  goneText: 'Zuständige und Notizen bleiben im Verlauf.',
+  ownerText:
+    'Wer zuständig ist, klärt es und entscheidet nichts. Die Zuständigkeit endet von selbst, wenn es nicht mehr wartet.',
+  ownedBy: '{name} ist dafür zuständig.',
+  ownedByNone: 'Dafür ist niemand zuständig.',
+  take: 'Übernehmen',
+  handBack: 'Zurückgeben',
+  give: 'Übergeben',
+  history: 'Zuständigkeiten und Notizen',
 }
 
 export const waitingTexts: Readonly<Record<ConsoleLanguage, WaitingTexts>> = { en, de }

@@ -1,37 +1,28 @@
-/** Finds what waits for a person besides cases: hits, held payments, changes, reviews, payments that stand still, low pools of IBANs. */
+/** Shares a look at what waits for a person besides cases, so that many people with an open queue cost no more than one. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { after, secondMs } from '../../kernel/index.ts'
+import type { WaitingThing } from '../../modules/staff/index.ts'
 import type { DeskDeps } from './request.ts'
 
-export type Waiting = {
-  readonly kind:
-    | 'hits'
-    | 'heldPayouts'
-    | 'heldDeposits'
-    | 'changes'
-    | 'reviews'
-    | 'payoutStands'
-    | 'depositStands'
-    | 'poolLow'
-  /** Absent: it has no age. */
-  readonly since?: Date
-  /** The status of a payment, or the name of a pool. */
-  readonly detail?: string
-  /** Path of the page that shows it, from the root of the desk. */
-  readonly href?: string
-  /** The runbook by its name. Absent: the page says what to do. */
-  readonly runbook?: string
+/** A number of rows of a page, which have no owners: two persons decide a change, and a review is a date. */
+export type WaitingSum = {
+  readonly kind: 'changes' | 'reviews'
+  /** The time since which the oldest waits. */
+  readonly since: Date
+  /** Path of the page that shows them, from the root of the desk. */
+  readonly href: string
 }
 
+export type Waiting = { readonly things: readonly WaitingThing[]; readonly sums: readonly WaitingSum[] }
+
 /** `late`: the look has not ended yet. `failed`: it ended with an error, which is in the log. */
-export type WaitingLook = readonly Waiting[] | 'late' | 'failed'
+export type WaitingLook = Waiting | 'late' | 'failed'
 
-type WaitingDeps = Pick<
-  DeskDeps,
-  'db' | 'clock' | 'log' | 'access' | 'accounts' | 'customers' | 'deposits' | 'payoutAges' | 'screening' | 'staff'
->
+type WaitingDeps = Pick<DeskDeps, 'db' | 'clock' | 'log' | 'customers' | 'staff'> & {
+  readonly waiting: Pick<DeskDeps['waiting'], 'look'>
+}
 
-/** A look asks for each partner, so that many people with an open queue cost no more than one. */
+/** A look asks for each partner. */
 const rememberedMs = 20 * secondMs
 /** The cases do not depend on the look: their page waits for it no longer than this. */
 const waitMsDefault = 2 * secondMs
@@ -69,42 +60,17 @@ export function createWaiting(deps: WaitingDeps, waitMs = waitMsDefault): () => 
   }
 }
 
-async function look(deps: WaitingDeps): Promise<readonly Waiting[]> {
-  const { db, clock, access, customers, deposits, payoutAges, screening, staff } = deps
-  const since = (kind: Waiting['kind'], at: Date | null | undefined, more: Omit<Waiting, 'kind' | 'since'>) =>
-    at === null || at === undefined ? [] : [{ kind, since: at, ...more }]
-  const hits = { href: 'hits', runbook: 'screening-hit' }
+async function look({ db, customers, staff, waiting }: WaitingDeps): Promise<Waiting> {
+  const things = await waiting.look()
   const [change] = await staff.changes.waiting(db, 1)
   const [review] = await customers.reviews.overduePage(db, { after: undefined, rowsMax: 1 })
-  const partnerIds = (await access.partnerNames(db)).map(({ partnerId }) => partnerId)
-  const stands = [...(await payoutAges.oldestUnfinished(partnerIds)), ...(await deposits.oldestUnfinished())].filter(
-    ({ ageMs, limitMs }) => ageMs > limitMs,
-  )
-  return [
-    ...since('hits', await screening.oldestOpenHit(), hits),
-    ...since('heldPayouts', await payoutAges.oldestInScreening(), hits),
-    ...since('heldDeposits', await deposits.oldestInScreening(), hits),
-    ...stands.map(({ subject, status, ageMs, oldest }): Waiting => {
-      const isPayout = subject === 'payout'
-      return {
-        kind: isPayout ? 'payoutStands' : 'depositStands',
-        since: after(clock.now(), -ageMs),
-        detail: status,
-        ...(isPayout && oldest !== null ? { href: `payouts/${oldest.partnerId}/${oldest.id}` } : {}),
-        runbook: isPayout ? 'stuck-payout' : 'alerts/PaymentsStandStill',
-      }
-    }),
-    ...(await lowPools(deps)),
-    ...since('changes', change?.proposedAt, { href: 'changes' }),
-    ...since('reviews', review && new Date(`${review.dueOn}T00:00:00Z`), { href: 'reviews' }),
-  ]
+  return {
+    things,
+    sums: [
+      ...(change === undefined ? [] : [{ kind: 'changes', since: change.proposedAt, href: 'changes' } as const]),
+      ...(review === undefined
+        ? []
+        : [{ kind: 'reviews', since: new Date(`${review.dueOn}T00:00:00Z`), href: 'reviews' } as const]),
+    ],
+  }
 }
-
-const lowPools = async ({ accounts }: WaitingDeps): Promise<readonly Waiting[]> =>
-  (await accounts.pools.levels())
-    .filter(({ isLow }) => isLow)
-    .map(({ pool, currency, free }) => ({
-      kind: 'poolLow',
-      detail: `${pool}, ${currency}: ${free}`,
-      runbook: 'alerts/PaymentsIbanPoolLow',
-    }))

@@ -1,0 +1,228 @@
+/** Gathers what waits for a person of staff besides cases, from the modules that know it, and how the connectors are. */
+import { operatorPartnerId } from '../cases/index.ts'
+import { type Clock, minuteMs } from '../kernel/index.ts'
+import type { Access } from '../access/index.ts'
+import type { Accounts } from '../modules/accounts/index.ts'
+import type { Deposits } from '../modules/deposits/index.ts'
+import { type PayoutAges, payoutsDue } from '../modules/payouts/index.ts'
+import type { Recalls } from '../modules/recalls/index.ts'
+import { type AskWaiting, type ThingKey, thingName, type WaitingThing } from '../modules/staff/index.ts'
+import type { ConnectorFacts } from '../pages/index.ts'
+import type { Database } from '../postgres/index.ts'
+import type { BankFiles, Connector, ConnectorHealth } from '../rails/index.ts'
+import type { Screening } from '../screening/index.ts'
+
+type Deps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly access: Pick<Access, 'partnerIds'>
+  readonly accounts: { readonly pools: Pick<Accounts['pools'], 'levels'> }
+  readonly deposits: Pick<Deposits, 'waiting' | 'waitingOf'>
+  readonly payoutAges: Pick<PayoutAges, 'waiting' | 'waitingOf'>
+  readonly recalls: Pick<Recalls, 'waiting' | 'waitingOf' | 'oldestUnsent'>
+  readonly screening: Pick<Screening, 'oldestOpenHits' | 'openOf'>
+  readonly connectors: readonly Connector[]
+  readonly connectorHealth: ConnectorHealth
+  readonly isoBanks: { readonly shown: BankFiles }
+}
+
+export type Waiting = AskWaiting & {
+  /** The oldest of each kind, at most 100. */
+  readonly look: () => Promise<readonly WaitingThing[]>
+  /** Says why these things wait now. One that no longer waits is absent. */
+  readonly of: (keys: readonly ThingKey[]) => Promise<readonly WaitingThing[]>
+  readonly connectors: () => Promise<readonly ConnectorFacts[]>
+}
+
+const rowsMax = 100
+
+export function createWaiting(deps: Deps): Waiting {
+  const { db, access, deposits, payoutAges, recalls, screening } = deps
+  const of = createOf(deps)
+  return {
+    look: async () => {
+      // The payouts ask for each partner: the others are read beside them, on one more connection.
+      const payouts = async () => payoutAges.waiting(await access.partnerIds(db), rowsMax)
+      const others = async () => [
+        ...(await screening.oldestOpenHits(rowsMax)).map(ofHit),
+        ...(await deposits.waiting(rowsMax)).map(ofDeposit),
+        ...(await recalls.waiting(rowsMax)).map(ofRecall),
+        ...(await failingConnectors(deps)),
+        ...(await lowPools(deps)),
+      ]
+      const [found, rest] = await Promise.all([payouts(), others()])
+      return [...rest, ...found.map(ofPayout)]
+    },
+    of,
+    stillWaiting: async (keys) => namesOf(await of(keys)),
+    over: async (keys) => {
+      const waiting = namesOf(await of(keys))
+      return namesOf(keys.filter((key) => !waiting.has(thingName(key)) && isSure(deps, key)))
+    },
+    connectors: () => readConnectors(deps),
+  }
+}
+
+const namesOf = (keys: readonly ThingKey[]): ReadonlySet<string> => new Set(keys.map(thingName))
+
+/** Another process may know that a connector fails: this one is sure once the bank has answered it. */
+function isSure({ clock, connectors, connectorHealth }: Deps, { kind, subject }: ThingKey): boolean {
+  if (kind !== 'connector' || !connectors.some(({ id }) => id === subject)) return true
+  const { answeredAt } = connectorHealth.stateOf(subject)
+  return answeredAt !== null && clock.now().getTime() - answeredAt.getTime() < sureMs
+}
+const sureMs = 10 * minuteMs
+
+type Found = { readonly partnerId: string; readonly id: string; readonly status: string; readonly since: Date }
+
+type OpenHit = Awaited<ReturnType<Screening['oldestOpenHits']>>[number]
+const ofHit = ({ partnerId, id: subject, source, score, openedAt: since }: OpenHit) =>
+  ({ partnerId, kind: 'hit', subject, why: 'hit', since, detail: `${source}, ${score}` }) satisfies WaitingThing
+
+const payoutReasons = { held: 'payoutHeld', unknown: 'payoutUnknown', stands: 'payoutStands' } as const
+const ofPayout = ({
+  partnerId,
+  id: subject,
+  why,
+  since,
+  status: detail,
+}: Found & { readonly why: keyof typeof payoutReasons }) =>
+  ({ partnerId, kind: 'payout', subject, why: payoutReasons[why], since, detail }) satisfies WaitingThing
+
+const depositReasons = { held: 'depositHeld', stands: 'depositStands' } as const
+const ofDeposit = ({
+  partnerId,
+  id: subject,
+  why,
+  since,
+  status: detail,
+}: Found & { readonly why: keyof typeof depositReasons }) =>
+  ({ partnerId, kind: 'deposit', subject, why: depositReasons[why], since, detail }) satisfies WaitingThing
+
+const recallReasons = { unsent: 'recallUnsent', overdue: 'recallOverdue' } as const
+/** A recall is looked into with its payout. */
+const ofRecall = ({
+  partnerId,
+  payoutId: subject,
+  why,
+  since,
+  connector: detail,
+}: Awaited<ReturnType<Recalls['waiting']>>[number]) =>
+  ({ partnerId, kind: 'payout', subject, why: recallReasons[why], since, detail }) satisfies WaitingThing
+
+/** One statement for each partner and kind. */
+function createOf(deps: Deps): Waiting['of'] {
+  const { deposits, payoutAges, recalls, screening } = deps
+  const ofPartner = async (
+    partnerId: string,
+    kind: ThingKey['kind'],
+    ids: readonly string[],
+  ): Promise<readonly WaitingThing[]> => {
+    if (kind === 'hit') return (await screening.openOf(partnerId, ids)).map(ofHit)
+    if (kind === 'deposit') return (await deposits.waitingOf(partnerId, ids)).map(ofDeposit)
+    if (kind === 'payout')
+      return [
+        ...(await payoutAges.waitingOf(partnerId, ids)).map(ofPayout),
+        ...(await recalls.waitingOf(partnerId, ids)).map(ofRecall),
+      ]
+    if (partnerId !== operatorPartnerId) return []
+    const found = kind === 'pool' ? await lowPools(deps) : await failingConnectors(deps)
+    return found.filter(({ subject }) => ids.includes(subject))
+  }
+  return async (keys) => {
+    const found: WaitingThing[] = []
+    const groups = Map.groupBy(keys, ({ partnerId, kind }) => `${partnerId} ${kind}`)
+    for (const group of groups.values()) {
+      const [first] = group
+      if (first === undefined) continue
+      const ids = group.map(({ subject }) => subject)
+      found.push(...(await ofPartner(first.partnerId, first.kind, ids)))
+    }
+    return found
+  }
+}
+
+const lowPools = async ({ accounts }: Deps): Promise<readonly WaitingThing[]> =>
+  (await accounts.pools.levels())
+    .filter(({ isLow }) => isLow)
+    .map(({ pool, currency, free }) => ({
+      ...{ partnerId: operatorPartnerId, kind: 'pool', subject: `${pool} ${currency}` },
+      ...{ why: 'poolLow', detail: String(free) },
+    }))
+
+/** Failed exchanges one after the other that are more than a hiccup. The breaker opens at as many. */
+const failuresMin = 5
+/** The age at which the alerts of queues and files begin. */
+const waitsMsMax = 5 * minuteMs
+
+async function failingConnectors(deps: Deps): Promise<readonly WaitingThing[]> {
+  const found: WaitingThing[] = []
+  for (const connector of deps.connectors) {
+    const { trouble: detail, troubleSince: since } = troubleOf(
+      deps.connectorHealth.stateOf(connector.id),
+      await readWaits(deps, connector),
+      deps.clock.now(),
+    )
+    if (detail === undefined) continue
+    const thing = {
+      partnerId: operatorPartnerId,
+      kind: 'connector',
+      subject: connector.id,
+      why: 'connectorFails',
+    } as const
+    found.push({ ...thing, detail, ...(since === null ? {} : { since }) })
+  }
+  return found
+}
+
+type Waits = Omit<ConnectorFacts['waits'], 'recall'>
+
+async function readWaits(
+  { db, clock, isoBanks: { shown } }: Deps,
+  { id, oldestNotification }: Connector,
+): Promise<Waits> {
+  const now = clock.now()
+  return {
+    notification: await oldestNotification(now),
+    payout: await oldestDue(db, id, now),
+    file: shown.connectorIds.includes(id) ? await shown.oldestUnsent(db, id) : null,
+  }
+}
+
+async function readConnectors(deps: Deps): Promise<readonly ConnectorFacts[]> {
+  const { db, clock, connectors, connectorHealth, recalls } = deps
+  const { shown } = deps.isoBanks
+  const found: ConnectorFacts[] = []
+  for (const connector of connectors) {
+    const { id } = connector
+    const byFiles = shown.connectorIds.includes(id)
+    const newest = async (show: 'received' | 'sent' | 'aside') =>
+      byFiles ? ((await shown.page(db, { connector: id, show, after: undefined, rowsMax: 1 }))[0] ?? null) : null
+    const state = connectorHealth.stateOf(id)
+    const waits = { ...(await readWaits(deps, connector)), recall: await recalls.oldestUnsent(id) }
+    const files = { received: await newest('received'), sent: await newest('sent'), aside: await newest('aside') }
+    found.push({ id, byFiles, state, waits, files, ...troubleOf(state, waits, clock.now()) })
+  }
+  return found
+}
+
+/** The time since which the oldest payout is due. Null: none is. */
+async function oldestDue(db: Database, connector: string, now: Date): Promise<Date | null> {
+  const row = await db.row<{ readonly dueAt: Date | null }>(payoutsDue(connector, new Date(0)))
+  return row?.dueAt === undefined || row.dueAt === null || row.dueAt > now ? null : row.dueAt
+}
+
+/** The first that a person should look at. */
+function troubleOf(
+  { heldBack, failures, failedAt }: ConnectorFacts['state'],
+  waits: Waits,
+  now: Date,
+): Pick<ConnectorFacts, 'trouble' | 'troubleSince'> {
+  const isOld = (since: Date | null) => since !== null && now.getTime() - since.getTime() > waitsMsMax
+  if (heldBack) return { trouble: 'heldBack', troubleSince: failedAt }
+  if (failures >= failuresMin) return { trouble: 'failing', troubleSince: failedAt }
+  if (isOld(waits.file)) return { trouble: 'file', troubleSince: waits.file }
+  if (isOld(waits.notification)) return { trouble: 'notification', troubleSince: waits.notification }
+  if (isOld(waits.payout)) return { trouble: 'payout', troubleSince: waits.payout }
+  return { trouble: undefined, troubleSince: null }
+}

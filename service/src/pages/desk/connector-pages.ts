@@ -1,0 +1,119 @@
+/** The page of connectors: how each bank and chain answers, what waits for it, and its last files. */
+import { badge, table, time } from '../console/components.ts'
+import { facts, freeText } from '../console/lists.ts'
+import { type ConsoleView, shell } from '../console/view.ts'
+import { html, type Html } from '../html.ts'
+import type { BankFile, ConnectorState } from '../../rails/index.ts'
+import { connectorTexts } from './connector-texts.ts'
+import { runbookLink } from './runbooks.ts'
+
+/** The facts of a connector. */
+export type ConnectorFacts = {
+  readonly id: string
+  readonly byFiles: boolean
+  readonly state: ConnectorState
+  /** The times since which the oldest of each waits. Null: none does. */
+  readonly waits: Readonly<Record<'notification' | 'payout' | 'recall' | 'file', Date | null>>
+  readonly files: Readonly<Record<'received' | 'sent' | 'aside', BankFile | null>>
+  /** The reason to look at it. Undefined: it works. */
+  readonly trouble: 'heldBack' | 'failing' | 'file' | 'notification' | 'payout' | undefined
+  readonly troubleSince: Date | null
+}
+
+/** The runbook of a trouble. */
+const runbooks: Readonly<Record<NonNullable<ConnectorFacts['trouble']>, string>> = {
+  heldBack: 'alerts/PaymentsBankUnreachable',
+  failing: 'alerts/PaymentsBankUnreachable',
+  file: 'alerts/PaymentsBankFileStuck',
+  notification: 'alerts/PaymentsBankNotificationsFailing',
+  payout: 'alerts/PaymentsQueueStuck',
+}
+
+type Shown = {
+  readonly connectors: readonly ConnectorFacts[]
+  /** Path of the page with owner and notes of a connector, from the root of the desk. */
+  readonly hrefOf: (id: string) => string
+}
+
+export function connectorsPage(view: ConsoleView, { connectors, hrefOf }: Shown): string {
+  const d = connectorTexts[view.language]
+  const [first] = connectors
+  const [before = '', after = ''] = d.text.split('{since}')
+  return shell(view, {
+    title: d.connectors,
+    wide: true,
+    main: html`<h1>${d.connectors}</h1>
+      <p class="lead">${before}${first === undefined ? d.never : time(view, first.state.since)}${after}</p>
+      ${summary(view, connectors)} ${connectors.map((each) => one(view, each, hrefOf(each.id)))}`,
+  })
+}
+
+function stateBadge(view: ConsoleView, { trouble, state, byFiles, files }: ConnectorFacts): Html {
+  const d = connectorTexts[view.language]
+  if (trouble !== undefined) return badge('bad', d[trouble])
+  const isQuiet = state.answeredAt === null && !(byFiles && files.received !== null)
+  return isQuiet ? badge('neutral', d.quiet) : badge('good', d.works)
+}
+
+const timeOr = (view: ConsoleView, at: Date | null) =>
+  at === null ? connectorTexts[view.language].never : time(view, at)
+
+function summary(view: ConsoleView, connectors: readonly ConnectorFacts[]): Html {
+  const d = connectorTexts[view.language]
+  return table({
+    caption: d.connectors,
+    columns: [
+      { label: d.connector, kind: 'head' },
+      { label: d.state },
+      { label: d.answeredAt },
+      { label: d.failures, kind: 'number' },
+      { label: d.runbook },
+    ],
+    rows: connectors.map((each) => [
+      html`<a href="#${each.id}">${each.id}</a>`,
+      stateBadge(view, each),
+      timeOr(view, each.state.answeredAt),
+      String(each.state.failures),
+      each.trouble === undefined ? '–' : runbookLink(view, runbooks[each.trouble]),
+    ]),
+  })
+}
+
+function one(view: ConsoleView, connector: ConnectorFacts, href: string): Html {
+  const d = connectorTexts[view.language]
+  const { id, byFiles, state, waits, files, trouble } = connector
+  const wait = (name: keyof typeof waits, text: string) =>
+    waits[name] !== null && html`<span>${text}: ${time(view, waits[name])}</span>`
+  const waiting = [
+    wait('notification', d.waitingNotification),
+    wait('payout', d.waitingPayout),
+    wait('recall', d.waitingRecall),
+    wait('file', d.waitingFile),
+  ].filter((each) => each !== false)
+  return html`<section aria-labelledby="${id}">
+    <h2 id="${id}">${id}</h2>
+    ${facts([
+      [d.state, stateBadge(view, connector)],
+      [d.answeredAt, timeOr(view, state.answeredAt)],
+      [d.failures, String(state.failures)],
+      [
+        d.problem,
+        state.failedAt === null
+          ? undefined
+          : html`${time(view, state.failedAt)} ${state.problem !== null && freeText(state.problem)}`,
+      ],
+      [d.breaker, state.heldBack ? d.open : d.closed],
+      [d.inFlight, String(state.inFlight)],
+      [d.waiting, waiting.length === 0 ? d.never : html`<span class="lines">${waiting}</span>`],
+      [d.lastIn, byFiles ? file(view, files.received) : d.noFiles],
+      [d.lastOut, byFiles ? file(view, files.sent) : d.noFiles],
+      [d.aside, files.aside === null ? undefined : file(view, files.aside)],
+    ])}
+    ${trouble !== undefined && html`<p><a href="${view.root}${href}">${d.owner}</a></p>`}
+  </section>`
+}
+
+const file = (view: ConsoleView, found: BankFile | null): Html | string =>
+  found === null
+    ? connectorTexts[view.language].never
+    : html`<a href="${view.root}files/${found.id}">${freeText(found.name)}</a> ${found.state} ${time(view, found.at)}`

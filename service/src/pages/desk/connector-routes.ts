@@ -1,0 +1,20 @@
+/** The page of connectors at the desk. */
+import { operatorPartnerId } from '../../cases/index.ts'
+import type { PublicRoute } from '../../api/index.ts'
+import { page } from '../console/request.ts'
+import { connectorsPage } from './connector-pages.ts'
+import { type DeskFrame, withStaff } from './request.ts'
+import { thingHref } from './things.ts'
+
+export const connectorRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
+  {
+    method: 'GET',
+    path: '/desk/connectors',
+    handle: (request) =>
+      withStaff(frame, request, 'connectors', async ({ view }) => {
+        const connectors = await frame.waiting.connectors()
+        const hrefOf = (subject: string) => thingHref({ partnerId: operatorPartnerId, kind: 'connector', subject })
+        return page(request, 200, connectorsPage(view, { connectors, hrefOf }))
+      }),
+  },
+]

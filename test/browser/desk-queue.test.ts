@@ -1,0 +1,146 @@
+/** The queue of the desk in a real browser: what waits has an owner and notes, and the page of connectors. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Browser } from 'playwright-core'
+import { newId } from '../../service/src/kernel/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
+import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { listAt, success, textAt } from '../support/client.ts'
+import { createTestService } from '../support/composition.ts'
+import { check, openPage } from '../support/console.ts'
+import { checkForms, joinDesk } from '../support/desk.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { staffAtDesk } from '../support/staff.ts'
+import { until } from '../support/until.ts'
+import { createBeneficiary, createCustomer, payoutText } from '../support/world.ts'
+
+let service: TestService
+let browser: Browser
+let site: string
+let as: readonly string[] = []
+before(async () => {
+  if (skip !== false) return
+  const MASTER_KEY = Buffer.alloc(32, '686f757365', 'hex').toString('base64')
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', MASTER_KEY } })
+  site = service.opsUrl.replace('127.0.0.1', 'localhost')
+  browser = await launchBrowser()
+  const desk = { opsUrl: site, env: service.env, folder: service.dataDir }
+  as = (await staffAtDesk(desk, { name: 'Rosa', role: 'admin' })).as
+})
+after(async () => {
+  await browser?.close()
+  await service?.dispose()
+})
+
+const joinStaff = (name: string, role: string, expected: readonly string[] = []) =>
+  joinDesk({ service, browser, site, as }, name, role, expected)
+
+test(
+  'a hit is taken from the queue, the second person is told who has it, and it leaves with the decision',
+  { skip },
+  async () => {
+    const list = fileURLToPath(new URL('../../service/src/screening/samples/un.xml', import.meta.url))
+    await service.operator('screening', 'load', '--from', list, ...as)
+    await createCustomer(service.client, { kyc: { fullName: 'Borislav Tremurov' } })
+    await until(
+      'the customer is a hit',
+      async () => Number((await service.operator('screening', 'status'))['openHits']) === 1,
+    )
+    const [ada, lena] = [await joinStaff('Ada', 'support', ['400']), await joinStaff('Lena', 'compliance', ['400'])]
+    await ada.page.goto(`${site}/desk/queue?show=unowned`)
+    await check(ada.page)
+    await ada.page.getByRole('link', { name: 'Screening hit' }).click()
+    await lena.page.goto(ada.page.url())
+    await check(lena.page)
+    await ada.page.getByRole('button', { name: 'Take', exact: true }).click()
+    await ada.page.getByText('Ada has it.').waitFor()
+    await checkForms(ada.page)
+    await lena.page.getByRole('button', { name: 'Take', exact: true }).click()
+    assert.match(await lena.page.locator('.summary').innerText(), /Ada has it since/)
+    await check(lena.page)
+    await ada.page.locator('#remark').fill('Asked for the passport')
+    await ada.page.getByRole('button', { name: 'Add note' }).click()
+    await ada.page.getByRole('cell', { name: 'Asked for the passport' }).waitFor()
+    await ada.page.goto(`${site}/desk/queue?show=mine`)
+    await ada.page.getByRole('cell', { name: 'Asked for the passport' }).waitFor()
+    await ada.page.setViewportSize({ width: 360, height: 800 })
+    await check(ada.page)
+    await lena.page.goto(`${site}/desk/queue?show=unowned`)
+    assert.equal(await lena.page.getByRole('link', { name: 'Screening hit' }).count(), 0)
+    await lena.page.goto(`${site}/desk/hits`)
+    await lena.page.getByRole('cell', { name: 'Ada', exact: true }).waitFor()
+    const inside = await createTestService({ url: service.databaseUrl, now: new Date() })
+    const [hit] = await inside.screening.openHits(undefined, 1)
+    for (const staff of ['Sam Staff', 'Kim Staff'])
+      await inside.db
+        .transaction((tx) =>
+          inside.screening.decide(tx, {
+            ...{ partnerId: hit?.partnerId ?? '', id: hit?.id ?? '', outcome: 'clear', staff, note: 'Another person' },
+          }),
+        )
+        .catch(() => undefined)
+    await inside.close()
+    await ada.page.goto(`${site}/desk/queue?show=mine`)
+    await ada.page.getByRole('heading', { name: 'Queue' }).waitFor()
+    assert.equal(await ada.page.getByRole('link', { name: 'Screening hit' }).count(), 0)
+    await Promise.all([ada.close(), lena.close()])
+  },
+)
+
+test('a recall without an answer has an owner, and connectors have a page, in both languages', { skip }, async () => {
+  const payee = await createBeneficiary(service.client, { name: 'Grace <Hopper>' })
+  const { reference } = success(await service.client.post('/v1/payouts/fiat', payoutText(textAt(payee, 'id'), '10.00')))
+  const paid = async () =>
+    listAt(success(await service.client.get(`/v1/payouts?reference=${String(reference)}`)))[0] ?? {}
+  await until('the payout is settled', async () => textAt(await paid(), 'status') === 'Completed')
+  const id = textAt(await paid(), 'id')
+  const inside = await createTestService({ url: service.databaseUrl, now: new Date() })
+  const { partnerId } = service.credentials
+  // A recall whose answer did not come in time.
+  await inside.db
+    .run(sql`insert into payouts.recalls (partner_id, id, payout_id, transaction_id, payout_reference, connector,
+      instruction_id, amount, currency, reason, status, requested_by, requested_name, requested_at, request_due_on, sent_at,
+      answer_due_on, answer_due_at, expired_at, attempts, updated_at)
+    select partner_id, ${newId()}::uuid, id, transaction_id, reference, connector, id, amount, currency, 'FRAD', 'Expired', ${newId()}::uuid,
+      'Partner', now(), current_date, now(), current_date, now(), now(), 1, now()
+    from payouts.payouts where partner_id = ${partnerId} and id = ${id}`)
+  await inside.close()
+  const { page, context, close } = await joinStaff('Grace', 'finance')
+  await until('the look is new', async () => {
+    await page.goto(`${site}/desk/queue`)
+    return (await page.getByRole('link', { name: 'Recall not answered in time' }).count()) === 1
+  })
+  await page.getByRole('link', { name: 'recall-overdue' }).click()
+  await page.getByRole('heading', { name: 'A recall that is not answered' }).waitFor()
+  await page.goBack()
+  await page.getByRole('link', { name: 'Recall not answered in time' }).click()
+  await page.getByRole('button', { name: 'Take', exact: true }).click()
+  await page.getByText('Grace has it.').waitFor()
+  assert.match(page.url(), new RegExp(`/desk/payouts/${partnerId}/${id}$`))
+  await check(page)
+  await page.getByRole('link', { name: 'Connectors' }).click()
+  await page.getByRole('heading', { name: 'sandbox', exact: true }).waitFor()
+  assert.match(
+    await page.locator('main').innerText(),
+    /sandbox[^]*Works[^]*Last successful exchange[^]*Breaker[^]*Closed/,
+  )
+  await checkForms(page)
+  await page.goto(`${site}/desk/waiting?kind=pool&partner=${partnerId}&id=ing+EUR`)
+  await page.getByText('It no longer waits for a person.').waitFor()
+  await check(page)
+  const german = await openPage(browser, site, { locale: 'de-DE' }, ['404'])
+  await german.context.addCookies(await context.cookies())
+  for (const [path, name] of [
+    ['queue', 'Aufgaben'],
+    ['connectors', 'Anbindungen'],
+  ] as const) {
+    await german.page.goto(`${site}/desk/${path}`)
+    await german.page.getByRole('heading', { name, exact: true }).waitFor()
+    await check(german.page)
+  }
+  for (const query of ['', 'kind=pool', `kind=payout&partner=${partnerId}&id=x`, `kind=x&partner=${partnerId}&id=y`])
+    assert.equal((await german.page.goto(`${site}/desk/waiting?${query}`))?.status(), 404)
+  await german.close()
+  await close()
+})
