@@ -32,6 +32,15 @@ suite('prose', () => {
     assert.ok(countLinks(files) >= 5, `only ${countLinks(files)} links were seen`)
     assert.deepEqual(checkLinks([...files, ...pages]), none)
   })
+  test('the list of decisions has every record once, in order', () => {
+    const list = pages.find(({ path }) => path === 'docs/decisions/README.md')?.text ?? ''
+    const listed = [...list.matchAll(/^\| \[\d{4}\]\((?<name>\d{4}-[^)]+\.md)\)/gm)].map(
+      ({ groups: found }) => found?.['name'],
+    )
+    const records = pages.flatMap(({ path }) => /^docs\/decisions\/(\d{4}-.+)$/.exec(path)?.[1] ?? [])
+    assert.ok(records.length > 90)
+    assert.deepEqual(listed, records.toSorted())
+  })
   test('every choice names its test', () => assert.deepEqual(groups.flatMap(checkChoices), none))
   test('the number of choices without a test only falls', () =>
     assert.equal(choices.filter((choice) => choice.test === '-').length, untestedChoices))
