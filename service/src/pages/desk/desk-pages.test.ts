@@ -16,6 +16,8 @@ import type { ConsoleView } from '../console/view.ts'
 import { casePage } from './case-pages.ts'
 import { changesPage, devicePage } from './command-pages.ts'
 import { commandTexts } from './command-texts.ts'
+import { countriesPage } from './country-pages.ts'
+import { countryTexts } from './country-texts.ts'
 import type { Found } from './find.ts'
 import { findPage } from './find-pages.ts'
 import { findTexts } from './find-texts.ts'
@@ -131,6 +133,23 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
         ...{ next: text, first: text },
       }),
     ],
+    ...[undefined, mayDecide ? { text, field: 'side' } : { text }].map(
+      (error) =>
+        [
+          `countries ${error === undefined ? '' : 'refused'}`,
+          countriesPage(view, {
+            rules: [{ country: 'IR', side: 'payouts', action: 'refuse' }],
+            changes: [
+              {
+                ...{ id: 'change', command: text, partnerId: undefined, options: [text], note: text, by: text, at },
+                ...{ approvedBy: null, isOwn: false, mayDecide },
+              },
+            ],
+            ...{ mayWrite: mayDecide, said: 'waits', error, typed },
+          }),
+        ] as const,
+    ),
+    ['no countries', countriesPage(view, { rules: [], changes: [], mayWrite: mayDecide, typed: () => '' })],
     ['find', findPage(view, { typed: text })],
     ['find refused', findPage(view, { typed: text, isRefused: true })],
     ['found', findPage(view, { typed: text, found: foundOf(text) })],
@@ -287,6 +306,7 @@ test('German has every text of the desk', () => {
     safeguardingTexts,
     reviewTexts,
     commandTexts,
+    countryTexts,
     staffTexts,
     partnerTexts,
     partnerNames,

@@ -1,0 +1,31 @@
+-- Backtests of rules of monitoring that persons ask for at the desk, and a worker runs.
+-- Why: a backtest can take minutes, which no request of a page may hold.
+-- They belong to the operator, as the rules do: they are replicated.
+-- Processes of the version before may run: they do not read the table, and a run waits for a process of this version.
+-- Locks: none on tables that exist.
+create table monitoring.backtest_runs (
+  id uuid not null,
+  rule_id uuid not null,
+  version integer not null,
+  -- the first day, and the day after the last one, UTC.
+  from_day date not null,
+  until_day date not null check (until_day > from_day),
+  asked_by text not null,
+  asked_at timestamptz not null,
+  -- how many transactions the attempt under way has read.
+  transactions bigint not null,
+  attempts integer not null,
+  -- a worker has it until then, and it is due again. Null: it has ended.
+  due_at timestamptz,
+  lease_id uuid,
+  -- why it has failed. Null: it has not.
+  problem text check (problem in ('too_many', 'failed')),
+  ended_at timestamptz,
+  primary key (id),
+  check ((due_at is null) = (ended_at is not null)),
+  check (problem is null or ended_at is not null),
+  check (lease_id is null or due_at is not null)
+);
+select public.replicate('monitoring.backtest_runs');
+create index backtest_runs_of_rule on monitoring.backtest_runs (rule_id, id);
+create index backtest_runs_due on monitoring.backtest_runs (due_at) where due_at is not null;
