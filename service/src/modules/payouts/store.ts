@@ -1,5 +1,5 @@
 /** All SQL of payouts. */
-import type { ErrorKey, Rail } from '@partner-payments/wire'
+import type { AccountType, ErrorKey, Rail } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import {
   columnOf,
@@ -36,6 +36,8 @@ export type PayoutRow = {
   readonly creditorAccount: string
   readonly creditorBic: string | null
   readonly creditorCountry: string
+  /** The type of an American account. Null: it is not known. */
+  readonly creditorAccountType: AccountType | null
   readonly remittance: string | null
   readonly rail: Rail
   readonly connector: string
@@ -89,6 +91,7 @@ const types: Columns<PayoutRow> = {
   creditorAccount: 'text',
   creditorBic: 'text',
   creditorCountry: 'text',
+  creditorAccountType: 'text',
   remittance: 'text',
   rail: 'text',
   connector: 'text',
