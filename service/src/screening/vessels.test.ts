@@ -1,4 +1,4 @@
-/** Which texts name a listed vessel or aircraft, and which do not. */
+/** Texts that name a listed vessel or aircraft, and texts that do not. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isImoNumber, readImoNumber } from './lists/imo.ts'

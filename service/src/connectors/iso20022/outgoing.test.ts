@@ -122,27 +122,6 @@ suite('files', () => {
     )
   })
 
-  test('the type of an American account stands in the file of the bank', async () => {
-    const [euros] = open().deps.rules.accounts
-    assert.ok(euros)
-    const accounts = [euros, { ...euros, iban: 'DE75512108001245126199', currency: 'USD' as const }]
-    const { connector, work } = open({ preferred: 'CreditTransfer', accounts })
-    const dollars = { currency: 'USD', creditorAccount: 'USABA021000021/123456789', creditorBic: 'CHASUS33' } as const
-    await connector.instruct([
-      instructionOf(partnerId, { ...dollars, creditorAccountType: 'Savings' }),
-      instructionOf(partnerId, dollars),
-    ])
-    service.clock.advance(hourMs)
-    await work()
-    const transfers = (await initiationsOf(await atBank(folders))).flatMap(({ batches }) =>
-      batches.flatMap((batch) => batch.transfers),
-    )
-    const types = transfers.flatMap((transfer) =>
-      'other' in transfer.creditorAccount ? [transfer.creditorAccountType ?? 'none'] : [],
-    )
-    assert.deepEqual(types.toSorted(), ['SVGS', 'none'])
-  })
-
   test('a file has payments of one scheme and one currency', async () => {
     const [euros] = open().deps.rules.accounts
     assert.ok(euros)

@@ -42,7 +42,7 @@ export type AwaitedDeposit = {
   readonly paymentMethod?: PaymentMethod
   /** The account that the payer pays to. */
   readonly creditor?: Party
-  /** What is paid for, in the partner's words: compared with listed vessels, and kept only if it may name one. */
+  /** Texts of the partner about what is paid for: compared with listed vessels, and kept only if it may name one. */
   readonly texts?: readonly (string | null)[]
 }
 

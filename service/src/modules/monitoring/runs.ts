@@ -13,7 +13,7 @@ import * as runStore from './store-runs.ts'
 
 /** A year: a rule that looks for rare patterns is tried on one. */
 const daysMax = 366
-/** At most some twenty minutes of a worker, and few enough that the ids of the subjects fit in memory. */
+/** Bounds a run to some twenty minutes of a worker, and is low enough that the ids of the subjects fit in memory. */
 const transactionsMax = 1_000_000n
 const attemptsMax = 3
 /** Far longer than a page takes: only a worker that died loses a lease. */

@@ -17,6 +17,7 @@ import {
 } from '../../screening/index.ts'
 import type { PayoutLifeDeps } from './life-deps.ts'
 import * as store from './store.ts'
+import { type Postponed, postpone } from './store-screening.ts'
 import type { Failure, PayoutTrigger } from './triggers.ts'
 
 type PayoutClaim = store.PayoutClaim
@@ -50,10 +51,10 @@ const textsOf = ({ remittance, partnerEndToEndId, creditorName }: store.PayoutRo
 ]
 
 /**
- * What screening compares of a payout itself. One that has left is not compared again. A beneficiary is compared under its own names and
+ * Reads what screening compares of a payout itself. One that has left is not compared again. A beneficiary is compared under its own names and
  * countries.
  */
-export async function subjectOf(tx: Tx, partnerId: string, id: string): Promise<Subject> {
+export async function subjectOfPayout(tx: Tx, partnerId: string, id: string): Promise<Subject> {
   const payout = await store.payoutById(tx, partnerId, id)
   if (payout === undefined || !isPending(payout)) return { names: [], account: null, countries: [] }
   const texts = textsOf(payout).flatMap((name) => (name === null ? [] : [{ role: 'text', name }]))
@@ -91,7 +92,7 @@ export function createScreen(
     for (const held of screened.filter(({ claim, hold }) => hold !== undefined && isPending(claim)))
       if (held.hold === 'confirmed' && (await isClosedCase(deps, held.claim))) await stop(advance, held.claim)
       else waiting.push(held)
-    if (waiting.length > 0) await postpone(deps, waiting)
+    if (waiting.length > 0) await postponeHeld(deps, waiting)
     const attempted = screened.flatMap(({ claim, hold }) => (hold && !isPending(claim) ? [claim] : []))
     return { cleared: cleared.filter((claim) => !isPending(claim) || monitored(claim) === undefined), attempted }
   }
@@ -136,16 +137,16 @@ async function releaseHeld({ db, cases }: PayoutLifeDeps, { partnerId, id }: Pay
 }
 
 /** Postpones a payout. The timeline states once that it waits for a decision. */
-async function postpone({ db, clock, transactions }: PayoutLifeDeps, held: readonly Screened[]): Promise<void> {
+async function postponeHeld({ db, clock, transactions }: PayoutLifeDeps, held: readonly Screened[]): Promise<void> {
   const now = clock.now()
-  const rows = held.map(({ claim: { partnerId, id, leaseId }, hold = 'open' }): store.Postponed => {
+  const rows = held.map(({ claim: { partnerId, id, leaseId }, hold = 'open' }): Postponed => {
     const heldAt = hold === 'unscreened' ? null : now
     return { partnerId, id, leaseId, dueAt: after(now, screeningWaitMs[hold]), heldAt }
   })
   const groups = db.sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
   for (const group of groups)
     await db.transaction(async (tx) => {
-      const begun = await store.postpone(tx, group)
+      const begun = await postpone(tx, group)
       const moves = begun.map(({ partnerId, transactionId: id }) => ({ partnerId, id, steps: ['Screening'] as const }))
       if (moves.length > 0) await transactions.moveMany(tx, moves)
     })

@@ -88,6 +88,31 @@ function foundOf(text: string): Found {
   }
 }
 
+function screeningPages(view: ConsoleView, text: string, mayDecide: boolean): readonly (readonly [string, string])[] {
+  const typed = () => text
+  const aHit = { partnerId: text, id: text, openedAt: at, proposedBy: text, name: text, listedName: text, source: text }
+  return [
+    ['hits', hitsPage(view, { hits: [{ ...aHit, score: 97 }], next: text })],
+    ...[undefined, mayDecide ? { text, field: 'side' } : { text }].map(
+      (error) =>
+        [
+          `countries ${error === undefined ? '' : 'refused'}`,
+          countriesPage(view, {
+            rules: [{ country: 'IR', side: 'payouts', action: 'refuse' }],
+            changes: [
+              {
+                ...{ id: 'change', command: text, partnerId: undefined, options: [text], note: text, by: text, at },
+                ...{ approvedBy: null, isOwn: false, mayDecide },
+              },
+            ],
+            ...{ mayWrite: mayDecide, said: 'waits', error, typed },
+          }),
+        ] as const,
+    ),
+    ['no countries', countriesPage(view, { rules: [], changes: [], mayWrite: mayDecide, typed: () => '' })],
+  ]
+}
+
 function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): readonly (readonly [string, string])[] {
   const person = { fullName: text, email: text, roleName: html`${text}`, partnerName: text }
   const view = viewOf(language, { person, places: [], current: 'queue' })
@@ -117,7 +142,6 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
         people: [{ id: 'another', fullName: text }],
       }),
     ],
-    ['hits', hitsPage(view, { hits: [aHit], next: text })],
     ['days', daysPage(view, { days: [dayOf(text, 'excess'), dayOf(text, 'incomplete')], next: text, first: text })],
     ['no days', daysPage(view, { days: [] })],
     ...(['balanced', 'excess', 'shortfall', 'unexplained', 'incomplete'] as const).map((status) => {
@@ -133,23 +157,7 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
         ...{ next: text, first: text },
       }),
     ],
-    ...[undefined, mayDecide ? { text, field: 'side' } : { text }].map(
-      (error) =>
-        [
-          `countries ${error === undefined ? '' : 'refused'}`,
-          countriesPage(view, {
-            rules: [{ country: 'IR', side: 'payouts', action: 'refuse' }],
-            changes: [
-              {
-                ...{ id: 'change', command: text, partnerId: undefined, options: [text], note: text, by: text, at },
-                ...{ approvedBy: null, isOwn: false, mayDecide },
-              },
-            ],
-            ...{ mayWrite: mayDecide, said: 'waits', error, typed },
-          }),
-        ] as const,
-    ),
-    ['no countries', countriesPage(view, { rules: [], changes: [], mayWrite: mayDecide, typed: () => '' })],
+    ...screeningPages(view, text, mayDecide),
     ['find', findPage(view, { typed: text })],
     ['find refused', findPage(view, { typed: text, isRefused: true })],
     ['found', findPage(view, { typed: text, found: foundOf(text) })],
