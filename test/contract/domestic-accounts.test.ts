@@ -25,6 +25,12 @@ test('200 to a British and to an American account, in the form that the bank rea
   assert.deepEqual(success(await client.get(`/v1/beneficiaries/${textAt(made, 'id')}`)), made)
   const other = await create(american)
   assert.deepEqual([other.routingNumber, other.accountNumber, other.country], ['021000021', '123456789', 'US'])
+  assert.equal('accountType' in other, false)
+  for (const accountType of ['Checking', 'Savings']) {
+    const typed = await create({ ...american, accountType })
+    assertShape(beneficiaryShape, typed)
+    assert.equal(typed.accountType, accountType)
+  }
   const island = await create({ ...british, country: 'JE' })
   assert.equal(island.country, 'JE')
   assert.equal((await create({ ...named, currency: 'GBP', iban: 'GB29NWBK60161331926819' })).sortCode, undefined)
@@ -46,6 +52,13 @@ const refused: readonly (readonly [title: string, body: JsonObject, pointers: re
   ['with a wrong check digit', { ...american, routingNumber: '021000022' }, ['/routingNumber']],
   ['with a number that is too long', { ...american, accountNumber: '123456789012345678' }, ['/accountNumber']],
   ['in another country', { ...british, country: 'DE' }, ['/country']],
+  ['with a type of a British account', { ...british, accountType: 'Savings' }, ['/accountType']],
+  [
+    'with a type beside an IBAN',
+    { ...named, currency: 'EUR', iban: 'NL91ABNA0417164300', accountType: 'Checking' },
+    ['/accountType'],
+  ],
+  ['with a type that there is not', { ...american, accountType: 'Loan' }, ['/accountType']],
 ]
 for (const [title, body, pointers] of refused)
   test(`400 ${title}, with a pointer to each field`, async () => {

@@ -248,6 +248,7 @@ test('a transition is not written from another status than the one that was judg
     creditId: null,
     transactionHash: null,
     settledBy: null,
+    craftText: null,
   }
   const write = (fromStatus: (typeof statuses)[number]) =>
     service.db.transaction(async (tx) =>

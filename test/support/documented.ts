@@ -128,6 +128,7 @@ export const beneficiary = object({
   alias: maybe(string),
   customerId: maybe(uuid),
   ...each(['iban', 'sortCode', 'routingNumber', 'accountNumber', 'bic', 'walletAddress'], maybe(string)),
+  accountType: maybe(oneOf('Checking', 'Savings')),
   country: maybe(country),
   currency: always(string),
   createdAt: always(dateTime),

@@ -217,6 +217,7 @@ const transfer = record<Omit<CreditTransfer, 'others'>>(
     creditorAgent: agent(sepa),
     creditor: party(sepa),
     creditorAccount: account,
+    creditorAccountType: fc.constantFrom('CACC', 'SVGS'),
     ultimateCreditor: party(sepa),
     purpose: letters(4),
     remittance: remittance(sepa),

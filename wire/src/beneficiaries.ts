@@ -23,6 +23,9 @@ import {
 const Alias = singleLine(aliasCharsMax)
 const Name = singleLine(nameCharsMax)
 
+const accountTypes = ['Checking', 'Savings'] as const
+export type AccountType = (typeof accountTypes)[number]
+
 export const BeneficiaryCreate = closed({
   customerId: described(
     optional(CustomerRef),
@@ -56,6 +59,11 @@ export const BeneficiaryCreate = closed({
     optional(text(20)),
     'Number of the account at the bank that `sortCode` or `routingNumber` names: British numbers have 6 to 8 digits, American ones at most 17 characters.',
     { examples: ['55779911'] },
+  ),
+  accountType: described(
+    optional(oneOf(accountTypes)),
+    'Type of an American account, which many banks there ask for. Only with `routingNumber`.',
+    { examples: ['Checking'] },
   ),
   walletAddress: described(
     optional(text(128)),
@@ -101,6 +109,10 @@ export const Beneficiary = closed({
   accountNumber: described(
     optional(Type.String()),
     'Number of the account. Absent if it has an IBAN, and for token currencies.',
+  ),
+  accountType: described(
+    optional(oneOf(accountTypes)),
+    'Type of an American account: the payment message contains it. Absent if none was given.',
   ),
   bic: described(optional(Bic), 'BIC of the bank, ISO 9362. Absent if none was given and the bank is not known.'),
   walletAddress: described(optional(Type.String()), 'Address of the wallet. Absent for fiat currencies.'),

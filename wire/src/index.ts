@@ -51,7 +51,7 @@ export {
   verificationCodes,
   verificationStates,
 } from './verification.ts'
-export type { NotPossibleReason } from './beneficiaries.ts'
+export type { AccountType, NotPossibleReason } from './beneficiaries.ts'
 export type { CheckoutStatus } from './checkout.ts'
 export type { CheckoutOutcome, DepositOutcome, WithdrawalOutcome } from './simulations.ts'
 export type {

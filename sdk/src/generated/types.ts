@@ -142,6 +142,8 @@ export type Beneficiary = {
   readonly routingNumber?: string
   /** Number of the account. Absent if it has an IBAN, and for token currencies. */
   readonly accountNumber?: string
+  /** Type of an American account: the payment message contains it. Absent if none was given. */
+  readonly accountType?: 'Checking' | 'Savings'
   /** BIC of the bank, ISO 9362. Absent if none was given and the bank is not known. */
   readonly bic?: string
   /** Address of the wallet. Absent for fiat currencies. */
@@ -175,6 +177,8 @@ export type BeneficiaryCreate = {
   readonly routingNumber?: string | undefined
   /** Number of the account at the bank that `sortCode` or `routingNumber` names: British numbers have 6 to 8 digits, American ones at most 17 characters. */
   readonly accountNumber?: string | undefined
+  /** Type of an American account, which many banks there ask for. Only with `routingNumber`. */
+  readonly accountType?: 'Checking' | 'Savings' | undefined
   /** Address of the wallet. Required for token currencies. With capitals, its check sum (EIP-55) must be right. */
   readonly walletAddress?: string | undefined
   /** Name of the provider that keeps the wallet, for the travel rule. Only for token currencies. Absent: a wallet of its own. */

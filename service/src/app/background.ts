@@ -15,7 +15,7 @@ import { bulksJob } from '../modules/bulk-payouts/index.ts'
 import { approvalsJob } from '../modules/payouts/index.ts'
 import { recallsJob } from '../modules/recalls/index.ts'
 import { reportJobs } from '../modules/reports/index.ts'
-import { monitoringJob } from '../modules/monitoring/index.ts'
+import { monitoringJobs } from '../modules/monitoring/index.ts'
 import { assignmentsJob } from '../modules/staff/index.ts'
 import { safeguardingJob } from '../modules/safeguarding/index.ts'
 import { recoveriesJob } from '../modules/users/index.ts'
@@ -152,7 +152,7 @@ function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
       run: () => reconciliation.step(observability?.metrics.reconciliation),
     }),
     safeguardingJob(safeguarding),
-    monitoringJob(monitoring),
+    ...monitoringJobs(monitoring),
     defineJob({ name: 'requests.retention', everyMs: hourMs, run: requests.retain }),
     defineJob({ name: 'access.nonces', everyMs: minuteMs, run: access.sweepNonces }),
     chainJob(deps, modules),

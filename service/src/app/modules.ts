@@ -44,6 +44,7 @@ import {
   createPayouts,
   type PayoutsDeps,
   waitingPayouts,
+  subjectOfPayout,
 } from '../modules/payouts/index.ts'
 import { createRecalls, createReturnedByRecall } from '../modules/recalls/index.ts'
 import { createReports } from '../modules/reports/index.ts'
@@ -358,8 +359,10 @@ const composeScreener = ({
     sealer,
     lists: screening.lists,
     partnerIds: access.partnerIds,
-    subjectOf: (tx, { partnerId, kind, id }) =>
-      kind === 'payer' ? deposits.payerOf(tx, partnerId, id) : modules[kind].subjectOf(tx, partnerId, id),
+    subjectOf: (tx, { partnerId, kind, id }) => {
+      if (kind === 'payer') return deposits.payerOf(tx, partnerId, id)
+      return kind === 'payout' ? subjectOfPayout(tx, partnerId, id) : modules[kind].subjectOf(tx, partnerId, id)
+    },
     idsAfter: (tx, partnerId, kind, afterId, idsMax) => modules[kind].idsAfter(tx, partnerId, afterId, idsMax),
   })
 }

@@ -224,6 +224,12 @@ function heldByModules(deps: Deps): HeldByModules {
         page.partnerId,
         erased.map(({ id }) => id),
       )
+      // A payout whose texts were found is a subject of screening with its id.
+      await deps.screening.forget(
+        tx,
+        page.partnerId,
+        erased.map(({ id }) => id),
+      )
       // The instruction id is derived. In early versions it was the id of the payout.
       const ids = [...new Set(erased.flatMap((payout) => [payout.id, instructionIdOf(payout)]))]
       await eraseInstructions(tx, page.partnerId, ids)

@@ -106,6 +106,8 @@ export type CreditTransfer = {
   readonly creditorAgent?: Agent
   readonly creditor: Party
   readonly creditorAccount: AccountId
+  /** ExternalCashAccountType1Code: `CACC`, `SVGS` and others. */
+  readonly creditorAccountType?: string
   readonly ultimateCreditor?: Party
   /** ExternalPurpose1Code. */
   readonly purpose?: string

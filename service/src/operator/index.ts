@@ -104,6 +104,7 @@ const operatorUsage = `operator commands (those that change something take --not
   operator monitoring rule set --from FILE.json | --rule JSON [--staff NAME] [--id ID [--version NUMBER]]
   operator monitoring rule list
   operator monitoring rule backtest --id ID --from DAY --until DAY [--staff NAME]
+  operator monitoring backtest start --id ID --from DAY --until DAY [--version NUMBER] [--staff NAME]
   operator monitoring rule on --id ID [--version NUMBER] [--staff NAME]
   operator monitoring rule off --id ID [--version NUMBER] [--staff NAME]
   operator monitoring alert list --partner ID

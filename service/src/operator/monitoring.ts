@@ -28,7 +28,7 @@ export const monitoringCommands = {
     })
   },
 
-  /** The versions of each rule, the last first, with their backtests. */
+  /** The versions of each rule, the last first, with their backtests, and the runs that are under way or have failed. */
   'monitoring rule list': async ({ service: { monitoring }, db }: Context) => {
     const rows = await monitoring.rules(db)
     return Promise.all(
@@ -39,13 +39,18 @@ export const monitoringCommands = {
           .map(({ fromDay, untilDay, transactions, hits, subjects, ranBy, ranAt }) => ({
             ...{
               from: fromDay,
-              // The day as it was typed: the column has the day after it.
-              until: Temporal.PlainDate.from(untilDay).subtract({ days: 1 }).toString(),
+              until: lastDayOf(untilDay),
               transactions: Number(transactions),
               hits: Number(hits),
               subjects: Number(subjects),
             },
             ...{ ranBy, ranAt },
+          })),
+        runs: (await monitoring.runs(db, rule.id))
+          .filter(({ version, endedAt, problem }) => version === rule.version && (endedAt === null || problem !== null))
+          .map(({ fromDay, untilDay, transactions, askedBy, askedAt, problem }) => ({
+            ...{ from: fromDay, until: lastDayOf(untilDay), transactions: Number(transactions) },
+            ...{ askedBy, askedAt, problem },
           })),
       })),
     )
@@ -66,6 +71,18 @@ export const monitoringCommands = {
     const { transactions, hits, subjects, version, examples } = found
     return { version, transactions: Number(transactions), hits: Number(hits), subjects: Number(subjects), examples }
   },
+
+  /** Asks for a backtest of the last version, which a worker runs: `monitoring rule list` has its result. It opens no alert. */
+  'monitoring backtest start': (context: Context, options: Options) =>
+    refusedInOneLine(() =>
+      changed(context, { command: 'monitoring backtest start', options }, (tx) =>
+        context.service.monitoring.askBacktest(tx, {
+          ...turnOf(options),
+          from: required(options, 'from'),
+          until: required(options, 'until'),
+        }),
+      ),
+    ),
 
   /** The first person proposes, another one turns it on. */
   'monitoring rule on': (context: Context, options: Options) =>
@@ -122,6 +139,9 @@ function seenOf({ version }: Options): { readonly seen?: number } {
   if (!/^[1-9]\d{0,8}$/.test(version)) throw new ConfigError('operator: --version must be the number of a version')
   return { seen: Number(version) }
 }
+
+/** The day as it was typed: the column has the day after it. */
+const lastDayOf = (untilDay: string): string => Temporal.PlainDate.from(untilDay).subtract({ days: 1 }).toString()
 
 const turnOf = (options: Options) => ({
   id: required(options, 'id'),

@@ -31,6 +31,7 @@ const commandsOf = {
     ...['screening load', 'screening decide', 'screening country set', 'screening country remove'],
     ...['screening remove', 'gate set', 'gate remove', 'review set'],
     ...['monitoring rule set', 'monitoring rule backtest', 'monitoring rule on', 'monitoring rule off'],
+    'monitoring backtest start',
     'monitoring alert export',
   ],
   money: ['account block', 'account unblock', 'account close'],

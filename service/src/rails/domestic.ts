@@ -3,6 +3,7 @@
  * number and account number of the United States. One text stands for an account: the code of its clearing system (ISO 20022,
  * ExternalClearingSystemIdentification1Code), the member, and the number: `GBDSC200000/55779911`, `USABA021000021/123456789`.
  */
+import type { AccountType } from '@partner-payments/wire'
 import type { Currency } from '../kernel/index.ts'
 
 export type DomesticAccount =
@@ -25,6 +26,9 @@ export function readDomestic(text: string): DomesticAccount | undefined {
     return { system: 'USABA', routingNumber, accountNumber: american }
   return undefined
 }
+
+/** ISO 20022, ExternalCashAccountType1Code. */
+export const accountTypeCodes = { Checking: 'CACC', Savings: 'SVGS' } as const satisfies Record<AccountType, string>
 
 /** The currency in which accounts of a clearing system are paid. */
 export const domesticCurrencies = { GBDSC: 'GBP', USABA: 'USD' } as const satisfies Record<

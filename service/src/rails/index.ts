@@ -45,6 +45,7 @@ export {
 } from './connector-ids.ts'
 export {
   type DomesticAccount,
+  accountTypeCodes,
   domesticCountryOf,
   domesticCurrencies,
   domesticText,

@@ -1,5 +1,5 @@
 /** The port of a bank or chain connector, in ISO 20022 terms: instruction (pain.001), acknowledgement (pain.002), notification (camt.054). */
-import type { ErrorKey, PaymentMethod } from '@partner-payments/wire'
+import type { AccountType, ErrorKey, PaymentMethod } from '@partner-payments/wire'
 import type { Currency, Minor } from '../kernel/index.ts'
 import type { Sql } from '../postgres/index.ts'
 
@@ -14,6 +14,8 @@ export type Instruction = {
   readonly creditorName: string
   readonly creditorAccount: string
   readonly creditorBic: string | null
+  /** The type of an American account. Absent or null: it is not known. */
+  readonly creditorAccountType?: AccountType | null
   readonly remittance: string | null
   /** The outcome that a simulation requests. Only the sandbox bank reads it. */
   readonly simulatedOutcome: string | null

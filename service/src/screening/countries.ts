@@ -54,10 +54,12 @@ export type CountryChange = {
 /** How long a process may accept requests by earlier rules. */
 const rulesAgeMsMax = 5 * secondMs
 
-const sides = { customer: 'customers', beneficiary: 'payouts', payer: 'deposits' } as const satisfies Record<
-  SubjectKind,
-  CountrySide
->
+const sides = {
+  customer: 'customers',
+  beneficiary: 'payouts',
+  payer: 'deposits',
+  payout: 'payouts',
+} as const satisfies Record<SubjectKind, CountrySide>
 export const sideOf = (kind: SubjectKind): CountrySide => sides[kind]
 
 /** The key of the rule among the entries of the list. */

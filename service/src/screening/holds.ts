@@ -29,6 +29,8 @@ export type ScreenedCredit = {
   readonly payerAccount: string
   /** The countries of the payer and of its bank, ISO 3166-1 alpha-2. */
   readonly payerCountries: readonly string[]
+  /** The texts of the payment that may name a vessel (`craftText`). Null: none does. */
+  readonly craftText: string | null
   /** The payer of money that waits, whose name is a subject by now. Undefined: the name is compared here. */
   readonly payer: SubjectKey | undefined
 }
@@ -61,10 +63,13 @@ export function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold
     const [first] = states
     const newest = first === undefined ? await currentGeneration(tx) : (first.newest ?? 0)
     const known = latest()
-    const holdOfPayer = ({ payerName, payerAccount, payerCountries }: ScreenedCredit): Hold | undefined => {
-      if (payerName.trim() === '' && payerAccount === '' && payerCountries.length === 0) return undefined
+    const holdOfPayer = (credit: ScreenedCredit): Hold | undefined => {
+      const { payerName, payerAccount, payerCountries } = credit
+      const isSilent = payerName.trim() === '' && payerAccount === '' && payerCountries.length === 0
+      if (isSilent && credit.craftText === null) return undefined
       if (known?.generation !== newest) return 'unscreened'
       const isListed =
+        known.craftsIn(`${payerName}\n${credit.craftText ?? ''}`).length > 0 ||
         known.entriesWithWallet(payerAccount).length > 0 ||
         payerCountries.some((country) => known.countryEntry(countryEntryId(sideOf('payer'), country)) !== undefined)
       return isListed || (payerName.trim() !== '' && matches(known, payerName)) ? 'open' : undefined
@@ -93,10 +98,13 @@ function holdsIn(found: readonly SubjectState[], rules?: CountryRules): (key: He
   return (key) => {
     const state = states.get(keyOf(key))
     if (key.kind === 'account') return state && holdOfState(state, 0)
+    const { comparedWith = 0 } = key
+    // A payout is a subject only if something was found in it.
+    if (key.kind === 'payout' && state === undefined && comparedWith === 0) return undefined
     // A subject without a state was written before there were lists, and is not swept yet.
     return state === undefined
       ? 'unscreened'
-      : holdOfState(state, rules?.since(sideOf(key.kind), key.countries ?? []) ?? 0)
+      : holdOfState(state, Math.max(comparedWith, rules?.since(sideOf(key.kind), key.countries ?? []) ?? 0))
   }
 }
 

@@ -17,6 +17,7 @@ export {
   countrySides,
 } from './countries.ts'
 export { type Hold, type ScreenedCredit, worst } from './holds.ts'
+export type { ScreenedPayment } from './payments.ts'
 export { pepSource, readPepList } from './lists/peps.ts'
 export { readSanctionsList } from './lists/read.ts'
 export type { SanctionsList } from './lists/entry.ts'
@@ -32,6 +33,7 @@ export {
   type SubjectName,
   type SweptKind,
 } from './rules.ts'
+export { craftText } from './vessels.ts'
 export { screeningJobs } from './jobs.ts'
 export { createScreener, type Screener, type ScreenerDeps } from './screener.ts'
 export { createScreening, type Hit, type Screening } from './service.ts'

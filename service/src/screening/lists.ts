@@ -7,10 +7,11 @@ import type { Database, Tx } from '../postgres/index.ts'
 import { isPepSource, type ListEntry, type PepSource, type SanctionsList, walletKey } from './lists/entry.ts'
 import { createNameIndex, type IndexedName, type NameIndex } from './names/index-of-names.ts'
 import type { IndexedEntry } from './rules.ts'
+import { type CraftIndex, createCraftIndex, type IndexedCraft } from './vessels.ts'
 import * as store from './store-lists.ts'
 
 export type LoadedList = store.ListRow & {
-  /** The file is the list that was loaded last from its source: nothing has changed. */
+  /** The file is the list that was loaded last from its source, and says nothing else to this version. */
   readonly isRepetition: boolean
 }
 
@@ -27,6 +28,8 @@ export type Snapshot = {
   readonly countryEntry: (entryId: string) => SearchedEntry | undefined
   /** The entries that name an address on a chain. */
   readonly entriesWithWallet: (account: string) => readonly SearchedEntry[]
+  /** The listed vessels and aircraft that a text names. */
+  readonly craftsIn: CraftIndex<SearchedEntry>
   /** Undefined: no list has the entry. */
   readonly digestOf: (entry: Pick<IndexedEntry, 'source' | 'entryId'>) => string | undefined
 }
@@ -113,8 +116,8 @@ async function refuseShortened(tx: Tx, { source, entries: { length } }: Sanction
 export async function replaceList(tx: Tx, clock: Clock, list: SanctionsList, staff: string): Promise<LoadedList> {
   const lists = await store.currentLists(tx)
   const before = lists.find(({ source }) => source === list.source)
-  if (before?.hash === list.hash) return { ...before, isRepetition: true }
-  if (before !== undefined && list.publishedAt < before.publishedAt) {
+  const isSame = before?.hash === list.hash
+  if (!isSame && before !== undefined && list.publishedAt < before.publishedAt) {
     const [older, newer] = [list.publishedAt, before.publishedAt].map((time) => time.toISOString())
     throw new Refusal('validation_failed', `The list is of ${older}; that of ${newer} is loaded already.`)
   }
@@ -124,6 +127,8 @@ export async function replaceList(tx: Tx, clock: Clock, list: SanctionsList, sta
   const ids = new Set(entries.map(({ entryId }) => entryId))
   const removed = [...digests.keys()].filter((id) => !ids.has(id))
   const written = entries.filter(({ entryId, digest }) => digests.get(entryId) !== digest)
+  // A version that reads more of a file than the one that loaded it finds other entries in the same file.
+  if (isSame && removed.length === 0 && written.length === 0) return { ...before, isRepetition: true }
   const changed = written.filter(({ entryId }) => digests.has(entryId)).map(({ entryId }) => entryId)
   await store.endEntries(tx, list.source, [...removed, ...changed], generation)
   for (let from = 0; from < written.length; from += rowsPerPage)
@@ -152,6 +157,7 @@ async function readSnapshot(db: Database, generation: number): Promise<Snapshot>
   const pepNames: IndexedName<SearchedEntry>[] = []
   const byWallet = new Map<string, SearchedEntry[]>()
   const countries = new Map<string, SearchedEntry>()
+  const crafts: IndexedCraft<SearchedEntry>[] = []
   for (let page: readonly store.EntryRow[] = []; ;) {
     page = await store.entriesAt(db, generation, page.at(-1), rowsPerPage)
     for (const { detail, ...row } of page) {
@@ -160,6 +166,7 @@ async function readSnapshot(db: Database, generation: number): Promise<Snapshot>
       const entry = searchedEntry(row, said)
       const into = isPepSource(row.source) ? pepNames : names
       for (const name of namesOf(entry, said)) into.push(name)
+      if (said.craft !== undefined) crafts.push({ entry, craft: said.craft, names: said.names })
       if (row.source === 'countries') countries.set(row.entryId, entry)
       for (const key of (said.wallets ?? []).map(walletKey)) byWallet.set(key, [...(byWallet.get(key) ?? []), entry])
     }
@@ -171,6 +178,7 @@ async function readSnapshot(db: Database, generation: number): Promise<Snapshot>
     peps: await createNameIndex(pepNames, () => pause()),
     countryEntry: (entryId) => countries.get(entryId),
     entriesWithWallet: (account) => byWallet.get(walletKey(account)) ?? [],
+    craftsIn: createCraftIndex(crafts),
     digestOf: ({ source, entryId }) => digests.get(`${source} ${entryId}`),
   }
 }
@@ -180,7 +188,7 @@ const searchedEntry = (
   { reference, kind, births, programmes }: Omit<ListEntry, 'id'>,
 ): SearchedEntry => ({ ...row, reference, kind, births, programmes })
 
-/** The publisher says that a weak name of one word identifies no person. Ships, aircraft and countries are not compared. */
+/** The publisher says that a weak name of one word identifies no person. Vessels, aircraft and countries are no names of parties. */
 function namesOf(
   entry: SearchedEntry,
   { names, kind }: Pick<ListEntry, 'names' | 'kind'>,

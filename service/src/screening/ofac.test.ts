@@ -76,7 +76,14 @@ test('a wallet of a list is a hit under any name, and holds until two persons cl
 
 test('money from a wallet of a list waits, whatever the name of its payer', async () => {
   const { partnerId } = partner
-  const credit = { partnerId, customer: undefined, payer: undefined, payerName: 'Grace Hopper', payerCountries: [] }
+  const credit = {
+    partnerId,
+    customer: undefined,
+    payer: undefined,
+    payerName: 'Grace Hopper',
+    payerCountries: [],
+    craftText: null,
+  }
   const credits = [listedWallet, listedWallet.toLowerCase(), '0x00000000000000000000000000000000000Ba5Ee', ''].flatMap(
     (payerAccount) => [credit, { ...credit, payerName: '' }].map((each) => ({ ...each, payerAccount })),
   )

@@ -12,15 +12,19 @@ export const twoPersonsScoreMin = 95
 const proposalMsMax = 7 * dayMs
 
 /**
- * `payer`: the payer of a waiting deposit, with the id of the deposit. No sweep adds it, because it is screened once.
+ * `payer`: the payer of a waiting deposit, with the id of the deposit, and its texts. `payout`: a payout by its own texts, or by the countries
+ * of a payee that is no beneficiary. No sweep adds them: payments.ts and the credit of a deposit do.
  */
-export type SubjectKind = SweptKind | 'payer'
+export type SubjectKind = SweptKind | 'payer' | 'payout'
 export type SweptKind = 'customer' | 'beneficiary'
 export type SubjectKey = { readonly partnerId: string; readonly kind: SubjectKind; readonly id: string }
 /** `account`: an IBAN, a wallet or another number, under any name. Its id is `accountKey`. */
 export type HoldKey = SubjectKey | { readonly partnerId: string; readonly kind: 'account'; readonly id: string }
-/** `countries`: those of a payment to the party. While their rules were not compared with it, the payment waits. */
-export type HeldParty = HoldKey & { readonly countries?: readonly string[] }
+/**
+ * `countries`: those of a payment to the party. While their rules were not compared with it, the payment waits. `comparedWith`: the
+ * generation of lists that a `payout` must have been compared with.
+ */
+export type HeldParty = HoldKey & { readonly countries?: readonly string[]; readonly comparedWith?: number }
 
 /** The account in the form in which it is compared: banks and requests write it with spaces and in either case. */
 export const accountKey = (account: string): string => account.replaceAll(/\s/g, '').toUpperCase()
@@ -36,6 +40,8 @@ export type Subject = {
   readonly names: readonly SubjectName[]
   readonly account: string | null
   readonly countries: readonly SubjectCountry[]
+  /** Texts of a payment, which only vessels and aircraft are compared with. Undefined: it has none. */
+  readonly texts?: readonly SubjectName[]
 }
 
 export const outcomes = ['clear', 'confirm'] as const

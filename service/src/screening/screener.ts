@@ -50,6 +50,8 @@ const leaseMs = minuteMs
 const partnersPerStepMax = 20
 const subjectsPerClaimMax = 50
 const subjectsPerSweepMax = 500
+/** Characters of a text that a hit keeps: the longest remittance of a bank has 140, and the deposit has it whole. */
+const textMax = 500
 
 export type Screener = {
   /** Screens due subjects, and returns how many it claimed. */
@@ -130,8 +132,8 @@ async function screen(
 ): Promise<void> {
   const { db, clock, log, sealer } = deps
   const { partnerId, kind, id } = claim
-  const { names, account, countries } = await readSubject(deps, db, claim)
-  const found: Found[] = []
+  const { names, account, countries, texts = [] } = await readSubject(deps, db, claim)
+  const found: Found[] = [...names, ...texts].flatMap((text) => craftMatches(snapshot, text))
   for (const name of names) {
     // Most names match nothing, which is cached: each new name of a subject is screened with all earlier ones.
     if (compare.lists(snapshot, name.name)) found.push(...matchesIn(snapshot.index, name))
@@ -185,6 +187,13 @@ function accountMatches(snapshot: Snapshot, account: string): readonly Found[] {
     match: { entry, listedName: account, score: 100, isReordered: false, words },
   }))
 }
+
+/** A vessel or an aircraft that a name or another text names. The words are those of the text and of the list. */
+const craftMatches = (snapshot: Snapshot, { role, name }: SubjectName): readonly Found[] =>
+  snapshot.craftsIn(name).map(({ entry, said, listed: listedName, score }) => {
+    const words = [{ word: said, listed: listedName, how: 'equal', likeness: 100, weight: 100 }] as const
+    return { role, name: name.slice(0, textMax), match: { entry, listedName, score, isReordered: false, words } }
+  })
 
 const withoutProposal = { proposal: null, proposedBy: null, proposedAt: null } as const
 

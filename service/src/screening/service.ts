@@ -9,6 +9,7 @@ import { createLists, type Lists } from './lists.ts'
 import { keepEarlierNames } from './earlier-names.ts'
 import type { HoldKey, SubjectKey, SubjectName } from './rules.ts'
 import { createHoldsOf, createHoldsOfCredits, type HoldsOf, type HoldsOfCredits } from './holds.ts'
+import { createPartiesOfPayments, type PartiesOfPayments } from './payments.ts'
 import { oldestDueSubject, oldestOpenHit } from './store-ages.ts'
 import * as hitStore from './store-hits.ts'
 import * as store from './store.ts'
@@ -43,6 +44,8 @@ export type Screening = {
   readonly forget: typeof store.forgetSubjects
   /** Whether these names let a payment continue. */
   readonly holdsOf: HoldsOf
+  /** The payouts that are compared by their own texts and countries, as parties for `holdsOf`. Makes them due. */
+  readonly partiesOfPayments: PartiesOfPayments
   /** Whether the names of incoming money let it be credited. Joins the transaction. */
   readonly holdsOfCredits: HoldsOfCredits
   /** The open hits of all partners, oldest first, in pages after `after`. */
@@ -101,6 +104,7 @@ export function createScreening(deps: {
     screenedAt: async (tx, key) => (await store.screenedAt(tx, key))?.screenedAt ?? null,
     forget: store.forgetSubjects,
     holdsOf: createHoldsOf(db, countries, pepsHold),
+    partiesOfPayments: createPartiesOfPayments({ db, clock, lists }),
     holdsOfCredits: createHoldsOfCredits(lists, pepsHold),
     openHits: async (after, hitsMax) => (await hitStore.openHits(db, after, hitsMax)).map(toHit),
     oldestOpenHits: (hitsMax) => hitStore.oldestOpenHits(db, hitsMax),

@@ -26,6 +26,20 @@ export async function addSubjects(tx: Tx, keys: readonly SubjectKey[], now: Date
     on conflict (partner_id, kind, id) do nothing`)
 }
 
+/** Adds subjects, and makes those due first that were compared with an earlier generation. A lease on a due one stays. */
+export async function requestOutdated(
+  tx: Tx,
+  { partnerId, kind, ids }: Pick<SubjectKey, 'partnerId' | 'kind'> & { readonly ids: readonly string[] },
+  generation: number,
+  now: Date,
+): Promise<void> {
+  const rows = ids.toSorted().map((id) => ({ partnerId, kind, id, generation: 0, changedAt: now }))
+  await tx.run(sql`/* screening.requestOutdated */
+    insert into screening.subjects as known (partner_id, kind, id, generation, changed_at) ${newSubjects(tx, rows)}
+    on conflict (partner_id, kind, id) do update set generation = 0, lease_id = null, leased_until = null,
+      changed_at = excluded.changed_at where known.generation between 1 and ${generation} - 1`)
+}
+
 export function partnersWithDueSubjects(
   tx: Tx,
   generation: number,

@@ -255,6 +255,7 @@ function instructionOf(attempt: PayoutClaim): Instruction {
     creditorName: attempt.creditorName,
     creditorAccount: attempt.creditorAccount,
     creditorBic: attempt.creditorBic,
+    creditorAccountType: attempt.creditorAccountType,
     remittance: attempt.remittance,
     simulatedOutcome: attempt.simulatedOutcome,
     customerId: attempt.customerId,

@@ -37,6 +37,7 @@ export async function sendCredit(
   account: string,
   payer = 'Grace Hopper',
   from: Readonly<Partial<Record<'account' | 'bic' | 'countryCode', string>>> = {},
+  remittance: string | null = null,
 ): Promise<string> {
   const creditId = newId()
   const debtor = { account: 'DE1', bic: 'COBADEFFXXX', name: payer, countryCode: 'DE', address: null, ...from }
@@ -46,7 +47,7 @@ export async function sendCredit(
       account,
       money,
       debtor,
-      remittance: null,
+      remittance,
       endToEndId: 'E2E-1',
     }),
   )

@@ -9,7 +9,7 @@ import {
   type Remittance,
 } from '../../iso20022/index.ts'
 import { amountText, assert, present } from '../../kernel/index.ts'
-import { dayOf, nextWindow, readDomestic } from '../../rails/index.ts'
+import { accountTypeCodes, dayOf, nextWindow, readDomestic } from '../../rails/index.ts'
 import type { BankRules, Scheme } from './deps.ts'
 import { bankInstructionId, batchIdOf } from './ids.ts'
 import { qrReferenceOf } from './qr-bill.ts'
@@ -128,6 +128,7 @@ const transferOf = (payment: Payment, rules: BankRules): CreditTransfer => ({
   endToEndId: payment.endToEndId,
   money: { currency: payment.currency, minor: payment.amount },
   ...creditorOf(payment),
+  ...ifGiven('creditorAccountType', typeOf(payment, rules)),
   creditor: { name: payment.creditorName },
   ...ifGiven('purpose', rules.purpose),
   ...((kindOf(payment, rules) === 'QrBill' ? billOf(payment.remittance) : undefined) ??
@@ -146,6 +147,10 @@ function creditorOf({
   const creditorAgent = { ...(bic === null ? {} : { bic }), clearingSystem: { code: account.system }, clearingId }
   return { creditorAgent, creditorAccount: { other: account.accountNumber } }
 }
+
+/** The type of an American account, where the form of the market has a place for it. */
+const typeOf = ({ creditorAccountType: type }: Payment, { profile }: BankRules): string | undefined =>
+  type === null || type === undefined || !profile.hasAccountType ? undefined : accountTypeCodes[type]
 
 /** A bill carries its QR reference and no text. Undefined: the payment was accepted before the bank's profile had bills. */
 function billOf(text: string | null): { readonly remittance: Remittance } | undefined {

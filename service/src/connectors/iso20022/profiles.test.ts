@@ -75,6 +75,10 @@ const examples: Readonly<Record<PaymentKind, readonly Payment[]>> = {
     paymentOf({ currency: 'GBP', creditorAccount: 'GB29NWBK60161331926819', creditorBic: 'NWBKGB2L' }),
     paymentOf({ currency: 'GBP', creditorAccount: 'GBDSC601613/31926819', creditorBic: null }),
     paymentOf({ currency: 'USD', creditorAccount: 'USABA021000021/123456789', creditorBic: 'CHASUS33' }),
+    paymentOf({
+      ...{ currency: 'USD', creditorAccount: 'USABA021000021/123456789', creditorBic: 'CHASUS33' },
+      creditorAccountType: 'Savings',
+    }),
   ],
   QrBill: [paymentOf(billOf)],
 }
@@ -185,6 +189,24 @@ test('purposes, the bearer of charges and the check of payees are written as con
   assert.deepEqual(judged(xml, psa.rules, 'Sepa').broken, [])
   assert.match(written(usualProfile, examples.Other, more), /<ChrgBr>DEBT<\/ChrgBr>/)
   assert.doesNotMatch(written(usualProfile, examples.Other, more), /InstrForDbtrAgt/)
+})
+
+test('the type of an American account is written where the market has a place for it, and read back', async () => {
+  const [typed] = examples.Other.filter(({ creditorAccountType }) => creditorAccountType === 'Savings')
+  assert.ok(typed)
+  for (const profile of profiles.filter(({ kinds }) => kinds.Other !== undefined)) {
+    const xml = written(profile, [
+      typed,
+      { ...typed, id: newId(), creditorAccountType: 'Checking' },
+      { ...typed, id: newId(), creditorAccountType: null },
+    ])
+    const found = await readPain001(chunks(Buffer.from(xml)))
+    assert.deepEqual(
+      found.batches.flatMap(({ transfers }) => transfers.map(({ creditorAccountType }) => creditorAccountType)),
+      profile.id === 'sps-09' ? [undefined, undefined, undefined] : ['SVGS', 'CACC', undefined],
+      profile.id,
+    )
+  }
 })
 
 test('payments of each kind and currency are grouped into files of their own', () => {

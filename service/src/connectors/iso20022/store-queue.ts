@@ -1,4 +1,5 @@
 /** All SQL of instructions that wait for a file. */
+import type { AccountType } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { columnOf, dueWork, ofPartners, type Sql, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { InstructionKey } from '../../rails/index.ts'
@@ -11,11 +12,13 @@ export type Payment = InstructionKey & {
   readonly creditorName: string
   readonly creditorAccount: string
   readonly creditorBic: string | null
+  /** Absent or null: it is not known. */
+  readonly creditorAccountType?: AccountType | null
   readonly remittance: string | null
   readonly schemeApplied: Scheme
   readonly attempt: number
 }
-const facts = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, creditor_bic, remittance,
+const facts = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, creditor_bic, creditor_account_type, remittance,
   scheme_applied, attempt`
 
 export type Queued = InstructionKey & { readonly dueAt: Date }

@@ -73,8 +73,8 @@ function rowsOf({ clock, rules }: Deps, instructions: readonly Instruction[]): r
   const now = clock.now()
   const transfersDueAt = openFrom(now, rules)
   return instructions.map((instruction) => {
-    const { partnerId, id, endToEndId, currency, amount, creditorName, creditorAccount, creditorBic, remittance } =
-      instruction
+    const { partnerId, id, endToEndId, currency, amount, remittance } = instruction
+    const { creditorName, creditorAccount, creditorBic, creditorAccountType = null } = instruction
     const choice = chooseScheme(instruction, rules)
     const common = {
       partnerId,
@@ -85,6 +85,7 @@ function rowsOf({ clock, rules }: Deps, instructions: readonly Instruction[]): r
       creditorName,
       creditorAccount,
       creditorBic,
+      creditorAccountType,
       remittance,
     }
     const row = { ...common, connector: rules.id, attempt: 1, createdAt: now, updatedAt: now }

@@ -112,6 +112,7 @@ export const epc09 = {
     Other: { serviceLevel: 'NURG', chargeBearer: 'configured' },
   },
   debtorAddress: 'hybrid',
+  hasAccountType: true,
   schemas: [{ name: 'pain.001.001.09' }],
   sources: epcSources,
   rules: epcRules,

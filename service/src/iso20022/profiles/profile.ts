@@ -24,6 +24,8 @@ export type Pain001Profile = Pain001Form & {
   readonly initiatorIdScheme?: string
   /** `hybrid`: structured, or with at most two lines. `none`: the file has no address of the debtor. */
   readonly debtorAddress: 'hybrid' | 'structured' | 'none'
+  /** Whether CdtrAcct may have a type. */
+  readonly hasAccountType: boolean
   /** Texts of InstrForDbtrAgt that ask for a check of the payees, or against one. */
   readonly payeeCheck?: Readonly<Record<'in' | 'out', string>>
   /** Names of the schemas that its files obey: of ISO, and of the market if it publishes one, perhaps for some kinds. */

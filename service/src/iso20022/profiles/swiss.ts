@@ -32,6 +32,7 @@ export const sps09 = {
     QrBill: {},
   },
   debtorAddress: 'none',
+  hasAccountType: false,
   schemas: [{ name: 'pain.001.001.09' }, { name: 'pain.001.001.09.ch.03' }],
   sources: {
     [from]: {

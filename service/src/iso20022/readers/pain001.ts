@@ -57,6 +57,7 @@ function transferOf(node: Node): CreditTransfer {
     creditorAgent: agentOf(one(node, 'CdtrAgt')),
     creditor: partyOf(needed(node, 'Cdtr')) ?? {},
     creditorAccount: accountOf(account) ?? refuseAt(account, 'CdtrAcct has no Id'),
+    creditorAccountType: listedCode(account, 'Tp'),
     ultimateCreditor: partyOf(one(node, 'UltmtCdtr')),
     purpose: listedCode(node, 'Purp'),
     remittance: remittanceOf(one(node, 'RmtInf')),

@@ -57,7 +57,7 @@ const transferXml = (transfer: CreditTransfer, edition: Edition): string =>
       partyXml('UltmtDbtr', transfer.ultimateDebtor, edition) +
       agentXml('CdtrAgt', transfer.creditorAgent, edition) +
       element('Cdtr', partyContent(transfer.creditor, edition)) +
-      accountXml('CdtrAcct', transfer.creditorAccount) +
+      accountXml('CdtrAcct', transfer.creditorAccount, { type: transfer.creditorAccountType }) +
       partyXml('UltmtCdtr', transfer.ultimateCreditor, edition) +
       wrapped('Purp', optional('Cd', transfer.purpose)) +
       remittanceXml(transfer.remittance),
@@ -82,7 +82,7 @@ function batchHead(batch: PaymentBatch, edition: Edition): string {
       ? element('ReqdExctnDt', batch.executionDate.slice(0, dayChars))
       : dateXml('ReqdExctnDt', batch.executionDate)) +
     element('Dbtr', partyContent(batch.debtor, edition)) +
-    accountXml('DbtrAcct', batch.debtorAccount, batch.debtorCurrency) +
+    accountXml('DbtrAcct', batch.debtorAccount, { currency: batch.debtorCurrency }) +
     agentXml('DbtrAgt', batch.debtorAgent, edition) +
     (isOld ? '' : optional('InstrForDbtrAgt', batch.debtorAgentInstruction)) +
     partyXml('UltmtDbtr', batch.ultimateDebtor, edition) +

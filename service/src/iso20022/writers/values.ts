@@ -140,8 +140,15 @@ export const accountContent = (account: AccountId): string =>
       ? element('IBAN', xmlText(account.iban))
       : element('Othr', otherIdContent({ ...account, id: account.other })),
   )
-export const accountXml = (name: string, account: AccountId | undefined, currency?: string): string =>
-  account === undefined ? '' : element(name, accountContent(account) + optional('Ccy', currency))
+/** `type`: ExternalCashAccountType1Code. */
+export const accountXml = (
+  name: string,
+  account: AccountId | undefined,
+  { type, currency }: { readonly type?: string | undefined; readonly currency?: string | undefined } = {},
+): string =>
+  account === undefined
+    ? ''
+    : element(name, accountContent(account) + wrapped('Tp', optional('Cd', type)) + optional('Ccy', currency))
 
 function structuredXml(block: StructuredRemittance): string {
   const { creditorReference, referenceType, referenceIssuer, documents = [], due, remitted, additional } = block

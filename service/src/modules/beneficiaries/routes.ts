@@ -16,8 +16,20 @@ function domesticFields(text: string | null) {
 
 /** A field without a value is absent, not null. */
 export function toBeneficiary(beneficiary: Beneficiary): ResponseOf<'getBeneficiary'> {
-  const { id, customerId, alias, name, iban, domesticAccount, bic, walletAddress, vasp, country, currency } =
-    beneficiary
+  const {
+    id,
+    customerId,
+    alias,
+    name,
+    iban,
+    domesticAccount,
+    accountType,
+    bic,
+    walletAddress,
+    vasp,
+    country,
+    currency,
+  } = beneficiary
   return {
     id,
     ...(customerId === null ? {} : { customerId }),
@@ -25,6 +37,7 @@ export function toBeneficiary(beneficiary: Beneficiary): ResponseOf<'getBenefici
     name,
     ...(iban === null ? {} : { iban }),
     ...domesticFields(domesticAccount),
+    ...(accountType === null ? {} : { accountType }),
     ...(bic === null ? {} : { bic }),
     ...(walletAddress === null ? {} : { walletAddress }),
     ...(vasp === null ? {} : { vasp }),

@@ -29,6 +29,7 @@ test('an IBAN is stored in capitals without spaces, and gives the country', () =
     currency: 'EUR',
     iban,
     domesticAccount: null,
+    accountType: null,
     bic: 'COBADEFFXXX',
     walletAddress: null,
     vasp: null,
@@ -52,7 +53,8 @@ test('a token needs a wallet, which gives no country', () => {
   for (const currency of ['USDC', 'EURC']) {
     const destination = readDestination({ name, currency, walletAddress })
     assert.deepEqual(destination, {
-      ...{ currency, iban: null, domesticAccount: null, bic: null, walletAddress, vasp: null, country: null },
+      ...{ currency, iban: null, domesticAccount: null, accountType: null, bic: null, walletAddress, vasp: null },
+      country: null,
     })
   }
 })

@@ -1,5 +1,5 @@
 /** The rules of beneficiaries: which destination a currency needs. */
-import type { BodyOf, FieldError } from '@partner-payments/wire'
+import type { AccountType, BodyOf, FieldError } from '@partner-payments/wire'
 import countries from 'i18n-iso-countries/index.js'
 import { isValidBIC } from 'ibantools'
 import { readCurrency, refuseField, refuseFields } from '../../api/index.ts'
@@ -27,6 +27,8 @@ export type Destination = {
   readonly iban: string | null
   /** An account without an IBAN, as `domesticText` writes it. */
   readonly domesticAccount: string | null
+  /** Null: it was not stated, or the account is not American. */
+  readonly accountType: AccountType | null
   readonly bic: string | null
   readonly walletAddress: string | null
   readonly vasp: string | null
@@ -66,7 +68,8 @@ export function readDestination(input: BeneficiaryCreate): Destination {
   const home = domestic.account && domesticCountryOf(domestic.account)
   const country = input.country ?? home ?? iban?.slice(0, 2) ?? null
   const domesticAccount = domestic.account === undefined ? null : domesticText(domestic.account)
-  return { currency, iban, domesticAccount, bic, walletAddress, vasp, country }
+  const accountType = input.accountType ?? null
+  return { currency, iban, domesticAccount, accountType, bic, walletAddress, vasp, country }
 }
 
 /** The fields of a bank account that are used in no other currency. */
@@ -80,6 +83,8 @@ function kindErrors(currency: Currency, input: BeneficiaryCreate): readonly Fiel
   const excess = (name: keyof BeneficiaryCreate, message = `is not used by ${currency}; omit it`) => {
     if (input[name] !== undefined) errors.push({ pointer: `/${name}`, code: 'invalid_value', message })
   }
+  if (input.accountType !== undefined && input.routingNumber === undefined)
+    excess('accountType', 'is used only with routingNumber; omit it')
   if (!isFiat(currency)) {
     if (input.walletAddress === undefined) required('/walletAddress')
     for (const name of ['iban', 'bic', 'sortCode', 'routingNumber', 'accountNumber'] as const) excess(name)

@@ -82,11 +82,11 @@ export type Beneficiaries = Verifications & {
     afterId: string,
     rowsMax: number,
   ) => Promise<readonly store.HeldBeneficiary[]>
-  /** Finds beneficiaries of one customer, or of the partner itself (null), by account. Oldest first. */
-  readonly byIbans: (
+  /** Finds beneficiaries of one customer, or of the partner itself (null), by IBANs and domestic accounts. Oldest first. */
+  readonly byAccounts: (
     partnerId: string,
     customerId: string | null,
-    ibans: readonly string[],
+    accounts: readonly string[],
   ) => Promise<readonly store.Beneficiary[]>
 }
 
@@ -147,7 +147,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     ofCustomer: store.ofCustomer,
     eraseOf: store.eraseOf,
     noteCheck: store.noteCheck,
-    byIbans: (partnerId, customerId, ibans) => store.byIbans(db, partnerId, customerId, ibans),
+    byAccounts: (partnerId, customerId, accounts) => store.byAccounts(db, partnerId, customerId, accounts),
     subjectOf: async (tx, partnerId, id) => {
       const row = await store.nameById(tx, partnerId, id)
       return {

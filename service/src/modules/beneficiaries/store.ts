@@ -1,4 +1,5 @@
 /** All SQL of beneficiaries. Removed beneficiaries are read for accepted payouts and for screening only. */
+import type { AccountType } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
 import type { Currency } from '../../kernel/index.ts'
 import type { PayeeResult } from '../../rails/index.ts'
@@ -13,6 +14,8 @@ export type Beneficiary = {
   readonly iban: string | null
   /** An account without an IBAN, as `domesticText` writes it. */
   readonly domesticAccount: string | null
+  /** Null: it was not stated, or the account is not American. */
+  readonly accountType: AccountType | null
   readonly bic: string | null
   readonly walletAddress: string | null
   /** The provider that keeps the wallet. Null: a bank account, or a wallet of the beneficiary's own. */
@@ -32,16 +35,17 @@ export type Payee = Omit<Beneficiary, 'updatedAt'> & {
 }
 export type BeneficiaryFilter = { readonly customerId?: string; readonly currency?: string; readonly iban?: string }
 
-const columns = sql`id, customer_id, alias, name, iban, domestic_account, bic, wallet_address, vasp, country, currency, created_at, updated_at`
+const columns = sql`id, customer_id, alias, name, iban, domestic_account, account_type, bic, wallet_address, vasp, country, currency,
+  created_at, updated_at`
 
 /** `bicCompletedAt`: since when the BIC is that of the directory. Null: it was given, or there is none. */
 type NewBeneficiary = Beneficiary & { readonly bicCompletedAt: Date | null }
 
 export async function insert(tx: Tx, partnerId: string, row: NewBeneficiary): Promise<void> {
   await tx.run(sql`/* beneficiaries.insert */
-    insert into beneficiaries.beneficiaries (partner_id, id, customer_id, alias, name, iban, domestic_account, bic, wallet_address,
-      vasp, country, currency, created_at, updated_at, bic_completed_at)
-    values (${partnerId}, ${row.id}, ${row.customerId}, ${row.alias}, ${row.name}, ${row.iban}, ${row.domesticAccount}, ${row.bic},
+    insert into beneficiaries.beneficiaries (partner_id, id, customer_id, alias, name, iban, domestic_account, account_type, bic,
+      wallet_address, vasp, country, currency, created_at, updated_at, bic_completed_at)
+    values (${partnerId}, ${row.id}, ${row.customerId}, ${row.alias}, ${row.name}, ${row.iban}, ${row.domesticAccount}, ${row.accountType}, ${row.bic},
       ${row.walletAddress}, ${row.vasp}, ${row.country}, ${row.currency}, ${row.createdAt}, ${row.updatedAt},
       ${row.bicCompletedAt})`)
 }
@@ -58,23 +62,24 @@ export function payeesByIds(
   keys: readonly { readonly partnerId: string; readonly id: string }[],
 ): Promise<readonly (Payee & { readonly partnerId: string })[]> {
   return tx.rows(sql`/* beneficiaries.payeesByIds */
-    select partner_id, id, customer_id, alias, name, iban, domestic_account, bic, wallet_address, vasp, country, currency,
+    select partner_id, id, customer_id, alias, name, iban, domestic_account, account_type, bic, wallet_address, vasp, country, currency,
       created_at, greatest(created_at, named_at) as unchanged_since, payee_check
     from beneficiaries.beneficiaries
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
       and removed_at is null`)
 }
 
-/** Finds beneficiaries of one customer, or of the partner itself, by account. Oldest first. */
-export function byIbans(
+/** Finds beneficiaries of one customer, or of the partner itself, by IBANs and domestic accounts. Oldest first. */
+export function byAccounts(
   tx: Tx,
   partnerId: string,
   customerId: string | null,
-  ibans: readonly string[],
+  accounts: readonly string[],
 ): Promise<readonly Beneficiary[]> {
-  return tx.rows<Beneficiary>(sql`/* beneficiaries.byIbans */
+  return tx.rows<Beneficiary>(sql`/* beneficiaries.byAccounts */
     select ${columns} from beneficiaries.beneficiaries
-    where partner_id = ${partnerId} and iban = any(${[...ibans]}::text[]) and removed_at is null
+    where partner_id = ${partnerId} and removed_at is null
+      and (iban = any(${accounts}::text[]) or domestic_account = any(${accounts}::text[]))
       and customer_id is not distinct from ${customerId}
     order by id`)
 }

@@ -162,6 +162,47 @@ test('each element of a payment is taken, has no effect, or refuses the file, in
   assert.equal(files, 2 * elements.length)
 })
 
+/** The first payment of a file, to an account without an IBAN. */
+const toDomestic = (text: string, system: string, member: string, number: string, type = '') =>
+  text
+    .replace(/<CdtrAcct>.*?<\/CdtrAcct>/, `<CdtrAcct><Id><Othr><Id>${number}</Id></Othr></Id>${type}</CdtrAcct>`)
+    .replace(
+      /<Cdtr>/,
+      `<CdtrAgt><FinInstnId><ClrSysMmbId><ClrSysId><Cd>${system}</Cd></ClrSysId><MmbId>${member}</MmbId></ClrSysMmbId></FinInstnId></CdtrAgt><Cdtr>`,
+    )
+const typeXml = (code: string) => `<Tp><Cd>${code}</Cd></Tp>`
+
+test('a file names payees by sort code or routing number, and its type of account must be that of the payee', async () => {
+  const { partnerId, customer } = partner
+  const add = (fields: object) =>
+    service.beneficiaries.create(partnerId, {
+      name: 'Grace Hopper',
+      customerId: customer.id,
+      currency: 'USD',
+      ...fields,
+    })
+  const british = await add({ currency: 'GBP', sortCode: '20-00-00', accountNumber: '5779911' })
+  const savings = await add({ routingNumber: '021000021', accountNumber: '123 456 789', accountType: 'Savings' })
+  const untyped = await add({ routingNumber: '021000021', accountNumber: '5' })
+  const paid = async (currency: 'GBP' | 'USD', ...account: readonly [string, string, string, string?]) => {
+    const document = toDomestic(file(newId(), [{ minor: 1_00n }]).replaceAll('EUR', currency), ...account)
+    const { bulk } = await create(document)
+    return (await service.bulkPayouts.items(partnerId, bulk.id, undefined)).map(({ beneficiaryId }) => beneficiaryId)
+  }
+  assert.deepEqual(await paid('GBP', 'GBDSC', '200000', '05779911'), [british.id])
+  assert.deepEqual(await paid('USD', 'USABA', '021000021', '123456789'), [savings.id])
+  assert.deepEqual(await paid('USD', 'USABA', '021000021', '123456789', typeXml('SVGS')), [savings.id])
+  assert.deepEqual(await paid('USD', 'USABA', '021000021', '5'), [untyped.id])
+  await assert.rejects(
+    paid('USD', 'USABA', '021000021', '123456789', typeXml('CACC')),
+    refused(/CACC, and the beneficiary has SVGS/),
+  )
+  await assert.rejects(paid('USD', 'USABA', '021000021', '5', typeXml('CACC')), refused(/the beneficiary has none/))
+  await assert.rejects(paid('USD', 'USABA', '021000021', '6'), refused(/no beneficiary has this account/))
+  await assert.rejects(paid('USD', 'USABA', '021000022', '5'), refused(/nor a number with a sort code/))
+  await assert.rejects(paid('USD', 'CHBCC', '021000021', '5'), refused(/nor a number with a sort code/))
+})
+
 test('the EndToEndId of a payment is that of its payout and its transaction; NOTPROVIDED is none', async () => {
   const payments = [
     { minor: 1_00n, endToEndId: "Rent/11 (A) 'x',+?:.-" },

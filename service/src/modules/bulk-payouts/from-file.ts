@@ -1,5 +1,5 @@
 /** The payments of a pain.001 as the payouts of a bulk. */
-import { type BodyOf, type FieldError, rawNumber } from '@partner-payments/wire'
+import { type AccountType, type BodyOf, type FieldError, rawNumber } from '@partner-payments/wire'
 import { refuseField, refuseFields } from '../../api/index.ts'
 import {
   type CreditTransfer,
@@ -12,6 +12,14 @@ import {
 } from '../../iso20022/index.ts'
 import { amountText, type Clock, isCurrency } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
+import {
+  accountTypeCodes,
+  domesticText,
+  readAmericanNumber,
+  readBritishNumber,
+  readSortCode,
+  routingProblem,
+} from '../../rails/index.ts'
 import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
 
@@ -30,7 +38,7 @@ const referenceCharsMax = 140
 type Deps = {
   readonly db: Database
   readonly clock: Clock
-  readonly beneficiaries: Pick<Beneficiaries, 'byIbans'>
+  readonly beneficiaries: Pick<Beneficiaries, 'byAccounts'>
   readonly customers: Pick<Customers, 'find'>
 }
 
@@ -45,17 +53,19 @@ export async function payoutsOfFile(
   if (payments.length > paymentsMax) throw wrong(`has ${payments.length} payments; at most ${paymentsMax} are accepted`)
   const today = clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
   const owner = customerId === undefined ? null : (await customers.find(db, partnerId, customerId, '/customerId')).id
-  const ibans = payments.flatMap(({ transfer }) => ibanOf(transfer) ?? [])
+  const accounts = payments.flatMap(({ transfer }) => accountOf(transfer) ?? [])
   const known = Map.groupBy(
-    await beneficiaries.byIbans(partnerId, owner, [...new Set(ibans)]),
-    ({ iban, currency }) => `${iban} ${currency}`,
+    await beneficiaries.byAccounts(partnerId, owner, [...new Set(accounts)]),
+    ({ iban, domesticAccount, currency }) => `${iban ?? domesticAccount} ${currency}`,
   )
   const errors: FieldError[] = []
   const payouts = payments.flatMap((payment, index) => {
     const { transfer } = payment
-    const found = known.get(`${ibanOf(transfer)} ${transfer.money.currency}`) ?? []
+    const found = known.get(`${accountOf(transfer)} ${transfer.money.currency}`) ?? []
     const beneficiary = payeeOf(found, transfer)
-    const problem = problemOf(payment, today) ?? (beneficiary === undefined ? unknownOf(found.length) : undefined)
+    const problem =
+      problemOf(payment, today) ??
+      (beneficiary === undefined ? unknownOf(found.length) : typeProblem(transfer, beneficiary))
     if (problem !== undefined || beneficiary === undefined) {
       const message = `payment ${index + 1} (${transfer.endToEndId}): ${problem}`
       errors.push({ pointer: pointerInFile(), code: 'invalid_value', message })
@@ -82,8 +92,32 @@ async function read(document: string): Promise<CreditTransferInitiation> {
 
 const wrong = (message: string) => refuseField({ pointer: pointerInFile(), code: 'invalid_value', message })
 
-const ibanOf = ({ creditorAccount }: CreditTransfer): string | undefined =>
-  'iban' in creditorAccount ? creditorAccount.iban : undefined
+/** The IBAN, or the account by which a clearing system of a country knows it, as `domesticText` writes it. Undefined: another number. */
+function accountOf({ creditorAccount, creditorAgent }: CreditTransfer): string | undefined {
+  if ('iban' in creditorAccount) return creditorAccount.iban
+  const { clearingSystem, clearingId = '' } = creditorAgent ?? {}
+  const system = clearingSystem !== undefined && 'code' in clearingSystem ? clearingSystem.code : undefined
+  const [sortCode, british] = [readSortCode(clearingId), readBritishNumber(creditorAccount.other)]
+  if (system === 'GBDSC' && sortCode !== undefined && british !== undefined)
+    return domesticText({ system, sortCode, accountNumber: british })
+  const american = readAmericanNumber(creditorAccount.other)
+  if (system === 'USABA' && routingProblem(clearingId) === undefined && american !== undefined)
+    return domesticText({ system, routingNumber: clearingId, accountNumber: american })
+  return undefined
+}
+
+/** A file must not contradict the payee about the type of its account: nothing of a payment is dropped silently. */
+function typeProblem(
+  { creditorAccountType: type }: CreditTransfer,
+  {
+    domesticAccount,
+    accountType,
+  }: { readonly domesticAccount: string | null; readonly accountType: AccountType | null },
+): string | undefined {
+  const known = accountType === null ? undefined : accountTypeCodes[accountType]
+  if (type === undefined || domesticAccount === null || type === known) return undefined
+  return `the type of CdtrAcct is ${type}, and the beneficiary has ${known ?? 'none'}`
+}
 
 /** The guide names them. All other elements that a payout does not have refuse the file. */
 const withoutEffect = new Set(['InstrPrty', 'SvcLvl', 'LclInstrm', 'ChrgBr'])
@@ -92,7 +126,8 @@ const withoutEffect = new Set(['InstrPrty', 'SvcLvl', 'LclInstrm', 'ChrgBr'])
 function problemOf({ batch, transfer }: Payment, today: string): string | undefined {
   if (batch.executionDate.slice(0, today.length) > today)
     return `ReqdExctnDt is ${batch.executionDate}; payouts are made at once`
-  if (ibanOf(transfer) === undefined) return 'CdtrAcct has no IBAN'
+  if (accountOf(transfer) === undefined)
+    return 'CdtrAcct has no IBAN, nor a number with a sort code (GBDSC) or a routing number (USABA) in CdtrAgt'
   if (!isCurrency(transfer.money.currency)) return `${transfer.money.currency} is not paid`
   if (transfer.purpose !== undefined || batch.categoryPurpose !== undefined) return 'a purpose is not carried'
   if (transfer.ultimateCreditor ?? transfer.ultimateDebtor ?? batch.ultimateDebtor)

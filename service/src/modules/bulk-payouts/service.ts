@@ -77,7 +77,7 @@ export type BulkPayoutsDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly cursors: Cursors
-  readonly beneficiaries: Pick<Beneficiaries, 'byIbans'>
+  readonly beneficiaries: Pick<Beneficiaries, 'byAccounts'>
   readonly customers: Pick<Customers, 'find'>
   readonly payouts: Pick<
     Payouts,

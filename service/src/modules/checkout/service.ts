@@ -154,6 +154,7 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
       expiresAfterMs,
       paymentMethod,
       creditor: { accountHolderName: payee, iban, ...(bic === null ? {} : { bic }) },
+      texts: [body.description ?? null, ...(lineItems ?? []).map(({ name }) => name)],
     },
     customer,
     requestFingerprint,

@@ -13,6 +13,7 @@ import type { NewEvent } from '../../events/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
 import { type AccountOwner, type CreditApplied, type DepositsDeps, partyOf } from './deps.ts'
+import { craftText } from '../../screening/index.ts'
 import * as events from './events.ts'
 import type { CreditOfDeposit } from './progress.ts'
 import { refuseClosed } from './inbound.ts'
@@ -306,6 +307,7 @@ function toDeposit(
     creditId,
     transactionHash,
     settledBy: null,
+    craftText: craftText([notification.remittance, endToEndId]),
     creditorReference: null,
   }
 }

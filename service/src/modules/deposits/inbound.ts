@@ -81,7 +81,15 @@ export async function notToAsk(
     tx,
     asked.map(({ partnerId, customerId: id }) => {
       const customer = id === null ? undefined : { partnerId, kind: 'customer' as const, id }
-      return { partnerId, customer, payer: undefined, payerName: '', payerAccount: '', payerCountries: [] }
+      return {
+        partnerId,
+        customer,
+        payer: undefined,
+        payerName: '',
+        payerAccount: '',
+        payerCountries: [],
+        craftText: null,
+      }
     }),
   )
   return asked.map(({ partnerId, customerId, currency }, index) => {

@@ -15,6 +15,7 @@ import type { Move } from '../transactions/index.ts'
 import { credit, type DepositsDeps, partyOf } from './deps.ts'
 import * as events from './events.ts'
 import { type DepositEvent, depositLifecycle, mayExpire } from './lifecycle.ts'
+import { craftText } from '../../screening/index.ts'
 import { createLock, type Decided, type HeldDeposit, payerKey } from './screened.ts'
 import * as store from './store.ts'
 
@@ -57,7 +58,7 @@ type DepositMove = Transit<HeldDeposit, DepositTrigger, DepositEvent>
 /** Applies a batch of triggers, and returns for each whether it changed its deposit. */
 export function createApplyBatch(deps: DepositsDeps) {
   return async (tx: Tx, triggers: readonly DepositTrigger[]): Promise<readonly Advanced[]> => {
-    const apply = createApply(deps, connectorsOf(triggers))
+    const apply = createApply(deps, connectorsOf(triggers), textsOf(triggers))
     return apply(
       tx,
       triggers.map((trigger) => ({ key: { partnerId: trigger.partnerId, id: trigger.subjectId }, trigger })),
@@ -73,15 +74,25 @@ const connectorsOf = (triggers: readonly DepositTrigger[]): ReadonlyMap<string, 
     ),
   )
 
+/** Maps each deposit to the text of the credit that pays it, if it has one. */
+const textsOf = (triggers: readonly DepositTrigger[]): ReadonlyMap<string, string> =>
+  new Map(
+    triggers.flatMap((trigger) => {
+      if (trigger.kind !== 'credit') return []
+      const text = craftText([trigger.origin.remittance, trigger.origin.endToEndId])
+      return text === null ? [] : [[partnerKey(trigger.partnerId, trigger.subjectId), text] as const]
+    }),
+  )
+
 /** The engine of one batch: the accounts that it has read judge its deposits and guard its credits. */
-function createApply(deps: DepositsDeps, connectors: ReadonlyMap<string, string>) {
+function createApply(deps: DepositsDeps, connectors: ReadonlyMap<string, string>, texts: ReadonlyMap<string, string>) {
   let inbound: Inbound = openToAll
   const lock = createLock(deps)
   return createEngine({
     clock: deps.clock,
     lifecycle: depositLifecycle,
     lock: async (tx, keys) => {
-      const rows = await lock(tx, keys)
+      const rows = await lock(tx, keys, ({ partnerId, id }) => texts.get(partnerKey(partnerId, id)) ?? null)
       inbound = await readInbound(deps, tx, rows, ({ partnerId, id }) => connectors.get(partnerKey(partnerId, id)))
       return rows
     },
@@ -247,6 +258,7 @@ const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date):
   screeningDueAt: to === 'Screening' ? now : null,
   ...originOf(trigger),
   settledBy: trigger.kind === 'deposit.settled' ? trigger.id : null,
+  craftText: row.craftText,
   ...(trigger.kind === 'credit'
     ? { connector: trigger.connector, creditId: trigger.creditId, transactionHash: trigger.transactionHash ?? null }
     : { connector: null, creditId: null, transactionHash: null }),

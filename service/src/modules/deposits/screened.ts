@@ -5,6 +5,7 @@ import type { Tx } from '../../postgres/index.ts'
 import type { IncomingDebtor } from '../../rails/index.ts'
 import {
   countriesOfAccount,
+  craftText,
   type Hold,
   type ScreenedCredit,
   type Subject,
@@ -28,7 +29,7 @@ export type Screened = {
   readonly screenDue: (depositsMax: number) => Promise<number>
   /** The time since which the oldest deposit waits for a decision about a name; null: none does. */
   readonly oldestInScreening: () => Promise<Date | null>
-  /** Name and account of a deposit's payer, for screening. */
+  /** Name and account of a deposit's payer, and the texts of the payment that may name a vessel, for screening. */
   readonly payerOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
   /** Whether a deposit waits for a decision about a name. */
   readonly isInScreening: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
@@ -50,8 +51,17 @@ const countriesOf = ({ account, bic, countryCode: country }: ScreenedPayer) =>
 /** Locks deposits and asks for the holds of those whose money is there: one statement for the batch. */
 export const createLock =
   ({ screening }: Pick<DepositsDeps, 'screening'>) =>
-  async (tx: Tx, keys: readonly store.DepositKey[]): Promise<readonly HeldDeposit[]> => {
-    const rows = await store.lockDeposits(tx, keys)
+  async (
+    tx: Tx,
+    keys: readonly store.DepositKey[],
+    textOf: (key: store.DepositKey) => string | null,
+  ): Promise<readonly HeldDeposit[]> => {
+    const locked = await store.lockDeposits(tx, keys)
+    // The texts that are stored, and those of the credit that comes now.
+    const rows = locked.map((row) => ({
+      ...row,
+      craftText: craftText([...(row.craftText?.split('\n') ?? []), textOf(row)]),
+    }))
     const asked = rows.filter(({ status }) => status === 'Accepted' || status === 'Screening')
     const found = asked.length === 0 ? [] : await screening.holdsOfCredits(tx, asked.map(creditOf))
     const holds = new Map(asked.map((row, index) => [row, found[index]]))
@@ -68,6 +78,7 @@ function creditOf(row: store.Deposit): ScreenedCredit {
     payerName,
     payerAccount,
     payerCountries: countriesOf(found).map(({ country }) => country),
+    craftText: row.craftText,
     payer: status === 'Screening' ? payerKey(row) : undefined,
   }
 }
@@ -103,7 +114,8 @@ export const createScreened = (
     const payer = payerIn(found?.debtor ?? null)
     const { name, account } = payer
     const names = name.trim() === '' ? [] : [{ role: 'payer', name }]
-    return { names, account: account || null, countries: countriesOf(payer) }
+    const texts = found?.craftText?.split('\n').map((text) => ({ role: 'text', name: text })) ?? []
+    return { names, account: account || null, countries: countriesOf(payer), texts }
   },
   isInScreening: async (tx, partnerId, id) =>
     (await screeningStore.payerOf(tx, { partnerId, id }))?.isInScreening === true,

@@ -14,6 +14,7 @@ import * as events from './events.ts'
 import { depositLifecycle, heldMsMax } from './lifecycle.ts'
 import { type Asked, notToAsk, refuseClosed } from './inbound.ts'
 import { createApplyBatch, type DepositNotification, type DepositTrigger } from './progress.ts'
+import { craftText } from '../../screening/index.ts'
 import { createScreened, type Screened } from './screened.ts'
 import { hashFingerprint } from './fingerprint.ts'
 import * as store from './store.ts'
@@ -42,6 +43,8 @@ export type AwaitedDeposit = {
   readonly paymentMethod?: PaymentMethod
   /** The account that the payer pays to. */
   readonly creditor?: Party
+  /** Texts of the partner about what is paid for: compared with listed vessels, and kept only if it may name one. */
+  readonly texts?: readonly (string | null)[]
 }
 
 export type NewDeposit = Omit<AwaitedDeposit, 'paymentCountry'> & {
@@ -236,6 +239,7 @@ async function insert(
   const now = clock.now()
   const [id, sessionId] = [newId(), newId()]
   const endToEndId = id.replaceAll('-', '')
+  const customFieldsText = customFields === null ? null : JSON.stringify(customFields)
   const opened = await transactions.open(tx, {
     partnerId,
     reference: null,
@@ -273,7 +277,7 @@ async function insert(
     paymentCountry: deposit.paymentCountry,
     ipAddress: deposit.ip,
     websiteReference,
-    customFields: customFields === null ? null : JSON.stringify(customFields),
+    customFields: customFieldsText,
     debtor: null,
     errorDetails: null,
     expiresAt,
@@ -285,6 +289,7 @@ async function insert(
     creditId: null,
     transactionHash: null,
     settledBy: null,
+    craftText: craftText([websiteReference, customFieldsText, ...(deposit.texts ?? [])]),
     creditorReference: deposit.creditorReference ?? null,
   }
   if ((await store.insertDeposits(tx, [row])) === 0) throw new KeyTaken()

@@ -5,7 +5,10 @@ import { erasePersonal, type PersonalColumns, sql, type Tx } from '../../postgre
 const details: PersonalColumns = {
   table: 'deposits.deposits',
   by: 'id',
-  erased: { request_hash: '', custom_fields: null, website_reference: null, ip_address: '', payment_country: '' },
+  erased: {
+    ...{ request_hash: '', custom_fields: null, website_reference: null, ip_address: '', payment_country: '' },
+    craft_text: null,
+  },
 }
 const all: PersonalColumns = { ...details, erased: { ...details.erased, debtor: null, error_details: null } }
 

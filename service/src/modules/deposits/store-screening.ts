@@ -52,9 +52,11 @@ export async function oldestInScreening(tx: Tx): Promise<Date | null> {
 export function payerOf(
   tx: Tx,
   { partnerId, id }: DepositKey,
-): Promise<{ readonly debtor: string | null; readonly isInScreening: boolean } | undefined> {
+): Promise<
+  { readonly debtor: string | null; readonly craftText: string | null; readonly isInScreening: boolean } | undefined
+> {
   return tx.row(sql`/* deposits.payerOf */
-    select debtor, status = 'Screening' as is_in_screening from deposits.deposits
+    select debtor, craft_text, status = 'Screening' as is_in_screening from deposits.deposits
     where partner_id = ${partnerId} and id = ${id}`)
 }
 

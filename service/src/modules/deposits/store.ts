@@ -47,6 +47,8 @@ export type Deposit = {
   readonly transactionHash: string | null
   /** The notification that reported the money. Null: none has, or before the column was made. */
   readonly settledBy: string | null
+  /** The texts of the payment that may name a vessel: remittance, references, items. Null: none does, as of most. */
+  readonly craftText: string | null
 }
 export type DepositRow = Deposit & {
   readonly operation: string
@@ -59,7 +61,7 @@ export type DepositRow = Deposit & {
 
 const facts = sql`partner_id, id, idempotency_key, transaction_id, reference, customer_id, amount, currency, status,
   session_id, end_to_end_id, payment_method, payment_country, ip_address, website_reference, custom_fields, debtor,
-  expires_at, held_since, expiry_date, created_at, connector, credit_id, transaction_hash, settled_by`
+  expires_at, held_since, expiry_date, created_at, connector, credit_id, transaction_hash, settled_by, craft_text`
 /** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. */
 const stored = sql`${facts}, operation, request_hash, error_details, updated_at,
   creditor_reference`
@@ -93,6 +95,7 @@ const newDeposits = insertBy<DepositRow>(
     creditId: 'text',
     transactionHash: 'text',
     settledBy: 'text',
+    craftText: 'text',
     operation: 'text',
     requestFingerprint: 'text',
     errorDetails: 'text',
@@ -268,6 +271,8 @@ export type DepositChange = DepositKey & {
   readonly creditId: string | null
   readonly transactionHash: string | null
   readonly settledBy: string | null
+  /** Null leaves the stored text unchanged. */
+  readonly craftText: string | null
 }
 
 /** Most changes of a batch have the same values in these columns. */
@@ -289,6 +294,7 @@ const givenChanges = givenBy<DepositChange>(
     creditId: 'text',
     transactionHash: 'text',
     settledBy: 'text',
+    craftText: 'text',
   },
   [
     ['partnerId'],
@@ -298,6 +304,7 @@ const givenChanges = givenBy<DepositChange>(
     ['screeningSince', 'screeningDueAt'],
     ['ipAddress', 'paymentCountry'],
     ['connector', 'creditId', 'transactionHash', 'settledBy'],
+    ['craftText'],
   ],
 )
 
@@ -316,7 +323,8 @@ export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: D
       payment_country = coalesce(given.payment_country, deposit.payment_country),
       connector = coalesce(given.connector, deposit.connector), credit_id = coalesce(given.credit_id, deposit.credit_id),
       transaction_hash = coalesce(given.transaction_hash, deposit.transaction_hash),
-      settled_by = coalesce(given.settled_by, deposit.settled_by), updated_at = ${now}
+      settled_by = coalesce(given.settled_by, deposit.settled_by),
+      craft_text = coalesce(given.craft_text, deposit.craft_text), updated_at = ${now}
     from (${givenChanges(changes)}) as given
     where ${ofPartners(partnerIds, sql`deposit.partner_id`)}
       and deposit.partner_id = given.partner_id and deposit.id = given.id and deposit.status = given.from_status`),

@@ -1,26 +1,22 @@
 /** The verbs of monitoring: rules in versions, their backtests, the job that reads transactions, and the alerts that it opens. */
 import { Refusal } from '../../api/index.ts'
-import { after, dayMs, isNoName, isSamePerson, newId, nilId } from '../../kernel/index.ts'
+import { after, isNoName, isSamePerson, newId, nilId } from '../../kernel/index.ts'
 import { oldestTransactionStart, type Tx } from '../../postgres/index.ts'
-import { type Movement, patterns, type Place } from '../transactions/index.ts'
+import { patterns, type Place } from '../transactions/index.ts'
 import { record } from './alerts.ts'
+import { type Counted, dayText, daysOf, pageRows, tryRule } from './backtest.ts'
 import type { Active, MonitoringDeps } from './deps.ts'
 import { evaluate } from './evaluate.ts'
 import { createHoldsOf, type MonitoringHoldsOf } from './gate.ts'
 import { type Draft, settingsOfText } from './rules.ts'
+import { type AskedRun, askRun, stepRuns } from './runs.ts'
 import * as store from './store.ts'
+import { runsOf } from './store-runs.ts'
 
 export type RuleState = 'Draft' | 'Proposed' | 'On' | 'OffProposed' | 'Off'
 export type Rule = store.RuleRow & { readonly state: RuleState }
 
-type Backtest = store.BacktestRow & {
-  /** The first transactions that were found. */
-  readonly examples: readonly {
-    readonly partnerId: string
-    readonly reference: string
-    readonly references: readonly string[]
-  }[]
-}
+type Backtest = store.BacktestRow & Pick<Counted, 'examples'>
 
 /** The version that the person has read. Absent: the person takes the version that there is. */
 type Seen = { readonly seen?: number }
@@ -49,6 +45,18 @@ export type Monitoring = {
     readonly staff: string
   }) => Promise<Backtest>
   /**
+   * Asks for a backtest of the last version, which a worker runs. Returns the rule. Refuses: not_found, validation_failed (days, no person named,
+   * one is under way, `seen` is another version).
+   */
+  readonly askBacktest: (
+    tx: Tx,
+    given: Seen & { readonly id: string } & Pick<AskedRun, 'from' | 'until' | 'staff'>,
+  ) => Promise<Rule>
+  /** The last backtests of a rule that workers run or have run, the last first. */
+  readonly runs: typeof runsOf
+  /** Runs a backtest that is due, and returns how many it took. */
+  readonly runStep: () => Promise<number>
+  /**
    * Turns on the last version of a rule: the first person proposes, another one carries it out; the version before is then off.
    * Refuses: not_found, validation_failed (no backtest of this version, the same person, it is on, `seen` is another version).
    */
@@ -70,9 +78,7 @@ export type Monitoring = {
   readonly step: () => Promise<number>
 }
 
-const pageRows = 500
 const partnersPerStepMax = 200
-const examplesMax = 10
 
 export function createMonitoring(deps: MonitoringDeps): Monitoring {
   const { db, clockDifferenceMsMax, partnerIds } = deps
@@ -86,6 +92,14 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     rules: async (tx) => (await store.rules(tx)).map(withState),
     backtests: store.backtestsOf,
     backtest: (given) => backtest(deps, given),
+    askBacktest: async (tx, { id, seen, ...asked }) => {
+      const [last] = await lockRule(tx, id)
+      refuseUnseen(last, seen)
+      await askRun(deps, tx, { ...asked, ruleId: id, version: last.version })
+      return withState(last)
+    },
+    runs: runsOf,
+    runStep: () => stepRuns(deps),
     turnOn: (tx, given) => turnOn(deps, tx, given),
     turnOff: (tx, given) => turnOff(deps, tx, given),
     alerts: store.alertsAfter,
@@ -227,52 +241,17 @@ async function visit(deps: MonitoringDeps, partnerId: string, on: readonly Activ
   })
 }
 
-const dayForm = /^\d{4}-\d{2}-\d{2}$/
-function dayOf(text: string, name: string): Date {
-  const day = new Date(`${text}T00:00:00Z`)
-  if (!dayForm.test(text) || Number.isNaN(day.getTime()) || day.toISOString().slice(0, 10) !== text)
-    throw refuse(`${name} must be a day in UTC such as 2026-03-01.`)
-  return day
-}
-
 async function backtest(
-  { db, clock, partnerIds }: MonitoringDeps,
+  deps: MonitoringDeps,
   { id, from, until, staff }: Parameters<Monitoring['backtest']>[0],
 ): Promise<Backtest> {
+  const { db, clock } = deps
   const [last] = (await store.rules(db)).filter((row) => row.id === id)
   if (last === undefined) throw new Refusal('not_found', 'No such rule.')
-  const [fromDay, untilDay] = [dayOf(from, 'from'), dayOf(until, 'until')]
-  if (untilDay < fromDay) throw refuse('until must not be before from.')
-  const settings = settingsOfText(last.settings)
-  const subjects = new Set<string>()
-  const examples: Backtest['examples'][number][] = []
-  let [transactions, hits] = [0n, 0n]
-  for (const partnerId of settings.partners ?? (await partnerIds(db)))
-    for await (const page of pagesOf(db, partnerId, fromDay, after(untilDay, dayMs))) {
-      transactions += BigInt(page.length)
-      for (const { movement, evidence } of await evaluate(db, partnerId, settings, page)) {
-        hits += 1n
-        subjects.add(movement.customerId ?? partnerId)
-        const { reference } = movement
-        if (examples.length < examplesMax) examples.push({ partnerId, reference, references: evidence.references })
-      }
-    }
-  const row = {
-    ...{ ruleId: id, version: last.version, id: newId(), fromDay: from, untilDay: dayAfter(untilDay) },
-    ...{ transactions, hits, subjects: BigInt(subjects.size), ranBy: staff, ranAt: clock.now() },
-  }
+  const days = daysOf(from, until)
+  const { examples, ...counted } = await tryRule(deps, settingsOfText(last.settings), days, () => Promise.resolve())
+  const named = { ruleId: id, version: last.version, id: newId(), fromDay: from, untilDay: dayText(days.before) }
+  const row = { ...named, ...counted, ranBy: staff, ranAt: clock.now() }
   await store.insertBacktest(db, row)
   return { ...row, examples }
-}
-
-const dayAfter = (day: Date): string => after(day, dayMs).toISOString().slice(0, 10)
-
-async function* pagesOf(db: Tx, partnerId: string, from: Date, before: Date): AsyncGenerator<readonly Movement[]> {
-  for (let position = { createdAt: from, id: nilId }; ;) {
-    const page = await patterns.createdAfter(db, partnerId, position, before, pageRows)
-    const last = page.at(-1)
-    if (last === undefined) return
-    yield page
-    position = last
-  }
 }

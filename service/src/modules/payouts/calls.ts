@@ -1,6 +1,6 @@
 /** The calls of a batch of payouts, their keys in maps, and their answers. */
 import type { PayoutOperation } from './rules.ts'
-import type { Rail, WithdrawalOutcome } from '@partner-payments/wire'
+import type { AccountType, Rail, WithdrawalOutcome } from '@partner-payments/wire'
 import { type Caller, type OpenNonce, Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
 import type { EntryRequest } from '../../ledger/index.ts'
@@ -15,6 +15,8 @@ export type Creditor = {
   readonly account: string
   readonly bic: string | null
   readonly country: string
+  /** The type of an American account. Absent: it is not known. */
+  readonly accountType?: AccountType | null
 }
 
 export type PayoutCall = {

@@ -22,7 +22,7 @@ export type { EndedRefunds, RecallReturn, ReturnedByRecall } from './life-deps.t
 export { findOwnIbans, type LookedUp } from './look-up.ts'
 export { payoutsRoutes, toPayoutRecord } from './routes.ts'
 export { endToEndIdSent, fingerprintOf, instructionIdOf, problemOf, requirePaidBy, retryDelayAfter } from './rules.ts'
-export { partiesOf } from './screen.ts'
+export { partiesOf, subjectOfPayout } from './screen.ts'
 export { type AcceptedPayout, createPayouts, type Payouts } from './service.ts'
 export { lockPayouts, type PayoutRow } from './store.ts'
 export { erasePayouts } from './store-personal.ts'

@@ -19,7 +19,7 @@ export type PayoutLifeDeps = {
   readonly customers: Customers
   readonly beneficiaries: Pick<Beneficiaries, 'noteCheck'>
   readonly transactions: Transactions
-  readonly screening: Pick<Screening, 'holdsOf'>
+  readonly screening: Pick<Screening, 'holdsOf' | 'partiesOfPayments'>
   readonly monitoring: Pick<Monitoring, 'holdsOf'>
   readonly cases: Pick<Cases, 'byId' | 'record' | 'release'>
   readonly recalls: ReturnedByRecall

@@ -5,23 +5,60 @@
 import type { NewCase } from '../../cases/index.ts'
 import { after, secondMs } from '../../kernel/index.ts'
 import type { Applied } from '../../lifecycle/index.ts'
-import { accountKey, countriesOfAccount, type HeldParty, type Hold, worst } from '../../screening/index.ts'
+import type { Tx } from '../../postgres/index.ts'
+import {
+  accountKey,
+  countriesOfAccount,
+  type HeldParty,
+  type Hold,
+  type ScreenedPayment,
+  type Subject,
+  worst,
+} from '../../screening/index.ts'
 import type { PayoutLifeDeps } from './life-deps.ts'
 import * as store from './store.ts'
+import { type Postponed, postpone } from './store-screening.ts'
 import type { Failure, PayoutTrigger } from './triggers.ts'
 
 type PayoutClaim = store.PayoutClaim
 type Advance = (trigger: PayoutTrigger) => Promise<Applied>
 
+const countriesOf = ({ creditorAccount: account, creditorBic: bic, creditorCountry: country }: store.PayoutRow) =>
+  countriesOfAccount({ account, bic, country })
+
 /** The parties of a payout: its payee and its customer, under their present names, and the account that it pays. */
-export function partiesOf({ partnerId, beneficiaryId, customerId, ...creditor }: store.PayoutRow): HeldParty[] {
-  const { creditorAccount, creditorBic: bic, creditorCountry: country } = creditor
-  const countries = countriesOfAccount({ account: creditorAccount, bic, country }).map((one) => one.country)
+function namedParties(payout: store.PayoutRow): HeldParty[] {
+  const { partnerId, beneficiaryId, customerId } = payout
+  const countries = countriesOf(payout).map((one) => one.country)
   return [
-    { partnerId, kind: 'account', id: accountKey(creditorAccount) },
+    { partnerId, kind: 'account', id: accountKey(payout.creditorAccount) },
     ...(beneficiaryId === null ? [] : [{ partnerId, kind: 'beneficiary' as const, id: beneficiaryId, countries }]),
     ...(customerId === null ? [] : [{ partnerId, kind: 'customer' as const, id: customerId }]),
   ]
+}
+
+/** The parties of a payout, and the payout itself, by whose texts and countries persons may decide. */
+export const partiesOf = (payout: store.PayoutRow): readonly HeldParty[] => {
+  const { partnerId, id } = payout
+  return [...namedParties(payout), { partnerId, kind: 'payout', id }]
+}
+
+/** The texts of a payout, in the words of the partner. */
+const textsOf = ({ remittance, partnerEndToEndId, creditorName }: store.PayoutRow) => [
+  remittance,
+  partnerEndToEndId,
+  creditorName,
+]
+
+/**
+ * Reads what screening compares of a payout itself. One that has left is not compared again. A beneficiary is compared under its own names and
+ * countries.
+ */
+export async function subjectOfPayout(tx: Tx, partnerId: string, id: string): Promise<Subject> {
+  const payout = await store.payoutById(tx, partnerId, id)
+  if (payout === undefined || !isPending(payout)) return { names: [], account: null, countries: [] }
+  const texts = textsOf(payout).flatMap((name) => (name === null ? [] : [{ role: 'text', name }]))
+  return { names: [], account: null, countries: payout.beneficiaryId === null ? countriesOf(payout) : [], texts }
 }
 
 /** `attempted`: the bank may have the payout, and is asked; the payout is not sent again. */
@@ -38,8 +75,13 @@ export function createScreen(
   advance: Advance,
 ): (claims: readonly PayoutClaim[]) => Promise<ScreenedClaims> {
   return async (claims) => {
-    const holdOf = await deps.screening.holdsOf(claims.flatMap(partiesOf))
-    const screened = claims.map((claim): Screened => ({ claim, hold: worst(partiesOf(claim).map(holdOf)) }))
+    const own = await deps.screening.partiesOfPayments(claims.map(toPayment))
+    const parties = claims.map((claim, index) => [...namedParties(claim), ...(own[index] ? [own[index]] : [])])
+    const holdOf = await deps.screening.holdsOf(parties.flat())
+    const screened = claims.map((claim, index): Screened => ({
+      claim,
+      hold: worst((parties[index] ?? []).map(holdOf)),
+    }))
     const cleared = screened.flatMap(({ claim, hold }) => (hold === undefined ? [claim] : []))
     for (const claim of cleared) if (claim.isHeld) await releaseHeld(deps, claim)
     const monitored = await deps.monitoring.holdsOf(cleared.filter(isPending))
@@ -50,13 +92,21 @@ export function createScreen(
     for (const held of screened.filter(({ claim, hold }) => hold !== undefined && isPending(claim)))
       if (held.hold === 'confirmed' && (await isClosedCase(deps, held.claim))) await stop(advance, held.claim)
       else waiting.push(held)
-    if (waiting.length > 0) await postpone(deps, waiting)
+    if (waiting.length > 0) await postponeHeld(deps, waiting)
     const attempted = screened.flatMap(({ claim, hold }) => (hold && !isPending(claim) ? [claim] : []))
     return { cleared: cleared.filter((claim) => !isPending(claim) || monitored(claim) === undefined), attempted }
   }
 }
 
-const isPending = ({ status }: PayoutClaim): boolean => status === 'Pending'
+const isPending = ({ status }: store.PayoutRow): boolean => status === 'Pending'
+
+function toPayment(claim: PayoutClaim): ScreenedPayment {
+  const { partnerId, id, beneficiaryId } = claim
+  // The bank may have it: nothing is held any more.
+  if (!isPending(claim)) return { partnerId, id, texts: [], countries: [] }
+  const countries = beneficiaryId === null ? countriesOf(claim).map(({ country }) => country) : []
+  return { partnerId, id, texts: textsOf(claim), countries }
+}
 
 const stop = (advance: Advance, { partnerId, id: payoutId, leaseId }: PayoutClaim) =>
   advance({ partnerId, payoutId, leaseId, kind: 'stopped', failure: stopped })
@@ -87,16 +137,16 @@ async function releaseHeld({ db, cases }: PayoutLifeDeps, { partnerId, id }: Pay
 }
 
 /** Postpones a payout. The timeline states once that it waits for a decision. */
-async function postpone({ db, clock, transactions }: PayoutLifeDeps, held: readonly Screened[]): Promise<void> {
+async function postponeHeld({ db, clock, transactions }: PayoutLifeDeps, held: readonly Screened[]): Promise<void> {
   const now = clock.now()
-  const rows = held.map(({ claim: { partnerId, id, leaseId }, hold = 'open' }): store.Postponed => {
+  const rows = held.map(({ claim: { partnerId, id, leaseId }, hold = 'open' }): Postponed => {
     const heldAt = hold === 'unscreened' ? null : now
     return { partnerId, id, leaseId, dueAt: after(now, screeningWaitMs[hold]), heldAt }
   })
   const groups = db.sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
   for (const group of groups)
     await db.transaction(async (tx) => {
-      const begun = await store.postpone(tx, group)
+      const begun = await postpone(tx, group)
       const moves = begun.map(({ partnerId, transactionId: id }) => ({ partnerId, id, steps: ['Screening'] as const }))
       if (moves.length > 0) await transactions.moveMany(tx, moves)
     })

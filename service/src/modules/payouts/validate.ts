@@ -227,13 +227,21 @@ export function validate(judged: Judged): ValidPayout {
 }
 
 /** Undefined: a beneficiary of an earlier version, without an account. */
-function accountOf({ currency, iban, domesticAccount, bic, walletAddress, country }: Payee): Account | undefined {
+function accountOf({
+  currency,
+  iban,
+  domesticAccount,
+  accountType,
+  bic,
+  walletAddress,
+  country,
+}: Payee): Account | undefined {
   if (!isFiat(currency))
     return walletAddress === null
       ? undefined
       : { account: walletAddress, bic: null, country: country ?? unknownCountry }
   const account = iban ?? domesticAccount
-  return account === null || country === null ? undefined : { account, bic, country }
+  return account === null || country === null ? undefined : { account, bic, country, accountType }
 }
 
 const invalid = (

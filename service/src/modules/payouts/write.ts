@@ -157,6 +157,7 @@ function toPayout(
     creditorAccount: creditor.account,
     creditorBic: creditor.bic,
     creditorCountry: creditor.country,
+    creditorAccountType: creditor.accountType ?? null,
     remittance: call.reference,
     rail,
     connector,

@@ -179,7 +179,8 @@ function payeePages(language: ConsoleLanguage, text: string): Named {
     ...{ isWallet: false, isVerifiable: true },
   }
   const results = ['Match', 'CloseMatch', 'NoMatch', 'NotPossible'] as const
-  const typed = { name: text, account: text, currency: text, bic: text, alias: text, customerId: text }
+  const account = { account: text, accountType: text }
+  const typed = { name: text, ...account, currency: text, bic: text, alias: text, customerId: text }
   const draft = { ...typed, idempotencyKey: text }
   const may = { write: true, pay: true, readPayouts: true }
   const values = wholeQuery(payeeFilters, text)

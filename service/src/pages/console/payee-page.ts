@@ -3,7 +3,7 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { dialog, dialogButtons, errorSummary, field, message, openDialog, time } from './components.ts'
 import { account, facts, identifier } from './lists.ts'
-import type { PayeeRow } from './payees-page.ts'
+import { accountTypeText, type PayeeRow } from './payees-page.ts'
 import { type Verification, verificationPart } from './payee-verification.ts'
 import { linkOf, type Problems, summaryOf } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -61,6 +61,7 @@ function details(view: ConsoleView, payee: Payee): Html {
   return facts([
     [p.account, account(view, payee.account)],
     [p.currency, payee.currency],
+    [p.accountType, accountTypeText(p, payee.accountType)],
     [p.bank, payee.bic ?? payee.vasp],
     [p.alias, payee.alias],
     [p.customer, customer?.href === undefined ? customerId : html`<a href="${customer.href}">${customer.id}</a>`],

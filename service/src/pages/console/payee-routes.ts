@@ -32,6 +32,7 @@ type Beneficiary = ResponseOf<'getBeneficiary'>
 export const payeeRowOf = ({ id, name, alias, currency, createdAt, ...account }: Beneficiary): PayeeRow => ({
   ...{ id, name, alias, currency },
   account: accountText(account),
+  accountType: account.accountType,
   isWallet: account.walletAddress !== undefined,
   isVerifiable: account.iban !== undefined,
   createdAt: new Date(createdAt),
@@ -154,7 +155,7 @@ const draftOf = (request: PublicRequest): PayeeDraft => {
   return { ...typed, currency: typed.currency.toUpperCase(), idempotencyKey: given('idempotencyKey') || newId() }
 }
 
-const emptyDraft = { name: '', account: '', currency: 'EUR', bic: '', alias: '', customerId: '' }
+const emptyDraft = { name: '', account: '', currency: 'EUR', accountType: '', bic: '', alias: '', customerId: '' }
 
 /** Reads the field of the account: an IBAN, a wallet, or for pounds and dollars the numbers that people of the country write. */
 function accountFields({ account, currency }: Pick<PayeeDraft, 'account' | 'currency'>) {

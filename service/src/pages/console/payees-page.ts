@@ -1,8 +1,9 @@
 /** The list of payees, and the two pages that save a new one: the form, and the answer of the bank about the name. */
+import type { AccountType } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { call, errorSummary, field, hiddenField, message, table, time } from './components.ts'
-import { account, facts, filters, inFours, list, type Pages } from './lists.ts'
+import { account, facts, filters, inFours, list, optionsOf, type Pages, select } from './lists.ts'
 import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
 import { type Verification, verificationPart } from './payee-verification.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -14,6 +15,8 @@ export type PayeeRow = {
   readonly alias?: string | undefined
   /** IBAN, or address of a wallet. */
   readonly account: string
+  /** Absent: it was not stated. */
+  readonly accountType?: AccountType | undefined
   readonly isWallet: boolean
   /** Whether names of its account can be verified: it has an IBAN. */
   readonly isVerifiable: boolean
@@ -101,8 +104,14 @@ const payLink = (view: ConsoleView, { id, name }: PayeeRow): Html =>
     >
   </div>`
 
+/** The words for the type of an account. Undefined: it has none. */
+export const accountTypeText = (
+  { accountTypes }: { readonly accountTypes: Readonly<Record<AccountType, string>> },
+  type: string | undefined,
+): string | undefined => (type === 'Checking' || type === 'Savings' ? accountTypes[type] : undefined)
+
 /** The fields of a payee as they are typed. */
-export const payeeFields = ['name', 'account', 'currency', 'bic', 'alias', 'customerId'] as const
+export const payeeFields = ['name', 'account', 'currency', 'accountType', 'bic', 'alias', 'customerId'] as const
 export type PayeeDraft = Readonly<Record<(typeof payeeFields)[number] | 'idempotencyKey', string>>
 
 export function newPayeePage(view: ConsoleView, draft: PayeeDraft, problems: Problems): string {
@@ -122,6 +131,11 @@ export function newPayeePage(view: ConsoleView, draft: PayeeDraft, problems: Pro
       <form method="post" action="${view.root}payees/new/check">
         ${hiddenField('idempotencyKey', draft.idempotencyKey)} ${input('name', p.payeeName, p.payeeNameHelp, '140')}
         ${input('account', p.account, p.payeeAccountHelp, '128')} ${input('currency', p.currency, p.currencyHelp, '5')}
+        ${select({
+          ...{ id: 'accountType', name: 'accountType', label: fill(p.optional, { label: p.accountType }) },
+          ...{ value: draft.accountType, error: problems['accountType'], any: p.accountTypeNone },
+          options: optionsOf(p.accountTypes),
+        })}
         ${input('bic', p.bic, p.bicHelp, '11', true)} ${input('alias', p.alias, p.aliasHelp, '70', true)}
         ${input('customerId', p.customerId, p.payeeCustomerHelp, '36', true)}
         <button type="submit" class="primary">${p.checkPayee}</button>
@@ -143,6 +157,7 @@ export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verificatio
         [p.payeeName, draft.name],
         [p.account, html`<code class="account">${inFours(draft.account)}</code>`],
         [p.currency, draft.currency],
+        [p.accountType, accountTypeText(p, draft.accountType)],
       ])}
       ${verification === undefined ? html`<p class="more">${p.walletUnverified}</p>` : verificationPart(view, verification)}
       <form method="post" action="${view.root}payees/new/save" class="buttons">

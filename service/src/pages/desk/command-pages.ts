@@ -171,28 +171,34 @@ export function changesPage(view: ConsoleView, { changes, error }: ChangesShown)
       ${
         changes.length === 0
           ? empty({ title: d.none, text: d.noneText, more: call(view, propose, d.proposeCall) })
-          : html`${table({
-              caption: d.changes,
-              columns: [
-                { label: d.command, kind: 'head' },
-                { label: d.partner },
-                { label: d.by },
-                { label: d.at },
-                { label: d.decide, kind: 'actions' },
-              ],
-              rows: changes.map((change) => [
-                html`<span class="name">${change.command}</span>
-                  ${change.options.map((option) => html`<span class="soft">${freeText(option)}</span>`)}
-                  ${change.note !== undefined && html`<span class="soft">${d.note}: ${freeText(change.note)}</span>`}`,
-                change.partnerId === undefined ? '–' : identifier(view, change.partnerId, d.partner),
-                freeText(change.by),
-                time(view, change.at),
-                deciding(view, change),
-              ]),
-            })}
-            ${changes.filter(({ mayDecide }) => mayDecide).map((change) => rejecting(view, change))}`
+          : changesTable(view, changes, d.changes)
       }`,
   })
+}
+
+/** The changes with what the person may do about each. */
+export function changesTable(view: ConsoleView, changes: readonly DeskChange[], caption: string): Html {
+  const d = commandTexts[view.language]
+  return html`${table({
+    caption,
+    columns: [
+      { label: d.command, kind: 'head' },
+      { label: d.partner },
+      { label: d.by },
+      { label: d.at },
+      { label: d.decide, kind: 'actions' },
+    ],
+    rows: changes.map((change) => [
+      html`<span class="name">${change.command}</span>
+        ${change.options.map((option) => html`<span class="soft">${freeText(option)}</span>`)}
+        ${change.note !== undefined && html`<span class="soft">${d.note}: ${freeText(change.note)}</span>`}`,
+      change.partnerId === undefined ? '–' : identifier(view, change.partnerId, d.partner),
+      freeText(change.by),
+      time(view, change.at),
+      deciding(view, change),
+    ]),
+  })}
+  ${changes.filter(({ mayDecide }) => mayDecide).map((change) => rejecting(view, change))}`
 }
 
 function deciding(view: ConsoleView, change: DeskChange): Html {

@@ -95,10 +95,9 @@ async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
 }
 
 function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
-  const { db, staff, changes } = frame
-  const show = async (request: PublicRequest, view: ConsoleView, { account }: SignedStaff, error?: string) => {
-    const rows = await staff.changes.waiting(db, changesShown)
-    const shown = rows.map((row) => toChange(row, account.id, changes.mayDecide(row.command, account.role)))
+  const { changes } = frame
+  const show = async (request: PublicRequest, view: ConsoleView, signed: SignedStaff, error?: string) => {
+    const shown = await changesOf(frame, signed)
     return page(request, error === undefined ? 200 : 400, changesPage(view, { changes: shown, error }))
   }
   const form = (
@@ -136,6 +135,15 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
     form('approve', ({ account }, id) => changes.approve(account, id)),
     form('reject', ({ account }, id, request) => changes.reject(account, id, noteOf(readForm(request)))),
   ]
+}
+
+/** The changes that wait, with what the person may do about each. */
+export async function changesOf(
+  { db, staff, changes }: DeskFrame,
+  { account }: SignedStaff,
+): Promise<readonly DeskChange[]> {
+  const rows = await staff.changes.waiting(db, changesShown)
+  return rows.map((row) => toChange(row, account.id, changes.mayDecide(row.command, account.role)))
 }
 
 function toChange(row: StaffChange, staffId: string, mayDecide: boolean): DeskChange {

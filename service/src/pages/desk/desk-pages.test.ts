@@ -19,6 +19,8 @@ import { connectorsPage } from './connector-pages.ts'
 import { thingPage } from './thing-parts.ts'
 import { changesPage, devicePage } from './command-pages.ts'
 import { commandTexts } from './command-texts.ts'
+import { countriesPage } from './country-pages.ts'
+import { countryTexts } from './country-texts.ts'
 import type { Found } from './find.ts'
 import { findPage } from './find-pages.ts'
 import { findTexts } from './find-texts.ts'
@@ -89,6 +91,29 @@ function foundOf(text: string): Found {
   }
 }
 
+function countryPages(view: ConsoleView, text: string, mayDecide: boolean): readonly (readonly [string, string])[] {
+  const typed = () => text
+  return [
+    ...[undefined, mayDecide ? { text, field: 'side' } : { text }].map(
+      (error) =>
+        [
+          `countries ${error === undefined ? '' : 'refused'}`,
+          countriesPage(view, {
+            rules: [{ country: 'IR', side: 'payouts', action: 'refuse' }],
+            changes: [
+              {
+                ...{ id: 'change', command: text, partnerId: undefined, options: [text], note: text, by: text, at },
+                ...{ approvedBy: null, isOwn: false, mayDecide },
+              },
+            ],
+            ...{ mayWrite: mayDecide, said: 'waits', error, typed },
+          }),
+        ] as const,
+    ),
+    ['no countries', countriesPage(view, { rules: [], changes: [], mayWrite: mayDecide, typed: () => '' })],
+  ]
+}
+
 function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): readonly (readonly [string, string])[] {
   const person = { fullName: text, email: text, roleName: html`${text}`, partnerName: text }
   const view = viewOf(language, { person, places: [], current: 'queue' })
@@ -129,6 +154,7 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
         ...{ next: text, first: text },
       }),
     ],
+    ...countryPages(view, text, mayDecide),
     ['find', findPage(view, { typed: text })],
     ['find refused', findPage(view, { typed: text, isRefused: true })],
     ['found', findPage(view, { typed: text, found: foundOf(text) })],
@@ -358,6 +384,7 @@ test('German has every text of the desk', () => {
     safeguardingTexts,
     reviewTexts,
     commandTexts,
+    countryTexts,
     staffTexts,
     partnerTexts,
     partnerNames,

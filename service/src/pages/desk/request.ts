@@ -22,6 +22,7 @@ import type { Screening } from '../../screening/index.ts'
 import type { ConnectorFacts } from './connector-pages.ts'
 import { connectorTexts } from './connector-texts.ts'
 import { commandTexts } from './command-texts.ts'
+import { countryTexts } from './country-texts.ts'
 import { fileTexts } from './file-texts.ts'
 import { findTexts } from './find-texts.ts'
 import { hitTexts } from './hit-texts.ts'
@@ -148,6 +149,11 @@ const placesOf = (language: ConsoleLanguage) =>
       name: 'rules',
       text: ruleTexts[language].rules,
       icon: 'M3 15.5l4-5 3 3 6.5-8M12.5 5.5h4v4',
+    },
+    {
+      name: 'countries',
+      text: countryTexts[language].countries,
+      icon: 'M10 17a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM3 10h14M10 3c-4.5 4.5-4.5 9.5 0 14M10 3c4.5 4.5 4.5 9.5 0 14',
     },
     {
       name: 'partners',

@@ -46,6 +46,15 @@ export type RuleVersion = {
     readonly ranBy: string
     readonly ranAt: Date
   }[]
+  /** Backtests that a worker runs, or that have failed, the last first. */
+  readonly runs: readonly {
+    readonly from: string
+    readonly until: string
+    readonly transactions: number
+    readonly askedBy: string
+    readonly askedAt: Date
+    readonly problem: 'too_many' | 'failed' | null
+  }[]
 }
 
 /** Holds the refusal of a form, and what was typed. */
@@ -126,7 +135,7 @@ type Shown = Refused & {
   readonly versions: readonly [RuleVersion, ...RuleVersion[]]
   readonly mayWrite: boolean
   /** The form that was refused. */
-  readonly refused?: 'rule' | 'on' | 'off' | undefined
+  readonly refused?: 'rule' | 'on' | 'off' | 'backtest' | undefined
 }
 
 export function rulePage(view: ConsoleView, { versions, mayWrite, error, form, refused }: Shown): string {
@@ -151,7 +160,7 @@ export function rulePage(view: ConsoleView, { versions, mayWrite, error, form, r
       ${mayWrite && switches(view, last, on)}
       <h2>${d.settings}</h2>
       ${facts([[d.kind, kindText(d, last.kind)], ...settingsOf(view, last), [d.rule, identifier(view, last.id, d.rule)]])}
-      ${backtests(view, last)} ${versionsTable(view, versions)}
+      ${backtests(view, last, mayWrite, refused === 'backtest' ? form : undefined)} ${versionsTable(view, versions)}
       ${
         mayWrite &&
         ruleForm(view, {
@@ -205,8 +214,9 @@ function switches(view: ConsoleView, last: RuleVersion, on: RuleVersion | undefi
     ${on !== undefined && form('off', on.version, d.turnOff, d.turnOffText, 'danger')}`
 }
 
-function backtests(view: ConsoleView, { id, backtests: rows }: RuleVersion): Html {
+function backtests(view: ConsoleView, version: RuleVersion, mayWrite: boolean, typed: Form | undefined): Html {
   const d = ruleTexts[view.language]
+  const { id, backtests: rows, runs } = version
   const command = `npm run -s operator -- monitoring rule backtest --id ${id} --from DAY --until DAY`
   return html`<h2>${d.backtests}</h2>
     ${
@@ -229,7 +239,37 @@ function backtests(view: ConsoleView, { id, backtests: rows }: RuleVersion): Htm
               ]),
             })}`
     }
+    ${runs.map((run) => runMessage(view, id, run))}
+    ${
+      // One at a time: the form would be refused.
+      mayWrite && !runs.some(({ problem }) => problem === null) && backtestForm(view, version, typed)
+    }
     ${call(view, command, d.backtestCall)}`
+}
+
+function runMessage(view: ConsoleView, id: string, run: RuleVersion['runs'][number]): Html {
+  const d = ruleTexts[view.language]
+  const { from, until, transactions, askedBy, askedAt, problem } = run
+  const said = { days: `${from} – ${until}`, name: askedBy, count: String(transactions) }
+  if (problem !== null)
+    return html`<p class="message bad">
+      ${fill(problem === 'failed' ? d.runFailed : d.runTooMany, said)} ${time(view, askedAt)}
+    </p>`
+  return html`<div class="message neutral">
+    <p>${fill(d.running, said)} ${time(view, askedAt)}</p>
+    <p><a href="${view.root}rules/${id}">${d.lookAgain}</a></p>
+  </div>`
+}
+
+function backtestForm(view: ConsoleView, { id, version }: RuleVersion, typed: Form = () => ''): Html {
+  const d = ruleTexts[view.language]
+  const day = (name: 'from' | 'until', label: string) =>
+    field({ id: `backtest-${name}`, name, label, type: 'date', value: typed(name) })
+  return html`<form method="post" action="${view.root}rules/${id}/backtest">
+    ${hiddenField('version', String(version))}
+    <div class="grid">${day('from', d.firstDay)} ${day('until', d.lastDay)}</div>
+    <button type="submit">${d.runBacktest}</button>
+  </form>`
 }
 
 function versionsTable(view: ConsoleView, versions: readonly RuleVersion[]): Html {

@@ -6,7 +6,7 @@ import { ruleOf } from './rule-form.ts'
 import { type RuleVersion, rulePage, rulesPage } from './rule-pages.ts'
 
 type Versions = readonly [RuleVersion, ...RuleVersion[]]
-type RefusedForm = { readonly error: string; readonly form: Form; readonly refused: 'rule' | 'on' | 'off' }
+type RefusedForm = { readonly error: string; readonly form: Form; readonly refused: 'rule' | 'on' | 'off' | 'backtest' }
 
 export function ruleRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { changes } = frame
@@ -49,6 +49,7 @@ export function ruleRoutes(frame: DeskFrame): readonly PublicRoute[] {
       }),
   })
   const rule = { refused: 'rule', read: (given: Form) => ({ rule: ruleOf(given) }) } as const
+  const days = (given: Form) => ({ from: given('from').trim(), until: given('until').trim() })
   const note = (given: Form) => ({ note: noteOf(given) })
   return [
     {
@@ -63,6 +64,9 @@ export function ruleRoutes(frame: DeskFrame): readonly PublicRoute[] {
     },
     form('', 'monitoring rule set', { ...rule, to: (id) => `rules/${id}`, again: list }),
     form('/{id}', 'monitoring rule set', { ...rule, to: (id) => id, again: show }),
+    form('/{id}/backtest', 'monitoring backtest start', {
+      ...{ refused: 'backtest', read: days, to: (id) => `../${id}`, again: show },
+    }),
     form('/{id}/on', 'monitoring rule on', { refused: 'on', read: note, to: (id) => `../${id}`, again: show }),
     form('/{id}/off', 'monitoring rule off', { refused: 'off', read: note, to: (id) => `../${id}`, again: show }),
   ]

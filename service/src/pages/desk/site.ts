@@ -21,6 +21,7 @@ import { signOnError } from '../console/single-sign-on.ts'
 import { caseRoutes } from './case-routes.ts'
 import { commandRoutes } from './command-routes.ts'
 import { connectorRoutes } from './connector-routes.ts'
+import { countryRoutes } from './country-routes.ts'
 import { partnerRoutes } from './partner-routes.ts'
 import { fileRoutes } from './file-routes.ts'
 import { findRoutes } from './find-routes.ts'
@@ -68,6 +69,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...safeguardingRoutes(frame),
       ...reviewRoutes(frame),
       ...ruleRoutes(frame),
+      ...countryRoutes(frame),
       ...runbookRoutes(frame),
       ...partnerRoutes(frame),
       ...commandRoutes(frame),

@@ -1,5 +1,6 @@
 /** Entry of a list about one person or organisation, independent of the published format. */
 import { present } from './element.ts'
+import { readImoNumber } from './imo.ts'
 
 /** A list of politically exposed persons, by the name that it was loaded under. Its hits hold no payment unless PEP_HITS says so. */
 export type PepSource = `pep:${string}`
@@ -7,8 +8,11 @@ export type PepSource = `pep:${string}`
 export type ListSource = 'un' | 'eu' | 'ofac' | 'countries' | PepSource
 export const isPepSource = (source: string): boolean => source.startsWith('pep:')
 
-/** `other`: ships and aircraft. They are kept with their list, and no name is compared with them, nor with a `country`. */
+/** `other`: vessels and aircraft, which texts of payments are compared with (vessels.ts). No name is compared with them, nor with a `country`. */
 export type EntryKind = 'person' | 'organisation' | 'other' | 'country'
+
+/** A vessel or an aircraft among `other`. `imoNumbers`: seven digits each, with a right check digit. */
+export type Craft = { readonly kind: 'vessel' | 'aircraft'; readonly imoNumbers: readonly string[] }
 
 /** `weak`: the publisher says that the name alone identifies no one. */
 export type ListedName = { readonly text: string; readonly quality: 'primary' | 'good' | 'weak' }
@@ -26,6 +30,8 @@ export type ListEntry = {
   readonly programmes: readonly string[]
   /** Addresses on chains. Undefined if the entry has none: then its digest is that of the versions before. */
   readonly wallets?: readonly string[]
+  /** Undefined if the entry is neither a vessel nor an aircraft. Its kind is `other`, as versions before know it. */
+  readonly craft?: Craft
 }
 
 /** An address in the form in which it is compared: only hexadecimal digits are written in either case. */
@@ -41,6 +47,13 @@ export const isWalletType = (type: string): boolean => type.startsWith('Digital 
 export const walletsOf = (addresses: readonly string[]): Pick<ListEntry, 'wallets'> => {
   const wallets = present(addresses)
   return wallets.length === 0 ? {} : { wallets }
+}
+
+/** The field of an entry of this type; `numbers`: all texts that may be its IMO number. */
+export function craftOf(type: string, numbers: readonly string[]): Pick<ListEntry, 'craft'> {
+  const kind = (['vessel', 'aircraft'] as const).find((each) => each === type.toLowerCase())
+  if (kind === undefined) return {}
+  return { craft: { kind, imoNumbers: present(numbers.map((text) => readImoNumber(text) ?? '')) } }
 }
 
 export type SanctionsList = {

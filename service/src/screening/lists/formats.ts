@@ -2,7 +2,7 @@
  * The formats: UN consolidated list, EU consolidated list (FSD 1.1), and OFAC's SDN.XML and SDN_ADVANCED.XML. Each says
  * where its records are and what they mean. An unknown element among records is refused: a record is never left out.
  */
-import { isWalletType, type ListEntry, namesOf, walletsOf } from './entry.ts'
+import { craftOf, isWalletType, type ListEntry, namesOf, walletsOf } from './entry.ts'
 import { attributeOf, childrenOf, type Element, joined, present, textOf } from './element.ts'
 import type { Format } from './format.ts'
 import { ofacAdvanced } from './ofac-advanced.ts'
@@ -87,6 +87,10 @@ function readOfac(record: Element): ListEntry {
       listedIn(record, 'idList', 'id')
         .filter((each) => isWalletType(textOf(each, 'idType')))
         .map((each) => textOf(each, 'idNumber')),
+    ),
+    ...craftOf(
+      textOf(record, 'sdnType'),
+      listedIn(record, 'idList', 'id').map((each) => textOf(each, 'idNumber')),
     ),
   }
 }

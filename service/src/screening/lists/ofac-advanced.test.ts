@@ -84,6 +84,24 @@ test('a party of a type that is not known is compared, and a ship is not', async
   )
 })
 
+test('an IMO number is that of the party whose identity the document names, and of transport only', async () => {
+  const craftsOf = async (text: string) => (await read(text, 4096)).entries.map(({ craft }) => craft)
+  const none = { kind: 'vessel', imoNumbers: [] }
+  assert.deepEqual(await craftsOf(changed('IdentityID="7003"><ID', 'IdentityID="7002"><ID')), [
+    undefined,
+    undefined,
+    none,
+  ])
+  assert.deepEqual(await craftsOf(changed('>IMO 9999993<', '>IMO 9999994<')), [undefined, undefined, none])
+  const aircraft = changed('>Vessel</PartySubType>', '>Aircraft</PartySubType>').replace('>IMO 9999993<', '>MSN 1<')
+  assert.deepEqual(await craftsOf(aircraft), [undefined, undefined, { kind: 'aircraft', imoNumbers: [] }])
+  assert.deepEqual(await craftsOf(changed('>Vessel</PartySubType>', '>Train</PartySubType>')), [
+    undefined,
+    undefined,
+    undefined,
+  ])
+})
+
 const wrong: readonly (readonly [title: string, from: string | RegExp, to: string, problem: RegExp])[] = [
   ['a later version', 'Version="3"', 'Version="4"', /version of the format is "4"/],
   ['no version', 'Version="3" ', '', /version of the format is ""/],

@@ -3,16 +3,17 @@
  * and the sanctions of a party come after all parties. The key of a party is the `uid` of SDN.XML. A dangling reference
  * is refused.
  */
-import { type EntryKind, isWalletType, type ListEntry, namesOf, walletsOf } from './entry.ts'
+import { craftOf, type EntryKind, isWalletType, type ListEntry, namesOf, walletsOf } from './entry.ts'
 import { attributeOf, childrenOf, type Element, joined, present, textOf } from './element.ts'
 import type { FileReader, Format, Refuse } from './format.ts'
+import { readImoNumber } from './imo.ts'
 import { type Day, daysOf, readIsoTime, sdnPeriod } from './times.ts'
 
 const versionKnown = '3'
 /** OFAC publishes its other lists in the same format; they do not update this one. */
 const listRead = 'SDN List'
 
-/** The sets whose values are kept. The others, such as places and documents, do not concern names. */
+/** The sets whose values are kept. The others, such as places, do not concern names. */
 const sets = ['List', 'PartyType', 'PartySubType', 'NamePartType', 'Script', 'FeatureType', 'SanctionsType'] as const
 type SetName = (typeof sets)[number]
 
@@ -32,6 +33,7 @@ function begin(attributes: ReadonlyMap<string, string>, refuse: Refuse): FileRea
     refuse(`the version of the format is "${version}"; ${versionKnown} is the one that is known`)
   const references = createReferences(refuse)
   const listings = createListings(references, refuse)
+  const documents = new Map<string, string[]>()
   let issuedAt: Date | undefined
   return {
     records: {
@@ -43,9 +45,15 @@ function begin(attributes: ReadonlyMap<string, string>, refuse: Refuse): FileRea
       },
       'ReferenceValueSets/*': references.add,
       'Locations/*': notRead,
-      'IDRegDocuments/*': notRead,
+      'IDRegDocuments/*': (document) => {
+        // Of all documents only numbers of vessels are kept, by identity: the parties come later.
+        const number = textOf(document, 'IDRegistrationNo')
+        const identity = attributeOf(document, 'IdentityID')
+        if (readImoNumber(number) !== undefined) documents.set(identity, [...(documents.get(identity) ?? []), number])
+        return undefined
+      },
       'DistinctParties/DistinctParty': (party) => {
-        const entry = readParty(party, references, refuse)
+        const entry = readParty(party, references, documents, refuse)
         listings.own(
           entry.id,
           childrenOf(party, 'Profile').map((profile) => attributeOf(profile, 'ID')),
@@ -108,7 +116,12 @@ function createListings({ valueOf }: References, refuse: Refuse) {
   }
 }
 
-function readParty(party: Element, references: References, refuse: Refuse): ListEntry {
+function readParty(
+  party: Element,
+  references: References,
+  documents: ReadonlyMap<string, readonly string[]>,
+  refuse: Refuse,
+): ListEntry {
   const id = attributeOf(party, 'FixedRef')
   const profiles = childrenOf(party, 'Profile')
   const identities = primaryFirst(profiles.flatMap((profile) => childrenOf(profile, 'Identity')))
@@ -122,6 +135,7 @@ function readParty(party: Element, references: References, refuse: Refuse): List
     births: present(profiles.flatMap((profile) => readBirths(profile, references, refuse))),
     programmes: [],
     ...walletsOf(profiles.flatMap((profile) => readWallets(profile, references))),
+    ...readCraft(profiles, identities, references, documents),
   }
 }
 
@@ -137,6 +151,21 @@ function kindOf(subTypeId: string, { valueOf }: References): EntryKind {
   const type = valueOf('PartyType', attributeOf(valueOf('PartySubType', subTypeId), 'PartyTypeID')).text.trim()
   if (type === 'Individual') return 'person'
   return type === 'Transport' ? 'other' : 'organisation'
+}
+
+/** An entry whose profiles are not all of transport is compared by its name, as kindOf says. */
+function readCraft(
+  profiles: readonly Element[],
+  identities: readonly Element[],
+  { valueOf }: References,
+  documents: ReadonlyMap<string, readonly string[]>,
+): Pick<ListEntry, 'craft'> {
+  const types = profiles.map((profile) => valueOf('PartySubType', attributeOf(profile, 'PartySubTypeID')))
+  const isTransport = (type: Element) =>
+    valueOf('PartyType', attributeOf(type, 'PartyTypeID')).text.trim() === 'Transport'
+  if (!types.every(isTransport)) return {}
+  const numbers = identities.flatMap((identity) => documents.get(attributeOf(identity, 'ID')) ?? [])
+  return types.map((type) => craftOf(type.text.trim(), numbers)).find(({ craft }) => craft !== undefined) ?? {}
 }
 
 type NamePart = { readonly text: string; readonly isLast: boolean }

@@ -91,6 +91,24 @@ test("OFAC's list has persons, organisations, ships and aircraft", async () => {
     entries.map((entry) => ('wallets' in entry ? entry.wallets : 'none')),
     ['none', ['0x00000000000000000000000000000000000Ba5Ed'], 'none'],
   )
+  assert.deepEqual(
+    entries.map((entry) => entry.craft),
+    [undefined, undefined, { kind: 'vessel', imoNumbers: ['9999993'] }],
+  )
+})
+
+test('a number of a vessel that is none, and one of an organisation, are left out; an aircraft has no number', async () => {
+  const text = await sample('ofac')
+  const crafts = async (changed: string) => {
+    assert.notEqual(changed, text)
+    return (await read(changed)).entries.flatMap(({ craft }) => craft ?? [])
+  }
+  assert.deepEqual(await crafts(text.replace('IMO 9999993', 'IMO 9999994')), [{ kind: 'vessel', imoNumbers: [] }])
+  assert.deepEqual(await crafts(text.replace('VELMORA 1', 'IMO 9999993')), [
+    { kind: 'vessel', imoNumbers: ['9999993'] },
+  ])
+  const aircraft = text.replace('>Vessel<', '>Aircraft<').replace('IMO 9999993', 'XX-1')
+  assert.deepEqual(await crafts(aircraft), [{ kind: 'aircraft', imoNumbers: [] }])
 })
 
 const refusals: readonly (readonly [

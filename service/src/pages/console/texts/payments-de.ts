@@ -191,6 +191,9 @@ export const paymentsDe: PaymentTexts = {
   payeeAccountHelp:
     'Eine IBAN. Für Pfund auch Sort Code und Kontonummer, 20-00-00 55779911; für Dollar Routing Number und Kontonummer; für Token die Adresse einer Wallet.',
   payeeAccountWrong: 'Das ist kein gültiges Konto und keine gültige Adresse. Vergleichen Sie es mit der Rechnung.',
+  accountType: 'Art des Kontos',
+  accountTypeNone: 'Nicht angegeben',
+  accountTypes: { Checking: 'Girokonto', Savings: 'Sparkonto' },
   bic: 'BIC der Bank',
   bicHelp: 'Der Dienst ergänzt sie, wenn er die Bank kennt.',
   alias: 'Kurzname',

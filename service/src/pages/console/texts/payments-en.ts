@@ -186,6 +186,9 @@ export const paymentsEn = {
   payeeAccountHelp:
     'An IBAN. For pounds also sort code and account number, 20-00-00 55779911; for dollars routing number and account number; for tokens the address of a wallet.',
   payeeAccountWrong: 'This is not a valid account or address. Compare it with the invoice.',
+  accountType: 'Type of the account',
+  accountTypeNone: 'Not stated',
+  accountTypes: { Checking: 'Checking', Savings: 'Savings' },
   bic: 'BIC of the bank',
   bicHelp: 'The service completes it if it knows the bank.',
   alias: 'Short name',

@@ -1,0 +1,34 @@
+/** The SQL of payouts that wait for a decision of screening or monitoring. */
+import { columnOf, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
+
+export type Postponed = {
+  readonly partnerId: string
+  readonly id: string
+  readonly leaseId: string
+  readonly dueAt: Date
+  /** The time since which a person's decision is awaited; an earlier time stays. Null: its names are compared soon. */
+  readonly heldAt: Date | null
+}
+
+/** Ends the leases of payouts that wait. Returns those that begin to wait for a person. */
+export async function postpone(
+  tx: Tx,
+  rows: readonly Postponed[],
+): Promise<readonly { readonly partnerId: string; readonly transactionId: string }[]> {
+  const column = columnOf(rows)
+  const changed = await tx.rows<{ partnerId: string; transactionId: string; begins: boolean | null }>(
+    unprepared(sql`/* payouts.postpone */
+    update payouts.payouts as payout set due_at = given.due_at, lease_id = null,
+      screening_since = coalesce(payout.screening_since, given.held_at)
+    from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[], ${column('leaseId')}::uuid[],
+        ${column('dueAt')}::timestamptz[], ${column('heldAt')}::timestamptz[])
+      as given (partner_id, id, lease_id, due_at, held_at)
+    where ${ofPartners(
+      rows.map(({ partnerId }) => partnerId),
+      sql`payout.partner_id`,
+    )}
+      and payout.partner_id = given.partner_id and payout.id = given.id and payout.lease_id = given.lease_id
+    returning payout.partner_id, payout.transaction_id, payout.screening_since = given.held_at as begins`),
+  )
+  return changed.filter(({ begins }) => begins === true)
+}

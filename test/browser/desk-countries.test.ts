@@ -1,0 +1,103 @@
+/** Rules for countries at the desk in a real browser: refused at their field, proposed, approved by another person, and read in German. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { openPage } from '../support/console.ts'
+import { checkForms, joinDesk } from '../support/desk.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { staffAtDesk } from '../support/staff.ts'
+
+let service: TestService
+let browser: Browser
+let site: string
+let as: readonly string[] = []
+before(async () => {
+  if (skip !== false) return
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', TWO_PERSONS: 'on' } })
+  site = service.opsUrl.replace('127.0.0.1', 'localhost')
+  as = (await staffAtDesk({ opsUrl: site, env: service.env, folder: service.dataDir }, { name: 'Rosa', role: 'admin' }))
+    .as
+  browser = await launchBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await service?.dispose()
+})
+
+test('a rule is refused at its field, proposed, approved by a second person, and removed', { skip }, async () => {
+  const cora = await joinDesk({ service, browser, site, as }, 'Cora', 'compliance', ['400'])
+  const { page } = cora
+  await page.getByRole('link', { name: 'Countries' }).click()
+  await page.getByText('No country has a rule').waitFor()
+  await checkForms(page)
+  await page.getByLabel('Countries').fill('IR, ZZ')
+  await page.getByLabel('Refuse').check()
+  await page.getByLabel('Note').fill('Regulation 1 of 2026')
+  await page.getByRole('button', { name: 'Change rules' }).click()
+  await page.getByRole('alert').getByText('Choose at least one side.').waitFor()
+  assert.equal(await page.getByLabel('Countries').inputValue(), 'IR, ZZ')
+  assert.equal(await page.getByLabel('Refuse').isChecked(), true)
+  await checkForms(page)
+  await page.getByLabel('Payouts to accounts there').check()
+  await page.getByRole('button', { name: 'Change rules' }).click()
+  await page.getByRole('alert').getByText('There is no country ZZ').waitFor()
+  assert.equal(await page.getByLabel('Countries').getAttribute('aria-invalid'), 'true')
+  assert.equal(await page.getByLabel('Payouts to accounts there').isChecked(), true)
+  await page.getByLabel('Countries').fill('ir, kp')
+  await page.getByRole('button', { name: 'Change rules' }).click()
+  await page.getByText('Another person has to approve').waitFor()
+  await page.getByText('No country has a rule').waitFor()
+  await page.getByText('countries ir,kp').waitFor()
+  await checkForms(page)
+  assert.equal(await page.getByRole('button', { name: /^Approve/ }).count(), 0, 'not by its author')
+
+  const carl = await joinDesk({ service, browser, site, as }, 'Carl', 'compliance', ['400'])
+  await carl.page.goto(`${site}/desk/countries`)
+  await carl.page.getByRole('button', { name: /^Approve/ }).click()
+  await carl.page.waitForURL(`${site}/desk/changes`)
+  await page.goto(`${site}/desk/countries`)
+  await page.getByRole('rowheader', { name: 'Iran (IR)' }).waitFor()
+  await page.getByRole('rowheader', { name: 'North Korea (KP)' }).waitFor()
+  await checkForms(page)
+
+  await page.getByLabel('Countries').fill('FR')
+  await page.getByLabel('Payouts to accounts there').check()
+  await page.getByLabel('Remove the rule').check()
+  await page.getByLabel('Note').fill('Mistake')
+  await page.getByRole('button', { name: 'Change rules' }).click()
+  await page.getByRole('alert').getByText('No such rule: payouts of FR.').waitFor()
+  await page.getByLabel('Countries').fill('KP')
+  await page.getByRole('button', { name: 'Change rules' }).click()
+  await page.getByText('Another person has to approve').waitFor()
+  await carl.page.goto(`${site}/desk/countries`)
+  await carl.page.getByRole('button', { name: /^Approve/ }).click()
+  await carl.page.waitForURL(`${site}/desk/changes`)
+  await page.goto(`${site}/desk/countries`)
+  assert.equal(await page.getByRole('rowheader', { name: /KP/ }).count(), 0)
+  await Promise.all([cora.close(), carl.close()])
+})
+
+test(
+  'a role that does not change rules reads them in both languages, and a form of it is refused',
+  { skip },
+  async () => {
+    const sam = await joinDesk({ service, browser, site, as }, 'Sam', 'support', ['400'])
+    const { page } = sam
+    await page.goto(`${site}/desk/countries`)
+    await page.getByRole('rowheader', { name: 'Iran (IR)' }).waitFor()
+    assert.equal(await page.locator('main form').count(), 0)
+    const fields = `{ countries: 'FR', 'for-payouts': 'yes', act: 'refuse', note: 'x' }`
+    const status = await page.evaluate(
+      `fetch('${site}/desk/countries', { method: 'POST', body: new URLSearchParams(${fields}) }).then(({ status }) => status)`,
+    )
+    assert.equal(status, 400)
+    const german = await openPage(browser, site, { locale: 'de-DE' })
+    await german.context.addCookies(await sam.context.cookies())
+    await german.page.goto(`${site}/desk/countries`)
+    await german.page.getByRole('heading', { name: 'Länder' }).waitFor()
+    await german.page.getByRole('rowheader', { name: 'Iran (IR)' }).waitFor()
+    await checkForms(german.page)
+    await Promise.all([sam.close(), german.close()])
+  },
+)
