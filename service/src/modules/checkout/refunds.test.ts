@@ -166,6 +166,49 @@ test('a refund that the bank rejects, and one that is cancelled, free their amou
   await checkLedger(service.db, partnerId)
 })
 
+test('the receipt shows the payer what went back and when, and nothing that the partner has not decided', async () => {
+  const opened = await paid()
+  const { partner, token } = opened
+  const { partnerId, caller } = partner
+  const shown = async () => {
+    const { refunds } = await service.checkout.receipt(token)
+    return refunds.map(({ amount, state }) => [amount, state])
+  }
+  assert.deepEqual(await shown(), [])
+  const madeAt = service.clock.now()
+  await refund(opened, '9.90', { reason: 'Grace is a friend.' })
+  assert.deepEqual(await shown(), [[990n, 'underWay']])
+  await work()
+  const [sent, ...others] = (await service.checkout.receipt(token)).refunds
+  assert.deepEqual([sent?.amount, sent?.state, others], [990n, 'sent', []])
+  assert.ok(sent !== undefined && sent.at > madeAt, 'the day on which it was sent')
+  await service.db.transaction((tx) =>
+    service.payoutControls.approvalRules.set(tx, {
+      ...{ partnerId, currency: 'EUR', aboveAmount: 10_00n, aboveDayAmount: null, aboveBulkAmount: null },
+      ...{ perPersonAmount: null, beneficiaryHours: null, payeeMismatch: false, expiresHours: 24, needsPasskey: false },
+    }),
+  )
+  const { row } = await refund(opened, '20.00')
+  assert.deepEqual(await shown(), [[990n, 'sent']])
+  const another = { ...caller, serviceAccountId: newId(), name: 'Another' }
+  await service.payouts.reject(another, row.id, 'Not now.')
+  await refund(opened, '5.00').then(({ row: { id } }) => service.payouts.cancel(partnerId, id))
+  assert.deepEqual(await shown(), [[990n, 'sent']])
+  await service.payouts.approve(another, (await refund(opened, '20.01')).row.id)
+  assert.deepEqual(await shown(), [
+    [2001n, 'underWay'],
+    [990n, 'sent'],
+  ])
+  const other = await paid('Sandbox Rejected')
+  await refund(other, '49.90')
+  await work()
+  const receipt = await service.checkout.receipt(other.token)
+  assert.deepEqual(
+    receipt.refunds.map(({ amount, state }) => [amount, state]),
+    [[4990n, 'failed']],
+  )
+})
+
 test('a refund and a bank that takes the payment back race: the money leaves the balance once', async () => {
   for (const isRefundFirst of [true, false]) {
     const opened = await paid()
