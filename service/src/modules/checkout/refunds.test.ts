@@ -13,7 +13,7 @@ import {
   stepMsDefault,
 } from '../../../../test/support/composition.ts'
 import { Refusal } from '../../api/index.ts'
-import { newId } from '../../kernel/index.ts'
+import { newId, present } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../settlement/index.ts'
 
@@ -26,8 +26,12 @@ after(() => service.close())
 const { open, settle, casesOf } = createSessions(() => service)
 type Body = Parameters<Service['checkout']['refund']>[2]
 
-async function paid(debtorName = 'Grace Hopper', fields: Parameters<typeof open>[0] = {}): Promise<Opened> {
-  const opened = await open(fields)
+async function paid(
+  debtorName = 'Grace Hopper',
+  fields: Parameters<typeof open>[0] = {},
+  given?: Opened['partner'],
+): Promise<Opened> {
+  const opened = await open(fields, given)
   const { partner, session } = opened
   await service.checkout.simulate(partner.partnerId, session.id, { step: 'credit', debtorName }, ip)
   await settle()
@@ -228,6 +232,29 @@ test('a refund and a bank that takes the payment back race: the money leaves the
     await assert.rejects(refund(opened, '0.01'), code('checkout_session_not_paid'))
     await checkLedger(service.db, partner.partnerId)
   }
+})
+
+test('the case of a payment that the bank takes back names its refunds, and no others', async () => {
+  const opened = await paid()
+  const { partner, session } = opened
+  const { partnerId } = partner
+  const sent = await refund(opened, '9.90')
+  await work()
+  const waiting = await refund(opened, '5.00')
+  const { row } = await refund(opened, '1.00')
+  await service.payouts.cancel(partnerId, row.id)
+  await refund(await paid('Grace Hopper', {}, partner), '2.00')
+  await service.checkout.simulate(partnerId, session.id, { step: 'reverse' }, ip)
+  await settle()
+  const { report } = present(
+    await service.db.row<{ report: string }>(sql`
+      select report::text as report from cases.cases where partner_id = ${partnerId} and kind = 'credit_reversed'`),
+    'the case of the reversal',
+  )
+  assert.deepEqual((JSON.parse(report) as { refunds: unknown }).refunds, [
+    { reference: waiting.payout.reference, status: 'Pending', currency: 'EUR', amount: '5.00' },
+    { reference: sent.payout.reference, status: 'Completed', currency: 'EUR', amount: '9.90' },
+  ])
 })
 
 test('a session that is not paid, of another partner, or whose payer cannot be paid is refused', async () => {
