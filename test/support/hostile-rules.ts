@@ -98,7 +98,8 @@ export async function checkHolds(
     const resolutions = alerts.map(({ resolution }) => resolution ?? 'open')
     const outcome = (['open', 'refused'] as const).find((each) => resolutions.includes(each)) ?? 'noted'
     counts[outcome] += 1
-    if (outcome !== 'noted') assert.equal(isSent, false, `payout ${id} is ${status}, its alerts are ${resolutions}`)
+    if (outcome !== 'noted')
+      assert.equal(isSent, false, `payout ${id} is ${status}, its alerts are ${resolutions.join(' ')}`)
     // A name that waits for a decision too keeps it.
     if (outcome === 'refused')
       assert.ok(['Failed', 'Cancelled', 'Pending'].includes(status), `payout ${id} is ${status}`)

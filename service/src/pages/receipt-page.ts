@@ -43,7 +43,7 @@ export function receiptPage(view: View, { payment, paidAt, refunds, token }: Sho
 
 const states = { underWay: 'refundUnderWay', sent: 'refundSent', failed: 'refundFailed' } as const
 
-/** What went back to the payer, or is on its way. */
+/** Lists the money that went back to the payer, or is on its way. */
 function refundsOf(view: View, { currency, payee }: Receipt['payment'], refunds: Receipt['refunds']): Html {
   const { t, language } = view
   const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })

@@ -14,7 +14,7 @@ const withoutMoney: ReadonlySet<Status> = new Set(['Failed', 'Returned', 'Cancel
 export const refundedOf = (refunds: readonly { readonly status: Status; readonly amount: Minor }[]): Minor =>
   refunds.reduce((sum, { status, amount }) => (withoutMoney.has(status) ? sum : sum + amount), 0n)
 
-/** What a payer learns of a refund. `failed`: the money did not arrive, and the partner has it. */
+/** State of a refund that a payer learns. `failed`: the money did not arrive, and the partner has it. */
 export type PayerState = 'underWay' | 'sent' | 'failed'
 
 /**
