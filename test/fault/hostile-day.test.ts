@@ -12,7 +12,7 @@ import { drawSeed } from '../support/drawing.ts'
 import { scaled } from '../support/faults.ts'
 import { checkRefunds } from '../support/hostile-checkout.ts'
 import { drain, liveThrough, startHostileDay } from '../support/hostile-day.ts'
-import { checkHolds } from '../support/hostile-rules.ts'
+import { checkHolds, decideAll } from '../support/hostile-rules.ts'
 
 const operations = scaled(400, 5_000)
 const partners = scaled(2, 6)
@@ -22,6 +22,8 @@ test(`${operations} hostile operations: no fault, and every amount is where the 
   t.after(() => Promise.all(day.services.toReversed().map((service) => service.close())))
   const [{ db }] = day.services
   await liveThrough(day, operations)
+  await drain(day)
+  await decideAll(day)
   await drain(day)
   t.diagnostic([...day.counts].map(([name, { done, refused }]) => `${name} ${done}+${refused}`).join(', '))
   assert.deepEqual(day.faults, [])

@@ -22,6 +22,7 @@ import {
   names,
   note,
   type Operation,
+  payeeAccounts,
   staff,
 } from './hostile-parts.ts'
 import { ruleOperations } from './hostile-rules.ts'
@@ -43,7 +44,7 @@ const partnerOperations: Readonly<Record<string, Operation>> = {
   addPayee: async ({ random }, { beneficiaries }, { partner, customers, payees, foreignPayees }) => {
     const currency = random() < 0.7 ? 'EUR' : 'USD'
     const owner = random() < 0.6 ? { customerId: pick(random, customers).id } : {}
-    const account = { iban: 'DE89370400440532013000', currency, name: pick(random, names) }
+    const account = { iban: pick(random, payeeAccounts), currency, name: pick(random, names) }
     const { id } = await beneficiaries.create(partner.partnerId, { ...account, ...owner })
     ;(currency === 'EUR' ? payees : foreignPayees).push(id)
   },

@@ -37,6 +37,15 @@ export const names = [
   listedName,
   listedName.toUpperCase(),
 ]
+/** Several: a listed name holds every payment to its account. */
+export const payeeAccounts = [
+  'DE89370400440532013000',
+  'FR1420041010050500013M02606',
+  'NL91ABNA0417164300',
+  'ES9121000418450200051332',
+  'AT611904300234573201',
+  'BE68539007547034',
+] as const
 export const fiat = ['EUR', 'GBP', 'USD'] as const
 /** The cents select what the sandbox bank does (docs/sandbox.md). */
 export const amounts = [

@@ -59,8 +59,7 @@ export const ruleOperations: Readonly<Record<string, Operation>> = {
     const open = (await cases.list(undefined, 200)).filter(({ kind }) => kind === 'monitoring_alert')
     if (open.length === 0) return
     const { partnerId, id, proposalId } = pick(random, open)
-    for (const { payoutId } of await waitingOf(db, partnerId, id))
-      held.set(payoutId, new Set(held.get(payoutId)).add(id))
+    await seeWaiting(db, partnerId, id, held)
     const by = pick(random, staff)
     const action = random() < 0.6 ? 'note' : 'refuse'
     const key = { partnerId, id, staff: by }
@@ -71,14 +70,38 @@ export const ruleOperations: Readonly<Record<string, Operation>> = {
   },
 }
 
-/** The payouts that a worker has put off for an alert. Others of its payouts were sent before the rule was on. */
-const waitingOf = (db: Database, partnerId: string, alertId: string) =>
-  db.rows<{ payoutId: string }>(sql`
+const casesMax = 10_000
+/** They have proposed nothing during the day. */
+const closers = ['Lea Closer', 'Max Closer'] as const
+
+/** Persons decide every alert and every name at the end of the day, so that payouts end by the decision. */
+export async function decideAll({ services: [service], random, held }: HostileDay): Promise<void> {
+  const { db, cases, decisions, screening } = service
+  const [proposer, approver] = closers
+  // A hit that is nearly sure needs both.
+  for (const by of closers)
+    for (const { partnerId, id } of await screening.openHits(undefined, casesMax))
+      await db.transaction((tx) => screening.decide(tx, { partnerId, id, outcome: 'clear', staff: by, note }))
+  const open = (await cases.list(undefined, casesMax)).filter(({ kind }) => kind === 'monitoring_alert')
+  for (const { partnerId, id } of open) {
+    await seeWaiting(db, partnerId, id, held)
+    const action = random() < 0.5 ? 'note' : 'refuse'
+    const key = { partnerId, id }
+    await db.transaction((tx) => decisions.propose(tx, { ...key, action, note, staff: proposer }))
+    await db.transaction((tx) => decisions.approve(tx, { ...key, staff: approver }))
+  }
+}
+
+/** Keeps the payouts that a worker has put off for an alert. Others of its payouts were sent before the rule was on. */
+async function seeWaiting(db: Database, partnerId: string, alertId: string, held: HostileDay['held']): Promise<void> {
+  const waiting = await db.rows<{ payoutId: string }>(sql`
     select payout.id as payout_id from monitoring.hits as hit
       join payouts.payouts as payout on payout.partner_id = ${partnerId} and payout.transaction_id = hit.transaction_id
       join transactions.transactions as transaction on transaction.partner_id = ${partnerId} and transaction.id = hit.transaction_id
     where hit.partner_id = ${partnerId} and hit.alert_id = ${alertId} and hit.holds and payout.status = 'Pending'
       and transaction.timeline @> '[{"step": "Screening"}]'`)
+  for (const { payoutId } of waiting) held.set(payoutId, new Set(held.get(payoutId)).add(alertId))
+}
 
 /** How the payouts ended that alerts held: without a decision, or after a refusal, no bank has one. Returns how many ended in each way. */
 export async function checkHolds(
