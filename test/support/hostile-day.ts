@@ -1,58 +1,35 @@
 /**
  * A day on which everybody does the worst at the worst time: payers send wrong amounts and currencies, banks take money back and
- * repeat themselves, partners rename and erase their customers, the operator blocks accounts and loads lists, persons decide about
- * names and cases. The operations are drawn by a seed and run by two processes at once.
+ * repeat themselves, partners rename and erase their customers and refund what was taken back, the operator blocks accounts, changes
+ * gates and rules and loads lists, persons decide about names, alerts and cases. The operations are drawn by a seed and run by two
+ * processes at once.
  */
 import { rawNumber } from '@partner-payments/wire'
 import { Refusal } from '../../service/src/api/index.ts'
 import { caseActions, operatorPartnerId } from '../../service/src/cases/index.ts'
 import { amountText, hourMs, newId, secondMs } from '../../service/src/kernel/index.ts'
-import type { SanctionsList } from '../../service/src/screening/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
-import { addPartner, createTestService, ip, type Service, stepMsDefault, type TestPartner } from './composition.ts'
+import { addPartner, createTestService, ip, type Service, stepMsDefault } from './composition.ts'
 import { quoteBody } from './fx.ts'
 import { pick } from './generated-requests.ts'
-import { createRandom, type Random } from './screening/corpus.ts'
-import { listedName, sampleList, screenAll } from './screening/held.ts'
+import { checkoutOperations } from './hostile-checkout.ts'
+import {
+  type Actor,
+  amountOf,
+  amounts,
+  fiat,
+  type HostileDay,
+  names,
+  note,
+  type Operation,
+  payeeAccounts,
+  staff,
+} from './hostile-parts.ts'
+import { ruleOperations } from './hostile-rules.ts'
+import { createRandom } from './screening/corpus.ts'
+import { sampleList, screenAll } from './screening/held.ts'
 
-type Customer = { readonly id: string; readonly iban: string }
-type Actor = {
-  readonly partner: TestPartner
-  readonly customers: Customer[]
-  readonly payees: string[]
-  readonly foreignPayees: string[]
-  readonly payouts: string[]
-  readonly credits: string[]
-  readonly sessions: { readonly creditorReference: string; readonly iban: string }[]
-}
-export type HostileDay = {
-  readonly services: readonly [Service, Service]
-  readonly actors: readonly Actor[]
-  readonly random: Random
-  readonly lists: readonly [SanctionsList, SanctionsList]
-  /** How often each operation had an effect, and was refused. */
-  readonly counts: Map<string, { done: number; refused: number }>
-  /** Errors that are no refusals: a caller would get an answer of 500. */
-  readonly faults: string[]
-}
-
-const names = [
-  'Grace Hopper',
-  'Joan Clarke',
-  'Jean Bartik',
-  'Mary Kenneth Keller',
-  listedName,
-  listedName.toUpperCase(),
-]
-const fiat = ['EUR', 'GBP', 'USD'] as const
-/** The cents select what the sandbox bank does (docs/sandbox.md). */
-const amounts = ['1.00', '7.00', '49.90', '120.00', '4001.01', '4001.02', '4001.05', '4001.07', '0.01', '900000.00']
 const floatMinor = 100_000_00n
-const note = 'Compared with the documents.'
-const staff = ['Sam Staff', 'Kim Staff', 'Ada Staff'] as const
-
-type Operation = (day: HostileDay, service: Service, actor: Actor) => Promise<unknown>
-const amountOf = ({ random }: HostileDay) => rawNumber(pick(random, amounts))
 
 const partnerOperations: Readonly<Record<string, Operation>> = {
   addCustomer: async ({ random }, { customers, accounts }, { partner, customers: known }) => {
@@ -67,14 +44,18 @@ const partnerOperations: Readonly<Record<string, Operation>> = {
   addPayee: async ({ random }, { beneficiaries }, { partner, customers, payees, foreignPayees }) => {
     const currency = random() < 0.7 ? 'EUR' : 'USD'
     const owner = random() < 0.6 ? { customerId: pick(random, customers).id } : {}
-    const account = { iban: 'DE89370400440532013000', currency, name: pick(random, names) }
+    const account = { iban: pick(random, payeeAccounts), currency, name: pick(random, names) }
     const { id } = await beneficiaries.create(partner.partnerId, { ...account, ...owner })
     ;(currency === 'EUR' ? payees : foreignPayees).push(id)
   },
   renamePayee: ({ random }, { beneficiaries }, { partner, payees }) =>
     beneficiaries.update(partner.partnerId, { id: pick(random, payees), name: pick(random, names) }),
-  removePayee: ({ random }, { beneficiaries }, { partner, payees }) =>
-    beneficiaries.remove(partner.partnerId, pick(random, payees)),
+  removePayee: async ({ random }, { beneficiaries }, { partner, payees }) => {
+    const id = pick(random, payees)
+    await beneficiaries.remove(partner.partnerId, id)
+    // Later payments name it again, but not so many that nothing is paid any more.
+    if (random() < 0.7 && payees.length > 1) payees.splice(payees.indexOf(id), 1)
+  },
   pay: async (day, { payouts }, actor) => {
     const beneficiaryId = pick(day.random, actor.payees)
     const body = { amount: amountOf(day), currency: 'EUR', beneficiaryId, idempotencyKey: newId() }
@@ -123,13 +104,6 @@ const partnerOperations: Readonly<Record<string, Operation>> = {
       outcome,
     }
     return simulations.deposit(partner.caller, body as never, ip)
-  },
-  openSession: async (day, { checkout }, { partner, customers, sessions }) => {
-    const { id: customerId, iban } = pick(day.random, customers)
-    const order = { amount: amountOf(day), currency: 'EUR', idempotencyKey: newId(), customerId }
-    const { session } = await checkout.create(partner.caller, order)
-    const row = await checkout.get(partner.partnerId, session.id)
-    sessions.push({ creditorReference: row.creditorReference ?? '', iban })
   },
   credit: async (day, { simulations }, { partner, customers, credits, sessions }) => {
     const paid = sessions.length > 0 && day.random() < 0.6 ? pick(day.random, sessions) : undefined
@@ -213,7 +187,7 @@ const operatorOperations: Readonly<Record<string, Operation>> = {
 }
 
 async function settle(service: Service): Promise<void> {
-  const { settlement, deposits, payoutLife, personalData, cancellations, rates, screener } = service
+  const { settlement, deposits, payoutLife, personalData, cancellations, rates, screener, monitoring } = service
   await rates.refreshStep()
   await screener.sweepStep()
   await screener.screenStep()
@@ -221,6 +195,7 @@ async function settle(service: Service): Promise<void> {
   await submitDuePayouts(settlement)
   await processBankNotifications(settlement)
   await deposits.expireDue(100)
+  await monitoring.step()
   await cancellations.step()
   await payoutLife.lapseStep()
   await personalData.erasures.step()
@@ -232,7 +207,9 @@ const worker: Operation = async ({ random, services }, service) => {
   await settle(service)
 }
 
-const operations = new Map(Object.entries({ ...partnerOperations, ...operatorOperations }))
+const operations = new Map(
+  Object.entries({ ...partnerOperations, ...checkoutOperations, ...operatorOperations, ...ruleOperations }),
+)
 /** Money moves more often than anything else, and workers run between. */
 const drawn = [
   ...operations.keys(),
@@ -247,6 +224,16 @@ const drawn = [
   'deposit',
   'addCustomer',
   'addPayee',
+  'openSession',
+  'openSession',
+  'payExactly',
+  'payExactly',
+  'refund',
+  'addPayee',
+  'changeRule',
+  'refund',
+  'refund',
+  'decideAlert',
 ]
 
 async function run(day: HostileDay, name: string, operation: Operation): Promise<void> {
@@ -302,6 +289,13 @@ export async function startHostileDay(seed: number, partners: number): Promise<H
     await controlled(first, partner.partnerId)
     const foreign = { iban: 'DE89370400440532013000', currency: 'USD', name: 'Grace Hopper' }
     const { id } = await first.beneficiaries.create(partner.partnerId, foreign)
+    const order = {
+      amount: rawNumber('49.90'),
+      currency: 'EUR',
+      idempotencyKey: newId(),
+      customerId: partner.customer.id,
+    }
+    const { session } = await first.checkout.create(partner.caller, order)
     actors.push({
       partner,
       customers: [{ id: partner.customer.id, iban: ibans[0].iban }],
@@ -309,10 +303,18 @@ export async function startHostileDay(seed: number, partners: number): Promise<H
       foreignPayees: [id],
       payouts: [newId()],
       credits: [newId()],
-      sessions: [],
+      sessions: [{ id: session.id, creditorReference: session.creditorReference, iban: session.iban }],
     })
   }
-  return { services: [first, second], actors, random: createRandom(seed), lists, counts: new Map(), faults: [] }
+  return {
+    services: [first, second],
+    actors,
+    random: createRandom(seed),
+    lists,
+    held: new Map(),
+    counts: new Map(),
+    faults: [],
+  }
 }
 
 /** Up to four operations at once, then a worker of one process or of both. */

@@ -282,6 +282,13 @@ test('the page and the receipt show what is bought, of whom, and lead back with 
   while ((await processBankNotifications(service.settlement)) > 0);
   const receipt = await send(`/checkout/${token}/receipt`)
   assert.match(receipt.text, /Paid on[^]* UTC[^]*Reference[^]*RF/)
+  assert.doesNotMatch(receipt.text, /Refunds/)
+  const refund = { amount: rawNumber('9.90'), idempotencyKey: session.id, reason: 'Secret reason' }
+  const caller = { partnerId: evilPartner, serviceAccountId: newId(), name: 'Test account', permissions }
+  await service.checkout.refund(caller, session.id, refund, '203.0.113.7')
+  const refunded = (await send(`/checkout/${token}/receipt`)).text
+  assert.match(refunded, /Refunds[^]*On its way to the account that paid[^]*<time datetime="[^]*€9\.90/)
+  assert.doesNotMatch(refunded, /Secret reason/)
   assert.match((await send(page)).text, new RegExp(`href="${token}/receipt"`))
   await service.checkout.setBranding(evilPartner, { name: null, accentColour: null, logo: null })
 })

@@ -1,14 +1,14 @@
 /** The receipt of a payment that has arrived, to print. */
-import type { Payment } from '../modules/checkout/index.ts'
-import { html } from './html.ts'
+import type { Receipt } from '../modules/checkout/index.ts'
+import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
 import { layout, type View } from './layout.ts'
 import { inFours } from './payment-page.ts'
 import { accentUrlOf, amountIn, itemsOf, masthead } from './purchase.ts'
 
-type Receipt = { readonly payment: Payment; readonly paidAt: Date; readonly token: string }
+type Shown = Receipt & { readonly token: string }
 
-export function receiptPage(view: View, { payment, paidAt, token }: Receipt): string {
+export function receiptPage(view: View, { payment, paidAt, refunds, token }: Shown): string {
   const { t, language, query } = view
   const date = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
   const rows = [
@@ -35,7 +35,41 @@ export function receiptPage(view: View, { payment, paidAt, token }: Receipt): st
             </div> `,
         )}
       </dl>
+      ${refunds.length > 0 && refundsOf(view, payment, refunds)}
       <p class="back"><a href="../${token}${query}">${t.toPayment}</a></p>
     </div>`,
   })
+}
+
+const states = { underWay: 'refundUnderWay', sent: 'refundSent', failed: 'refundFailed' } as const
+
+/** Lists the money that went back to the payer, or is on its way. */
+function refundsOf(view: View, { currency, payee }: Receipt['payment'], refunds: Receipt['refunds']): Html {
+  const { t, language } = view
+  const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })
+  const hasFailed = refunds.some(({ state }) => state === 'failed')
+  return html`<h2>${t.refunds}</h2>
+    <table class="items">
+      <caption class="away">
+        ${t.refunds}
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">${t.refundState}</th>
+          <th scope="col">${t.date}</th>
+          <th scope="col">${t.amount}</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${refunds.map(
+          ({ amount, state, at }) =>
+            html`<tr>
+              <th scope="row">${t[states[state]]}</th>
+              <td><time datetime="${at.toISOString()}">${day.format(at)}</time></td>
+              <td>${amountIn({ amount, currency }, view)}</td>
+            </tr> `,
+        )}
+      </tbody>
+    </table>
+    ${hasFailed && html`<p>${fill(t.refundFailedText, { payee })}</p>`}`
 }

@@ -8,6 +8,8 @@ import { createBatcher, type Tx, withoutTransaction } from '../../postgres/index
 import type { BankStep } from '../../rails/index.ts'
 import type { Deposit, DepositStatus } from '../deposits/index.ts'
 import type { CheckoutDeps } from './deps.ts'
+import { type PayerState, payerStateOf } from './refund-rules.ts'
+import { refundsOfSession } from './refunds.ts'
 import { type LineItem, lineItemsOf, statusOf, tokenHash } from './rules.ts'
 import { brandingOf, brandingsOf, type ShownBranding } from './store-branding.ts'
 import * as store from './store.ts'
@@ -45,11 +47,29 @@ export type Payment = {
   readonly visit: Pick<store.VisitRow, 'payerName' | 'decision' | 'bankCountry'> | undefined
 }
 
+/** A refund as the payer sees it. */
+export type PayerRefund = {
+  readonly amount: Minor
+  readonly state: PayerState
+  /** When it was made, or has ended. */
+  readonly at: Date
+}
+
+export type Receipt = {
+  readonly payment: Payment
+  readonly paidAt: Date
+  /** Newest first. */
+  readonly refunds: readonly PayerRefund[]
+}
+
 export type Hosted = {
   /** Refuses: not_found. Concurrent reads share statements. */
   readonly payment: (token: string) => Promise<Payment>
-  /** A payment that has arrived, and when. Refuses: not_found, also before it has arrived and after the bank took it back. */
-  readonly receipt: (token: string) => Promise<{ readonly payment: Payment; readonly paidAt: Date }>
+  /**
+   * A payment that has arrived, when, and what of it went back to the payer. Refuses: not_found, also before it has arrived and after the bank
+   * took it back.
+   */
+  readonly receipt: (token: string) => Promise<Receipt>
   /** The logo of the partner. Refuses: not_found. */
   readonly logo: (token: string) => Promise<Logo>
   /** Records that the payer goes to the bank. The first time counts. False: the session is over. Refuses: not_found. */
@@ -86,7 +106,8 @@ export function createHosted(deps: CheckoutDeps): Hosted {
       const found = await payment(token)
       const paidAt = await deps.deposits.creditedAt(db, found.key.partnerId, found.depositId)
       if (paidAt === undefined) throw notFound('receipt')
-      return { payment: found, paidAt }
+      const { partnerId, id } = found.key
+      return { payment: found, paidAt, refunds: await payerRefunds(deps, partnerId, id) }
     },
     logo: async (token) => {
       const { key } = await payment(token)
@@ -118,6 +139,18 @@ export function createHosted(deps: CheckoutDeps): Hosted {
       })
     },
   }
+}
+
+/** More would be a test of the partner, or a mistake. */
+const payerRefundsMax = 100
+
+async function payerRefunds(deps: CheckoutDeps, partnerId: string, sessionId: string): Promise<readonly PayerRefund[]> {
+  const refunds = await refundsOfSession(deps, deps.db, partnerId, sessionId)
+  const shown = refunds.flatMap(({ payout: { status, amount, createdAt, updatedAt } }): readonly PayerRefund[] => {
+    const state = payerStateOf(status)
+    return state === undefined ? [] : [{ amount, state, at: state === 'underWay' ? createdAt : updatedAt }]
+  })
+  return shown.slice(0, payerRefundsMax)
 }
 
 /** The sandbox bank settles what is approved. */

@@ -10,7 +10,7 @@
  * customer, also if requests race. A payer of the sandbox decides once.
  * Refunds that did not fail never exceed what was paid: they are made one at a time, under the lock of the deposit.
  */
-export type { Payment } from './hosted.ts'
+export type { Payment, Receipt } from './hosted.ts'
 export { createEndedRefunds } from './refund-events.ts'
 export { checkoutRoutes, sessionOf } from './routes.ts'
 export { epcText, type LineItem } from './rules.ts'

@@ -14,6 +14,25 @@ const withoutMoney: ReadonlySet<Status> = new Set(['Failed', 'Returned', 'Cancel
 export const refundedOf = (refunds: readonly { readonly status: Status; readonly amount: Minor }[]): Minor =>
   refunds.reduce((sum, { status, amount }) => (withoutMoney.has(status) ? sum : sum + amount), 0n)
 
+/** State of a refund that a payer learns. `failed`: the money did not arrive, and the partner has it. */
+export type PayerState = 'underWay' | 'sent' | 'failed'
+
+/**
+ * Undefined: the payer does not see it, because the partner has not decided yet, or has decided otherwise. What waits for a name or a rule is
+ * under way, as for the partner.
+ */
+const payerStates: Readonly<Record<Status, PayerState | undefined>> = {
+  PendingApproval: undefined,
+  Cancelled: undefined,
+  Pending: 'underWay',
+  Processing: 'underWay',
+  Sent: 'underWay',
+  Completed: 'sent',
+  Failed: 'failed',
+  Returned: 'failed',
+}
+export const payerStateOf = (status: Status): PayerState | undefined => payerStates[status]
+
 /** Refuses: refund_exceeds_payment. */
 export function requireLeft(amount: Minor, { paid, refunded, currency }: Paid): void {
   const left = paid - refunded

@@ -13,7 +13,7 @@ import {
   stepMsDefault,
 } from '../../../../test/support/composition.ts'
 import { Refusal } from '../../api/index.ts'
-import { newId } from '../../kernel/index.ts'
+import { newId, present } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../settlement/index.ts'
 
@@ -26,8 +26,12 @@ after(() => service.close())
 const { open, settle, casesOf } = createSessions(() => service)
 type Body = Parameters<Service['checkout']['refund']>[2]
 
-async function paid(debtorName = 'Grace Hopper', fields: Parameters<typeof open>[0] = {}): Promise<Opened> {
-  const opened = await open(fields)
+async function paid(
+  debtorName = 'Grace Hopper',
+  fields: Parameters<typeof open>[0] = {},
+  given?: Opened['partner'],
+): Promise<Opened> {
+  const opened = await open(fields, given)
   const { partner, session } = opened
   await service.checkout.simulate(partner.partnerId, session.id, { step: 'credit', debtorName }, ip)
   await settle()
@@ -166,6 +170,49 @@ test('a refund that the bank rejects, and one that is cancelled, free their amou
   await checkLedger(service.db, partnerId)
 })
 
+test('the receipt shows the payer what went back and when, and nothing that the partner has not decided', async () => {
+  const opened = await paid()
+  const { partner, token } = opened
+  const { partnerId, caller } = partner
+  const shown = async () => {
+    const { refunds } = await service.checkout.receipt(token)
+    return refunds.map(({ amount, state }) => [amount, state])
+  }
+  assert.deepEqual(await shown(), [])
+  const madeAt = service.clock.now()
+  await refund(opened, '9.90', { reason: 'Grace is a friend.' })
+  assert.deepEqual(await shown(), [[990n, 'underWay']])
+  await work()
+  const [sent, ...others] = (await service.checkout.receipt(token)).refunds
+  assert.deepEqual([sent?.amount, sent?.state, others], [990n, 'sent', []])
+  assert.ok(sent !== undefined && sent.at > madeAt, 'the day on which it was sent')
+  await service.db.transaction((tx) =>
+    service.payoutControls.approvalRules.set(tx, {
+      ...{ partnerId, currency: 'EUR', aboveAmount: 10_00n, aboveDayAmount: null, aboveBulkAmount: null },
+      ...{ perPersonAmount: null, beneficiaryHours: null, payeeMismatch: false, expiresHours: 24, needsPasskey: false },
+    }),
+  )
+  const { row } = await refund(opened, '20.00')
+  assert.deepEqual(await shown(), [[990n, 'sent']])
+  const another = { ...caller, serviceAccountId: newId(), name: 'Another' }
+  await service.payouts.reject(another, row.id, 'Not now.')
+  await refund(opened, '5.00').then(({ row: { id } }) => service.payouts.cancel(partnerId, id))
+  assert.deepEqual(await shown(), [[990n, 'sent']])
+  await service.payouts.approve(another, (await refund(opened, '20.01')).row.id)
+  assert.deepEqual(await shown(), [
+    [2001n, 'underWay'],
+    [990n, 'sent'],
+  ])
+  const other = await paid('Sandbox Rejected')
+  await refund(other, '49.90')
+  await work()
+  const receipt = await service.checkout.receipt(other.token)
+  assert.deepEqual(
+    receipt.refunds.map(({ amount, state }) => [amount, state]),
+    [[4990n, 'failed']],
+  )
+})
+
 test('a refund and a bank that takes the payment back race: the money leaves the balance once', async () => {
   for (const isRefundFirst of [true, false]) {
     const opened = await paid()
@@ -185,6 +232,29 @@ test('a refund and a bank that takes the payment back race: the money leaves the
     await assert.rejects(refund(opened, '0.01'), code('checkout_session_not_paid'))
     await checkLedger(service.db, partner.partnerId)
   }
+})
+
+test('the case of a payment that the bank takes back names its refunds, and no others', async () => {
+  const opened = await paid()
+  const { partner, session } = opened
+  const { partnerId } = partner
+  const sent = await refund(opened, '9.90')
+  await work()
+  const waiting = await refund(opened, '5.00')
+  const { row } = await refund(opened, '1.00')
+  await service.payouts.cancel(partnerId, row.id)
+  await refund(await paid('Grace Hopper', {}, partner), '2.00')
+  await service.checkout.simulate(partnerId, session.id, { step: 'reverse' }, ip)
+  await settle()
+  const { report } = present(
+    await service.db.row<{ report: string }>(sql`
+      select report::text as report from cases.cases where partner_id = ${partnerId} and kind = 'credit_reversed'`),
+    'the case of the reversal',
+  )
+  assert.deepEqual((JSON.parse(report) as { refunds: unknown }).refunds, [
+    { reference: waiting.payout.reference, status: 'Pending', currency: 'EUR', amount: '5.00' },
+    { reference: sent.payout.reference, status: 'Completed', currency: 'EUR', amount: '9.90' },
+  ])
 })
 
 test('a session that is not paid, of another partner, or whose payer cannot be paid is refused', async () => {

@@ -49,6 +49,22 @@ export async function refundedOfSessions(
   return new Map([...bySession].map(([id, made]) => [id, refundedOf(made.map(({ payout }) => payout))]))
 }
 
+/** Every refund of a session, newest first. */
+export async function refundsOfSession(
+  { payouts }: Pick<CheckoutDeps, 'payouts'>,
+  tx: Tx,
+  partnerId: string,
+  sessionId: string,
+): Promise<readonly Refund[]> {
+  const rows = await store.refundsOfSessions(tx, partnerId, [sessionId])
+  return withPayouts(
+    payouts,
+    tx,
+    partnerId,
+    rows.toSorted((one, other) => (one.id < other.id ? 1 : -1)),
+  )
+}
+
 async function withPayouts(
   payouts: CheckoutDeps['payouts'],
   tx: Tx,

@@ -1,7 +1,7 @@
 /**
  * Reversals: the money of a credit is gone again, because its bank cancelled the booking or a blockchain dropped the
  * block. The deposit stays as it ended; a new transaction takes the money from the balance, or suspense bears it. A
- * person looks at each.
+ * person looks at each, and the case names the refunds of the same money.
  */
 import { amountText, isFiat, present } from '../../kernel/index.ts'
 import type { Entry } from '../../ledger/index.ts'
@@ -58,13 +58,23 @@ async function reverse(
   const back = { ...deposit, amount: money.amount < credited ? money.amount : credited }
   const isCovered = status === 'Completed' && back.amount > 0n && (await covers(deps, tx, { ...back, connector }))
   const taken = isCovered ? await takeBack(deps, tx, connector, notification, back) : undefined
-  const report = { status, money, details, reversal: taken?.reference ?? null }
+  const refunds = await refundsOf(deps, tx, deposit)
+  const report = { status, money, details, reversal: taken?.reference ?? null, ...(refunds.length > 0 && { refunds }) }
   const rest = money.amount - (isCovered || isWithdrawn ? back.amount : 0n)
   const booked = rest === 0n ? null : { ...money, amount: -rest }
   const opened = { partnerId, kind: 'credit_reversed', connector, notificationId, subject, report, booked } as const
   const suspended = await cases.record(tx, [opened])
   await ledger.settleMany(tx, [], [...(taken ? [taken.entry] : []), ...suspended])
   return true
+}
+
+/** The money of these went back twice, or will: the desk stops what it still can, and asks the payer for the rest. */
+async function refundsOf({ transactions }: DepositsDeps, tx: Tx, { partnerId, reference }: store.Deposit) {
+  const refunds = await transactions.refundsOf(tx, partnerId, reference)
+  return refunds.map(({ reference: refund, amount, currency, status }) => ({
+    ...{ reference: refund, status, currency },
+    amount: amountText(amount, currency),
+  }))
 }
 
 /** `back`: the deposit with the amount taken from it. */

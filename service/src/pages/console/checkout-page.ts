@@ -29,9 +29,11 @@ import {
   strip,
 } from './lists.ts'
 import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
+import { type Refunds, refundPart } from './refund-page.ts'
 import { appearanceTexts } from './texts/appearance.ts'
 import { checkoutTexts } from './texts/checkout.ts'
 import { paymentTexts } from './texts/payments.ts'
+import { refundTexts } from './texts/refunds.ts'
 import { type ConsoleView, shell } from './view.ts'
 
 type Status = 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
@@ -201,19 +203,26 @@ type Session = SessionRow & {
   readonly transactionHref?: string | undefined
   readonly customerHref?: string | undefined
   readonly may: { readonly expire: boolean; readonly simulate: boolean }
-  readonly done?: 'created' | 'expired' | undefined
+  readonly done?: 'created' | 'expired' | 'refunded' | undefined
+  /** Null: nothing is refunded. */
+  readonly refunded: string | null
+  /** Absent: the session is not paid. */
+  readonly refunds?: Refunds | undefined
   readonly problems: Problems
 }
 
 export function sessionOfCheckoutPage(view: ConsoleView, session: Session): string {
   const c = checkoutTexts[view.language]
   const p = paymentTexts[view.language]
+  const r = refundTexts[view.language]
   const { id, amount, currency, status, creditorReference, createdAt, expiresAt, done, problems, may } = session
+  const { refunded, refunds } = session
   const simulation = linkOf(`${view.root}simulations/checkout`, { sessionId: id })
   return shell(view, {
     title: `${c.session} ${creditorReference}`,
     hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done !== undefined && message('good', c[done])}
+    main: html`${errorSummary(view, summaryOf(problems))}
+      ${done !== undefined && message('good', done === 'refunded' ? r.created : c[done])}
       <div class="heading">
         <h1>${creditorReference}</h1>
         <div class="buttons">
@@ -225,6 +234,7 @@ export function sessionOfCheckoutPage(view: ConsoleView, session: Session): stri
       ${strip([
         [p.amount, money(view, amount, currency, 'main')],
         [p.status, statusBadge(view, status)],
+        ...(refunded === null ? [] : [[r.refunded, money(view, refunded, currency)] as const]),
         [c.expires, time(view, expiresAt)],
       ])}
       ${(status === 'Open' || status === 'Processing') && linkPart(view, session.url)}
@@ -234,7 +244,7 @@ export function sessionOfCheckoutPage(view: ConsoleView, session: Session): stri
         [p.created, time(view, createdAt)],
         [p.id, identifier(view, id, p.id)],
       ])}
-      ${may.expire && expiry(view, session)}`,
+      ${refunds !== undefined && refundPart(view, id, refunds, problems)} ${may.expire && expiry(view, session)}`,
   })
 }
 

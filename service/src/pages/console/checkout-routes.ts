@@ -23,6 +23,7 @@ import {
   readQuery,
   type Values,
 } from './payments-request.ts'
+import { amountsOf, checkRefund, refundsOf, sendRefund, type Typed } from './refund-routes.ts'
 import { type Frame, idOf, page, type Person, readForm, type Routes, seeOther } from './request.ts'
 import { checkoutTexts } from './texts/checkout.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -71,11 +72,13 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
 }
 
 async function showOne(
-  { operate }: Frame,
+  frame: Frame,
   request: PublicRequest,
   person: Person,
   problems: Problems = {},
+  refund?: Typed,
 ): Promise<PublicAnswer> {
+  const { operate } = frame
   const { view, caller } = person
   const call = { ...callOf(person, request), params: { sessionId: idOf(request) } }
   const session = await operate('getCheckoutSession', call)
@@ -90,7 +93,9 @@ async function showOne(
     transactionHref: may('transactions:read') ? transactionHref(view, reference) : undefined,
     customerHref: may('customers:read') ? `${view.root}customers/${customerId}` : undefined,
     may: { expire: isOpen && may('checkout:write'), simulate: isOpen && view.sandbox && may('simulations:write') },
-    done: (['created', 'expired'] as const).find((each) => each === done),
+    done: (['created', 'expired', 'refunded'] as const).find((each) => each === done),
+    refunded: amountsOf(session).refunded,
+    refunds: await refundsOf(frame, request, person, session, refund),
   }
   const status = Object.keys(problems).length > 0 ? 400 : 200
   return page(request, status, sessionOfCheckoutPage({ ...view, current: 'checkout' }, shown))
@@ -152,11 +157,16 @@ async function expire(frame: Frame, request: PublicRequest, person: Person): Pro
 
 export const checkoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   type Act = (frame: Frame, request: PublicRequest, person: Person) => Promise<PublicAnswer> | PublicAnswer
-  const route = (method: 'GET' | 'POST', path: string, permission: 'checkout:read' | 'checkout:write', act: Act) => ({
+  type Needed = 'checkout:read' | 'checkout:write' | 'payouts:write'
+  const route = (method: 'GET' | 'POST', path: string, permission: Needed, act: Act) => ({
     method,
     path: `/console/checkout${path}`,
     handle: permitted(withMoney, permission, async (request, person) => act(frame, request, person)),
   })
+  const refunding =
+    (act: typeof checkRefund): Act =>
+    (_frame, request, person) =>
+      act(frame, request, person, (typed) => showOne(frame, request, person, typed.problems, typed))
   return [
     route('GET', '', 'checkout:read', showList),
     route('GET', '/new', 'checkout:write', (_frame, request, person) =>
@@ -165,5 +175,7 @@ export const checkoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     route('POST', '/new', 'checkout:write', create),
     route('GET', '/{id}', 'checkout:read', showOne),
     route('POST', '/{id}/expire', 'checkout:write', expire),
+    route('POST', '/{id}/refund', 'payouts:write', refunding(checkRefund)),
+    route('POST', '/{id}/refund/send', 'payouts:write', refunding(sendRefund)),
   ]
 }

@@ -20,6 +20,7 @@ import {
 } from './checkout-page.ts'
 import { type ConsoleLanguage, consoleLanguages, consoleTexts } from './language.ts'
 import { placesOf } from './places.ts'
+import { refundFields, refundPreviewPage } from './refund-page.ts'
 import { newReportPage, reportFields, reportPage, reportsPage } from './report-page.ts'
 import { newSchedulePage, scheduleFields, schedulesPage } from './schedule-page.ts'
 
@@ -39,7 +40,28 @@ function checkoutPages(language: ConsoleLanguage, text: string): Named {
   }
   const values = wholeQuery(sessionFilters, text)
   const typed = wholeQuery(sessionFields, text)
-  const session = { ...row, url: text, iban: text, bic: text, transactionHref: '../x', customerHref: '../x' }
+  const session = {
+    ...row,
+    refunded: null,
+    url: text,
+    iban: text,
+    bic: text,
+    transactionHref: '../x',
+    customerHref: '../x',
+  }
+  const refund = {
+    ...{ reference: text, amount: '9.90', currency: 'EUR', status: 'Failed', reason: text, errorKey: text },
+    ...{ createdAt: at, payoutHref: '../x' },
+  }
+  const form = { idempotencyKey: text, values: {} }
+  const refunds = { rows: [refund, { ...refund, payoutHref: undefined }], pages, currency: 'EUR', left: '40.00', form }
+  const typedRefund = wholeQuery(refundFields, text)
+  const wrong = { ...refunds, form: { ...form, values: typedRefund } }
+  const preview = {
+    ...{ sessionId: 's1', creditorReference: text, currency: 'EUR', idempotencyKey: text, leftAfter: '0.00' },
+    values: { ...typedRefund, amount: '9.90' },
+  }
+  const paid = { ...session, status: 'Completed' as const, refunded: '9.90', refunds }
   const may = { expire: true, simulate: true }
   const none = { expire: false, simulate: false }
   return [
@@ -49,6 +71,14 @@ function checkoutPages(language: ConsoleLanguage, text: string): Named {
     ['refused session', newSessionPage(view, { values: typed, problems: typed, idempotencyKey: text })],
     ['session', sessionOfCheckoutPage(view, { ...session, may, done: 'created', problems: { form: text } })],
     ['ended session', sessionOfCheckoutPage(view, { ...session, status: 'Expired', may: none, problems: {} })],
+    ['refunded session', sessionOfCheckoutPage(view, { ...paid, may: none, done: 'refunded', problems: {} })],
+    ['refused refund', sessionOfCheckoutPage(view, { ...paid, refunds: wrong, may: none, problems: typedRefund })],
+    [
+      'session refunded in whole',
+      sessionOfCheckoutPage(view, { ...paid, refunds: { ...refunds, rows: [], left: null }, may: none, problems: {} }),
+    ],
+    ['refund preview', refundPreviewPage(view, { ...preview, payer: { name: text, account: text } })],
+    ['refund preview without payer', refundPreviewPage(view, preview)],
   ]
 }
 

@@ -32,6 +32,7 @@ import { developerTexts } from './texts/developers.ts'
 import { eventTexts } from './texts/events.ts'
 import { orderTexts } from './texts/orders.ts'
 import { paymentTexts } from './texts/payments.ts'
+import { refundTexts } from './texts/refunds.ts'
 import { reportTexts } from './texts/reports.ts'
 import { serviceAccountTexts } from './texts/service-accounts.ts'
 import { simulationTexts } from './texts/simulations.ts'
@@ -320,6 +321,7 @@ test('both languages have every text, with the same placeholders', () => {
     simulationTexts,
     orderTexts,
     checkoutTexts,
+    refundTexts,
     serviceAccountTexts,
     reportTexts,
     bulkTexts,

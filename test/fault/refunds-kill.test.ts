@@ -1,0 +1,75 @@
+/**
+ * SIGKILL of a process before and after each commit while it makes refunds, and while their payouts end. The shop repeats its requests, and
+ * another worker goes on: each request has made one refund, which the bank has once and of which each step is told once.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { rawNumber } from '@partner-payments/wire'
+import { minuteMs } from '../../service/src/kernel/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
+import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
+import { checkLedger } from '../model/ledger-audit.ts'
+import { createSessions } from '../support/checkout.ts'
+import { balanceOf, createTestService, ip, type Service } from '../support/composition.ts'
+import { killAtCrashPoints } from '../support/crash-points.ts'
+import { checkRefunds } from '../support/hostile-checkout.ts'
+import type { RefundsRequest } from './refunds-child.ts'
+
+/** The amount selects how the sandbox bank ends the payout. */
+const ends = { '1000.00': 'Completed', '2000.01': 'Completed', '4001.01': 'Failed', '4001.05': 'Returned' } as const
+const paid = '12000.00'
+const sentMinor = 1000_00n + 2000_01n
+/** Two for each refund, and those of the worker. Fewer points mean that something is not counted. */
+const pointsMin = 2 * 4 + 4
+
+let service: Service
+before(async () => {
+  service = await createTestService({ stepMs: 0 })
+})
+after(() => service.close())
+const { open, settle, statusOf } = createSessions(() => service)
+
+test('a process killed at any point leaves one refund for each request, and each ends once', async (t) => {
+  const points = await killAtCrashPoints(t, 'refunds-child.ts', async (runChild) => {
+    const opened = await open({ amount: rawNumber(paid) })
+    const { partner, session } = opened
+    const { partnerId, caller } = partner
+    await service.checkout.simulate(partnerId, session.id, { step: 'credit' }, ip)
+    await settle()
+    assert.equal(await statusOf(opened), 'Completed')
+    const refunds = Object.keys(ends).map((amount) => ({ amount, idempotencyKey: `refund of ${amount}` }))
+    const request: RefundsRequest = { caller, sessionId: session.id, refunds }
+    await runChild(service.url, service.clock.now().toISOString(), JSON.stringify(request))
+    const repeated = await Promise.all(
+      refunds.map(({ amount, idempotencyKey }) =>
+        service.checkout.refund(caller, session.id, { amount: rawNumber(amount), idempotencyKey }, ip),
+      ),
+    )
+    assert.equal(new Set(repeated.map(({ row }) => row.id)).size, refunds.length)
+    // The leases of the dead process end.
+    service.clock.advance(2 * minuteMs)
+    for (let did = 1; did > 0;)
+      did = (await submitDuePayouts(service.settlement)) + (await processBankNotifications(service.settlement))
+    const { data } = await service.checkout.listRefunds(partnerId, session.id, {})
+    assert.deepEqual(
+      new Map(data.map(({ payout }) => [payout.idempotencyKey, payout.status])),
+      new Map(Object.entries(ends).map(([amount, end]) => [`refund of ${amount}`, end])),
+    )
+    assert.equal(data.length, refunds.length)
+    const received = await service.db.rows<{ timesReceived: number }>(sql`
+      select times_received from rails.sandbox_instructions where partner_id = ${partnerId}`)
+    assert.deepEqual(
+      received.map(({ timesReceived }) => timesReceived),
+      refunds.map(() => 1),
+    )
+    assert.equal((await service.checkout.get(partnerId, session.id)).refundedAmount, sentMinor)
+    assert.deepEqual(await balanceOf(service, partnerId), {
+      posted: session.amount - sentMinor,
+      reserved: 0n,
+      available: session.amount - sentMinor,
+    })
+    assert.equal(await checkRefunds(service.db, partnerId), refunds.length)
+    await checkLedger(service.db, partnerId)
+  })
+  assert.ok(points >= pointsMin, `only ${points} points were passed`)
+})
