@@ -161,6 +161,21 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
       where id = ${id}`)
     return client.post(payouts, payoutText(id, '10.00'))
   },
+  identity_verification_open: async ({ client }) => {
+    const path = `/v1/customers/${textAt(await createCustomer(client), 'guid')}/verifications`
+    success(await client.post(path, {}))
+    return client.post(path, {})
+  },
+  identity_provider_not_configured: async () => {
+    const service = await createTestService()
+    try {
+      const { url } = await service.role('serve', { MODE: 'production', SMTP_URL: 'smtp://127.0.0.1:9' })
+      const client = service.client(url, await service.operator('partner', 'create', '--name', 'Example'))
+      return await client.post(`/v1/customers/${textAt(await createCustomer(client), 'guid')}/verifications`, {})
+    } finally {
+      await service.close()
+    }
+  },
   // Only production has no issuers by default.
   iban_issuer_not_configured: async () => {
     const service = await createTestService()

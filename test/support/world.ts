@@ -4,6 +4,7 @@ import { type Resource, serviceAccounts } from '@partner-payments/wire'
 import { endedBulk, makeBulk } from './bulks.ts'
 import { type Client, type Json, type JsonObject, listAt, success, textAt } from './client.ts'
 import { joinByPassword, type Team } from './team.ts'
+import { approveIdentity } from './identity.ts'
 import { createRefunded } from './paid-session.ts'
 import { until } from './until.ts'
 
@@ -184,6 +185,8 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     user: await createMember(client, service),
     removable: await createMember(client, service),
     erasable: textAt(await createCustomer(client), 'guid'),
+    unproved: textAt(await createCustomer(client), 'guid'),
+    identityVerification: await approveIdentity(client, textAt(customer, 'guid')),
     serviceId: textAt(customer, 'serviceId'),
     beneficiary,
     payout: textAt(payout ?? {}, 'id'),

@@ -25,6 +25,7 @@ import {
   type Settings,
   type SettingValues,
 } from '../kernel/index.ts'
+import { identitySettings } from '../identity/index.ts'
 import { customerSettings } from './customer-settings.ts'
 import { staffSettings } from './staff-settings.ts'
 import { mailSettings } from '../mail/index.ts'
@@ -136,6 +137,7 @@ export const settings = {
   ...isoSettings,
   ...ratesSettings,
   ...verificationSettings,
+  ...identitySettings,
   ...deliverySettings,
   ...mailSettings,
   ...brandingSettings,
@@ -268,6 +270,8 @@ function complete(raw: Raw, makesKey: boolean): Omit<Config, 'retired'> {
   const sandboxKey = raw.MASTER_KEY === undefined ? readSandboxMasterKey(raw.DATA_DIR) : undefined
   const selected = issuersOf(raw.IBAN_ISSUERS, raw.CELL)
   if ('problem' in selected) throw new ConfigError(`IBAN_ISSUERS names cells: ${selected.problem}`)
+  if (raw.IDENTITY_REQUIRED && raw.IDENTITY_PROVIDER === 'none')
+    throw new ConfigError('IDENTITY_REQUIRED needs an IDENTITY_PROVIDER: no customer could become Complete')
   refuseUnknownChains(raw)
   refuseUnknownBanks(raw)
   return {
@@ -325,6 +329,8 @@ function refuseSandboxDefaults(raw: Raw): void {
   if (raw.RAIL_RULES.some(({ connector }) => connector === simulatedChainConnectorId))
     refuse(`RAIL_RULES must not name ${simulatedChainConnectorId}: the simulated chain moves no money`)
   if (raw.RAIL === 'sandbox') refuse('RAIL must not be sandbox: the sandbox bank moves no money')
+  if (raw.IDENTITY_PROVIDER === 'simulated')
+    refuse('IDENTITY_PROVIDER must not be simulated: its answers are chosen')
   if (raw.FX_RATES.kind === 'sandbox') refuse('FX_RATES must not be sandbox: its rates are invented')
   if (raw.FX_RATES.kind === 'url' && raw.FX_RATES.url.protocol === 'http:')
     refuse('FX_RATES must not be http: a rate that is altered in transit costs money')

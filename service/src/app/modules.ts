@@ -23,6 +23,8 @@ import { type Observability } from '../observability/index.ts'
 import { createScreener, createScreening } from '../screening/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from '../events/index.ts'
 import { type Database } from '../postgres/index.ts'
+import type { IdentityProvider } from '../identity/index.ts'
+import { composeIdentity } from './identity.ts'
 import { createIsoBanks } from '../connectors/iso20022/index.ts'
 import { createInternalConnector } from '../connectors/internal/index.ts'
 import { createSandboxBank, type SandboxBank } from '../connectors/sandbox/index.ts'
@@ -60,6 +62,7 @@ import {
   type ResolveTxt,
   createUsers,
 } from '../modules/users/index.ts'
+import { createIdentitiesOf, createIdentityChecks } from '../modules/identity-checks/index.ts'
 import { createRequests } from '../requests/index.ts'
 import { createSignIn } from '../sign-in/index.ts'
 import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type Sample } from '../delivery/index.ts'
@@ -82,6 +85,8 @@ export type ModulesDeps = {
   readonly connectors?: readonly Connector[]
   /** Reconciled accounts at file banks. Default: those of the configuration. */
   readonly bankAccounts?: readonly BooksAccount[]
+  /** Default: the one of the configuration. Null: none. */
+  readonly identityProvider?: IdentityProvider | null
   /** Default: the name servers of the system. */
   readonly resolveTxt?: ResolveTxt
   /** Default: by `RAIL_RULES` and `RAIL`. */
@@ -104,7 +109,8 @@ export function composeModules(deps: ModulesDeps) {
 export type Modules = ReturnType<typeof composeModules>
 
 /** Makes the parts that every module needs. */
-function composeCore({ config, db, clock, log }: ModulesDeps) {
+function composeCore(deps: ModulesDeps) {
+  const { config, db, clock, log } = deps
   const sealer = createSealer(config.MASTER_KEY)
   const cursors = createCursors(deriveKey(config.MASTER_KEY[0], 'cursors'))
   const access = createAccess({ db, clock, sealer })
@@ -117,8 +123,15 @@ function composeCore({ config, db, clock, log }: ModulesDeps) {
       onConfirmed: (tx, { customerId: id, ...rest }) => customers.reviews.raise(tx, { ...rest, id }),
     },
   })
-  const customerRules = { gatesByDefault: config.KYC_GATES, identifiers: config.CUSTOMER_IDENTIFIERS }
+  const customerRules = {
+    gatesByDefault: config.KYC_GATES,
+    identifiers: config.CUSTOMER_IDENTIFIERS,
+    identitiesOf: createIdentitiesOf({ sealer }),
+    identityRequired: config.IDENTITY_REQUIRED,
+  }
   const customers: Customers = createCustomers({ db, clock, sealer, cursors, log, screening, ...customerRules })
+  const identity = composeIdentity(deps)
+  const identityDeps = { calls: identity.identityCalls, sandbox: config.MODE === 'sandbox', eventOutbox }
   const audit = createAudit({ db, clock, cursors, sealer })
   return {
     sealer,
@@ -127,6 +140,8 @@ function composeCore({ config, db, clock, log }: ModulesDeps) {
     ledger,
     eventOutbox,
     customers,
+    ...identity,
+    identityChecks: createIdentityChecks({ db, clock, log, sealer, cursors, customers, ...identityDeps }),
     screening,
     audit,
     requests: createRequests({ db, clock, log, cursors, partnerIds: access.partnerIds }),

@@ -20,6 +20,8 @@ export {
   pagesOfList,
 } from './export.ts'
 export { notVerified } from './gate-rules.ts'
+export { type IdentityRecord, mainKind, subjectFor } from './identity.ts'
+export type { IdentitiesOf } from './verification-states.ts'
 export { risks } from './reviews.ts'
 export type { Review } from './store-reviews.ts'
 export { createErasures, type Erasures, type HeldByModules } from './erasure.ts'

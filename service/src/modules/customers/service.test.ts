@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { noProofs } from '../../../../test/support/proofs.ts'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
 import { createCursors, Refusal } from '../../api/index.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
@@ -22,7 +23,7 @@ before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 8, log: createLog('silent') })
   const screening = createScreening({ db, clock, sealer })
-  const deps = { db, clock, sealer, cursors, log: createLog('silent'), screening, gatesByDefault: 'open' } as const
+  const deps = { db, clock, sealer, cursors, log: createLog('silent'), screening, gatesByDefault: 'open', ...noProofs } as const
   customers = createCustomers({ ...deps, identifiers: 'unique' })
   sharing = createCustomers({ ...deps, identifiers: 'shared' })
 })

@@ -24,7 +24,13 @@ import { createReviews, type Reviews } from './reviews.ts'
 import { searchedPrefix } from './names.ts'
 import * as store from './store.ts'
 import { createCustomer, updateCustomer, type Writes, type WritesDeps } from './writes.ts'
-import { createVerificationStep } from './verification-states.ts'
+import {
+  createProofsOf,
+  createRejudge,
+  createVerificationStep,
+  type IdentitiesOf,
+  type Rejudge,
+} from './verification-states.ts'
 import { type Verification, verify } from './verification.ts'
 
 /** Customer of a payment. Of KYC it contains only the citizenship. */
@@ -75,6 +81,8 @@ export type Customers = Writes & {
   ) => Promise<void>
   readonly gates: Gates
   readonly reviews: Reviews
+  /** Judges the customer again, because its proofs have changed, and returns its state. Undefined: it is erased. */
+  readonly rejudge: Rejudge
   /** Lists the changes of the customer, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly history: (partnerId: string, ref: string, query: QueryOf<'listCustomerChanges'>) => Promise<Page<Change>>
   /**
@@ -131,13 +139,19 @@ export type Customers = Writes & {
 /** About 20 MB. */
 const citizenshipsMax = 100_000
 
-type CustomersDeps = WritesDeps & {
+type CustomersDeps = Omit<WritesDeps, 'proofsOf'> & {
+  /** The proofs of identity providers. */
+  readonly identitiesOf: IdentitiesOf
+  /** IDENTITY_REQUIRED. */
+  readonly identityRequired: boolean
   readonly sealer: Sealer
   readonly cursors: Cursors
   readonly log: Log
   /** KYC_GATES: the gate of partners without one. */
   readonly gatesByDefault: GateDefault
 }
+
+type Parts = CustomersDeps & WritesDeps
 
 /** Undefined if it cannot be decrypted, so that one row does not fail the others of a list or of a worker. `get` fails. */
 function kycIfReadable(
@@ -215,7 +229,7 @@ function createPayersBy(kycSealer: KycSealer, byDefault: GateDefault) {
 }
 
 function createCapabilities(
-  { db, clock, gatesByDefault: byDefault }: CustomersDeps,
+  { db, clock, gatesByDefault: byDefault, proofsOf }: Parts,
   find: Customers['find'],
   payersByIds: Customers['payersByIds'],
 ): Pick<Customers, 'capabilities' | 'requireCapability' | 'gates' | 'reviews'> {
@@ -228,7 +242,8 @@ function createCapabilities(
     capabilities: async (partnerId, ref) => {
       const { id, kyc, customerType } = await find(db, partnerId, ref)
       const payer = await payerOf(db, partnerId, id)
-      const fields = verify(kyc, customerType, clock.now()).fields.filter(({ code }) => code !== undefined)
+      const proofs = (await proofsOf(db, partnerId, [id]))(id)
+      const fields = verify(kyc, customerType, clock.now(), proofs).fields.filter(({ code }) => code !== undefined)
       return { customerId: id, verificationState: payer.verificationState, capabilities: capabilitiesOf(payer), fields }
     },
     requireCapability: async (tx, partnerId, id, capability, pointer) =>
@@ -238,7 +253,9 @@ function createCapabilities(
   }
 }
 
-export function createCustomers(deps: CustomersDeps): Customers {
+export function createCustomers(given: CustomersDeps): Customers {
+  const proofsOf = createProofsOf(given.identitiesOf, given.identityRequired)
+  const deps = { ...given, proofsOf }
   const { db, clock, log } = deps
   const kycSealer = createKycSealer(deps.sealer)
   const names = createNameIndex(deps)
@@ -267,7 +284,8 @@ export function createCustomers(deps: CustomersDeps): Customers {
     get: (partnerId, ref) => find(db, partnerId, ref),
     verification: async (partnerId, ref) => {
       const customer = await find(db, partnerId, ref)
-      return { customer, ...verify(customer.kyc, customer.customerType, clock.now()) }
+      const proofs = (await proofsOf(db, partnerId, [customer.id]))(customer.id)
+      return { customer, ...verify(customer.kyc, customer.customerType, clock.now(), proofs) }
     },
     ...createCapabilities(deps, find, payersBy({})),
     history: async (partnerId, ref, query) => {
@@ -313,14 +331,15 @@ const createAccountNames =
   }
 
 function createSteps(
-  { db, clock, log }: CustomersDeps,
+  { db, clock, log, proofsOf }: Parts,
   kycSealer: KycSealer,
   index: NameIndex,
-): Pick<Customers, 'indexNamesStep' | 'verifyStep'> {
+): Pick<Customers, 'indexNamesStep' | 'verifyStep' | 'rejudge'> {
   const kycOf = (partnerId: string, row: Pick<store.CustomerRow, 'id' | 'kycSealed'>) =>
     kycIfReadable(log, kycSealer, partnerId, row)
   return {
     indexNamesStep: createNameIndexing({ db, index, kycOf: (partnerId, row) => kycOf(partnerId, row) ?? {} }),
-    verifyStep: createVerificationStep({ db, clock, kycOf }),
+    verifyStep: createVerificationStep({ db, clock, kycOf, proofsOf }),
+    rejudge: createRejudge({ clock, kycOf, proofsOf }),
   }
 }
