@@ -196,7 +196,8 @@ export const problems = {
   identity_verification_open: {
     status: 409,
     title: 'Identity verification not finished',
-    detail: 'The customer has an identity verification that is not decided. Read it, and give its `url` to the customer.',
+    detail:
+      'The customer has an identity verification that is not decided. Read it, and give its `url` to the customer.',
   },
   standing_order_ended: {
     status: 409,

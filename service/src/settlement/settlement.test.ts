@@ -54,7 +54,7 @@ const customers = createCustomers({
   log,
   screening,
   gatesByDefault: 'open',
-    ...noProofs,
+  ...noProofs,
   identifiers: 'unique',
 })
 const beneficiaries = createBeneficiaries({

@@ -21,12 +21,7 @@ export const identityOperations = {
       'asynchronously: the answer is `Pending`, and `url` follows in a moment. Read the verification, or follow it by the event ' +
       '`customer.verification.updated`. What the provider finds is seen in `GET /v1/customers/{id}/verification` and in the capabilities at ' +
       'once. A customer has at most one verification that is not decided.',
-    refusals: [
-      'validation_failed',
-      'not_found',
-      'identity_provider_not_configured',
-      'identity_verification_open',
-    ],
+    refusals: ['validation_failed', 'not_found', 'identity_provider_not_configured', 'identity_verification_open'],
     example: { params: { id: resource('unproved') }, body: { kinds: ['Document', 'Address'] } },
   },
   listIdentityVerifications: {
@@ -54,7 +49,8 @@ export const identityOperations = {
     sensitive: true,
     source: 'extension',
     summary: 'Retrieve an identity verification',
-    description: 'Returns an identity verification of a customer, with the page to open or what the provider has found.',
+    description:
+      'Returns an identity verification of a customer, with the page to open or what the provider has found.',
     refusals: ['not_found'],
     example: { params: { id: resource('customer'), verificationId: resource('identityVerification') } },
   },

@@ -119,7 +119,12 @@ function readReport(json: unknown): IdentityReport {
   const { status, reason, evidence } = fieldsOf(json)
   if (status === 'Approved') return { version, status, evidence: readEvidence(evidence) }
   if (status === 'Declined')
-    return { version, status, reason: oneFrom(identity.identityReasons, reason, 'reason'), evidence: readEvidence(evidence) }
+    return {
+      version,
+      status,
+      reason: oneFrom(identity.identityReasons, reason, 'reason'),
+      evidence: readEvidence(evidence),
+    }
   return { version, status: oneFrom(['Open', 'Processing', 'Lapsed'], status, 'status') }
 }
 

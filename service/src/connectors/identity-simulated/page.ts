@@ -32,7 +32,8 @@ type Texts = typeof english
 
 const german: Texts = {
   title: 'Simulierte Identitätsprüfung',
-  intro: 'Diese Seite steht für die eines Anbieters. Ein Ausweis wird nicht verlangt: Wählen Sie, was der Anbieter feststellt.',
+  intro:
+    'Diese Seite steht für die eines Anbieters. Ein Ausweis wird nicht verlangt: Wählen Sie, was der Anbieter feststellt.',
   asked: 'Zu prüfen',
   compared: 'Zu vergleichende Werte',
   none: 'Der Kunde hat noch keines dieser Felder.',

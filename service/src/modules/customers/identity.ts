@@ -63,7 +63,13 @@ function bearerOf(kind: IdentityKind, kyc: KycFields): Field {
 type Fault = Pick<FieldVerdict, 'state'> & { readonly code: VerificationCode }
 
 /** What is wrong with the proof of a kind. Undefined: nothing, or it is not asked for. */
-function faultOf(kind: IdentityKind, kyc: KycFields, isRequired: boolean, latest: IdentityRecord | undefined, now: Date) {
+function faultOf(
+  kind: IdentityKind,
+  kyc: KycFields,
+  isRequired: boolean,
+  latest: IdentityRecord | undefined,
+  now: Date,
+) {
   if (latest === undefined) return isRequired ? missing('identity_required') : undefined
   if (latest.status === 'Declined') return { state: 'Invalid', code: 'identity_declined' } as const
   if (latest.status === 'Expired' || (latest.validUntil !== null && latest.validUntil <= now))

@@ -23,7 +23,16 @@ before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 8, log: createLog('silent') })
   const screening = createScreening({ db, clock, sealer })
-  const deps = { db, clock, sealer, cursors, log: createLog('silent'), screening, gatesByDefault: 'open', ...noProofs } as const
+  const deps = {
+    db,
+    clock,
+    sealer,
+    cursors,
+    log: createLog('silent'),
+    screening,
+    gatesByDefault: 'open',
+    ...noProofs,
+  } as const
   customers = createCustomers({ ...deps, identifiers: 'unique' })
   sharing = createCustomers({ ...deps, identifiers: 'shared' })
 })

@@ -24,7 +24,11 @@ export function createIdentitiesOf({ sealer }: { readonly sealer: Sealer }): Ide
     )
       .entries()
       .reduce(
-        (found, [id, rows]) => found.set(id, rows.map(({ record }) => record)),
+        (found, [id, rows]) =>
+          found.set(
+            id,
+            rows.map(({ record }) => record),
+          ),
         new Map<string, readonly IdentityRecord[]>(),
       )
 }

@@ -23,7 +23,13 @@ export function readRequest(
   const wrong = (kinds ?? []).flatMap((kind, index): readonly FieldError[] =>
     kindsOf[customerType].includes(kind)
       ? []
-      : [{ pointer: `/kinds/${index}`, code: 'invalid_value', message: `is not possible for a customer of the type ${customerType}` }],
+      : [
+          {
+            pointer: `/kinds/${index}`,
+            code: 'invalid_value',
+            message: `is not possible for a customer of the type ${customerType}`,
+          },
+        ],
   )
   refuseFields([...wrong, ...returnErrors(returnUrl, sandbox)])
   return { kinds: kinds ?? [mainKind(customerType)], returnUrl: returnUrl ?? null }
@@ -41,7 +47,8 @@ function returnErrors(text: string | undefined, sandbox: boolean): readonly Fiel
 
 /** Delays between attempts while the provider does not answer. The last one repeats. */
 const retryDelaysMs = [10_000, minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs] as const
-const retryDelayAfter = (attempts: number): number => retryDelaysMs[Math.min(attempts, retryDelaysMs.length) - 1] ?? hourMs
+const retryDelayAfter = (attempts: number): number =>
+  retryDelaysMs[Math.min(attempts, retryDelaysMs.length) - 1] ?? hourMs
 
 /** A provider that does not answer for so long does not get the request, or keeps the session. */
 const patienceMs = dayMs

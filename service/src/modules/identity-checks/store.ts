@@ -138,7 +138,10 @@ export function endClaim(tx: Tx, claim: Claim, row: IdentityRow): Promise<number
 }
 
 /** A later decision about the same kinds replaces earlier ones. The caller holds the customer. */
-export async function replaceEarlier(tx: Tx, { partnerId, id, customerId, kinds, decidedAt }: IdentityRow): Promise<void> {
+export async function replaceEarlier(
+  tx: Tx,
+  { partnerId, id, customerId, kinds, decidedAt }: IdentityRow,
+): Promise<void> {
   await tx.run(sql`/* identityChecks.replaceEarlier */
     update customers.identity_verifications set in_force = false, due_at = null, lease_id = null
     where partner_id = ${partnerId} and customer_id = ${customerId} and id <> ${id} and in_force
