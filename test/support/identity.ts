@@ -27,10 +27,16 @@ export async function choose(url: string, outcome: string): Promise<void> {
   if (answer.status !== 303) throw new Error(`the simulated provider answered ${answer.status}`)
 }
 
-/** Starts a verification, and has the provider approve it. */
-export async function approveIdentity(client: Client, customerId: string): Promise<string> {
-  const id = await startVerification(client, customerId)
-  await choose(textAt(await verificationIn(client, customerId, id, 'Open'), 'url'), 'approve')
-  await verificationIn(client, customerId, id, 'Approved')
-  return id
+/** Has the provider approve the customer, and creates two others that it does not know. */
+export async function createProved(
+  client: Client,
+  customerId: string,
+  createCustomer: (client: Client) => Promise<JsonObject>,
+) {
+  const identityVerification = await startVerification(client, customerId)
+  const { url } = await verificationIn(client, customerId, identityVerification, 'Open')
+  await choose(String(url), 'approve')
+  await verificationIn(client, customerId, identityVerification, 'Approved')
+  const [erasable, unproved] = [await createCustomer(client), await createCustomer(client)]
+  return { identityVerification, erasable: textAt(erasable, 'guid'), unproved: textAt(unproved, 'guid') }
 }

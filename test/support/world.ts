@@ -4,7 +4,7 @@ import { type Resource, serviceAccounts } from '@partner-payments/wire'
 import { endedBulk, makeBulk } from './bulks.ts'
 import { type Client, type Json, type JsonObject, listAt, success, textAt } from './client.ts'
 import { joinByPassword, type Team } from './team.ts'
-import { approveIdentity } from './identity.ts'
+import { createProved } from './identity.ts'
 import { createRefunded } from './paid-session.ts'
 import { until } from './until.ts'
 
@@ -184,9 +184,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     customer: guid,
     user: await createMember(client, service),
     removable: await createMember(client, service),
-    erasable: textAt(await createCustomer(client), 'guid'),
-    unproved: textAt(await createCustomer(client), 'guid'),
-    identityVerification: await approveIdentity(client, textAt(customer, 'guid')),
+    ...(await createProved(client, guid, createCustomer)),
     serviceId: textAt(customer, 'serviceId'),
     beneficiary,
     payout: textAt(payout ?? {}, 'id'),

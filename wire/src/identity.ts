@@ -45,7 +45,7 @@ export const identityDocuments = [
   'RegisterExtract',
 ] as const
 
-/** Why a provider refuses a proof, or a request. */
+/** Reasons for which a provider refuses a proof, or a request. */
 export const identityReasons = [
   'DocumentForged',
   'DocumentExpired',

@@ -25,7 +25,6 @@ import {
   type Settings,
   type SettingValues,
 } from '../kernel/index.ts'
-import { identitySettings } from '../identity/index.ts'
 import { customerSettings } from './customer-settings.ts'
 import { staffSettings } from './staff-settings.ts'
 import { mailSettings } from '../mail/index.ts'
@@ -137,7 +136,6 @@ export const settings = {
   ...isoSettings,
   ...ratesSettings,
   ...verificationSettings,
-  ...identitySettings,
   ...deliverySettings,
   ...mailSettings,
   ...brandingSettings,
@@ -270,8 +268,6 @@ function complete(raw: Raw, makesKey: boolean): Omit<Config, 'retired'> {
   const sandboxKey = raw.MASTER_KEY === undefined ? readSandboxMasterKey(raw.DATA_DIR) : undefined
   const selected = issuersOf(raw.IBAN_ISSUERS, raw.CELL)
   if ('problem' in selected) throw new ConfigError(`IBAN_ISSUERS names cells: ${selected.problem}`)
-  if (raw.IDENTITY_REQUIRED && raw.IDENTITY_PROVIDER === 'none')
-    throw new ConfigError('IDENTITY_REQUIRED needs an IDENTITY_PROVIDER: no customer could become Complete')
   refuseUnknownChains(raw)
   refuseUnknownBanks(raw)
   return {

@@ -24,7 +24,7 @@ import { createScreener, createScreening } from '../screening/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from '../events/index.ts'
 import { type Database } from '../postgres/index.ts'
 import type { IdentityProvider } from '../identity/index.ts'
-import { composeIdentity } from './identity.ts'
+import { composeIdentity, composeProofs } from './identity.ts'
 import { createIsoBanks } from '../connectors/iso20022/index.ts'
 import { createInternalConnector } from '../connectors/internal/index.ts'
 import { createSandboxBank, type SandboxBank } from '../connectors/sandbox/index.ts'
@@ -62,7 +62,6 @@ import {
   type ResolveTxt,
   createUsers,
 } from '../modules/users/index.ts'
-import { createIdentitiesOf, createIdentityChecks } from '../modules/identity-checks/index.ts'
 import { createRequests } from '../requests/index.ts'
 import { createSignIn } from '../sign-in/index.ts'
 import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type Sample } from '../delivery/index.ts'
@@ -126,12 +125,9 @@ function composeCore(deps: ModulesDeps) {
   const customerRules = {
     gatesByDefault: config.KYC_GATES,
     identifiers: config.CUSTOMER_IDENTIFIERS,
-    identitiesOf: createIdentitiesOf({ sealer }),
-    identityRequired: config.IDENTITY_REQUIRED,
+    ...composeProofs(config, sealer),
   }
   const customers: Customers = createCustomers({ db, clock, sealer, cursors, log, screening, ...customerRules })
-  const identity = composeIdentity(deps)
-  const identityDeps = { calls: identity.identityCalls, sandbox: config.MODE === 'sandbox', eventOutbox }
   const audit = createAudit({ db, clock, cursors, sealer })
   return {
     sealer,
@@ -140,8 +136,7 @@ function composeCore(deps: ModulesDeps) {
     ledger,
     eventOutbox,
     customers,
-    ...identity,
-    identityChecks: createIdentityChecks({ db, clock, log, sealer, cursors, customers, ...identityDeps }),
+    ...composeIdentity(deps, { sealer, cursors, customers, eventOutbox }),
     screening,
     audit,
     requests: createRequests({ db, clock, log, cursors, partnerIds: access.partnerIds }),

@@ -11,13 +11,13 @@ export type IdentityRequest = {
   readonly customerType: 'Individual' | 'Business' | 'SoleTrader'
   /** The KYC fields of the kinds, and no others. */
   readonly subject: Readonly<Record<string, string>>
-  /** Where the page of the provider leads back. Null: nowhere. */
+  /** Address to which the page of the provider leads back. Null: none. */
   readonly returnUrl: string | null
 }
 
 export type StartedIdentity = { readonly providerSession: string; readonly url: string; readonly expiresAt: Date }
 
-/** What a provider has found. Part of a report that is decided. */
+/** Findings of a provider: part of a report that is decided. */
 export type IdentityEvidence = {
   readonly providerReference: string
   readonly documents: readonly {

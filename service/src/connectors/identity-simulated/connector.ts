@@ -16,7 +16,7 @@ export type SimulatedIdentityDeps = {
   readonly key: Uint8Array
   /** The address of the provider. Undefined: it is not known yet. */
   readonly baseUrl: () => string | undefined
-  /** Where the provider posts webhooks. */
+  /** The address to which the provider posts webhooks. */
   readonly webhookUrl: () => string
   readonly timeoutMs?: number
 }

@@ -32,8 +32,6 @@ const documentOf: Readonly<Record<string, string>> = {
   Company: 'RegisterExtract',
 }
 
-export type Sessions = ReturnType<typeof createSessions>
-
 /** `file`: undefined keeps the sessions in memory only. */
 export function createSessions({ clock, file }: { readonly clock: Clock; readonly file: string | undefined }) {
   const byId = new Map<string, Session>()

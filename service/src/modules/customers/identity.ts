@@ -1,9 +1,16 @@
 /** Pure: how the proofs of an identity provider change the verdicts of the rules. */
-import type { identity, VerificationCode } from '@partner-payments/wire'
+import type { FieldState, identity, VerificationCode } from '@partner-payments/wire'
 import type { CustomerType, KycFields } from './rules.ts'
-import type { FieldVerdict } from './verification.ts'
 
 type Field = keyof KycFields
+
+export type FieldVerdict = {
+  readonly field: Field
+  readonly state: FieldState
+  readonly code?: VerificationCode
+  readonly remediation?: string
+}
+
 type IdentityKind = identity.IdentityKind
 
 /** A verification that is decided and was not replaced by a later one. */
@@ -62,7 +69,7 @@ function bearerOf(kind: IdentityKind, kyc: KycFields): Field {
 
 type Fault = Pick<FieldVerdict, 'state'> & { readonly code: VerificationCode }
 
-/** What is wrong with the proof of a kind. Undefined: nothing, or it is not asked for. */
+/** The fault of the proof of a kind. Undefined: it has none, or is not asked for. */
 function faultOf(
   kind: IdentityKind,
   kyc: KycFields,

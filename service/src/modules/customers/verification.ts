@@ -10,7 +10,7 @@ import {
   type VerificationState,
 } from '@partner-payments/wire'
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max'
-import { applyProofs, noProofs } from './identity.ts'
+import { applyProofs, type FieldVerdict, noProofs } from './identity.ts'
 import type { CustomerType, KycFields } from './rules.ts'
 import { judgeTaxId, mod97 } from './tax-ids.ts'
 
@@ -20,12 +20,6 @@ type Subject = { readonly kyc: KycFields; readonly customerType: CustomerType; r
 type Verdict = VerificationCode | 'valid' | undefined
 type Check = { readonly field: Field; readonly judge: (value: string, subject: Subject) => Verdict }
 
-export type FieldVerdict = {
-  readonly field: Field
-  readonly state: FieldState
-  readonly code?: VerificationCode
-  readonly remediation?: string
-}
 export type Verification = {
   readonly state: VerificationState
   /** `YYYY-MM-DD`, in UTC. */

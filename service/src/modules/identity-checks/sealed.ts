@@ -3,7 +3,7 @@ import type { Sealer } from '../../kernel/index.ts'
 import type { IdentityEvidence } from '../../identity/index.ts'
 import type { SealedColumn } from '../../postgres/index.ts'
 
-/** What the provider was told, the page that it opened, and what it has found. */
+/** Content that is sealed as a whole: the request, the page of the provider, and what it has found. */
 export type Content = {
   readonly customerType: 'Individual' | 'Business' | 'SoleTrader'
   readonly subject: Readonly<Record<string, string>>

@@ -30,7 +30,7 @@ const columns = sql`partner_id, id, customer_id, kinds, status, reason, provider
   session_expires_at, valid_until, in_force, attempts, due_at, lease_id, created_at, updated_at, decided_at`
 
 export async function insertVerification(tx: Tx, row: IdentityRow): Promise<void> {
-  await tx.run(sql`/* identityChecks.insertVerification */
+  await tx.run(sql`/* identity-checks.insertVerification */
     insert into customers.identity_verifications (${columns})
     values (${row.partnerId}, ${row.id}, ${row.customerId}, ${row.kinds}::text[], ${row.status}, ${row.reason}, ${row.provider},
       ${row.providerSession}, ${row.providerVersion}, ${row.contentSealed}, ${row.sessionExpiresAt}, ${row.validUntil},
@@ -39,7 +39,7 @@ export async function insertVerification(tx: Tx, row: IdentityRow): Promise<void
 
 /** The verification of the customer that is not decided. */
 export function openVerification(tx: Tx, partnerId: string, customerId: string): Promise<{ id: string } | undefined> {
-  return tx.row(sql`/* identityChecks.openVerification */
+  return tx.row(sql`/* identity-checks.openVerification */
     select id from customers.identity_verifications
     where partner_id = ${partnerId} and customer_id = ${customerId} and status in ('Pending', 'Open', 'Processing')`)
 }
@@ -49,7 +49,7 @@ export function byId(
   partnerId: string,
   { customerId, id }: { readonly customerId: string; readonly id: string },
 ): Promise<IdentityRow | undefined> {
-  return tx.row(sql`/* identityChecks.byId */
+  return tx.row(sql`/* identity-checks.byId */
     select ${columns} from customers.identity_verifications
     where partner_id = ${partnerId} and id = ${id} and customer_id = ${customerId}`)
 }
@@ -61,7 +61,7 @@ export function ofCustomer(
   customerId: string,
   { beforeId, rowsMax }: { readonly beforeId: string | null; readonly rowsMax: number },
 ): Promise<readonly IdentityRow[]> {
-  return tx.rows(sql`/* identityChecks.ofCustomer */
+  return tx.rows(sql`/* identity-checks.ofCustomer */
     select ${columns} from customers.identity_verifications where partner_id = ${partnerId} and customer_id = ${customerId}
       ${beforeId === null ? noSql : sql`and id < ${beforeId}`}
     order by id desc limit ${rowsMax}`)
@@ -69,7 +69,7 @@ export function ofCustomer(
 
 /** The verifications by which customers are judged. */
 export function inForceOf(tx: Tx, partnerId: string, customerIds: readonly string[]): Promise<readonly IdentityRow[]> {
-  return tx.rows(sql`/* identityChecks.inForceOf */
+  return tx.rows(sql`/* identity-checks.inForceOf */
     select ${columns} from customers.identity_verifications
     where partner_id = ${partnerId} and customer_id = any(${customerIds}::uuid[]) and in_force`)
 }
@@ -82,7 +82,7 @@ export function partnersDue(
   return tx.rows(
     dueWork(
       'finds partners with due identity verifications, without a lock, by an index of those',
-      (whose) => sql`/* identityChecks.partnersDue */
+      (whose) => sql`/* identity-checks.partnersDue */
         select partner_id from customers.identity_verifications where due_at <= ${now} and ${whose()}
         group by partner_id order by min(due_at), partner_id limit ${partnersMax}`,
     ),
@@ -93,7 +93,7 @@ export function partnersDue(
 export const verificationsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next identity verification is due',
-    (whose) => sql`/* identityChecks.verificationsDue */
+    (whose) => sql`/* identity-checks.verificationsDue */
       select due_at from customers.identity_verifications where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
@@ -102,7 +102,7 @@ export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
   const row = await tx.row<{ dueAt: Date | null }>(
     acrossPartners(
       'reads how long the oldest identity verification waits, by an index',
-      sql`/* identityChecks.oldestDue */
+      sql`/* identity-checks.oldestDue */
         select min(due_at) as due_at from customers.identity_verifications where due_at <= ${now} and lease_id is null`,
     ),
   )
@@ -119,7 +119,7 @@ export function claimDue(
   now: Date,
   rowsMax: number,
 ): Promise<readonly Claim[]> {
-  return tx.rows<Claim>(sql`/* identityChecks.claimDue */
+  return tx.rows<Claim>(sql`/* identity-checks.claimDue */
     update customers.identity_verifications set lease_id = ${lease.id}, due_at = ${lease.until}
     where partner_id = ${partnerId} and id = any(array(
       select id from customers.identity_verifications where partner_id = ${partnerId} and due_at <= ${now}
@@ -129,7 +129,7 @@ export function claimDue(
 
 /** Writes what a claim has led to, and ends it. 0: the lease was lost, so that nothing is written. */
 export function endClaim(tx: Tx, claim: Claim, row: IdentityRow): Promise<number> {
-  return tx.run(sql`/* identityChecks.endClaim */
+  return tx.run(sql`/* identity-checks.endClaim */
     update customers.identity_verifications set status = ${row.status}, reason = ${row.reason},
       provider_session = ${row.providerSession}, provider_version = ${row.providerVersion}, content_sealed = ${row.contentSealed},
       session_expires_at = ${row.sessionExpiresAt}, valid_until = ${row.validUntil}, in_force = ${row.inForce},
@@ -142,7 +142,7 @@ export async function replaceEarlier(
   tx: Tx,
   { partnerId, id, customerId, kinds, decidedAt }: IdentityRow,
 ): Promise<void> {
-  await tx.run(sql`/* identityChecks.replaceEarlier */
+  await tx.run(sql`/* identity-checks.replaceEarlier */
     update customers.identity_verifications set in_force = false, due_at = null, lease_id = null
     where partner_id = ${partnerId} and customer_id = ${customerId} and id <> ${id} and in_force
       and kinds <@ ${kinds}::text[] and decided_at <= ${decidedAt}`)
@@ -157,21 +157,21 @@ export function hint(
   { partnerId, id }: IdentityKey,
   { provider, version, now }: { readonly provider: string; readonly version: bigint; readonly now: Date },
 ): Promise<number> {
-  return tx.run(sql`/* identityChecks.hint */
+  return tx.run(sql`/* identity-checks.hint */
     update customers.identity_verifications set due_at = ${now}, lease_id = null
     where partner_id = ${partnerId} and id = ${id} and provider = ${provider} and provider_version < ${version}
       and status <> 'Failed' and (in_force or decided_at is null)`)
 }
 
 export async function releaseLeases(tx: Tx, partnerId: string, now: Date): Promise<void> {
-  await tx.run(sql`/* identityChecks.releaseLeases */
+  await tx.run(sql`/* identity-checks.releaseLeases */
     update customers.identity_verifications set lease_id = null, due_at = ${now}
     where partner_id = ${partnerId} and lease_id is not null`)
 }
 
 /** Ends what is not decided, and forgets the pages of the provider. The caller has locked the customer. */
 export function openOf(tx: Tx, partnerId: string, customerId: string): Promise<readonly IdentityRow[]> {
-  return tx.rows(sql`/* identityChecks.openOf */
+  return tx.rows(sql`/* identity-checks.openOf */
     select ${columns} from customers.identity_verifications
     where partner_id = ${partnerId} and customer_id = ${customerId} and (decided_at is null or due_at is not null) for update`)
 }
@@ -181,13 +181,13 @@ export async function close(
   { partnerId, id }: IdentityKey,
   { status, contentSealed, now }: Pick<IdentityRow, 'status' | 'contentSealed'> & { readonly now: Date },
 ): Promise<void> {
-  await tx.run(sql`/* identityChecks.close */
+  await tx.run(sql`/* identity-checks.close */
     update customers.identity_verifications set status = ${status}, content_sealed = ${contentSealed}, due_at = null, lease_id = null,
       updated_at = ${now}
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
 export async function deleteOf(tx: Tx, partnerId: string, customerId: string): Promise<void> {
-  await tx.run(sql`/* identityChecks.deleteOf */
+  await tx.run(sql`/* identity-checks.deleteOf */
     delete from customers.identity_verifications where partner_id = ${partnerId} and customer_id = ${customerId}`)
 }
