@@ -5,4 +5,5 @@ export const noProofs = {
   identitiesOf: (_db: Pick<Database, 'rows'>, _partnerId: string, _customerIds: readonly string[]) =>
     Promise.resolve(new Map<string, never>()),
   identityRequired: false,
+  ledger: { partySumsAt: () => Promise.resolve([]) },
 } as const

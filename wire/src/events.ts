@@ -199,8 +199,7 @@ export const events = {
     'an identity verification of a customer is open at the provider, is decided, lapses, fails or expires',
     closed({
       ...common,
-      amount: described(nullable(Amount), 'Null.'),
-      currency: textOrNull('Null.'),
+      currency: text('`EUR`: the event is about no money, and `amount` is 0.'),
       customFields: described(nullable(Type.Record(Type.String(), Type.Unknown())), 'Null.'),
       idempotencyKey: textOrNull('Null.'),
       reference: text('The `id` of the identity verification.'),

@@ -1,5 +1,5 @@
 /** The verification of a customer's KYC by rules: a state for each field, and a code that says how to correct it. Extension. */
-import { CalendarDate, Type, Uuid, closed, described, oneOf, optional } from './shapes.ts'
+import { Amount, CalendarDate, Currency, Type, Uuid, closed, described, oneOf, optional } from './shapes.ts'
 
 /** Remedies for each verification code. */
 export const verificationCodes = {
@@ -84,6 +84,19 @@ export const CustomerCapabilities = closed({
         reasons: described(
           Type.Array(oneOf(capabilityReasons)),
           'Every reason why not: the state of the verification, or of its account. Empty if it is allowed.',
+        ),
+        holdUpTo: described(
+          optional(
+            Type.Array(
+              closed({
+                currency: described(Currency, 'The currency: ISO 4217 alpha-3, or a token code.'),
+                amount: described(Amount, 'The largest balance of the customer, in major units of `currency`.'),
+                held: described(Amount, 'What the customer holds now, in major units of `currency`.'),
+              }),
+            ),
+          ),
+          'Of `Receive` only: the largest balances in this state. Money that arrives above one stays with the operator until a person ' +
+            'decides. Absent without one.',
         ),
       }),
     ),

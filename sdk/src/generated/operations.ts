@@ -407,7 +407,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: [],
+    responseAmounts: ['capabilities.*.holdUpTo.*.amount', 'capabilities.*.holdUpTo.*.held'],
   },
   listCustomerChanges: {
     method: 'GET',

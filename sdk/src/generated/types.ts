@@ -2276,10 +2276,10 @@ export type CustomerVerificationUpdated = {
   readonly eventType: 'customer.verification.updated'
   /** Time at which the event occurred. */
   readonly timestamp: string
-  /** Null. */
-  readonly amount: Amount | null
-  /** Null. */
-  readonly currency: string | null
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
+  readonly amount: Amount
+  /** `EUR`: the event is about no money, and `amount` is 0. */
+  readonly currency: string
   /** Null. */
   readonly customFields: { readonly [name: string]: unknown } | null
   /** Null. */
@@ -3416,6 +3416,15 @@ export type OperationResults = {
       readonly allowed: boolean
       /** Every reason why not: the state of the verification, or of its account. Empty if it is allowed. */
       readonly reasons: readonly ('verification_incomplete' | 'verification_invalid' | 'account_blocked' | 'account_closed')[]
+      /** Of `Receive` only: the largest balances in this state. Money that arrives above one stays with the operator until a person decides. Absent without one. */
+      readonly holdUpTo?: readonly {
+        /** The currency: ISO 4217 alpha-3, or a token code. */
+        readonly currency: string
+        /** The largest balance of the customer, in major units of `currency`. */
+        readonly amount: Amount
+        /** What the customer holds now, in major units of `currency`. */
+        readonly held: Amount
+      }[]
     })[]
     /** The KYC fields that are invalid or missing, with their remedies. Empty if the verification is complete. */
     readonly fields: readonly ({
@@ -6403,6 +6412,15 @@ export type Namespaces = {
       readonly allowed: boolean
       /** Every reason why not: the state of the verification, or of its account. Empty if it is allowed. */
       readonly reasons: readonly ('verification_incomplete' | 'verification_invalid' | 'account_blocked' | 'account_closed')[]
+      /** Of `Receive` only: the largest balances in this state. Money that arrives above one stays with the operator until a person decides. Absent without one. */
+      readonly holdUpTo?: readonly {
+        /** The currency: ISO 4217 alpha-3, or a token code. */
+        readonly currency: string
+        /** The largest balance of the customer, in major units of `currency`. */
+        readonly amount: Amount
+        /** What the customer holds now, in major units of `currency`. */
+        readonly held: Amount
+      }[]
     })[]
     /** The KYC fields that are invalid or missing, with their remedies. Empty if the verification is complete. */
     readonly fields: readonly ({

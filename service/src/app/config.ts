@@ -325,7 +325,6 @@ function refuseSandboxDefaults(raw: Raw): void {
   if (raw.RAIL_RULES.some(({ connector }) => connector === simulatedChainConnectorId))
     refuse(`RAIL_RULES must not name ${simulatedChainConnectorId}: the simulated chain moves no money`)
   if (raw.RAIL === 'sandbox') refuse('RAIL must not be sandbox: the sandbox bank moves no money')
-  if (raw.IDENTITY_PROVIDER === 'simulated') refuse('IDENTITY_PROVIDER must not be simulated: its answers are chosen')
   if (raw.FX_RATES.kind === 'sandbox') refuse('FX_RATES must not be sandbox: its rates are invented')
   if (raw.FX_RATES.kind === 'url' && raw.FX_RATES.url.protocol === 'http:')
     refuse('FX_RATES must not be http: a rate that is altered in transit costs money')

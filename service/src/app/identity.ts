@@ -40,7 +40,12 @@ type Core = {
 }
 
 /** The proofs by which customers are judged. */
-export const composeProofs = ({ IDENTITY_PROVIDER, IDENTITY_REQUIRED: identityRequired }: Config, sealer: Sealer) => {
+export const composeProofs = (
+  { IDENTITY_PROVIDER, IDENTITY_REQUIRED: identityRequired, MODE }: Config,
+  sealer: Sealer,
+) => {
+  if (MODE === 'production' && IDENTITY_PROVIDER === simulatedIdentityId)
+    throw new ConfigError('MODE=production: IDENTITY_PROVIDER must not be simulated: its answers are chosen')
   if (identityRequired && IDENTITY_PROVIDER === 'none')
     throw new ConfigError('IDENTITY_REQUIRED needs an IDENTITY_PROVIDER: no customer could become Complete')
   return { identitiesOf: createIdentitiesOf({ sealer }), identityRequired }

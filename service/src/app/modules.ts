@@ -126,6 +126,7 @@ function composeCore(deps: ModulesDeps) {
     gatesByDefault: config.KYC_GATES,
     identifiers: config.CUSTOMER_IDENTIFIERS,
     ...composeProofs(config, sealer),
+    ledger,
   }
   const customers: Customers = createCustomers({ db, clock, sealer, cursors, log, screening, ...customerRules })
   const audit = createAudit({ db, clock, cursors, sealer })

@@ -144,8 +144,6 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N
   },
   'customer.verification.updated': () => ({
     ...common(newId(), 0n),
-    amount: null,
-    currency: null,
     customFields: null,
     websiteReference: null,
     customerGuid: newId(),

@@ -2,7 +2,7 @@
 import type { Capability, QueryOf, VerificationState } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
 import { type Log, partnerKey, type Sealer } from '../../kernel/index.ts'
-import type { AccountState } from '../../ledger/index.ts'
+import type { AccountState, Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Subject } from '../../screening/index.ts'
 import { type Change, createHistory } from './history.ts'
@@ -14,6 +14,8 @@ import {
   createGates,
   createStandings,
   type Gates,
+  type Holding,
+  holdingsOf,
   requireCapability,
 } from './gates.ts'
 import { createKycSealer, type KycSealer, refKind } from './kyc.ts'
@@ -49,6 +51,8 @@ export type CustomerCapabilities = {
   readonly customerId: string
   readonly verificationState: VerificationState
   readonly capabilities: readonly CapabilityVerdict[]
+  /** The largest balances of its state, with what it holds. */
+  readonly holdUpTo: readonly Holding[]
   /** Fields that are missing or invalid. */
   readonly fields: Verification['fields']
 }
@@ -110,6 +114,11 @@ export type Customers = Writes & {
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, readonly string[]>>
+  /**
+   * Locks customers in the order of their ids, before what they hold is read and their balance is locked: two deposits at once must not
+   * both find room below a largest balance.
+   */
+  readonly lockHolders: (tx: Tx, keys: readonly { readonly partnerId: string; readonly id: string }[]) => Promise<void>
   /** Reads payers as `payersByIds` does and prevents their erasure until the transaction ends. */
   readonly heldPayersByIds: Customers['payersByIds']
   /**
@@ -144,6 +153,7 @@ type CustomersDeps = Omit<WritesDeps, 'proofsOf'> & {
   readonly identitiesOf: IdentitiesOf
   /** IDENTITY_REQUIRED. */
   readonly identityRequired: boolean
+  readonly ledger: Pick<Ledger, 'partySumsAt'>
   readonly sealer: Sealer
   readonly cursors: Cursors
   readonly log: Log
@@ -173,8 +183,18 @@ function createPayerReader(kycSealer: KycSealer, byDefault: GateDefault) {
   const standingOf = createStandings(byDefault)
   const citizenships = new Map<string, { readonly mark: string; readonly country: string | null }>()
   return (name: string, given: store.PayerRow): Payer => {
-    const { partnerId, kycSealed, erasedAt, accountState: state, opensAccounts, receives, pays, ...rest } = given
-    const standing = standingOf({ ...rest, opensAccounts, receives, pays })
+    const {
+      partnerId,
+      kycSealed,
+      erasedAt,
+      accountState: state,
+      opensAccounts,
+      receives,
+      pays,
+      balancesMax,
+      ...rest
+    } = given
+    const standing = standingOf({ ...rest, opensAccounts, receives, pays, balancesMax })
     const row = { ...rest, ...standing, isErased: erasedAt !== null, accountState: state ?? 'Active' }
     const mark = kycSealer.mark(kycSealed)
     const cached = citizenships.get(name)
@@ -229,7 +249,7 @@ function createPayersBy(kycSealer: KycSealer, byDefault: GateDefault) {
 }
 
 function createCapabilities(
-  { db, clock, gatesByDefault: byDefault, proofsOf }: Parts,
+  { db, clock, gatesByDefault: byDefault, ledger, proofsOf }: Parts,
   find: Customers['find'],
   payersByIds: Customers['payersByIds'],
 ): Pick<Customers, 'capabilities' | 'requireCapability' | 'gates' | 'reviews'> {
@@ -244,7 +264,11 @@ function createCapabilities(
       const payer = await payerOf(db, partnerId, id)
       const proofs = (await proofsOf(db, partnerId, [id]))(id)
       const fields = verify(kyc, customerType, clock.now(), proofs).fields.filter(({ code }) => code !== undefined)
-      return { customerId: id, verificationState: payer.verificationState, capabilities: capabilitiesOf(payer), fields }
+      const { balancesMax } = payer.gate
+      const hasMaximum = Object.keys(balancesMax).length > 0
+      const sums = hasMaximum ? await ledger.partySumsAt(db, partnerId, id, undefined) : []
+      const judged = { capabilities: capabilitiesOf(payer), holdUpTo: holdingsOf(balancesMax, sums) }
+      return { customerId: id, verificationState: payer.verificationState, ...judged, fields }
     },
     requireCapability: async (tx, partnerId, id, capability, pointer) =>
       requireCapability(await payerOf(tx, partnerId, id), capability, pointer),
@@ -302,6 +326,7 @@ export function createCustomers(given: CustomersDeps): Customers {
     },
     payersByIds: payersBy({}),
     accountNamesOf: createAccountNames(deps, kycSealer),
+    lockHolders: store.lockHolders,
     heldPayersByIds: payersBy({ held: true }),
     setAccountState,
     subjectOf: async (tx, partnerId, id) => {

@@ -1,5 +1,6 @@
 /** The event of identity verifications. */
 import type { identity, VerificationState } from '@partner-payments/wire'
+import { writeAmount } from '../../kernel/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
@@ -20,8 +21,9 @@ export function appendUpdated(
   },
 ): void {
   eventOutbox.append(tx, partnerId, 'customer.verification.updated', updatedAt, {
-    amount: null,
-    currency: null,
+    // Every event has an amount.
+    amount: writeAmount(0n, 'EUR'),
+    currency: 'EUR',
     customFields: null,
     idempotencyKey: null,
     reference: id,
