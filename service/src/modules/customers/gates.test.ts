@@ -16,7 +16,8 @@ import {
 import { operatorPartnerId } from '../../cases/index.ts'
 import { newId, present } from '../../kernel/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../settlement/index.ts'
-import type { Tx } from '../../postgres/index.ts'
+import { sql, type Tx } from '../../postgres/index.ts'
+import { until } from '../../../../test/support/until.ts'
 import type { AccountState } from '../../ledger/index.ts'
 
 let service: Service
@@ -252,23 +253,28 @@ for (const mode of ['pooled', 'segregated'] as const)
     await checkLedger(service.db, partnerId)
   })
 
-test('credits that two workers take at once do not pass the largest balance together', async () => {
-  const partner = await addPartner(service)
+test('a credit waits for money that another transaction is giving to the customer, and does not pass its largest balance', async () => {
+  const partner = await addPartner(service, 10_00n)
+  const { partnerId, customer, caller } = partner
   const iban = await limited(partner, 'Incomplete', 12_00n)
-  const credits = 6
-  await service.db.transaction(async (tx) => {
-    for (let count = 0; count < credits; count += 1) await send(tx, iban)
-  })
+  await service.db.transaction((tx) => send(tx, iban))
   service.clock.advance(stepMsDefault)
-  strict.clock.advance(stepMsDefault)
-  const work = async ({ settlement }: Service) => {
-    while ((await processBankNotifications(settlement)) > 0);
-  }
-  await Promise.all([work(service), work(strict)])
-  await work(service)
-  assert.equal((await balanceOf(service, partner.partnerId)).posted, 10_00n)
-  assert.equal((await casesOf(partner)).length, credits - 2)
-  await checkLedger(service.db, partner.partnerId)
+  const given = { toCustomerId: customer.id, currency: 'EUR', amount: rawNumber('10.00') } as const
+  let working: Promise<unknown> = Promise.resolve()
+  await service.db.transaction(async (tx) => {
+    await service.accounts.transfer(partnerId, given, { caller, ip, requestId: 'test' }, tx)
+    working = processBankNotifications(service.settlement)
+    await until('the credit waits for a lock', async () => {
+      const waiting = await service.db.rows(sql`select 1 from pg_locks where not granted`)
+      return waiting.length > 0
+    })
+  })
+  await working
+  await processBankNotifications(service.settlement)
+  const { holdUpTo } = await service.customers.capabilities(partnerId, customer.id)
+  assert.deepEqual(holdUpTo, [{ currency: 'EUR', max: 12_00n, held: 10_00n }])
+  assert.deepEqual(await casesOf(partner), ['customer_not_verified'])
+  await checkLedger(service.db, partnerId)
 })
 
 test('a transfer between customers does not pass the largest balance either', async () => {
