@@ -6362,7 +6362,8 @@ export type Namespaces = {
      * Judges each KYC field by rules, at the time of the request. Rules know the check digits of the LEI (ISO
      * 17442), phone numbers, websites, dates, ages, owners, and what each type of customer needs. They know the tax
      * numbers of AT, BE, DE, ES, FR, GB, IT, NL, PL and PT. A field that is wrong or missing has a `code` and a
-     * `remediation`. The rules ask no register: `Complete` does not say that the values are true.
+     * `remediation`. The rules ask no register. Identity verifications of the customer count as well: a field that
+     * the provider has matched is `Valid`.
      *
      * `GET /v1/customers/{id}/verification`, permission `customers:read`.
      * Problem codes: not_found.
@@ -6452,10 +6453,10 @@ export type Namespaces = {
      *
      * Streams what is held about the customer, for a request of the data subject (GDPR, Art. 15 and 20), as one JSON
      * object on each line: `{"type", "data"}`. The first line has the type `export` and says what is left out, and
-     * why. The other types are `customer`, `change`, `account`, `wallet`, `beneficiary`, `transaction`, `deposit`,
-     * `payout`, `checkoutSession`, `quote`, `screening` and `auditRecord`. The last line is `end`: an export without
-     * it is not complete. A partner may read two exports at once (429). A stream whose reader takes nothing for a
-     * minute is broken off. The audit log records each export.
+     * why. The other types are `customer`, `change`, `identityVerification`, `account`, `wallet`, `beneficiary`,
+     * `transaction`, `deposit`, `payout`, `checkoutSession`, `quote`, `screening` and `auditRecord`. The last line
+     * is `end`: an export without it is not complete. A partner may read two exports at once (429). A stream whose
+     * reader takes nothing for a minute is broken off. The audit log records each export.
      *
      * `GET /v1/customers/{id}/export`, permission `customers:read`.
      * Problem codes: not_found.

@@ -240,7 +240,7 @@ for (const mode of ['pooled', 'segregated'] as const)
     assert.deepEqual(await casesOf(partner), ['customer_not_verified'])
     const { holdUpTo } = await service.customers.capabilities(partnerId, customer.id)
     assert.deepEqual(holdUpTo, [{ currency: 'EUR', max: 12_00n, held: 10_00n }])
-    // Money that leaves makes room, and another state has its own maximum.
+    // Money that leaves lowers what is held, and another state has its own maximum.
     await pay(service, partner, '4.00')
     await submitDuePayouts(service.settlement)
     service.clock.advance(stepMsDefault)

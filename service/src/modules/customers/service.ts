@@ -116,7 +116,7 @@ export type Customers = Writes & {
   ) => Promise<ReadonlyMap<string, readonly string[]>>
   /**
    * Locks customers in the order of their ids, before what they hold is read and their balance is locked: two deposits at once must not
-   * both find room below a largest balance.
+   * both fit below a largest balance.
    */
   readonly lockHolders: (tx: Tx, keys: readonly { readonly partnerId: string; readonly id: string }[]) => Promise<void>
   /** Reads payers as `payersByIds` does and prevents their erasure until the transaction ends. */

@@ -45,7 +45,7 @@ export async function readInbound(
     tx,
     deposits.flatMap(({ partnerId, customerId: id }) => (id === null ? [] : [{ partnerId, id }])),
   )
-  const isAbove = await readRoom({ ledger, customers }, tx, deposits, owners)
+  const isAbove = await readAbove({ ledger, customers }, tx, deposits, owners)
   const blockOf = (deposit: Deposit): Block | undefined => {
     const { partnerId, customerId, currency } = deposit
     if (blocksInbound(balanceStateIn(accounts, partnerId, currency))) return 'account_blocked'
@@ -59,7 +59,7 @@ export async function readInbound(
  * Finds the deposits that would raise what their customer holds above the largest balance of its gate, in the order of the batch.
  * Costs a statement for each customer with such a gate, and none for others.
  */
-async function readRoom(
+async function readAbove(
   { ledger, customers }: Pick<DepositsDeps, 'ledger' | 'customers'>,
   tx: Tx,
   deposits: readonly Deposit[],
