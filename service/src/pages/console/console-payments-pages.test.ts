@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { permissions } from '@partner-payments/wire'
+import { permissions, rawNumber } from '@partner-payments/wire'
 import {
   all,
   checkEscaped,
@@ -223,11 +223,38 @@ function customerPages(language: ConsoleLanguage, text: string): Named {
   ]
   const capabilities = [
     { name: 'OpenAccount' as const, allowed: true, reasons: [] },
+    {
+      ...{ name: 'Receive' as const, allowed: true, reasons: [] },
+      holdUpTo: [{ currency: 'EUR', amount: rawNumber('150.00'), held: rawNumber('10.00') }],
+    },
     { name: 'Pay' as const, allowed: false, reasons: ['verification_invalid' as const, 'account_blocked' as const] },
   ]
+  const proof = {
+    ...{ id: 'v1', customerGuid: 'c1', kinds: ['Document' as const], provider: text },
+    ...{ createdAt: at.toISOString(), updatedAt: at.toISOString(), validUntil: at.toISOString() },
+    evidence: {
+      ...{ providerReference: text, documents: [] },
+      fields: [
+        { field: text, outcome: 'Matched' as const },
+        { field: 'fullName', outcome: 'Mismatched' as const },
+      ],
+    },
+  }
+  const identity = {
+    rows: [
+      ...(['Pending', 'Processing', 'Approved', 'Lapsed', 'Expired', 'Failed'] as const).map((status) => ({
+        ...proof,
+        status,
+      })),
+      { ...proof, status: 'Open' as const, url: href },
+      { ...proof, status: 'Declined' as const, reason: 'DataMismatch' as const },
+    ],
+    form: { idempotencyKey: text },
+  }
   const customer = {
     ...row,
     capabilities,
+    identity,
     verification: { state: 'Invalid' as const, checkedOn: at, fields },
     may,
     raw: { text },
@@ -253,7 +280,10 @@ function customerPages(language: ConsoleLanguage, text: string): Named {
         ...{ moreChanges: href, done: 'changed', problems: { form: text } },
       }),
     ],
-    ['new customer page', customerPage(view, { ...customer, ibans: [], balances: [], changes: [], problems: {} })],
+    [
+      'new customer page',
+      customerPage(view, { ...customer, identity: { rows: [] }, ibans: [], balances: [], changes: [], problems: {} }),
+    ],
   ]
 }
 
