@@ -67,7 +67,7 @@ async function call(
   })
   const parts: Uint8Array[] = []
   let bytes = 0
-  for await (const part of response.body ?? []) {
+  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += part.length
     if (bytes > answerBytesMax) throw new Error('the answer of the identity provider is too long')
     parts.push(part)

@@ -96,7 +96,7 @@ function evidenceOf({ session, kinds, subject }: Session, outcome: SimulatedOutc
   const today = now.toISOString().slice(0, 10)
   const lastDay = `${Number(today.slice(0, 4)) + documentYears}${today.slice(4)}`.replace('-02-29', '-02-28')
   const fields = outcome === 'unreadable' ? [] : Object.keys(subject)
-  const wrong = outcome === 'mismatch' ? (fields.find((field) => /Name$/.test(field)) ?? fields[0]) : undefined
+  const wrong = outcome === 'mismatch' ? (fields.find((field) => field.endsWith('Name')) ?? fields[0]) : undefined
   return {
     providerReference: `SIM-${session.slice(0, 12)}`,
     documents: kinds.map((kind) => ({

@@ -148,7 +148,7 @@ test('an account and a wallet are not opened, a checkout session is not made, an
 })
 
 /** Has the sandbox bank book 5.00 on the customer's IBAN. */
-async function send(tx: Tx, iban: string): Promise<void> {
+function send(tx: Tx, iban: string): void {
   const debtor = {
     account: 'FR7630006000011234567890189',
     bic: 'AGRIFRPP',
@@ -158,12 +158,12 @@ async function send(tx: Tx, iban: string): Promise<void> {
   }
   const money = { currency: 'EUR', amount: 5_00n } as const
   const credit = { account: iban, money, debtor, remittance: 'Rent', endToEndId: 'E2E-1' }
-  await service.bank.sendCredit(tx, operatorPartnerId, newId(), credit)
+  service.bank.sendCredit(tx, operatorPartnerId, newId(), credit)
 }
 
 /** Has the sandbox bank book money, and applies what it reports. */
 async function credited(iban: string): Promise<void> {
-  await service.db.transaction((tx) => send(tx, iban))
+  await service.db.transaction(async (tx) => send(tx, iban))
   service.clock.advance(stepMsDefault)
   strict.clock.advance(stepMsDefault)
   await processBankNotifications(service.settlement)
@@ -257,7 +257,7 @@ test('a credit waits for money that another transaction is giving to the custome
   const partner = await addPartner(service, 10_00n)
   const { partnerId, customer, caller } = partner
   const iban = await limited(partner, 'Incomplete', 12_00n)
-  await service.db.transaction((tx) => send(tx, iban))
+  await service.db.transaction(async (tx) => send(tx, iban))
   service.clock.advance(stepMsDefault)
   const given = { toCustomerId: customer.id, currency: 'EUR', amount: rawNumber('10.00') } as const
   let working: Promise<unknown> = Promise.resolve()

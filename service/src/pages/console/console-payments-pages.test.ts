@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { permissions, rawNumber } from '@partner-payments/wire'
+import { permissions } from '@partner-payments/wire'
+import { receiving, verificationRows } from '../../../../test/support/identity-rows.ts'
 import {
   all,
   checkEscaped,
@@ -223,38 +224,13 @@ function customerPages(language: ConsoleLanguage, text: string): Named {
   ]
   const capabilities = [
     { name: 'OpenAccount' as const, allowed: true, reasons: [] },
-    {
-      ...{ name: 'Receive' as const, allowed: true, reasons: [] },
-      holdUpTo: [{ currency: 'EUR', amount: rawNumber('150.00'), held: rawNumber('10.00') }],
-    },
+    receiving,
     { name: 'Pay' as const, allowed: false, reasons: ['verification_invalid' as const, 'account_blocked' as const] },
   ]
-  const proof = {
-    ...{ id: 'v1', customerGuid: 'c1', kinds: ['Document' as const], provider: text },
-    ...{ createdAt: at.toISOString(), updatedAt: at.toISOString(), validUntil: at.toISOString() },
-    evidence: {
-      ...{ providerReference: text, documents: [] },
-      fields: [
-        { field: text, outcome: 'Matched' as const },
-        { field: 'fullName', outcome: 'Mismatched' as const },
-      ],
-    },
-  }
-  const identity = {
-    rows: [
-      ...(['Pending', 'Processing', 'Approved', 'Lapsed', 'Expired', 'Failed'] as const).map((status) => ({
-        ...proof,
-        status,
-      })),
-      { ...proof, status: 'Open' as const, url: href },
-      { ...proof, status: 'Declined' as const, reason: 'DataMismatch' as const },
-    ],
-    form: { idempotencyKey: text },
-  }
   const customer = {
     ...row,
     capabilities,
-    identity,
+    identity: verificationRows(text, href, at),
     verification: { state: 'Invalid' as const, checkedOn: at, fields },
     may,
     raw: { text },
