@@ -18,6 +18,8 @@ import {
   readRouterConfig,
   startedByNpm,
 } from './app/config.ts'
+import { publicUrlOf } from './app/derived-settings.ts'
+import type { SimulatedIdentity } from './app/identity.ts'
 import type { Gateway } from './gateway/index.ts'
 import { createLog, type Log, systemClock } from './kernel/index.ts'
 import { createObservability } from './observability/index.ts'
@@ -149,13 +151,17 @@ async function run(role: ServiceRole, context: Context): Promise<void> {
   // Processes that only pass requests on, or answer them for a gateway, have no desk.
   const changes = deskChanges({ service, db, config, databaseUrl: url })
   const desk = role === 'serve' || role === 'worker' ? await service.desk(changes) : undefined
+  const simulator = role === 'serve' || role === 'worker' ? service.identitySimulator() : undefined
   const opsPort = await listenForOperations(config, answersRequests(role), (host, port) =>
-    observability.listen(host, port, desk),
+    observability.listen(host, port, { desk, identitySimulator: simulator?.listener }),
   )
   started.push({ name: 'operations', stop: observability.close })
   let served: Served | undefined
-  if (answersRequests(role)) served = await serve(role, service, opsPort, { ...context, db, url, processes })
-  else startWorkers(service, started)
+  if (answersRequests(role)) served = await serve(role, service, opsPort, { ...context, db, url, processes, simulator })
+  else {
+    simulator?.opened({ simulatorUrl: simulatorUrlAt(config, opsPort), apiUrl: publicUrlOf(config) })
+    startWorkers(service, started)
+  }
   signals?.start.throwIfAborted()
   const drainAndStop = async () => {
     observability.drain()
@@ -192,7 +198,12 @@ type Serving = Context & {
   readonly url: string
   /** Defined if several processes answer requests; this process then supervises them and runs the workers. */
   readonly processes: Processes | undefined
+  readonly simulator: SimulatedIdentity | undefined
 }
+
+/** Workers and browsers on this machine open it, as they open the desk. */
+const simulatorUrlAt = ({ OPS_HOST }: Config, opsPort: number): string =>
+  `http://${/^(?:0\.0\.0\.0|::)$/.test(OPS_HOST) ? 'localhost' : OPS_HOST.includes(':') ? `[${OPS_HOST}]` : OPS_HOST}:${opsPort}/identity-simulator`
 
 /** The address of the API, and the path of the link by which the first Admin of the sandbox joins, if there is none yet. */
 type Served = { readonly baseUrl: string; readonly firstAdminPath?: string }
@@ -201,7 +212,7 @@ async function serve(
   role: RequestRole,
   service: Service,
   opsPort: number,
-  { config, log, started, db, url, processes }: Serving,
+  { config, log, started, db, url, processes, simulator }: Serving,
 ): Promise<Served> {
   const { port, part } = processes ? await listenByProcesses(processes, url) : await listenHere(role, service, config)
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST
@@ -211,6 +222,7 @@ async function serve(
   let token: string | undefined
   if (role === 'serve') {
     if (config.DATABASE_URL === undefined) await service.releaseLeases()
+    simulator?.opened({ simulatorUrl: simulatorUrlAt(config, opsPort), apiUrl: baseUrl })
     startWorkers(service, started)
     if (config.MODE === 'sandbox')
       token = await service.firstAdmin.tokenOf(await seedSandbox(service, db, config.DATA_DIR, baseUrl))

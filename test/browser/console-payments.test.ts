@@ -9,6 +9,7 @@ import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
 import { otherPartner, startTestService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { joinByPassword, sendForm } from '../support/team.ts'
 import { balanceOf, createBeneficiary, createCustomer, finalTransaction, ibans, payoutText } from '../support/world.ts'
 
@@ -311,5 +312,41 @@ test(
       'sec-fetch-site': 'cross-site',
     })
     assert.equal(foreign.status, 403)
+  },
+)
+
+test(
+  'a person starts an identity verification, opens the page of the provider and sees what it finds',
+  { skip },
+  async () => {
+    const customer = textAt(await createCustomer(service.client), 'guid')
+    const { page, close } = await person('Operator', 'Ivy Identity')
+    await open(page, `customers/${customer}`)
+    assert.match(await main(page), /was not verified yet/)
+    await page.getByText('Start a verification').first().click()
+    await check(page)
+    await press(page, 'Start a verification')
+    await until('the page of the provider can be opened', async () => {
+      await page.reload()
+      return (await page.getByRole('link', { name: 'Open the page' }).count()) > 0
+    })
+    await check(page)
+    const url = await page.getByRole('link', { name: 'Open the page' }).getAttribute('href')
+    // The customer's browser: pages of the console lead to no other site.
+    const visit = await browser.newPage()
+    await visit.goto(String(url))
+    assert.match(await main(visit), /Simulated identity check[^]*Ada Lovelace/)
+    await check(visit)
+    await visit.getByRole('button', { name: 'Decline: the name is another one' }).click()
+    assert.match(await main(visit), /Declined[^]*has decided/)
+    await check(visit)
+    await visit.close()
+    await until('the console shows what was found', async () => {
+      await open(page, `customers/${customer}`)
+      return /Declined[^]*other data[^]*Full name: differs/.test(await main(page))
+    })
+    assert.match(await main(page), /The identity provider read another value/)
+    await check(page)
+    await close()
   },
 )

@@ -161,17 +161,14 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
       where id = ${id}`)
     return client.post(payouts, payoutText(id, '10.00'))
   },
-  // Only production has no issuers by default.
-  iban_issuer_not_configured: async () => {
-    const service = await createTestService()
-    try {
-      const { url } = await service.role('serve', { MODE: 'production', SMTP_URL: 'smtp://127.0.0.1:9' })
-      const client = service.client(url, await service.operator('partner', 'create', '--name', 'Example'))
-      return await client.post(`/v1/customers/${textAt(await createCustomer(client), 'guid')}/account`)
-    } finally {
-      await service.close()
-    }
+  identity_verification_open: async ({ client }) => {
+    const path = `/v1/customers/${textAt(await createCustomer(client), 'guid')}/verifications`
+    success(await client.post(path, {}))
+    return client.post(path, {})
   },
+  // Only production has no issuers and no identity provider by default.
+  identity_provider_not_configured: () => inProduction('/verifications', {}),
+  iban_issuer_not_configured: () => inProduction('/account'),
   iban_pool_exhausted: async ({ service, db }) => {
     await db.run(sql`update accounts.iban_pools set next_block = 2147483647`)
     const other = await otherPartner(service)
@@ -204,6 +201,18 @@ const ofExchange: Partial<Record<ProblemCode, Provocation>> = {
     success(await client.post('/v1/simulations/fx/rates', { stale: false }))
     return refused
   },
+}
+
+/** Posts to the path of a new customer in an installation of production that has nothing configured. */
+async function inProduction(path: string, body?: JsonObject) {
+  const service = await createTestService()
+  try {
+    const { url } = await service.role('serve', { MODE: 'production', SMTP_URL: 'smtp://127.0.0.1:9' })
+    const client = service.client(url, await service.operator('partner', 'create', '--name', 'Example'))
+    return await client.post(`/v1/customers/${textAt(await createCustomer(client), 'guid')}${path}`, body)
+  } finally {
+    await service.close()
+  }
 }
 
 const january = { kind: 'statement', format: 'csv', from: '2026-01-01T00:00:00Z', to: '2026-02-01T00:00:00Z' }

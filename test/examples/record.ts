@@ -12,8 +12,10 @@ import { requestOf, type Subject, subjects } from '../support/requests.ts'
 import { startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { refundBody } from '../support/paid-session.ts'
+import { startVerification } from '../support/identity.ts'
 import {
   createBeneficiary,
+  createCustomer,
   createMonitor,
   createOrder,
   createWorld,
@@ -58,7 +60,7 @@ async function worsen(client: Client): Promise<void> {
   success(await client.put('/v1/beneficiaries', { id, name: 'CloseMatch Grace Hopper' }))
 }
 
-/** Payments with every outcome, a recall, a refund, and a verification that worsens, so that every event is delivered. */
+/** Payments with every outcome, a recall, a refund, an identity verification, and a verification that worsens, so that every event is delivered. */
 async function recordEvents(client: Client, world: World, receiver: Receiver): Promise<Record<string, unknown>> {
   const subscription = success(
     await client.post('/v1/webhooks', { url: receiver.url, events: eventNames, description: 'All events' }),
@@ -74,6 +76,7 @@ async function recordEvents(client: Client, world: World, receiver: Receiver): P
     await finalTransaction(client, textAt(success(answer), 'reference'))
   }
   await worsen(client)
+  await startVerification(client, textAt(await createCustomer(client), 'guid'))
   const paid = await settledPayout(client, world.beneficiary, '6.00')
   success(await client.post(`/v1/payouts/${paid}/recall`, { reason: 'DUPL' }))
   success(await client.post(`/v1/checkout/sessions/${world.paidSession}/refunds`, refundBody(1)))

@@ -17,7 +17,7 @@ after(() => service?.dispose())
 
 test('the code of the guide runs, finds, follows, verifies, corrects, asks what it may do, and explains a customer', async () => {
   const { text, blocks } = programOf(guide, 'ts')
-  assert.equal(blocks, 11)
+  assert.equal(blocks, 13)
   const runs = await runTypeScript(service, text)
   assertLine(runs, /^muller ost: true$/)
   assertLine(runs, /^MASCHINEN: true$/)
@@ -30,9 +30,14 @@ test('the code of the guide runs, finds, follows, verifies, corrects, asks what 
   assertLine(runs, /^ {2}uboLastName1 Missing owner_incomplete$/)
   assertLine(runs, /^ {2}taxId Missing field_required$/)
   assertLine(runs, /^now Complete$/)
+  assertLine(runs, /^proved by RegisterExtract$/)
+  assertLine(runs, /^ {2}legalName Matched$/)
   assertLine(runs, /^2 Updated by true: kyc\.lei 529900T8BM49AURSDO56 -> 529900T8BM49AURSDO55$/)
   assertLine(runs, /^1 Created by true: kyc\.lei - -> 529900T8BM49AURSDO56$/)
-  assertLine(runs, /^exported export 1, customer 1, change 2, screening 1, auditRecord \d+, end 1$/)
+  assertLine(
+    runs,
+    /^exported export 1, customer 1, change 2, identityVerification 1, screening 1, auditRecord \d+, end 1$/,
+  )
   assertLine(runs, /^409 customer_not_erasable$/)
   assertLine(runs, /^kept until \d{4}: addressLine1 city countryOfIncorporation .*legalName lei .*taxId/)
   assertLine(runs, /^erased: 404$/)

@@ -44,6 +44,10 @@ test('a gate is set, listed with the defaults, holds in a running service, and i
     { verificationState: 'Invalid', allowed: all, isDefault: true },
   ])
   await assert.rejects(pay(service, partner, '1.00'), { code: 'customer_not_verified' })
+  const maxima = { ...incomplete, holdUpTo: { EUR: '150.00', USDC: '20.000000' } }
+  const set = ['set', '--state', 'Incomplete', '--allow', 'Receive', '--hold-up-to', 'EUR=150,USDC=20.00']
+  assert.deepEqual(await printed(...set), maxima)
+  assert.deepEqual(((await printed('list')) as readonly unknown[])[1], maxima)
   const none = { ...incomplete, allowed: [] }
   assert.deepEqual(await printed('set', '--state', 'Incomplete', '--allow', 'none'), none)
   const removed = { ...incomplete, allowed: all, isDefault: true }
@@ -55,6 +59,11 @@ test('wrong arguments are named in one line, and set nothing', async () => {
   const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
     [['set', '--state', 'Perfect', '--allow', 'Pay'], /--state must be Complete or Incomplete or Invalid/],
     [['set', '--state', 'Invalid'], /--allow is required/],
+    [
+      ['set', '--state', 'Invalid', '--allow', 'Pay', '--hold-up-to', 'EUR'],
+      /--hold-up-to must be amounts such as EUR=150/,
+    ],
+    [['set', '--state', 'Invalid', '--allow', 'Pay', '--hold-up-to', 'EUR=1.234'], /--hold-up-to must be an amount/],
     [['set', '--state', 'Invalid', '--allow', 'Pay,Fly'], /--allow must be none, or a list of .*; Fly is neither/],
     [['remove', '--state', 'Invalid'], /No such gate/],
   ]

@@ -10,6 +10,7 @@ import { readConfig } from '../../service/src/app/config.ts'
 import type { Caller } from '../../service/src/api/index.ts'
 import { createLog, type Currency, newId } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
+import type { IdentityProvider } from '../../service/src/identity/index.ts'
 import type { ResolveTxt } from '../../service/src/modules/users/index.ts'
 import { createSandboxBank } from '../../service/src/connectors/sandbox/index.ts'
 import {
@@ -40,6 +41,8 @@ export type TestServiceOptions = {
   readonly bankAccounts?: readonly BooksAccount[]
   /** Reads TXT records. Default: by the name servers of the system. */
   readonly resolveTxt?: ResolveTxt
+  /** Default: the simulated one, which is not reached. */
+  readonly identityProvider?: IdentityProvider
   /** Settings that differ from the defaults. */
   readonly settings?: Readonly<Record<string, string>>
 }
@@ -67,6 +70,7 @@ export async function createTestService(options: TestServiceOptions = {}) {
   const config = settings === undefined ? configDefault : configOf(settings)
   const chosen = {
     ...(chooseConnector ? { chooseConnector } : {}),
+    ...(options.identityProvider ? { identityProvider: options.identityProvider } : {}),
     ...(options.resolveTxt ? { resolveTxt: options.resolveTxt } : {}),
   }
   const modules = composeModules({ config, db, clock, log, bank, ...chosen, ...(bankAccounts ? { bankAccounts } : {}) })

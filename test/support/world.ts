@@ -4,6 +4,7 @@ import { type Resource, serviceAccounts } from '@partner-payments/wire'
 import { endedBulk, makeBulk } from './bulks.ts'
 import { type Client, type Json, type JsonObject, listAt, success, textAt } from './client.ts'
 import { joinByPassword, type Team } from './team.ts'
+import { createProved } from './identity.ts'
 import { createRefunded } from './paid-session.ts'
 import { until } from './until.ts'
 
@@ -183,7 +184,7 @@ export async function createWorld(client: Client, hookUrl: string, service: Oper
     customer: guid,
     user: await createMember(client, service),
     removable: await createMember(client, service),
-    erasable: textAt(await createCustomer(client), 'guid'),
+    ...(await createProved(client, guid, createCustomer)),
     serviceId: textAt(customer, 'serviceId'),
     beneficiary,
     payout: textAt(payout ?? {}, 'id'),

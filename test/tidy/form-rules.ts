@@ -84,6 +84,7 @@ export const modulesWithoutGroup: Readonly<Record<string, string>> = {
   'request-log': 'its operations are in the group `requests`',
   'bulk-payouts': 'its operations are in the group `payouts`',
   deposits: 'no operation creates a deposit: banks and simulations cause them (docs/decisions/0007)',
+  'identity-checks': 'its operations are in the group `identity`',
   monitoring: 'it is for the operator: its rules and alerts are not told to partners (docs/decisions/0094)',
   'payout-controls': 'its operations are in the group `payouts`',
   recalls: 'its operations are in the group `payouts`',

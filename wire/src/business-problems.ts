@@ -53,6 +53,11 @@ export const businessProblems = {
     title: 'Country not supported',
     detail: 'The operator accepts no payouts to the country, or no customers of it. Use another account or customer.',
   },
+  identity_provider_not_configured: {
+    status: 422,
+    title: 'No identity provider configured',
+    detail: 'The operator has configured no identity provider. Ask the operator how customers are verified.',
+  },
   iban_issuer_not_configured: {
     status: 422,
     title: 'No IBAN issuer configured',

@@ -195,6 +195,24 @@ export const events = {
       ),
     }),
   ),
+  'customer.verification.updated': extension(
+    'an identity verification of a customer is open at the provider, is decided, lapses, fails or expires',
+    closed({
+      ...common,
+      currency: text('`EUR`: the event is about no money, and `amount` is 0.'),
+      customFields: described(nullable(Type.Record(Type.String(), Type.Unknown())), 'Null.'),
+      idempotencyKey: textOrNull('Null.'),
+      reference: text('The `id` of the identity verification.'),
+      websiteReference: textOrNull('Null.'),
+      customerGuid: text('The `guid` of the customer.'),
+      customerId: text('The `serviceId` of the customer.'),
+      kinds: described(Type.Array(Type.String()), 'What is proved: `Document`, `Address` or `Company`.'),
+      partnerCustomerId: textOrNull('Your identifier of the customer. Null without one.'),
+      reason: textOrNull('Why it was declined or has failed. Null otherwise.'),
+      status: text('`Open`, `Processing`, `Approved`, `Declined`, `Lapsed`, `Expired` or `Failed`.'),
+      verificationState: text('State of the customer now: `Complete`, `Incomplete` or `Invalid`.'),
+    }),
+  ),
   'payout.recall.updated': extension(
     'a recall of a payout is requested, sent, accepted, refused or expired, or its money is booked',
     closed({

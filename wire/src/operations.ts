@@ -10,6 +10,7 @@ import { checkoutOperations } from './operations/checkout.ts'
 import { customersOperations } from './operations/customers.ts'
 import { fxOperations } from './operations/fx.ts'
 import { guestLinksOperations } from './operations/guest-links.ts'
+import { identityOperations } from './operations/identity.ts'
 import { monitorsOperations } from './operations/monitors.ts'
 import { payoutsOperations } from './operations/payouts.ts'
 import { recallsOperations } from './operations/recalls.ts'
@@ -47,6 +48,7 @@ export type OperationGroups = {
   readonly beneficiaries: typeof beneficiariesOperations
   readonly checkout: typeof checkoutOperations
   readonly customers: typeof customersOperations
+  readonly identity: typeof identityOperations
   readonly fx: typeof fxOperations
   readonly payouts: typeof payoutsOperations
   readonly bulkPayouts: typeof bulkPayoutsOperations
@@ -79,6 +81,7 @@ export const operations = complete({
   ...beneficiariesOperations,
   ...checkoutOperations,
   ...customersOperations,
+  ...identityOperations,
   ...fxOperations,
   ...payoutsOperations,
   ...bulkPayoutsOperations,

@@ -193,6 +193,12 @@ export const problems = {
     title: 'Payout has a recall',
     detail: 'The payout has a recall that is open or accepted, or had one for this reason. Read its recalls.',
   },
+  identity_verification_open: {
+    status: 409,
+    title: 'Identity verification not finished',
+    detail:
+      'The customer has an identity verification that is not decided. Read it, and give its `url` to the customer.',
+  },
   standing_order_ended: {
     status: 409,
     title: 'Standing order has ended',

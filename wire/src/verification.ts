@@ -1,5 +1,5 @@
 /** The verification of a customer's KYC by rules: a state for each field, and a code that says how to correct it. Extension. */
-import { CalendarDate, Type, Uuid, closed, described, oneOf, optional } from './shapes.ts'
+import { Amount, CalendarDate, Currency, Type, Uuid, closed, described, oneOf, optional } from './shapes.ts'
 
 /** Remedies for each verification code. */
 export const verificationCodes = {
@@ -19,6 +19,10 @@ export const verificationCodes = {
   owner_incomplete: 'An owner has a first name and a last name. Give the other one.',
   owner_gap: 'Owners are numbered without gaps. Move the owner to the first free number.',
   owner_duplicate: 'Two owners have the same names. Remove one, or give their names in full.',
+  identity_required: 'The identity was not verified with these values. Start an identity verification.',
+  identity_mismatch: 'The identity provider read another value. Correct it, or start another identity verification.',
+  identity_declined: 'The identity provider declined the proof. Read the identity verification, and start another.',
+  identity_expired: 'The document of the identity verification has expired. Start another identity verification.',
 } as const
 export type VerificationCode = keyof typeof verificationCodes
 const codes = Object.keys(verificationCodes) as [VerificationCode, ...VerificationCode[]]
@@ -45,8 +49,8 @@ const VerifiedField = closed({
   field: described(Type.String(), 'Name of the KYC field.', { examples: ['lei'] }),
   state: described(
     oneOf(fieldStates),
-    '`Valid`: a rule has checked the value. `Unchecked`: the value is given and no rule is known for it. `Invalid`: a rule ' +
-      'refuses it. `Missing`: a customer of this type needs the field.',
+    '`Valid`: a rule or an identity provider has checked the value. `Unchecked`: the value is given, and neither has. `Invalid`: a rule ' +
+      'refuses it, or the provider read another value. `Missing`: a customer of this type needs the field, or its proof.',
   ),
   code: described(optional(oneOf(codes)), 'Code of the fault of an `Invalid` or `Missing` field. Absent otherwise.'),
   remediation: described(optional(Type.String()), 'Explanation of the fault and its remedy. Present if `code` is.'),
@@ -80,6 +84,19 @@ export const CustomerCapabilities = closed({
         reasons: described(
           Type.Array(oneOf(capabilityReasons)),
           'Every reason why not: the state of the verification, or of its account. Empty if it is allowed.',
+        ),
+        holdUpTo: described(
+          optional(
+            Type.Array(
+              closed({
+                currency: described(Currency, 'The currency: ISO 4217 alpha-3, or a token code.'),
+                amount: described(Amount, 'The largest balance of the customer, in major units of `currency`.'),
+                held: described(Amount, 'What the customer holds now, in major units of `currency`.'),
+              }),
+            ),
+          ),
+          'Of `Receive` only: the largest balances in this state. Money that arrives above one stays with the operator until a person ' +
+            'decides. Absent without one.',
         ),
       }),
     ),

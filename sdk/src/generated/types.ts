@@ -1039,7 +1039,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'approver_limit_exceeded' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'checkout_session_not_paid' | 'refund_exceeds_payment' | 'payer_account_unknown' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'currency_not_supported' | 'country_not_supported' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'contrast_too_low' | 'line_items_mismatch' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'approver_limit_exceeded' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'checkout_session_not_paid' | 'refund_exceeds_payment' | 'payer_account_unknown' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'identity_verification_open' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'currency_not_supported' | 'country_not_supported' | 'identity_provider_not_configured' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'contrast_too_low' | 'line_items_mismatch' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -1263,7 +1263,7 @@ export type SimulatedEvent = {
 
 export type SimulatedEventCreate = {
   /** The event to send. */
-  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened' | 'payout.recall.updated' | 'checkout.refund.updated' | 'account.balance.crossed' | 'standing.order.failed' | 'standing.order.ended'
+  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened' | 'customer.verification.updated' | 'payout.recall.updated' | 'checkout.refund.updated' | 'account.balance.crossed' | 'standing.order.failed' | 'standing.order.ended'
 }
 
 export type SimulatedReorganisation = {
@@ -2274,6 +2274,40 @@ export type BeneficiaryVerificationWorsened = {
   readonly verificationId: string
 }
 
+/** Fires when an identity verification of a customer is open at the provider, is decided, lapses, fails or expires. */
+export type CustomerVerificationUpdated = {
+  /** Name of the event type. */
+  readonly eventType: 'customer.verification.updated'
+  /** Time at which the event occurred. */
+  readonly timestamp: string
+  /** Amount of the transaction in major units of `currency`. Parse it as a decimal. */
+  readonly amount: Amount
+  /** `EUR`: the event is about no money, and `amount` is 0. */
+  readonly currency: string
+  /** Null. */
+  readonly customFields: { readonly [name: string]: unknown } | null
+  /** Null. */
+  readonly idempotencyKey: string | null
+  /** The `id` of the identity verification. */
+  readonly reference: string
+  /** Null. */
+  readonly websiteReference: string | null
+  /** The `guid` of the customer. */
+  readonly customerGuid: string
+  /** The `serviceId` of the customer. */
+  readonly customerId: string
+  /** What is proved: `Document`, `Address` or `Company`. */
+  readonly kinds: readonly string[]
+  /** Your identifier of the customer. Null without one. */
+  readonly partnerCustomerId: string | null
+  /** Why it was declined or has failed. Null otherwise. */
+  readonly reason: string | null
+  /** `Open`, `Processing`, `Approved`, `Declined`, `Lapsed`, `Expired` or `Failed`. */
+  readonly status: string
+  /** State of the customer now: `Complete`, `Incomplete` or `Invalid`. */
+  readonly verificationState: string
+}
+
 /** Fires when a recall of a payout is requested, sent, accepted, refused or expired, or its money is booked. */
 export type PayoutRecallUpdated = {
   /** Name of the event type. */
@@ -2442,6 +2476,7 @@ export type EventData =
   | PartnerCustomerWithdrawalFailed
   | TransactionStatusChanged
   | BeneficiaryVerificationWorsened
+  | CustomerVerificationUpdated
   | PayoutRecallUpdated
   | CheckoutRefundUpdated
   | AccountBalanceCrossed
@@ -2575,6 +2610,13 @@ export type ListCustomersQuery = {
 }
 
 export type ListCustomerChangesQuery = {
+  /** Items per page, 1 to 100. Default: 25. */
+  readonly limit?: number | string | undefined
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  readonly cursor?: string | undefined
+}
+
+export type ListIdentityVerificationsQuery = {
   /** Items per page, 1 to 100. Default: 25. */
   readonly limit?: number | string | undefined
   /** The `nextCursor` of the previous page. Omit it for the first page. */
@@ -3357,10 +3399,10 @@ export type OperationResults = {
     readonly fields: readonly ({
       /** Name of the KYC field. */
       readonly field: string
-      /** `Valid`: a rule has checked the value. `Unchecked`: the value is given and no rule is known for it. `Invalid`: a rule refuses it. `Missing`: a customer of this type needs the field. */
+      /** `Valid`: a rule or an identity provider has checked the value. `Unchecked`: the value is given, and neither has. `Invalid`: a rule refuses it, or the provider read another value. `Missing`: a customer of this type needs the field, or its proof. */
       readonly state: 'Valid' | 'Unchecked' | 'Invalid' | 'Missing'
       /** Code of the fault of an `Invalid` or `Missing` field. Absent otherwise. */
-      readonly code?: 'field_required' | 'lei_format' | 'lei_check_digits' | 'phone_not_international' | 'phone_invalid' | 'phone_not_mobile' | 'website_invalid' | 'tax_id_format' | 'tax_id_check_digits' | 'date_in_future' | 'age_impossible' | 'under_age' | 'incorporated_before_birth' | 'owner_incomplete' | 'owner_gap' | 'owner_duplicate'
+      readonly code?: 'field_required' | 'lei_format' | 'lei_check_digits' | 'phone_not_international' | 'phone_invalid' | 'phone_not_mobile' | 'website_invalid' | 'tax_id_format' | 'tax_id_check_digits' | 'date_in_future' | 'age_impossible' | 'under_age' | 'incorporated_before_birth' | 'owner_incomplete' | 'owner_gap' | 'owner_duplicate' | 'identity_required' | 'identity_mismatch' | 'identity_declined' | 'identity_expired'
       /** Explanation of the fault and its remedy. Present if `code` is. */
       readonly remediation?: string
     })[]
@@ -3378,15 +3420,24 @@ export type OperationResults = {
       readonly allowed: boolean
       /** Every reason why not: the state of the verification, or of its account. Empty if it is allowed. */
       readonly reasons: readonly ('verification_incomplete' | 'verification_invalid' | 'account_blocked' | 'account_closed')[]
+      /** Of `Receive` only: the largest balances in this state. Money that arrives above one stays with the operator until a person decides. Absent without one. */
+      readonly holdUpTo?: readonly {
+        /** The currency: ISO 4217 alpha-3, or a token code. */
+        readonly currency: string
+        /** The largest balance of the customer, in major units of `currency`. */
+        readonly amount: Amount
+        /** What the customer holds now, in major units of `currency`. */
+        readonly held: Amount
+      }[]
     })[]
     /** The KYC fields that are invalid or missing, with their remedies. Empty if the verification is complete. */
     readonly fields: readonly ({
       /** Name of the KYC field. */
       readonly field: string
-      /** `Valid`: a rule has checked the value. `Unchecked`: the value is given and no rule is known for it. `Invalid`: a rule refuses it. `Missing`: a customer of this type needs the field. */
+      /** `Valid`: a rule or an identity provider has checked the value. `Unchecked`: the value is given, and neither has. `Invalid`: a rule refuses it, or the provider read another value. `Missing`: a customer of this type needs the field, or its proof. */
       readonly state: 'Valid' | 'Unchecked' | 'Invalid' | 'Missing'
       /** Code of the fault of an `Invalid` or `Missing` field. Absent otherwise. */
-      readonly code?: 'field_required' | 'lei_format' | 'lei_check_digits' | 'phone_not_international' | 'phone_invalid' | 'phone_not_mobile' | 'website_invalid' | 'tax_id_format' | 'tax_id_check_digits' | 'date_in_future' | 'age_impossible' | 'under_age' | 'incorporated_before_birth' | 'owner_incomplete' | 'owner_gap' | 'owner_duplicate'
+      readonly code?: 'field_required' | 'lei_format' | 'lei_check_digits' | 'phone_not_international' | 'phone_invalid' | 'phone_not_mobile' | 'website_invalid' | 'tax_id_format' | 'tax_id_check_digits' | 'date_in_future' | 'age_impossible' | 'under_age' | 'incorporated_before_birth' | 'owner_incomplete' | 'owner_gap' | 'owner_duplicate' | 'identity_required' | 'identity_mismatch' | 'identity_declined' | 'identity_expired'
       /** Explanation of the fault and its remedy. Present if `code` is. */
       readonly remediation?: string
     })[]
@@ -3395,6 +3446,154 @@ export type OperationResults = {
   readonly exportCustomer: ReadableStream<ReturnType<Uint8Array['slice']>>
   readonly eraseCustomer: CustomerErasure
   readonly updateCustomer: Customer
+  readonly createIdentityVerification: {
+    /** Identifies the verification. */
+    readonly id: string
+    /** The `guid` of the customer. */
+    readonly customerGuid: string
+    /** What is proved. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
+    readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
+    /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
+    readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
+    /** Why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
+    readonly reason?: 'DocumentForged' | 'DocumentExpired' | 'DocumentUnreadable' | 'DocumentNotAccepted' | 'PersonNotPresent' | 'DataMismatch' | 'RequestRefused' | 'ProviderUnavailable' | 'Other'
+    /** The identity provider. */
+    readonly provider: string
+    /** Page of the provider that the customer opens. It is a credential: give it to the customer only. Present while `status` is `Open`. */
+    readonly url?: string
+    /** Until when the page can be used. Absent before `Open`. */
+    readonly sessionExpiresAt?: string
+    /** What the provider has found. Absent until it has decided. */
+    readonly evidence?: {
+      /** Reference under which the provider finds its record. */
+      readonly providerReference: string
+      /** The documents that the provider has seen. */
+      readonly documents: readonly ({
+        /** The type of the document. */
+        readonly type: 'Passport' | 'IdentityCard' | 'ResidencePermit' | 'DrivingLicence' | 'ProofOfAddress' | 'RegisterExtract'
+        /** Country that issued it, ISO 3166-1 alpha-2. Absent if the provider does not name it. */
+        readonly issuingCountry?: string
+        /** Last day on which it is valid. Absent if it does not expire. */
+        readonly expiresOn?: string
+      })[]
+      /** The KYC fields that the provider has compared. A later change of a field ends what was found about it. */
+      readonly fields: readonly ({
+        /** Name of the KYC field. */
+        readonly field: string
+        /** `Matched`: the document has the value of the request. `Mismatched`: it has another one. */
+        readonly outcome: 'Matched' | 'Mismatched'
+      })[]
+    }
+    /** When the first document expires; then the verification is `Expired`. Absent if none does. */
+    readonly validUntil?: string
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of the last change of `status`. */
+    readonly updatedAt: string
+    /** When the provider decided. Absent until then. */
+    readonly decidedAt?: string
+  }
+  readonly listIdentityVerifications: {
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the verification. */
+      readonly id: string
+      /** The `guid` of the customer. */
+      readonly customerGuid: string
+      /** What is proved. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
+      readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
+      /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
+      readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
+      /** Why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
+      readonly reason?: 'DocumentForged' | 'DocumentExpired' | 'DocumentUnreadable' | 'DocumentNotAccepted' | 'PersonNotPresent' | 'DataMismatch' | 'RequestRefused' | 'ProviderUnavailable' | 'Other'
+      /** The identity provider. */
+      readonly provider: string
+      /** Page of the provider that the customer opens. It is a credential: give it to the customer only. Present while `status` is `Open`. */
+      readonly url?: string
+      /** Until when the page can be used. Absent before `Open`. */
+      readonly sessionExpiresAt?: string
+      /** What the provider has found. Absent until it has decided. */
+      readonly evidence?: {
+        /** Reference under which the provider finds its record. */
+        readonly providerReference: string
+        /** The documents that the provider has seen. */
+        readonly documents: readonly ({
+          /** The type of the document. */
+          readonly type: 'Passport' | 'IdentityCard' | 'ResidencePermit' | 'DrivingLicence' | 'ProofOfAddress' | 'RegisterExtract'
+          /** Country that issued it, ISO 3166-1 alpha-2. Absent if the provider does not name it. */
+          readonly issuingCountry?: string
+          /** Last day on which it is valid. Absent if it does not expire. */
+          readonly expiresOn?: string
+        })[]
+        /** The KYC fields that the provider has compared. A later change of a field ends what was found about it. */
+        readonly fields: readonly ({
+          /** Name of the KYC field. */
+          readonly field: string
+          /** `Matched`: the document has the value of the request. `Mismatched`: it has another one. */
+          readonly outcome: 'Matched' | 'Mismatched'
+        })[]
+      }
+      /** When the first document expires; then the verification is `Expired`. Absent if none does. */
+      readonly validUntil?: string
+      /** Time of the request. */
+      readonly createdAt: string
+      /** Time of the last change of `status`. */
+      readonly updatedAt: string
+      /** When the provider decided. Absent until then. */
+      readonly decidedAt?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }
+  readonly getIdentityVerification: {
+    /** Identifies the verification. */
+    readonly id: string
+    /** The `guid` of the customer. */
+    readonly customerGuid: string
+    /** What is proved. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
+    readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
+    /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
+    readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
+    /** Why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
+    readonly reason?: 'DocumentForged' | 'DocumentExpired' | 'DocumentUnreadable' | 'DocumentNotAccepted' | 'PersonNotPresent' | 'DataMismatch' | 'RequestRefused' | 'ProviderUnavailable' | 'Other'
+    /** The identity provider. */
+    readonly provider: string
+    /** Page of the provider that the customer opens. It is a credential: give it to the customer only. Present while `status` is `Open`. */
+    readonly url?: string
+    /** Until when the page can be used. Absent before `Open`. */
+    readonly sessionExpiresAt?: string
+    /** What the provider has found. Absent until it has decided. */
+    readonly evidence?: {
+      /** Reference under which the provider finds its record. */
+      readonly providerReference: string
+      /** The documents that the provider has seen. */
+      readonly documents: readonly ({
+        /** The type of the document. */
+        readonly type: 'Passport' | 'IdentityCard' | 'ResidencePermit' | 'DrivingLicence' | 'ProofOfAddress' | 'RegisterExtract'
+        /** Country that issued it, ISO 3166-1 alpha-2. Absent if the provider does not name it. */
+        readonly issuingCountry?: string
+        /** Last day on which it is valid. Absent if it does not expire. */
+        readonly expiresOn?: string
+      })[]
+      /** The KYC fields that the provider has compared. A later change of a field ends what was found about it. */
+      readonly fields: readonly ({
+        /** Name of the KYC field. */
+        readonly field: string
+        /** `Matched`: the document has the value of the request. `Mismatched`: it has another one. */
+        readonly outcome: 'Matched' | 'Mismatched'
+      })[]
+    }
+    /** When the first document expires; then the verification is `Expired`. Absent if none does. */
+    readonly validUntil?: string
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of the last change of `status`. */
+    readonly updatedAt: string
+    /** When the provider decided. Absent until then. */
+    readonly decidedAt?: string
+  }
   readonly getFxRates: {
     /** The currency that is sold. */
     readonly base: string
@@ -6167,7 +6366,8 @@ export type Namespaces = {
      * Judges each KYC field by rules, at the time of the request. Rules know the check digits of the LEI (ISO
      * 17442), phone numbers, websites, dates, ages, owners, and what each type of customer needs. They know the tax
      * numbers of AT, BE, DE, ES, FR, GB, IT, NL, PL and PT. A field that is wrong or missing has a `code` and a
-     * `remediation`. The rules ask no register: `Complete` does not say that the values are true.
+     * `remediation`. The rules ask no register. Identity verifications of the customer count as well: a field that
+     * the provider has matched is `Valid`.
      *
      * `GET /v1/customers/{id}/verification`, permission `customers:read`.
      * Problem codes: not_found.
@@ -6185,10 +6385,10 @@ export type Namespaces = {
     readonly fields: readonly ({
       /** Name of the KYC field. */
       readonly field: string
-      /** `Valid`: a rule has checked the value. `Unchecked`: the value is given and no rule is known for it. `Invalid`: a rule refuses it. `Missing`: a customer of this type needs the field. */
+      /** `Valid`: a rule or an identity provider has checked the value. `Unchecked`: the value is given, and neither has. `Invalid`: a rule refuses it, or the provider read another value. `Missing`: a customer of this type needs the field, or its proof. */
       readonly state: 'Valid' | 'Unchecked' | 'Invalid' | 'Missing'
       /** Code of the fault of an `Invalid` or `Missing` field. Absent otherwise. */
-      readonly code?: 'field_required' | 'lei_format' | 'lei_check_digits' | 'phone_not_international' | 'phone_invalid' | 'phone_not_mobile' | 'website_invalid' | 'tax_id_format' | 'tax_id_check_digits' | 'date_in_future' | 'age_impossible' | 'under_age' | 'incorporated_before_birth' | 'owner_incomplete' | 'owner_gap' | 'owner_duplicate'
+      readonly code?: 'field_required' | 'lei_format' | 'lei_check_digits' | 'phone_not_international' | 'phone_invalid' | 'phone_not_mobile' | 'website_invalid' | 'tax_id_format' | 'tax_id_check_digits' | 'date_in_future' | 'age_impossible' | 'under_age' | 'incorporated_before_birth' | 'owner_incomplete' | 'owner_gap' | 'owner_duplicate' | 'identity_required' | 'identity_mismatch' | 'identity_declined' | 'identity_expired'
       /** Explanation of the fault and its remedy. Present if `code` is. */
       readonly remediation?: string
     })[]
@@ -6217,15 +6417,24 @@ export type Namespaces = {
       readonly allowed: boolean
       /** Every reason why not: the state of the verification, or of its account. Empty if it is allowed. */
       readonly reasons: readonly ('verification_incomplete' | 'verification_invalid' | 'account_blocked' | 'account_closed')[]
+      /** Of `Receive` only: the largest balances in this state. Money that arrives above one stays with the operator until a person decides. Absent without one. */
+      readonly holdUpTo?: readonly {
+        /** The currency: ISO 4217 alpha-3, or a token code. */
+        readonly currency: string
+        /** The largest balance of the customer, in major units of `currency`. */
+        readonly amount: Amount
+        /** What the customer holds now, in major units of `currency`. */
+        readonly held: Amount
+      }[]
     })[]
     /** The KYC fields that are invalid or missing, with their remedies. Empty if the verification is complete. */
     readonly fields: readonly ({
       /** Name of the KYC field. */
       readonly field: string
-      /** `Valid`: a rule has checked the value. `Unchecked`: the value is given and no rule is known for it. `Invalid`: a rule refuses it. `Missing`: a customer of this type needs the field. */
+      /** `Valid`: a rule or an identity provider has checked the value. `Unchecked`: the value is given, and neither has. `Invalid`: a rule refuses it, or the provider read another value. `Missing`: a customer of this type needs the field, or its proof. */
       readonly state: 'Valid' | 'Unchecked' | 'Invalid' | 'Missing'
       /** Code of the fault of an `Invalid` or `Missing` field. Absent otherwise. */
-      readonly code?: 'field_required' | 'lei_format' | 'lei_check_digits' | 'phone_not_international' | 'phone_invalid' | 'phone_not_mobile' | 'website_invalid' | 'tax_id_format' | 'tax_id_check_digits' | 'date_in_future' | 'age_impossible' | 'under_age' | 'incorporated_before_birth' | 'owner_incomplete' | 'owner_gap' | 'owner_duplicate'
+      readonly code?: 'field_required' | 'lei_format' | 'lei_check_digits' | 'phone_not_international' | 'phone_invalid' | 'phone_not_mobile' | 'website_invalid' | 'tax_id_format' | 'tax_id_check_digits' | 'date_in_future' | 'age_impossible' | 'under_age' | 'incorporated_before_birth' | 'owner_incomplete' | 'owner_gap' | 'owner_duplicate' | 'identity_required' | 'identity_mismatch' | 'identity_declined' | 'identity_expired'
       /** Explanation of the fault and its remedy. Present if `code` is. */
       readonly remediation?: string
     })[]
@@ -6248,10 +6457,10 @@ export type Namespaces = {
      *
      * Streams what is held about the customer, for a request of the data subject (GDPR, Art. 15 and 20), as one JSON
      * object on each line: `{"type", "data"}`. The first line has the type `export` and says what is left out, and
-     * why. The other types are `customer`, `change`, `account`, `wallet`, `beneficiary`, `transaction`, `deposit`,
-     * `payout`, `checkoutSession`, `quote`, `screening` and `auditRecord`. The last line is `end`: an export without
-     * it is not complete. A partner may read two exports at once (429). A stream whose reader takes nothing for a
-     * minute is broken off. The audit log records each export.
+     * why. The other types are `customer`, `change`, `identityVerification`, `account`, `wallet`, `beneficiary`,
+     * `transaction`, `deposit`, `payout`, `checkoutSession`, `quote`, `screening` and `auditRecord`. The last line
+     * is `end`: an export without it is not complete. A partner may read two exports at once (429). A stream whose
+     * reader takes nothing for a minute is broken off. The audit log records each export.
      *
      * `GET /v1/customers/{id}/export`, permission `customers:read`.
      * Problem codes: not_found.
@@ -6281,6 +6490,243 @@ export type Namespaces = {
      * Problem codes: validation_failed, not_found, customer_exists, country_not_supported.
      */
     readonly update: (id: string, body: CustomerUpdate, options?: CallOptions) => Promise<Customer>
+    /**
+     * Start an identity verification.
+     *
+     * Asks the identity provider of the operator to verify the customer. The provider gets the KYC fields of the
+     * `kinds`, as they are now. Runs asynchronously: the answer is `Pending`, and `url` follows in a moment. Read
+     * the verification, or follow it by the event `customer.verification.updated`. What the provider finds is seen
+     * in `GET /v1/customers/{id}/verification` and in the capabilities at once. A customer has at most one
+     * verification that is not decided.
+     *
+     * `POST /v1/customers/{id}/verifications`, permission `customers:write`.
+     * Problem codes: validation_failed, not_found, identity_provider_not_configured, identity_verification_open,
+     * request_in_progress, idempotency_key_reused.
+     */
+    readonly createIdentityVerification: (id: string, body: {
+      /** What is to be proved. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. Without it, `Company` for a `Business`, and `Document` for others. */
+      readonly kinds?: readonly ('Document' | 'Address' | 'Company')[] | undefined
+      /** Address to which the page of the provider leads back: `https`, or `http` on `localhost` in the sandbox. */
+      readonly returnUrl?: string | undefined
+    }, options?: CallOptions) => Promise<{
+    /** Identifies the verification. */
+    readonly id: string
+    /** The `guid` of the customer. */
+    readonly customerGuid: string
+    /** What is proved. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
+    readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
+    /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
+    readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
+    /** Why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
+    readonly reason?: 'DocumentForged' | 'DocumentExpired' | 'DocumentUnreadable' | 'DocumentNotAccepted' | 'PersonNotPresent' | 'DataMismatch' | 'RequestRefused' | 'ProviderUnavailable' | 'Other'
+    /** The identity provider. */
+    readonly provider: string
+    /** Page of the provider that the customer opens. It is a credential: give it to the customer only. Present while `status` is `Open`. */
+    readonly url?: string
+    /** Until when the page can be used. Absent before `Open`. */
+    readonly sessionExpiresAt?: string
+    /** What the provider has found. Absent until it has decided. */
+    readonly evidence?: {
+      /** Reference under which the provider finds its record. */
+      readonly providerReference: string
+      /** The documents that the provider has seen. */
+      readonly documents: readonly ({
+        /** The type of the document. */
+        readonly type: 'Passport' | 'IdentityCard' | 'ResidencePermit' | 'DrivingLicence' | 'ProofOfAddress' | 'RegisterExtract'
+        /** Country that issued it, ISO 3166-1 alpha-2. Absent if the provider does not name it. */
+        readonly issuingCountry?: string
+        /** Last day on which it is valid. Absent if it does not expire. */
+        readonly expiresOn?: string
+      })[]
+      /** The KYC fields that the provider has compared. A later change of a field ends what was found about it. */
+      readonly fields: readonly ({
+        /** Name of the KYC field. */
+        readonly field: string
+        /** `Matched`: the document has the value of the request. `Mismatched`: it has another one. */
+        readonly outcome: 'Matched' | 'Mismatched'
+      })[]
+    }
+    /** When the first document expires; then the verification is `Expired`. Absent if none does. */
+    readonly validUntil?: string
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of the last change of `status`. */
+    readonly updatedAt: string
+    /** When the provider decided. Absent until then. */
+    readonly decidedAt?: string
+  }>
+    /**
+     * List the identity verifications of a customer.
+     *
+     * Returns the identity verifications of a customer, the newest first.
+     *
+     * `GET /v1/customers/{id}/verifications`, permission `customers:read`.
+     * Problem codes: not_found.
+     */
+    readonly listIdentityVerifications: (id: string, query?: ListIdentityVerificationsQuery, options?: CallOptions) => Promise<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the verification. */
+      readonly id: string
+      /** The `guid` of the customer. */
+      readonly customerGuid: string
+      /** What is proved. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
+      readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
+      /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
+      readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
+      /** Why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
+      readonly reason?: 'DocumentForged' | 'DocumentExpired' | 'DocumentUnreadable' | 'DocumentNotAccepted' | 'PersonNotPresent' | 'DataMismatch' | 'RequestRefused' | 'ProviderUnavailable' | 'Other'
+      /** The identity provider. */
+      readonly provider: string
+      /** Page of the provider that the customer opens. It is a credential: give it to the customer only. Present while `status` is `Open`. */
+      readonly url?: string
+      /** Until when the page can be used. Absent before `Open`. */
+      readonly sessionExpiresAt?: string
+      /** What the provider has found. Absent until it has decided. */
+      readonly evidence?: {
+        /** Reference under which the provider finds its record. */
+        readonly providerReference: string
+        /** The documents that the provider has seen. */
+        readonly documents: readonly ({
+          /** The type of the document. */
+          readonly type: 'Passport' | 'IdentityCard' | 'ResidencePermit' | 'DrivingLicence' | 'ProofOfAddress' | 'RegisterExtract'
+          /** Country that issued it, ISO 3166-1 alpha-2. Absent if the provider does not name it. */
+          readonly issuingCountry?: string
+          /** Last day on which it is valid. Absent if it does not expire. */
+          readonly expiresOn?: string
+        })[]
+        /** The KYC fields that the provider has compared. A later change of a field ends what was found about it. */
+        readonly fields: readonly ({
+          /** Name of the KYC field. */
+          readonly field: string
+          /** `Matched`: the document has the value of the request. `Mismatched`: it has another one. */
+          readonly outcome: 'Matched' | 'Mismatched'
+        })[]
+      }
+      /** When the first document expires; then the verification is `Expired`. Absent if none does. */
+      readonly validUntil?: string
+      /** Time of the request. */
+      readonly createdAt: string
+      /** Time of the last change of `status`. */
+      readonly updatedAt: string
+      /** When the provider decided. Absent until then. */
+      readonly decidedAt?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /** Like `listIdentityVerifications`, and requests page after page. The default of `limit` is 100. */
+    readonly listAllIdentityVerifications: (id: string, query?: ListIdentityVerificationsQuery, options?: CallOptions) => Pages<{
+    /** The items of the page, newest first. */
+    readonly data: readonly ({
+      /** Identifies the verification. */
+      readonly id: string
+      /** The `guid` of the customer. */
+      readonly customerGuid: string
+      /** What is proved. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
+      readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
+      /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
+      readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
+      /** Why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
+      readonly reason?: 'DocumentForged' | 'DocumentExpired' | 'DocumentUnreadable' | 'DocumentNotAccepted' | 'PersonNotPresent' | 'DataMismatch' | 'RequestRefused' | 'ProviderUnavailable' | 'Other'
+      /** The identity provider. */
+      readonly provider: string
+      /** Page of the provider that the customer opens. It is a credential: give it to the customer only. Present while `status` is `Open`. */
+      readonly url?: string
+      /** Until when the page can be used. Absent before `Open`. */
+      readonly sessionExpiresAt?: string
+      /** What the provider has found. Absent until it has decided. */
+      readonly evidence?: {
+        /** Reference under which the provider finds its record. */
+        readonly providerReference: string
+        /** The documents that the provider has seen. */
+        readonly documents: readonly ({
+          /** The type of the document. */
+          readonly type: 'Passport' | 'IdentityCard' | 'ResidencePermit' | 'DrivingLicence' | 'ProofOfAddress' | 'RegisterExtract'
+          /** Country that issued it, ISO 3166-1 alpha-2. Absent if the provider does not name it. */
+          readonly issuingCountry?: string
+          /** Last day on which it is valid. Absent if it does not expire. */
+          readonly expiresOn?: string
+        })[]
+        /** The KYC fields that the provider has compared. A later change of a field ends what was found about it. */
+        readonly fields: readonly ({
+          /** Name of the KYC field. */
+          readonly field: string
+          /** `Matched`: the document has the value of the request. `Mismatched`: it has another one. */
+          readonly outcome: 'Matched' | 'Mismatched'
+        })[]
+      }
+      /** When the first document expires; then the verification is `Expired`. Absent if none does. */
+      readonly validUntil?: string
+      /** Time of the request. */
+      readonly createdAt: string
+      /** Time of the last change of `status`. */
+      readonly updatedAt: string
+      /** When the provider decided. Absent until then. */
+      readonly decidedAt?: string
+    })[]
+    /** Opaque. Pass the value as `cursor` to get the next page. Null on the last page. */
+    readonly nextCursor: string | null
+    /** True if there is another page. */
+    readonly hasMore: boolean
+  }>
+    /**
+     * Retrieve an identity verification.
+     *
+     * Returns an identity verification of a customer, with the page to open or what the provider has found.
+     *
+     * `GET /v1/customers/{id}/verifications/{verificationId}`, permission `customers:read`.
+     * Problem codes: not_found.
+     */
+    readonly getIdentityVerification: (id: string, verificationId: string, options?: CallOptions) => Promise<{
+    /** Identifies the verification. */
+    readonly id: string
+    /** The `guid` of the customer. */
+    readonly customerGuid: string
+    /** What is proved. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
+    readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
+    /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
+    readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
+    /** Why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
+    readonly reason?: 'DocumentForged' | 'DocumentExpired' | 'DocumentUnreadable' | 'DocumentNotAccepted' | 'PersonNotPresent' | 'DataMismatch' | 'RequestRefused' | 'ProviderUnavailable' | 'Other'
+    /** The identity provider. */
+    readonly provider: string
+    /** Page of the provider that the customer opens. It is a credential: give it to the customer only. Present while `status` is `Open`. */
+    readonly url?: string
+    /** Until when the page can be used. Absent before `Open`. */
+    readonly sessionExpiresAt?: string
+    /** What the provider has found. Absent until it has decided. */
+    readonly evidence?: {
+      /** Reference under which the provider finds its record. */
+      readonly providerReference: string
+      /** The documents that the provider has seen. */
+      readonly documents: readonly ({
+        /** The type of the document. */
+        readonly type: 'Passport' | 'IdentityCard' | 'ResidencePermit' | 'DrivingLicence' | 'ProofOfAddress' | 'RegisterExtract'
+        /** Country that issued it, ISO 3166-1 alpha-2. Absent if the provider does not name it. */
+        readonly issuingCountry?: string
+        /** Last day on which it is valid. Absent if it does not expire. */
+        readonly expiresOn?: string
+      })[]
+      /** The KYC fields that the provider has compared. A later change of a field ends what was found about it. */
+      readonly fields: readonly ({
+        /** Name of the KYC field. */
+        readonly field: string
+        /** `Matched`: the document has the value of the request. `Mismatched`: it has another one. */
+        readonly outcome: 'Matched' | 'Mismatched'
+      })[]
+    }
+    /** When the first document expires; then the verification is `Expired`. Absent if none does. */
+    readonly validUntil?: string
+    /** Time of the request. */
+    readonly createdAt: string
+    /** Time of the last change of `status`. */
+    readonly updatedAt: string
+    /** When the provider decided. Absent until then. */
+    readonly decidedAt?: string
+  }>
   }
   readonly fx: {
     /**

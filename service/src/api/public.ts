@@ -16,8 +16,17 @@ export type PublicRequest = {
   readonly requestId: string
 }
 
-/** The headers that a page may read. A gateway process forwards no others. */
-export const publicHeaders = ['accept-encoding', 'accept-language', 'cookie', 'if-none-match', 'user-agent'] as const
+/** The headers that a page may read, and those of signed webhooks (Standard Webhooks). A gateway process forwards no others. */
+export const publicHeaders = [
+  'accept-encoding',
+  'accept-language',
+  'cookie',
+  'if-none-match',
+  'user-agent',
+  'webhook-id',
+  'webhook-signature',
+  'webhook-timestamp',
+] as const
 
 /** The cookies of the team's pages: the token of the session, and the partner of the last one. */
 export const sessionCookie = '__Host-session'

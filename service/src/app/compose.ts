@@ -43,6 +43,7 @@ import {
 } from '../modules/customers/index.ts'
 import { type Deposits } from '../modules/deposits/index.ts'
 import { fxRoutes } from '../modules/fx/index.ts'
+import { createIdentityWebhookSite, identityRoutes, sealedIdentities } from '../modules/identity-checks/index.ts'
 import { auditLogRoutes } from '../modules/audit-log/index.ts'
 import { requestLogRoutes } from '../modules/request-log/index.ts'
 import { type BulkPayouts, bulkPayoutsRoutes } from '../modules/bulk-payouts/index.ts'
@@ -119,6 +120,8 @@ export type Service = {
   readonly undoPayment: Modules['undoPayment']
   /** Answers the requests of the operator's desk. `changes` carries out commands that a second person approves. */
   readonly desk: (changes: DeskChanges) => Promise<RequestListener>
+  /** The simulated identity provider. Undefined: it is not used, or runs in another process. */
+  readonly identitySimulator: Modules['identitySimulator']
   readonly gateway: (form: GatewayForm) => Promise<Gateway>
   readonly startWorkers: () => Stoppable
   /** Only the workers that send payouts to the bank and process its notifications. */
@@ -153,6 +156,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...bulkPayoutsRoutes(modules.bulkPayouts),
   ...standingOrdersRoutes(modules.standingOrders, modules.idempotency),
   ...recallsRoutes(modules.recalls, modules.idempotency),
+  ...identityRoutes(modules.identityChecks, modules.idempotency),
   ...reportsRoutes(modules.reports, modules.idempotency),
   ...simulationsRoutes(modules.simulations, modules.idempotency),
   ...transactionsRoutes(modules.transactions),
@@ -171,6 +175,7 @@ const sealedColumns = [
   sealedKyc,
   sealedNameKeys,
   sealedChanges,
+  sealedIdentities,
   sealedWebhookSecrets,
   sealedMailSecrets,
   sealedAnswers,
@@ -212,6 +217,7 @@ export function compose(given: ServiceDeps): Service {
       await webhooks.releaseLeases(partnerId, tx)
       await modules.screening.forgetGenerations(tx, partnerId)
       await modules.renewals.releaseRenewals(partnerId, tx)
+      await modules.identityChecks.releaseLeases(partnerId, tx)
     },
     startWorkers: () => {
       const running = start(backgroundJobs(deps, modules))
@@ -270,6 +276,7 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
     ...inProcess,
     downloads: { open: modules.reports.contentOfLink },
     sites: [
+      createIdentityWebhookSite({ checks: modules.identityChecks, provider: modules.identityProvider, clock }),
       await createCheckoutSite({ checkout, clock, sandbox, brand }),
       await createConsoleSite({
         members,

@@ -1,9 +1,11 @@
 /** The settings of customers: whose money pays, what they may do, and how long their data are kept. */
+import { identitySettings } from '../identity/index.ts'
 import { integer, oneOf, type Settings } from '../kernel/index.ts'
 import { screeningSettings } from '../screening/index.ts'
 
 export const customerSettings = {
   ...screeningSettings,
+  ...identitySettings,
   CUSTOMER_RETENTION_YEARS: {
     default: '5',
     description:

@@ -23,6 +23,8 @@ import { type Observability } from '../observability/index.ts'
 import { createScreener, createScreening } from '../screening/index.ts'
 import { createEventOutbox, payloadOf, sampleOf } from '../events/index.ts'
 import { type Database } from '../postgres/index.ts'
+import type { IdentityProvider } from '../identity/index.ts'
+import { composeIdentity, composeProofs } from './identity.ts'
 import { createIsoBanks } from '../connectors/iso20022/index.ts'
 import { createInternalConnector } from '../connectors/internal/index.ts'
 import { createSandboxBank, type SandboxBank } from '../connectors/sandbox/index.ts'
@@ -84,6 +86,8 @@ export type ModulesDeps = {
   readonly connectors?: readonly Connector[]
   /** Reconciled accounts at file banks. Default: those of the configuration. */
   readonly bankAccounts?: readonly BooksAccount[]
+  /** Default: the one of the configuration. Null: none. */
+  readonly identityProvider?: IdentityProvider | null
   /** Default: the name servers of the system. */
   readonly resolveTxt?: ResolveTxt
   /** Default: by `RAIL_RULES` and `RAIL`. */
@@ -108,7 +112,8 @@ export function composeModules(deps: ModulesDeps) {
 export type Modules = ReturnType<typeof composeModules>
 
 /** Makes the parts that every module needs. */
-function composeCore({ config, db, clock, log }: ModulesDeps) {
+function composeCore(deps: ModulesDeps) {
+  const { config, db, clock, log } = deps
   const sealer = createSealer(config.MASTER_KEY)
   const cursors = createCursors(deriveKey(config.MASTER_KEY[0], 'cursors'))
   const access = createAccess({ db, clock, sealer })
@@ -121,7 +126,12 @@ function composeCore({ config, db, clock, log }: ModulesDeps) {
       onConfirmed: (tx, { customerId: id, ...rest }) => customers.reviews.raise(tx, { ...rest, id }),
     },
   })
-  const customerRules = { gatesByDefault: config.KYC_GATES, identifiers: config.CUSTOMER_IDENTIFIERS }
+  const customerRules = {
+    gatesByDefault: config.KYC_GATES,
+    identifiers: config.CUSTOMER_IDENTIFIERS,
+    ...composeProofs(config, sealer),
+    ledger,
+  }
   const customers: Customers = createCustomers({ db, clock, sealer, cursors, log, screening, ...customerRules })
   const audit = createAudit({ db, clock, cursors, sealer })
   return {
@@ -131,6 +141,7 @@ function composeCore({ config, db, clock, log }: ModulesDeps) {
     ledger,
     eventOutbox,
     customers,
+    ...composeIdentity(deps, { sealer, cursors, customers, eventOutbox }),
     screening,
     audit,
     requests: createRequests({ db, clock, log, cursors, partnerIds: access.partnerIds }),
@@ -197,15 +208,9 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const tokens = composeTokens({ ...core, config, db, clock, log, partyOf, chooseConnector: deps.chooseConnector })
   const { chains, chooseConnector, refusedAddress, wallets } = tokens
   const connectorHealth = createConnectorHealth({ clock })
-  const isoBanks = createIsoBanks({
-    banks: usedIsoBanks(config),
-    db,
-    clock,
-    log,
-    operatorId: operatorPartnerId,
-    observe: deps.observability?.metrics.banks,
-    health: connectorHealth,
-  })
+  const banksDeps = { db, clock, log, operatorId: operatorPartnerId, health: connectorHealth }
+  const observe = deps.observability?.metrics.banks
+  const isoBanks = createIsoBanks({ ...banksDeps, observe, banks: usedIsoBanks(config) })
   const connectors = [
     ...(usesSandboxBank(config) ? [bank] : []),
     composeInternal(deps, core, { accountsOf: () => accounts, depositsOf: () => deposits }),

@@ -31,6 +31,7 @@ import { type Fx, toQuote } from '../modules/fx/index.ts'
 import { eraseHits, keptAlerts } from '../modules/monitoring/index.ts'
 import { erasePayouts, instructionIdOf, type Payouts, toPayoutRecord } from '../modules/payouts/index.ts'
 import { eraseRecalls } from '../modules/recalls/index.ts'
+import { createIdentityErasure, type IdentityChecks, toVerification } from '../modules/identity-checks/index.ts'
 import type { Reports } from '../modules/reports/index.ts'
 import { keptAssignments } from '../modules/staff/index.ts'
 import { keptOrders, type StandingOrders } from '../modules/standing-orders/index.ts'
@@ -55,6 +56,7 @@ type Deps = {
   readonly fx: Pick<Fx, 'deleteOpenQuotesOf' | 'quotesOf'>
   readonly payouts: Pick<Payouts, 'decisionsOf' | 'list'>
   readonly idempotency: Idempotency
+  readonly identityChecks: Pick<IdentityChecks, 'list'>
   readonly ledger: Ledger
   readonly reports: Pick<Reports, 'removeSchedulesOf'>
   /** CUSTOMER_RETENTION_YEARS. */
@@ -85,7 +87,7 @@ async function* mapped<T>(pages: AsyncIterable<readonly T[]>, line: (item: T) =>
   for await (const page of pages) yield page.map(line)
 }
 
-const identity = ({ db, accounts, customers, wallets }: Deps): readonly ExportSection[] => [
+const identity = ({ db, accounts, customers, identityChecks, wallets }: Deps): readonly ExportSection[] => [
   async function* (_partnerId, customer) {
     yield [{ type: 'customer', data: toCustomer(customer) }]
   },
@@ -93,6 +95,15 @@ const identity = ({ db, accounts, customers, wallets }: Deps): readonly ExportSe
     mapped(
       pagesOfList((query) => customers.history(partnerId, id, query)),
       (change) => ({ type: 'change', data: toChange(change) }),
+    ),
+  (partnerId, { id }) =>
+    mapped(
+      pagesOfList((query) => identityChecks.list(partnerId, id, query)),
+      (verification) => {
+        // The address of the page is a credential.
+        const { url: _url, ...shown } = toVerification(verification)
+        return { type: 'identityVerification', data: shown }
+      },
     ),
   async function* (partnerId, { id }) {
     yield (await accounts.ibansOf(db, partnerId, id)).map((row) => ({ type: 'account', data: given(row) }))
@@ -186,6 +197,7 @@ const erasedPerPageMax = 500
 
 function heldByModules(deps: Deps): HeldByModules {
   const { accounts, beneficiaries, checkout, reports, screening, transactions, wallets } = deps
+  const verifications = createIdentityErasure(deps)
   return {
     pendingOf: transactions.erasure.pendingOf,
     lastPaymentAt: transactions.erasure.lastPaymentAt,
@@ -202,6 +214,7 @@ function heldByModules(deps: Deps): HeldByModules {
       await reports.removeSchedulesOf(tx, partnerId, id)
       const accountSince = await accounts.close(tx, partnerId, id, now)
       const closed = await wallets.close(tx, partnerId, id, now)
+      await verifications.end(tx, partnerId, id)
       const issued = accountSince === undefined ? [] : [{ createdAt: accountSince }]
       return [
         ...erased.map((row) => made('createBeneficiary', row, `the beneficiary ${row.id}`)),
@@ -214,6 +227,7 @@ function heldByModules(deps: Deps): HeldByModules {
     },
     eraseClosed: async (tx, partnerId, customerId) => {
       await accounts.erase(tx, partnerId, customerId)
+      await verifications.erase(tx, partnerId, customerId)
       await screening.forget(tx, partnerId, [customerId])
     },
     erasePayments: (tx, page) => erasePayments(deps, tx, page),

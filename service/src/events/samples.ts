@@ -142,6 +142,18 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N
       verificationId: newId(),
     }
   },
+  'customer.verification.updated': () => ({
+    ...common(newId(), 0n),
+    customFields: null,
+    websiteReference: null,
+    customerGuid: newId(),
+    customerId: `cus_${randomText(16)}`,
+    kinds: ['Document'],
+    partnerCustomerId: 'sample-customer',
+    reason: null,
+    status: 'Approved',
+    verificationState: 'Complete',
+  }),
   'payout.recall.updated': () => ({
     ...common('SAMPLE-WITHDRAWAL', 2_500n),
     customFields: null,

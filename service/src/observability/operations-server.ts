@@ -20,22 +20,30 @@ type Pages = {
   readonly findPartner?: (partnerId: string) => Promise<object | undefined>
 }
 
+/** Pages that share the port: the paths below `/desk`, and those of the simulated identity provider. */
+export type OperationsSites = {
+  readonly desk?: RequestListener | undefined
+  readonly identitySimulator?: RequestListener | undefined
+}
+
 export type OperationsServer = {
-  /** Resolves to the port. `desk` answers the paths below `/desk`. Rejects with the error of the socket. */
-  readonly listen: (host: string, port: number, desk?: RequestListener) => Promise<number>
+  /** Resolves to the port. Rejects with the error of the socket. */
+  readonly listen: (host: string, port: number, sites?: OperationsSites) => Promise<number>
   readonly close: () => Promise<void>
 }
 
 export function createOperationsServer(pages: Pages): OperationsServer {
   const routes = createRoutes(pages)
-  let site: RequestListener = routes
-  const server = createServer((request, response) =>
-    /^\/desk(?:[/?]|$)/.test(request.url ?? '') ? site(request, response) : routes(request, response),
-  )
+  let sites: OperationsSites = {}
+  const siteAt = (url: string): RequestListener | undefined => {
+    if (/^\/desk(?:[/?]|$)/.test(url)) return sites.desk
+    return /^\/identity-simulator(?:[/?]|$)/.test(url) ? sites.identitySimulator : undefined
+  }
+  const server = createServer((request, response) => (siteAt(request.url ?? '') ?? routes)(request, response))
   return {
-    listen: (host, port, desk = routes) =>
+    listen: (host, port, given = {}) =>
       new Promise((resolve, reject) => {
-        site = desk
+        sites = given
         server.once('error', reject)
         server.listen(port, host, () => resolve((server.address() as AddressInfo).port))
       }),

@@ -140,7 +140,7 @@ const operatorUsage = `operator commands (those that change something take --not
   operator cooling-off set --partner ID --currency EUR [--hours 24]
   operator cooling-off list --partner ID
   operator cooling-off remove --partner ID --id ID
-  operator gate set --partner ID --state Complete|Incomplete|Invalid --allow OpenAccount,Receive,Pay | none
+  operator gate set --partner ID --state Complete|Incomplete|Invalid --allow OpenAccount,Receive,Pay | none [--hold-up-to EUR=150.00,USD=150.00]
   operator gate list --partner ID
   operator gate remove --partner ID --state Complete|Incomplete|Invalid
   operator segregation list --partner ID

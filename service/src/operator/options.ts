@@ -42,6 +42,7 @@ const names = [
   'scope',
   'period',
   'amount',
+  'hold-up-to',
   'beneficiary',
   'rail',
   'fixed',

@@ -1,6 +1,7 @@
 /** A worker that is killed after the bank accepted the instruction and before it recorded the acknowledgement. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { noProofs } from '../../../test/support/proofs.ts'
 import { rawNumber } from '@partner-payments/wire'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { type Caller, createCursors } from '../api/index.ts'
@@ -53,6 +54,7 @@ const customers = createCustomers({
   log,
   screening,
   gatesByDefault: 'open',
+  ...noProofs,
   identifiers: 'unique',
 })
 const beneficiaries = createBeneficiaries({

@@ -89,8 +89,8 @@ export const customersOperations = {
     description:
       'Judges each KYC field by rules, at the time of the request. Rules know the check digits of the LEI (ISO 17442), phone ' +
       'numbers, websites, dates, ages, owners, and what each type of customer needs. They know the tax numbers of AT, BE, ' +
-      'DE, ES, FR, GB, IT, NL, PL and PT. A field that is wrong or missing has a `code` and a `remediation`. The rules ask no register: ' +
-      '`Complete` does not say that the values are true.',
+      'DE, ES, FR, GB, IT, NL, PL and PT. A field that is wrong or missing has a `code` and a `remediation`. The rules ask no register. Identity ' +
+      'verifications of the customer count as well: a field that the provider has matched is `Valid`.',
     refusals: ['not_found'],
     example: { params: { id: resource('customer') } },
   },
@@ -143,7 +143,7 @@ export const customersOperations = {
     description:
       'Streams what is held about the customer, for a request of the data subject (GDPR, Art. 15 and 20), as one JSON object ' +
       'on each line: `{"type", "data"}`. The first line has the type `export` and says what is left out, and why. The other types are ' +
-      '`customer`, `change`, `account`, `wallet`, `beneficiary`, `transaction`, `deposit`, `payout`, `checkoutSession`, ' +
+      '`customer`, `change`, `identityVerification`, `account`, `wallet`, `beneficiary`, `transaction`, `deposit`, `payout`, `checkoutSession`, ' +
       '`quote`, `screening` and `auditRecord`. The last line is `end`: an export without it is not complete. A partner ' +
       'may read two exports at once (429). A stream whose reader takes nothing for a minute is broken off. The audit log ' +
       'records each export.',

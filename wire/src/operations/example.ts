@@ -14,6 +14,8 @@ export const resources = {
   serviceId: 'the `serviceId` of that customer',
   iban: 'the IBAN of that customer',
   erasable: 'a customer without payments',
+  unproved: 'a customer without an identity verification',
+  identityVerification: 'an identity verification of the customer',
   beneficiary: 'a beneficiary of the customer',
   foreignBeneficiary: 'a beneficiary in US dollars',
   tokenBeneficiary: 'a beneficiary with a wallet',

@@ -12,6 +12,11 @@ export const customerCurrency = {
   currency: described(Currency, 'The currency of the entries: ISO 4217 alpha-3, or a token code.'),
 }
 
+export const identityVerificationId = {
+  ...customerId,
+  verificationId: described(Uuid, 'The `id` of the identity verification.'),
+}
+
 export const invitationId = { invitationId: described(Uuid, 'The `inviteId` of the invitation.') }
 
 export const userId = { userId: described(Uuid, 'The `userId` of the user.') }

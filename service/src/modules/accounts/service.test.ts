@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { noProofs } from '../../../../test/support/proofs.ts'
 import { decimalText } from '@partner-payments/wire'
 import { isValidIBAN } from 'ibantools'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
@@ -38,6 +39,7 @@ before(async () => {
     log: createLog('silent'),
     screening,
     gatesByDefault: 'open',
+    ...noProofs,
     identifiers: 'unique',
   })
   idempotency = createIdempotency({ db, clock, ...keys })

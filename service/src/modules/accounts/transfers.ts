@@ -14,7 +14,7 @@ import {
   type Ledger,
 } from '../../ledger/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
-import type { Customers } from '../customers/index.ts'
+import { aboveBalance, type Customers, exceedsBalance } from '../customers/index.ts'
 import type { NewTransaction, Transactions } from '../transactions/index.ts'
 
 /** A transfer that is booked. Null: the partner itself. */
@@ -47,7 +47,7 @@ export type Transfers = {
 export type TransfersDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly customers: Pick<Customers, 'hold' | 'payersByIds' | 'requireCapability'>
+  readonly customers: Pick<Customers, 'hold' | 'lockHolders' | 'payersByIds' | 'requireCapability'>
   readonly ledger: Pick<Ledger, 'accountsOf' | 'enter' | 'partySumsAt'>
   readonly transactions: Pick<Transactions, 'completeMany' | 'taken'>
 }
@@ -79,7 +79,7 @@ export function createTransfers(deps: TransfersDeps): Transfers {
         const state = balanceStateIn(accounts, partnerId, currency)
         if (blocksOutbound(state) || blocksInbound(state)) throw blocked(`The ${currency} balance`)
         // What an operator moves to mend a balance is not stopped by a gate.
-        if (maker !== undefined) await requireOpen(deps, tx, partnerId, from, to)
+        if (maker !== undefined) await requireOpen(deps, tx, partnerId, { from, to, amount, currency })
         await requirePart(deps, tx, partnerId, currency, amount, from, maker?.caller)
         const [outward, inward] = await complete(deps, tx, partnerId, { amount, currency, from, to, maker, body })
         const moved = { partnerId, currency, amount, kind: 'direct' } as const
@@ -103,11 +103,10 @@ const blocked = (what: string) => new Refusal('account_blocked', `${what} is blo
 
 /** Refuses: customer_not_verified, account_blocked. */
 async function requireOpen(
-  { customers }: TransfersDeps,
+  { customers, ledger }: TransfersDeps,
   tx: Tx,
   partnerId: string,
-  from: string | null,
-  to: string | null,
+  { from, to, amount, currency }: Pick<Completing, 'from' | 'to' | 'amount' | 'currency'>,
 ): Promise<void> {
   if (from !== null) await customers.requireCapability(tx, partnerId, from, 'Pay', '/fromCustomerId')
   if (to !== null) await customers.requireCapability(tx, partnerId, to, 'Receive', '/toCustomerId')
@@ -116,6 +115,13 @@ async function requireOpen(
   const stateOf = (id: string | null) => (id === null ? 'Active' : payers.get(partnerKey(partnerId, id))?.accountState)
   if (blocksOutbound(stateOf(from) ?? 'Active')) throw blocked('The account of the customer who gives')
   if (blocksInbound(stateOf(to) ?? 'Active')) throw blocked('The account of the customer who gets')
+  const target = payers.get(partnerKey(partnerId, to ?? ''))
+  if (target?.gate.balancesMax[currency] === undefined) return
+  await customers.lockHolders(tx, [{ partnerId, id: target.id }])
+  const sums = await ledger.partySumsAt(tx, partnerId, target.id, undefined)
+  const held = sums.find((sum) => sum.currency === currency)?.posted ?? 0n
+  if (exceedsBalance(target.gate, { currency, held, amount }))
+    throw aboveBalance(target.verificationState, target.gate, currency, '/toCustomerId')
 }
 
 /**

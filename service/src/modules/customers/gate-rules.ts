@@ -1,15 +1,24 @@
 /** Pure: what a customer may do in each state of its verification, and why not. */
 import { Refusal } from '../../api/index.ts'
+import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
 import { type Capability, capabilities, type VerificationState } from '@partner-payments/wire'
 
+/** The largest balance of a customer in each currency, in minor units. A currency without one has no maximum. */
+export type BalancesMax = Readonly<Partial<Record<Currency, Minor>>>
+
 /** `opensAccounts`: gets IBANs and wallets. `receives`: its deposits are credited. `pays`: payouts are made for it. */
-export type Gate = { readonly opensAccounts: boolean; readonly receives: boolean; readonly pays: boolean }
+export type Gate = {
+  readonly opensAccounts: boolean
+  readonly receives: boolean
+  readonly pays: boolean
+  readonly balancesMax: BalancesMax
+}
 
 /** `open`: everybody may do everything. `strict`: only a complete customer. */
 export type GateDefault = 'open' | 'strict'
 
-const openGate: Gate = { opensAccounts: true, receives: true, pays: true }
-const closedGate: Gate = { opensAccounts: false, receives: false, pays: false }
+const openGate: Gate = { opensAccounts: true, receives: true, pays: true, balancesMax: {} }
+const closedGate: Gate = { opensAccounts: false, receives: false, pays: false, balancesMax: {} }
 
 export const defaultGate = (kind: GateDefault, state: VerificationState): Gate =>
   kind === 'open' || state === 'Complete' ? openGate : closedGate
@@ -21,10 +30,11 @@ const memberOf = { OpenAccount: 'opensAccounts', Receive: 'receives', Pay: 'pays
 
 export const isAllowed = (gate: Gate, capability: Capability): boolean => gate[memberOf[capability]]
 export const allowedBy = (gate: Gate): readonly Capability[] => capabilities.filter((each) => isAllowed(gate, each))
-export const gateOf = (allowed: readonly Capability[]): Gate => ({
+export const gateOf = (allowed: readonly Capability[], balancesMax: BalancesMax): Gate => ({
   opensAccounts: allowed.includes('OpenAccount'),
   receives: allowed.includes('Receive'),
   pays: allowed.includes('Pay'),
+  balancesMax,
 })
 
 /** KYC that was not judged yet, or that cannot be read, counts as incomplete. */
@@ -45,3 +55,36 @@ export function notVerified(state: VerificationState, capability: Capability, po
     pointer === undefined ? {} : { errors: [{ pointer, code: 'invalid_value', message }] },
   )
 }
+
+/** Whether an amount would raise what a customer holds above the largest balance of its gate. */
+export function exceedsBalance(
+  { balancesMax }: Gate,
+  { currency, held, amount }: { readonly currency: Currency; readonly held: Minor; readonly amount: Minor },
+): boolean {
+  const max = balancesMax[currency]
+  return max !== undefined && held + amount > max
+}
+
+/** The refusal of money that a customer would hold above its largest balance. */
+export function aboveBalance(state: VerificationState, gate: Gate, currency: Currency, pointer: string): Refusal {
+  const max = amountText(gate.balancesMax[currency] ?? 0n, currency)
+  const message = `a customer whose verification is ${state} holds at most ${max} ${currency}`
+  return new Refusal(
+    'customer_not_verified',
+    `${message.replace(/^a/, 'A')}. Move less, or have the customer verified.`,
+    { errors: [{ pointer, code: 'invalid_value', message }] },
+  )
+}
+
+/** Texts of minor units, as the column has them. */
+export const writeBalancesMax = (balancesMax: BalancesMax): string | null =>
+  Object.keys(balancesMax).length === 0
+    ? null
+    : JSON.stringify(Object.fromEntries(Object.entries(balancesMax).map(([currency, max]) => [currency, String(max)])))
+
+export const readBalancesMax = (text: string | null): BalancesMax =>
+  text === null
+    ? {}
+    : Object.fromEntries(
+        Object.entries(JSON.parse(text) as Record<string, string>).map(([currency, max]) => [currency, BigInt(max)]),
+      )

@@ -15,7 +15,9 @@ import {
 } from '../../../../test/support/composition.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { newId, present } from '../../kernel/index.ts'
-import { processBankNotifications } from '../../settlement/index.ts'
+import { processBankNotifications, submitDuePayouts } from '../../settlement/index.ts'
+import { sql, type Tx } from '../../postgres/index.ts'
+import { until } from '../../../../test/support/until.ts'
 import type { AccountState } from '../../ledger/index.ts'
 
 let service: Service
@@ -145,8 +147,8 @@ test('an account and a wallet are not opened, a checkout session is not made, an
   assert.equal((await service.accounts.create(partnerId, customer.id)).ibans.length > 0, true)
 })
 
-/** Has the sandbox bank book money on the customer's IBAN, and applies what it reports. */
-async function credited(iban: string): Promise<void> {
+/** Has the sandbox bank book 5.00 on the customer's IBAN. */
+function send(tx: Tx, iban: string): void {
   const debtor = {
     account: 'FR7630006000011234567890189',
     bic: 'AGRIFRPP',
@@ -154,14 +156,14 @@ async function credited(iban: string): Promise<void> {
     countryCode: 'FR',
     address: null,
   }
-  const credit = {
-    account: iban,
-    money: { currency: 'EUR', amount: 5_00n },
-    debtor,
-    remittance: 'Rent',
-    endToEndId: 'E2E-1',
-  } as const
-  await service.db.transaction(async (tx) => service.bank.sendCredit(tx, operatorPartnerId, newId(), credit))
+  const money = { currency: 'EUR', amount: 5_00n } as const
+  const credit = { account: iban, money, debtor, remittance: 'Rent', endToEndId: 'E2E-1' }
+  service.bank.sendCredit(tx, operatorPartnerId, newId(), credit)
+}
+
+/** Has the sandbox bank book money, and applies what it reports. */
+async function credited(iban: string): Promise<void> {
+  await service.db.transaction(async (tx) => send(tx, iban))
   service.clock.advance(stepMsDefault)
   strict.clock.advance(stepMsDefault)
   await processBankNotifications(service.settlement)
@@ -212,4 +214,85 @@ test('a capability names each reason: the verification and the state of the acco
     ['account_closed'],
     ['verification_incomplete', 'account_closed'],
   ])
+})
+
+/** Limits what a customer holds in a state, and returns its IBAN. */
+async function limited({ partnerId, customer }: TestPartner, state: 'Complete' | 'Incomplete', max: bigint) {
+  const gate = { partnerId, state, allowed: ['OpenAccount', 'Receive', 'Pay'], balancesMax: { EUR: max } } as const
+  await service.db.transaction((tx) => service.customers.gates.set(tx, gate))
+  return (await service.accounts.create(partnerId, customer.id)).ibans[0].iban
+}
+const casesOf = async ({ partnerId }: TestPartner) =>
+  (await service.cases.list(undefined, 1000)).flatMap((row) => (row.partnerId === partnerId ? [row.kind] : []))
+
+for (const mode of ['pooled', 'segregated'] as const)
+  test(`a customer holds up to the largest balance of its state, and what comes above waits with a case: ${mode}`, async () => {
+    const partner = await addPartner(service)
+    const { partnerId, customer } = partner
+    if (mode === 'segregated') await service.db.transaction((tx) => service.ledger.segregate(tx, partnerId, 'EUR'))
+    const iban = await limited(partner, 'Incomplete', 12_00n)
+    for (const posted of [5_00n, 10_00n]) {
+      await credited(iban)
+      assert.equal((await balanceOf(service, partnerId)).posted, posted)
+    }
+    await credited(iban)
+    assert.equal((await balanceOf(service, partnerId)).posted, 10_00n)
+    assert.deepEqual(await casesOf(partner), ['customer_not_verified'])
+    const { holdUpTo } = await service.customers.capabilities(partnerId, customer.id)
+    assert.deepEqual(holdUpTo, [{ currency: 'EUR', max: 12_00n, held: 10_00n }])
+    // Money that leaves lowers what is held, and another state has its own maximum.
+    await pay(service, partner, '4.00')
+    await submitDuePayouts(service.settlement)
+    service.clock.advance(stepMsDefault)
+    await processBankNotifications(service.settlement)
+    await credited(iban)
+    assert.equal((await balanceOf(service, partnerId)).posted, 11_00n)
+    await verified(partner)
+    await credited(iban)
+    assert.equal((await balanceOf(service, partnerId)).posted, 16_00n)
+    await checkLedger(service.db, partnerId)
+  })
+
+test('a credit waits for money that another transaction is giving to the customer, and does not pass its largest balance', async () => {
+  const partner = await addPartner(service, 10_00n)
+  const { partnerId, customer, caller } = partner
+  const iban = await limited(partner, 'Incomplete', 12_00n)
+  await service.db.transaction(async (tx) => send(tx, iban))
+  service.clock.advance(stepMsDefault)
+  const given = { toCustomerId: customer.id, currency: 'EUR', amount: rawNumber('10.00') } as const
+  let working: Promise<unknown> = Promise.resolve()
+  await service.db.transaction(async (tx) => {
+    await service.accounts.transfer(partnerId, given, { caller, ip, requestId: 'test' }, tx)
+    working = processBankNotifications(service.settlement)
+    await until('the credit waits for a lock', async () => {
+      const waiting = await service.db.rows(sql`select 1 from pg_locks where not granted`)
+      return waiting.length > 0
+    })
+  })
+  await working
+  await processBankNotifications(service.settlement)
+  const { holdUpTo } = await service.customers.capabilities(partnerId, customer.id)
+  assert.deepEqual(holdUpTo, [{ currency: 'EUR', max: 12_00n, held: 10_00n }])
+  assert.deepEqual(await casesOf(partner), ['customer_not_verified'])
+  await checkLedger(service.db, partnerId)
+})
+
+test('a transfer between customers does not pass the largest balance either', async () => {
+  const partner = await addPartner(service)
+  const { partnerId, customer, caller } = partner
+  const iban = await limited(partner, 'Incomplete', 100_00n)
+  await credited(iban)
+  const rich = await service.customers.create(partnerId, { kyc: complete })
+  await limited(partner, 'Complete', 3_00n)
+  const body = { fromCustomerId: customer.id, toCustomerId: rich.id, currency: 'EUR' } as const
+  const maker = { caller, ip, requestId: 'test' }
+  const transfer = (amount: string) =>
+    service.accounts.transfer(partnerId, { ...body, amount: rawNumber(amount) }, maker)
+  await transfer('2.00')
+  await assert.rejects(transfer('1.01'), {
+    code: 'customer_not_verified',
+    detail:
+      'A customer whose verification is Complete holds at most 3.00 EUR. Move less, or have the customer verified.',
+  })
+  await transfer('1.00')
 })

@@ -7,11 +7,12 @@ import {
   verificationStates,
 } from '@partner-payments/wire'
 import { notFound } from '../../api/index.ts'
-import type { Clock } from '../../kernel/index.ts'
+import { amountText, type Clock, type Currency, type Minor } from '../../kernel/index.ts'
 import { type AccountState, blocksInbound, blocksOutbound } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import {
   allowedBy,
+  type BalancesMax,
   defaultGate,
   type Gate,
   type GateDefault,
@@ -19,6 +20,7 @@ import {
   isAllowed,
   judgedState,
   notVerified,
+  readBalancesMax,
 } from './gate-rules.ts'
 import type { PayerRow } from './store.ts'
 import * as store from './store-gates.ts'
@@ -28,13 +30,21 @@ export type GateView = {
   readonly verificationState: VerificationState
   readonly allowed: readonly Capability[]
   readonly isDefault: boolean
+  /** Absent: the state has no largest balance. In major units, by the currency. */
+  readonly holdUpTo?: Readonly<Record<string, string>>
 }
 
 /** The gates of partners. They hold from the next payment on; what was accepted before goes its way. */
 export type Gates = {
   readonly set: (
     tx: Tx,
-    gate: { readonly partnerId: string; readonly state: VerificationState; readonly allowed: readonly Capability[] },
+    gate: {
+      readonly partnerId: string
+      readonly state: VerificationState
+      readonly allowed: readonly Capability[]
+      /** The largest balance of a customer. Absent: none. */
+      readonly balancesMax?: BalancesMax
+    },
   ) => Promise<GateView>
   /** Every state, with what it allows. */
   readonly list: (tx: Tx, partnerId: string) => Promise<readonly GateView[]>
@@ -47,10 +57,11 @@ export function createGates({ clock, byDefault }: { readonly clock: Clock; reado
     verificationState,
     allowed: allowedBy(gate ?? defaultGate(byDefault, verificationState)),
     isDefault: gate === undefined,
+    ...maximaOf(gate?.balancesMax ?? {}),
   })
   return {
-    set: async (tx, { partnerId, state, allowed }) => {
-      const row = { verificationState: state, ...gateOf(allowed) }
+    set: async (tx, { partnerId, state, allowed, balancesMax = {} }) => {
+      const row = { verificationState: state, ...gateOf(allowed, balancesMax) }
       await store.setGate(tx, partnerId, row, clock.now())
       return view(state, row)
     },
@@ -68,6 +79,12 @@ export function createGates({ clock, byDefault }: { readonly clock: Clock; reado
       return view(state, undefined)
     },
   }
+}
+
+const maximaOf = (balancesMax: BalancesMax): Pick<GateView, 'holdUpTo'> => {
+  const maxima = Object.entries(balancesMax) as [Currency, Minor][]
+  if (maxima.length === 0) return {}
+  return { holdUpTo: Object.fromEntries(maxima.map(([currency, max]) => [currency, amountText(max, currency)])) }
 }
 
 /** The facts by which a customer's capabilities are judged. */
@@ -95,15 +112,35 @@ export function capabilitiesOf({ gate, verificationState, accountState }: Standi
   })
 }
 
+/** The largest balance in a currency, and what the customer holds. */
+export type Holding = { readonly currency: Currency; readonly max: Minor; readonly held: Minor }
+
+export const holdingsOf = (
+  balancesMax: BalancesMax,
+  sums: readonly { readonly currency: Currency; readonly posted: Minor }[],
+): readonly Holding[] =>
+  (Object.entries(balancesMax) as [Currency, Minor][]).map(([currency, max]) => ({
+    ...{ currency, max },
+    held: sums.find((sum) => sum.currency === currency)?.posted ?? 0n,
+  }))
+
 /** Judges rows of customers by the gate of their state. */
 export const createStandings =
   (byDefault: GateDefault) =>
-  ({ verificationState: kept, opensAccounts, receives, pays }: Pick<PayerRow, 'verificationState' | keyof Gate>) => {
+  ({
+    verificationState: kept,
+    opensAccounts,
+    receives,
+    pays,
+    balancesMax: maxima,
+  }: Pick<PayerRow, 'verificationState' | keyof Gate>) => {
     const verificationState = judgedState(kept)
     const hasGate = opensAccounts !== null && receives !== null && pays !== null
     return {
       verificationState,
-      gate: hasGate ? { opensAccounts, receives, pays } : defaultGate(byDefault, verificationState),
+      gate: hasGate
+        ? { opensAccounts, receives, pays, balancesMax: readBalancesMax(maxima) }
+        : defaultGate(byDefault, verificationState),
     }
   }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { noProofs } from '../../../../test/support/proofs.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
 import { createCursors, Refusal } from '../../api/index.ts'
@@ -24,6 +25,7 @@ before(async () => {
     log: createLog('silent'),
     screening: createScreening({ ...deps, db }),
     gatesByDefault: 'open',
+    ...noProofs,
     identifiers: 'unique',
   })
 })

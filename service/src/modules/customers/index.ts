@@ -19,7 +19,9 @@ export {
   pagesBehind,
   pagesOfList,
 } from './export.ts'
-export { notVerified } from './gate-rules.ts'
+export { aboveBalance, type BalancesMax, exceedsBalance, notVerified } from './gate-rules.ts'
+export { type IdentityRecord, mainKind, subjectFor } from './identity.ts'
+export type { IdentitiesOf } from './verification-states.ts'
 export { risks } from './reviews.ts'
 export type { Review } from './store-reviews.ts'
 export { createErasures, type Erasures, type HeldByModules } from './erasure.ts'

@@ -1,6 +1,7 @@
 /** The search by name: its index in the database follows the sealed names. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { noProofs } from '../../../../test/support/proofs.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
 import { createCursors, Refusal } from '../../api/index.ts'
@@ -24,6 +25,7 @@ before(async () => {
     log: createLog('silent'),
     screening: createScreening({ ...deps, db }),
     gatesByDefault: 'open',
+    ...noProofs,
     identifiers: 'unique',
   })
 })
@@ -144,6 +146,7 @@ test('the worker indexes customers that an earlier version created or changed, i
     log: createLog('silent'),
     screening: createScreening({ ...deps, db }),
     gatesByDefault: 'open',
+    ...noProofs,
     identifiers: 'unique',
   })
   let indexed = 0

@@ -34,6 +34,8 @@ export type Reviews = {
     tx: Tx,
     raised: { readonly partnerId: string; readonly id: string; readonly staff: string },
   ) => Promise<void>
+  /** Makes the next review of a customer due today. Without a review it is in the list of those that were never reviewed. */
+  readonly makeDue: (tx: Tx, partnerId: string, id: string) => Promise<void>
   /** The reviews of a partner, the next one first. */
   readonly list: (tx: Tx, partnerId: string) => Promise<readonly store.Review[]>
   /** The reviews whose day has come, of all partners or of one, the oldest first. */
@@ -74,6 +76,7 @@ export function createReviews({ clock }: { readonly clock: Clock }): Reviews {
       } as const
       await store.raiseReview(tx, review)
     },
+    makeDue: (tx, partnerId, id) => store.makeReviewDue(tx, partnerId, id, today()),
     list: (tx, partnerId) => store.reviewsOf(tx, partnerId, null),
     overdue: (tx, partnerId) =>
       partnerId === undefined ? store.overdueReviews(tx, today()) : store.reviewsOf(tx, partnerId, today()),

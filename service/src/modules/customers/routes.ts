@@ -1,12 +1,14 @@
 /** Operation id -> verb -> shape. */
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
+import { writeAmount } from '../../kernel/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { stateOf } from './erasure-rules.ts'
 import type { Erasure, Erasures } from './erasure.ts'
 import type { CustomerExport, CustomerExports } from './export.ts'
 import type { Change } from './history.ts'
 import type { Customer } from './customer.ts'
+import type { Holding } from './gates.ts'
 import type { Customers } from './service.ts'
 
 type ChangeOnWire = ResponseOf<'listCustomerChanges'>['data'][number]
@@ -70,6 +72,7 @@ export function customersRoutes(
         name,
         allowed: reasons.length === 0,
         reasons: [...reasons],
+        ...(name === 'Receive' && found.holdUpTo.length > 0 ? { holdUpTo: found.holdUpTo.map(toHolding) } : {}),
       }))
       return { body: { guid, verificationState, capabilities: judged, fields: [...fields] } }
     },
@@ -85,6 +88,12 @@ export function customersRoutes(
     }),
   }
 }
+
+const toHolding = ({ currency, max, held }: Holding) => ({
+  currency,
+  amount: writeAmount(max, currency),
+  held: writeAmount(held, currency),
+})
 
 function toErasure({ serviceId, row, retainedFields }: Erasure): ResponseOf<'eraseCustomer'> {
   const { customerId: guid, phase, requestedAt, retainedUntil, completedAt } = row

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { noProofs } from '../../../../test/support/proofs.ts'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
 import { createCursors, Refusal } from '../../api/index.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
@@ -22,7 +23,16 @@ before(async () => {
   database = await createTestDatabase()
   db = createDatabase({ url: database.url, connectionsMax: 8, log: createLog('silent') })
   const screening = createScreening({ db, clock, sealer })
-  const deps = { db, clock, sealer, cursors, log: createLog('silent'), screening, gatesByDefault: 'open' } as const
+  const deps = {
+    db,
+    clock,
+    sealer,
+    cursors,
+    log: createLog('silent'),
+    screening,
+    gatesByDefault: 'open',
+    ...noProofs,
+  } as const
   customers = createCustomers({ ...deps, identifiers: 'unique' })
   sharing = createCustomers({ ...deps, identifiers: 'shared' })
 })
@@ -135,7 +145,7 @@ test('a payer has no KYC except the current citizenship, and another partner doe
   const { id, serviceId, partnerCustomerIdentifier, email } = await customers.create(partnerId, given)
   const payerOf = async (owner: string) =>
     (await customers.payersByIds(db, [{ partnerId: owner, id }])).get(partnerKey(owner, id))
-  const gate = { opensAccounts: true, receives: true, pays: true }
+  const gate = { opensAccounts: true, receives: true, pays: true, balancesMax: {} }
   const marks = { isErased: false, accountState: 'Active', verificationState: 'Incomplete', gate }
   const expected = { id, serviceId, partnerCustomerIdentifier, email, citizenshipCountryCode: 'GB', ...marks }
   for (const _ of [1, 2]) assert.deepEqual(await payerOf(partnerId), expected)

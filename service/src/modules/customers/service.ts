@@ -2,7 +2,7 @@
 import type { Capability, QueryOf, VerificationState } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
 import { type Log, partnerKey, type Sealer } from '../../kernel/index.ts'
-import type { AccountState } from '../../ledger/index.ts'
+import type { AccountState, Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Subject } from '../../screening/index.ts'
 import { type Change, createHistory } from './history.ts'
@@ -14,6 +14,8 @@ import {
   createGates,
   createStandings,
   type Gates,
+  type Holding,
+  holdingsOf,
   requireCapability,
 } from './gates.ts'
 import { createKycSealer, type KycSealer, refKind } from './kyc.ts'
@@ -24,7 +26,13 @@ import { createReviews, type Reviews } from './reviews.ts'
 import { searchedPrefix } from './names.ts'
 import * as store from './store.ts'
 import { createCustomer, updateCustomer, type Writes, type WritesDeps } from './writes.ts'
-import { createVerificationStep } from './verification-states.ts'
+import {
+  createProofsOf,
+  createRejudge,
+  createVerificationStep,
+  type IdentitiesOf,
+  type Rejudge,
+} from './verification-states.ts'
 import { type Verification, verify } from './verification.ts'
 
 /** Customer of a payment. Of KYC it contains only the citizenship. */
@@ -43,6 +51,8 @@ export type CustomerCapabilities = {
   readonly customerId: string
   readonly verificationState: VerificationState
   readonly capabilities: readonly CapabilityVerdict[]
+  /** The largest balances of its state, with what it holds. */
+  readonly holdUpTo: readonly Holding[]
   /** Fields that are missing or invalid. */
   readonly fields: Verification['fields']
 }
@@ -75,6 +85,8 @@ export type Customers = Writes & {
   ) => Promise<void>
   readonly gates: Gates
   readonly reviews: Reviews
+  /** Judges the customer again, because its proofs have changed, and returns its state. Undefined: it is erased. */
+  readonly rejudge: Rejudge
   /** Lists the changes of the customer, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly history: (partnerId: string, ref: string, query: QueryOf<'listCustomerChanges'>) => Promise<Page<Change>>
   /**
@@ -102,6 +114,11 @@ export type Customers = Writes & {
     tx: Tx,
     keys: readonly { readonly partnerId: string; readonly id: string }[],
   ) => Promise<ReadonlyMap<string, readonly string[]>>
+  /**
+   * Locks customers in the order of their ids, before what they hold is read and their balance is locked: two deposits at once must not
+   * both fit below a largest balance.
+   */
+  readonly lockHolders: (tx: Tx, keys: readonly { readonly partnerId: string; readonly id: string }[]) => Promise<void>
   /** Reads payers as `payersByIds` does and prevents their erasure until the transaction ends. */
   readonly heldPayersByIds: Customers['payersByIds']
   /**
@@ -131,13 +148,20 @@ export type Customers = Writes & {
 /** About 20 MB. */
 const citizenshipsMax = 100_000
 
-type CustomersDeps = WritesDeps & {
+type CustomersDeps = Omit<WritesDeps, 'proofsOf'> & {
+  /** The proofs of identity providers. */
+  readonly identitiesOf: IdentitiesOf
+  /** IDENTITY_REQUIRED. */
+  readonly identityRequired: boolean
+  readonly ledger: Pick<Ledger, 'partySumsAt'>
   readonly sealer: Sealer
   readonly cursors: Cursors
   readonly log: Log
   /** KYC_GATES: the gate of partners without one. */
   readonly gatesByDefault: GateDefault
 }
+
+type Parts = CustomersDeps & WritesDeps
 
 /** Undefined if it cannot be decrypted, so that one row does not fail the others of a list or of a worker. `get` fails. */
 function kycIfReadable(
@@ -159,8 +183,18 @@ function createPayerReader(kycSealer: KycSealer, byDefault: GateDefault) {
   const standingOf = createStandings(byDefault)
   const citizenships = new Map<string, { readonly mark: string; readonly country: string | null }>()
   return (name: string, given: store.PayerRow): Payer => {
-    const { partnerId, kycSealed, erasedAt, accountState: state, opensAccounts, receives, pays, ...rest } = given
-    const standing = standingOf({ ...rest, opensAccounts, receives, pays })
+    const {
+      partnerId,
+      kycSealed,
+      erasedAt,
+      accountState: state,
+      opensAccounts,
+      receives,
+      pays,
+      balancesMax,
+      ...rest
+    } = given
+    const standing = standingOf({ ...rest, opensAccounts, receives, pays, balancesMax })
     const row = { ...rest, ...standing, isErased: erasedAt !== null, accountState: state ?? 'Active' }
     const mark = kycSealer.mark(kycSealed)
     const cached = citizenships.get(name)
@@ -215,7 +249,7 @@ function createPayersBy(kycSealer: KycSealer, byDefault: GateDefault) {
 }
 
 function createCapabilities(
-  { db, clock, gatesByDefault: byDefault }: CustomersDeps,
+  { db, clock, gatesByDefault: byDefault, ledger, proofsOf }: Parts,
   find: Customers['find'],
   payersByIds: Customers['payersByIds'],
 ): Pick<Customers, 'capabilities' | 'requireCapability' | 'gates' | 'reviews'> {
@@ -228,8 +262,13 @@ function createCapabilities(
     capabilities: async (partnerId, ref) => {
       const { id, kyc, customerType } = await find(db, partnerId, ref)
       const payer = await payerOf(db, partnerId, id)
-      const fields = verify(kyc, customerType, clock.now()).fields.filter(({ code }) => code !== undefined)
-      return { customerId: id, verificationState: payer.verificationState, capabilities: capabilitiesOf(payer), fields }
+      const proofs = (await proofsOf(db, partnerId, [id]))(id)
+      const fields = verify(kyc, customerType, clock.now(), proofs).fields.filter(({ code }) => code !== undefined)
+      const { balancesMax } = payer.gate
+      const hasMaximum = Object.keys(balancesMax).length > 0
+      const sums = hasMaximum ? await ledger.partySumsAt(db, partnerId, id, undefined) : []
+      const judged = { capabilities: capabilitiesOf(payer), holdUpTo: holdingsOf(balancesMax, sums) }
+      return { customerId: id, verificationState: payer.verificationState, ...judged, fields }
     },
     requireCapability: async (tx, partnerId, id, capability, pointer) =>
       requireCapability(await payerOf(tx, partnerId, id), capability, pointer),
@@ -238,7 +277,9 @@ function createCapabilities(
   }
 }
 
-export function createCustomers(deps: CustomersDeps): Customers {
+export function createCustomers(given: CustomersDeps): Customers {
+  const proofsOf = createProofsOf(given.identitiesOf, given.identityRequired)
+  const deps = { ...given, proofsOf }
   const { db, clock, log } = deps
   const kycSealer = createKycSealer(deps.sealer)
   const names = createNameIndex(deps)
@@ -267,7 +308,8 @@ export function createCustomers(deps: CustomersDeps): Customers {
     get: (partnerId, ref) => find(db, partnerId, ref),
     verification: async (partnerId, ref) => {
       const customer = await find(db, partnerId, ref)
-      return { customer, ...verify(customer.kyc, customer.customerType, clock.now()) }
+      const proofs = (await proofsOf(db, partnerId, [customer.id]))(customer.id)
+      return { customer, ...verify(customer.kyc, customer.customerType, clock.now(), proofs) }
     },
     ...createCapabilities(deps, find, payersBy({})),
     history: async (partnerId, ref, query) => {
@@ -284,6 +326,7 @@ export function createCustomers(deps: CustomersDeps): Customers {
     },
     payersByIds: payersBy({}),
     accountNamesOf: createAccountNames(deps, kycSealer),
+    lockHolders: store.lockHolders,
     heldPayersByIds: payersBy({ held: true }),
     setAccountState,
     subjectOf: async (tx, partnerId, id) => {
@@ -313,14 +356,15 @@ const createAccountNames =
   }
 
 function createSteps(
-  { db, clock, log }: CustomersDeps,
+  { db, clock, log, proofsOf }: Parts,
   kycSealer: KycSealer,
   index: NameIndex,
-): Pick<Customers, 'indexNamesStep' | 'verifyStep'> {
+): Pick<Customers, 'indexNamesStep' | 'verifyStep' | 'rejudge'> {
   const kycOf = (partnerId: string, row: Pick<store.CustomerRow, 'id' | 'kycSealed'>) =>
     kycIfReadable(log, kycSealer, partnerId, row)
   return {
     indexNamesStep: createNameIndexing({ db, index, kycOf: (partnerId, row) => kycOf(partnerId, row) ?? {} }),
-    verifyStep: createVerificationStep({ db, clock, kycOf }),
+    verifyStep: createVerificationStep({ db, clock, kycOf, proofsOf }),
+    rejudge: createRejudge({ clock, kycOf, proofsOf }),
   }
 }

@@ -1,21 +1,25 @@
 /** The SQL of gates. */
 import type { VerificationState } from '@partner-payments/wire'
 import { sql, type Tx } from '../../postgres/index.ts'
-import type { Gate } from './gate-rules.ts'
+import { type Gate, readBalancesMax, writeBalancesMax } from './gate-rules.ts'
 
 export type GateRow = Gate & { readonly verificationState: VerificationState }
 
-export function gatesOf(tx: Tx, partnerId: string): Promise<readonly GateRow[]> {
-  return tx.rows(sql`/* customers.gatesOf */
-    select verification_state, opens_accounts, receives, pays from customers.gates where partner_id = ${partnerId}`)
+export async function gatesOf(tx: Tx, partnerId: string): Promise<readonly GateRow[]> {
+  const rows = await tx.rows<
+    Omit<GateRow, 'balancesMax'> & { readonly balancesMax: string | null }
+  >(sql`/* customers.gatesOf */
+    select verification_state, opens_accounts, receives, pays, balances_max from customers.gates where partner_id = ${partnerId}`)
+  return rows.map((row) => ({ ...row, balancesMax: readBalancesMax(row.balancesMax) }))
 }
 
 export async function setGate(tx: Tx, partnerId: string, row: GateRow, now: Date): Promise<void> {
   await tx.run(sql`/* customers.setGate */
-    insert into customers.gates (partner_id, verification_state, opens_accounts, receives, pays, updated_at)
-    values (${partnerId}, ${row.verificationState}, ${row.opensAccounts}, ${row.receives}, ${row.pays}, ${now})
+    insert into customers.gates (partner_id, verification_state, opens_accounts, receives, pays, balances_max, updated_at)
+    values (${partnerId}, ${row.verificationState}, ${row.opensAccounts}, ${row.receives}, ${row.pays},
+      ${writeBalancesMax(row.balancesMax)}::jsonb, ${now})
     on conflict (partner_id, verification_state) do update set opens_accounts = excluded.opens_accounts,
-      receives = excluded.receives, pays = excluded.pays, updated_at = excluded.updated_at`)
+      receives = excluded.receives, pays = excluded.pays, balances_max = excluded.balances_max, updated_at = excluded.updated_at`)
 }
 
 /** Returns the number of removed rows: 1 or 0. */

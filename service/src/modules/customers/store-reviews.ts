@@ -31,6 +31,12 @@ export async function raiseReview(tx: Tx, review: Review): Promise<void> {
     on conflict (partner_id, customer_id) do update set risk = excluded.risk, due_on = least(known.due_on, excluded.due_on)`)
 }
 
+export async function makeReviewDue(tx: Tx, partnerId: string, customerId: string, dueOn: string): Promise<void> {
+  await tx.run(sql`/* customers.makeReviewDue */
+    update customers.reviews set due_on = ${dueOn}
+    where partner_id = ${partnerId} and customer_id = ${customerId} and due_on > ${dueOn}`)
+}
+
 const columns = sql`r.partner_id, r.customer_id, r.risk, r.reviewed_by, r.reviewed_at, r.due_on::text as due_on`
 
 /** The reviews of a partner, the next one first. `dueBy`: only those that are due on this day. */

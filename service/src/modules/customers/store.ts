@@ -26,7 +26,10 @@ export type PayerRow = GateColumns &
     readonly verificationState: VerificationState | null
   }
 /** Null: the partner has no gate for the state. */
-export type GateColumns = { readonly [K in keyof Gate]: Gate[K] | null }
+export type GateColumns = { readonly [K in 'opensAccounts' | 'receives' | 'pays']: Gate[K] | null } & {
+  /** JSON, see `readBalancesMax`. */
+  readonly balancesMax: string | null
+}
 export type CustomerFilter = {
   readonly email?: string | undefined
   readonly partnerCustomerIdentifier?: string | undefined
@@ -92,7 +95,7 @@ export function payersByIds(
 ): Promise<readonly PayerRow[]> {
   return tx.rows(sql`/* customers.payersByIds */
     select c.partner_id, id, service_id, partner_customer_identifier, email, kyc_sealed, erased_at, account_state, c.verification_state,
-      gate.opens_accounts, gate.receives, gate.pays
+      gate.opens_accounts, gate.receives, gate.pays, gate.balances_max
     from customers.customers c
       left join customers.gates gate on gate.partner_id = c.partner_id
         and gate.verification_state = coalesce(c.verification_state, 'Incomplete')
@@ -101,6 +104,17 @@ export function payersByIds(
       sql`c.partner_id`,
     )} and id = any(${keys.map((key) => key.id)}::uuid[])
       ${held ? sql`order by c.partner_id, id for key share of c` : noSql}`)
+}
+
+/** Locks customers in the order of their ids, so that the sums of what they hold stay while money is added. */
+export async function lockHolders(
+  tx: Tx,
+  keys: readonly { readonly partnerId: string; readonly id: string }[],
+): Promise<void> {
+  await tx.rows(sql`/* customers.lockHolders */
+    select id from customers.customers
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
+    order by partner_id, id for no key update`)
 }
 
 /** Locks the row. `no key` lets payments insert rows that refer to it meanwhile. */

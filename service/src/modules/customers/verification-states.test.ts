@@ -1,6 +1,7 @@
 /** The filter by the state of the verification: the kept state follows the sealed KYC, the calendar and earlier versions. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { noProofs } from '../../../../test/support/proofs.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
 import { createCursors } from '../../api/index.ts'
@@ -22,6 +23,7 @@ const newCustomers = () =>
     log: createLog('silent'),
     screening: createScreening({ ...deps, db }),
     gatesByDefault: 'open',
+    ...noProofs,
     identifiers: 'unique',
   })
 

@@ -1,6 +1,6 @@
 /**
  * The rules by which the KYC of a customer is verified. Pure, and one table: a row for each check, in the order of the fields.
- * A rule says that a value cannot be right. It does not say that the value is true: no register is asked.
+ * A rule says that a value cannot be right. Only the proofs of an identity provider (`identity.ts`) say that it is true.
  */
 import {
   type FieldState,
@@ -10,6 +10,7 @@ import {
   type VerificationState,
 } from '@partner-payments/wire'
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max'
+import { applyProofs, type FieldVerdict, noProofs } from './identity.ts'
 import type { CustomerType, KycFields } from './rules.ts'
 import { judgeTaxId, mod97 } from './tax-ids.ts'
 
@@ -19,12 +20,6 @@ type Subject = { readonly kyc: KycFields; readonly customerType: CustomerType; r
 type Verdict = VerificationCode | 'valid' | undefined
 type Check = { readonly field: Field; readonly judge: (value: string, subject: Subject) => Verdict }
 
-export type FieldVerdict = {
-  readonly field: Field
-  readonly state: FieldState
-  readonly code?: VerificationCode
-  readonly remediation?: string
-}
 export type Verification = {
   readonly state: VerificationState
   /** `YYYY-MM-DD`, in UTC. */
@@ -74,19 +69,20 @@ const checks: readonly Check[] = [
 ]
 const checkOf = new Map(checks.map(({ field, judge }) => [field, judge]))
 
-/** `now` decides ages and what is in the future, by the date in UTC. */
-export function verify(stored: KycFields, customerType: CustomerType, now: Date): Verification {
+/** `now` decides ages and what is in the future, by the date in UTC, and which proofs have expired. */
+export function verify(stored: KycFields, customerType: CustomerType, now: Date, proofs = noProofs): Verification {
   const kyc = withText(stored)
   const subject = { kyc, customerType, today: now.toISOString().slice(0, 10) }
   const needed = new Set(required[customerType])
   if (kyc.residenceAddress !== undefined) for (const field of address) needed.delete(field)
-  const fields = kycFields.flatMap((field): readonly FieldVerdict[] => {
+  const byRules = kycFields.flatMap((field): readonly FieldVerdict[] => {
     const value = kyc[field]
     if (value !== undefined) return [verdictOf(field, checkOf.get(field)?.(value, subject))]
     const isOtherName = ownerOf(field) !== undefined && judgeOwner(kyc, ownerOf(field) ?? 1) === 'owner_incomplete'
     if (isOtherName) return [refusedAs(field, 'Missing', 'owner_incomplete')]
     return needed.has(field) ? [refusedAs(field, 'Missing', 'field_required')] : []
   })
+  const fields = applyProofs(byRules, { kyc, customerType, now }, proofs, refusedAs)
   const has = (state: FieldState) => fields.some((each) => each.state === state)
   const state = has('Invalid') ? 'Invalid' : has('Missing') ? 'Incomplete' : 'Complete'
   return { state, checkedOn: subject.today, fields }

@@ -21,13 +21,14 @@ import {
   screenedNames,
 } from './rules.ts'
 import * as store from './store.ts'
-import { judgeState } from './verification-states.ts'
+import { judgeState, type ProofsOf } from './verification-states.ts'
 
 export type WritesDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly screening: Pick<Screening, 'request' | 'countries'>
   readonly identifiers: IdentifierUse
+  readonly proofsOf: ProofsOf
 }
 
 /** The verbs that change customers. */
@@ -45,7 +46,7 @@ export type Writes = {
 type Records = { readonly names: NameIndex; readonly history: History }
 
 export function createCustomer(
-  { db, clock, screening, identifiers }: WritesDeps,
+  { db, clock, screening, identifiers, proofsOf }: WritesDeps,
   kycSealer: KycSealer,
   { names, history }: Records,
 ): Writes['create'] {
@@ -70,7 +71,10 @@ export function createCustomer(
       await takeIdentifier(tx, partnerId, id, row.partnerCustomerIdentifier)
       const nameTokens = await names.tokensOf(tx, partnerId, kyc)
       const kycSealed = kycSealer.seal(partnerId, id, kyc)
-      await store.insert(tx, partnerId, { ...row, ...judgeState(kyc, row.customerType, now), nameTokens, kycSealed })
+      // A new customer has no proof yet.
+      const proofs = (await proofsOf(tx, partnerId, []))(id)
+      const judged = judgeState(kyc, row.customerType, now, proofs)
+      await store.insert(tx, partnerId, { ...row, ...judged, nameTokens, kycSealed })
       await names.replace(tx, partnerId, id, { before: [], after: nameTokens })
       const change = { customerId: id, before: undefined, after: { ...row, kyc }, changedAt: now, by }
       await history.append(tx, partnerId, change)
@@ -81,7 +85,7 @@ export function createCustomer(
 }
 
 export function updateCustomer(
-  { db, clock, screening, identifiers }: WritesDeps,
+  { db, clock, screening, identifiers, proofsOf }: WritesDeps,
   kycSealer: KycSealer,
   { names, history }: Records,
 ): Writes['update'] {
@@ -106,7 +110,9 @@ export function updateCustomer(
       const after = { ...before, email, partnerCustomerIdentifier, updatedAt }
       const nameTokens = await names.tokensOf(tx, partnerId, kyc)
       const kycSealed = kycSealer.seal(partnerId, row.id, kyc)
-      await store.update(tx, partnerId, { ...after, ...judgeState(kyc, row.customerType, now), nameTokens, kycSealed })
+      const proofs = (await proofsOf(tx, partnerId, [row.id]))(row.id)
+      const judged = judgeState(kyc, row.customerType, now, proofs)
+      await store.update(tx, partnerId, { ...after, ...judged, nameTokens, kycSealed })
       await names.replace(tx, partnerId, row.id, { before: tokensBefore ?? [], after: nameTokens })
       await history.append(tx, partnerId, {
         customerId: row.id,

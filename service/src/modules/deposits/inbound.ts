@@ -1,9 +1,9 @@
 /** Whether the accounts of deposits take their money: the partner's balance, and the account of the customer. */
 import { Refusal } from '../../api/index.ts'
-import { type Currency, partnerKey } from '../../kernel/index.ts'
+import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
 import { type AccountSnapshots, balanceStateIn, blocksInbound, type Movement } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Payer } from '../customers/index.ts'
+import { exceedsBalance, type Payer } from '../customers/index.ts'
 import { type AccountOwner, credit, type DepositsDeps } from './deps.ts'
 import type { Deposit } from './store.ts'
 
@@ -45,11 +45,52 @@ export async function readInbound(
     tx,
     deposits.flatMap(({ partnerId, customerId: id }) => (id === null ? [] : [{ partnerId, id }])),
   )
-  const blockOf = ({ partnerId, customerId, currency }: Deposit) =>
-    blocksInbound(balanceStateIn(accounts, partnerId, currency))
-      ? 'account_blocked'
-      : blockOfOwner(owners.get(partnerKey(partnerId, customerId ?? '')))
+  const isAbove = await readAbove({ ledger, customers }, tx, deposits, owners)
+  const blockOf = (deposit: Deposit): Block | undefined => {
+    const { partnerId, customerId, currency } = deposit
+    if (blocksInbound(balanceStateIn(accounts, partnerId, currency))) return 'account_blocked'
+    const block = blockOfOwner(owners.get(partnerKey(partnerId, customerId ?? '')))
+    return block ?? (isAbove(deposit) ? 'customer_not_verified' : undefined)
+  }
   return { accounts, owners, blockOf }
+}
+
+/**
+ * Finds the deposits that would raise what their customer holds above the largest balance of its gate, in the order of the batch.
+ * Costs a statement for each customer with such a gate, and none for others.
+ */
+async function readAbove(
+  { ledger, customers }: Pick<DepositsDeps, 'ledger' | 'customers'>,
+  tx: Tx,
+  deposits: readonly Deposit[],
+  owners: ReadonlyMap<string, Payer>,
+): Promise<(deposit: Deposit) => boolean> {
+  const limited = deposits.filter(
+    ({ partnerId, customerId, currency, status }) =>
+      (status === 'Accepted' || status === 'Screening') &&
+      owners.get(partnerKey(partnerId, customerId ?? ''))?.gate.balancesMax[currency] !== undefined,
+  )
+  if (limited.length === 0) return () => false
+  const keys = new Map(
+    limited.flatMap(({ partnerId, customerId: id }) =>
+      id === null ? [] : [[partnerKey(partnerId, id), { partnerId, id }] as const],
+    ),
+  )
+  await customers.lockHolders(tx, [...keys.values()])
+  const held = new Map<string, Minor>()
+  for (const [name, { partnerId, id }] of keys)
+    for (const { currency, posted } of await ledger.partySumsAt(tx, partnerId, id, undefined))
+      held.set(`${name}:${currency}`, posted)
+  const above = new Set<string>()
+  for (const { partnerId, customerId, id, currency, amount } of limited) {
+    const name = partnerKey(partnerId, customerId ?? '')
+    const gate = owners.get(name)?.gate
+    const key = `${name}:${currency}`
+    const before = held.get(key) ?? 0n
+    if (gate && exceedsBalance(gate, { currency, held: before, amount })) above.add(partnerKey(partnerId, id))
+    else held.set(key, before + amount)
+  }
+  return ({ partnerId, id }) => above.has(partnerKey(partnerId, id))
 }
 
 function blockOfOwner(owner: Payer | undefined): Block | undefined {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { permissions } from '@partner-payments/wire'
+import { receiving, verificationRows } from '../../../../test/support/identity-rows.ts'
 import {
   all,
   checkEscaped,
@@ -233,11 +234,13 @@ function customerPages(language: ConsoleLanguage, text: string): Named {
   ]
   const capabilities = [
     { name: 'OpenAccount' as const, allowed: true, reasons: [] },
+    receiving,
     { name: 'Pay' as const, allowed: false, reasons: ['verification_invalid' as const, 'account_blocked' as const] },
   ]
   const customer = {
     ...row,
     capabilities,
+    identity: verificationRows(text, href, at),
     verification: { state: 'Invalid' as const, checkedOn: at, fields },
     may,
     raw: { text },
@@ -263,7 +266,10 @@ function customerPages(language: ConsoleLanguage, text: string): Named {
         ...{ moreChanges: href, done: 'changed', problems: { form: text } },
       }),
     ],
-    ['new customer page', customerPage(view, { ...customer, ibans: [], balances: [], changes: [], problems: {} })],
+    [
+      'new customer page',
+      customerPage(view, { ...customer, identity: { rows: [] }, ibans: [], balances: [], changes: [], problems: {} }),
+    ],
   ]
 }
 

@@ -1,12 +1,14 @@
 /** The page of one customer: verification of each field, accounts, balances, changes, export and erasure. */
-import type { ResponseOf } from '@partner-payments/wire'
+import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { badge, call, dialog, dialogButtons, errorSummary, message, openDialog, table, time } from './components.ts'
+import { identityPart, type Verifications } from './customer-identity.ts'
 import type { CustomerRow } from './customers-page.ts'
 import { account, freeText, identifier, money, rawJson, strip } from './lists.ts'
 import { wordOf } from './payment-words.ts'
 import { linkOf, type Problems, summaryOf } from './payments-request.ts'
+import { identityTexts } from './texts/identity.ts'
 import { customerTexts } from './texts/customers.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -41,6 +43,7 @@ type Customer = CustomerRow & {
     readonly checkedOn: Date
     readonly fields: readonly FieldRow[]
   }
+  readonly identity: Verifications
   readonly capabilities: ResponseOf<'getCustomerCapabilities'>['capabilities']
   /** Absent: the person may not read accounts. Empty: no account is open. */
   readonly ibans?: readonly { readonly country: string; readonly iban: string }[] | undefined
@@ -97,6 +100,7 @@ export function customerPage(view: ConsoleView, customer: Customer): string {
       ])}
       ${links(view, customer)} ${section('capabilities-title', c.capabilities, capabilityTable(view, customer))}
       ${section('verification-title', c.verification, fieldTable(view, customer))}
+      ${section('identity-title', identityTexts[view.language].title, identityPart(view, customer, customer.identity))}
       ${customer.ibans !== undefined && section('account-title', c.account, accountPart(view, customer))}
       ${customer.balances !== undefined && section('balances-title', c.balances, balanceTable(view, customer.balances))}
       ${section('changes-title', c.changes, changeTable(view, customer))}
@@ -143,10 +147,18 @@ function capabilityTable({ language }: ConsoleView, { capabilities }: Customer):
   return table({
     caption: c.capabilities,
     columns: [{ label: c.capabilities, kind: 'head' }, { label: c.allowedNow }, { label: c.why }],
-    rows: capabilities.map(({ name, allowed, reasons }) => [
+    rows: capabilities.map(({ name, allowed, reasons, holdUpTo = [] }) => [
       c.capability[name],
       badge(allowed ? 'good' : 'warning', allowed ? c.allowed : c.notAllowed),
-      freeText(reasons.map((reason) => c.capabilityReasons[reason]).join(' ')),
+      freeText(
+        [
+          ...reasons.map((reason) => c.capabilityReasons[reason]),
+          ...holdUpTo.map(({ currency, amount, held }) => {
+            const text = (value: typeof amount) => `${decimalText(value)} ${currency}`
+            return fill(identityTexts[language].holdUpTo, { max: text(amount), held: text(held) })
+          }),
+        ].join(' '),
+      ),
     ]),
   })
 }

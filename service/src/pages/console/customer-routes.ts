@@ -3,6 +3,7 @@ import { decimalText, kycFields, type Permission, type ResponseOf } from '@partn
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { customerFormPage } from './customer-form.ts'
+import { isUndecided, kindFields } from './customer-identity.ts'
 import { customerPage } from './customer-page.ts'
 import { customerFilters, type CustomerRow, customersPage } from './customers-page.ts'
 import {
@@ -67,8 +68,9 @@ async function showOne(
   const call = { ...callOf(person, request), params: { id: idOf(request) } }
   const { done, changes: cursor } = readQuery(request, ['done', 'changes'])
   const raw = await operate('getCustomer', call)
-  const [verification, { capabilities }, history, opened, balances] = await Promise.all([
+  const [verification, proofs, { capabilities }, history, opened, balances] = await Promise.all([
     operate('getCustomerVerification', call),
+    operate('listIdentityVerifications', { ...call, query: queryText({ limit: '10' }) }),
     operate('getCustomerCapabilities', call),
     operate('listCustomerChanges', { ...call, query: queryText({ limit: '10', cursor }) }),
     may('accounts:read') ? ifFound(operate('getCustomerAccount', call)) : undefined,
@@ -77,6 +79,10 @@ async function showOne(
   const shown = {
     ...rowOf(raw),
     verification: verificationOf(raw, verification),
+    identity: {
+      rows: proofs.data,
+      form: may('customers:write') && !proofs.data.some(isUndecided) ? { idempotencyKey: newId() } : undefined,
+    },
     capabilities,
     ibans: may('accounts:read') ? (opened?.ibans ?? []) : undefined,
     balances: balances?.data.map(balanceOf),
@@ -127,6 +133,17 @@ export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
       orProblem(request, person, async () => {
         await operate('createCustomerAccount', { ...callOf(person, request), params: { id: idOf(request) } })
         return `../${idOf(request)}?done=accountOpened`
+      }),
+    ),
+    route('POST', '/{id}/verifications', 'customers:write', (request, person) =>
+      orProblem(request, person, async () => {
+        const given = readForm(request)
+        const chosen = kindFields.filter((kind) => given(kind) === 'true')
+        const call = { ...callOf(person, request), params: { id: idOf(request) } }
+        const body = chosen.length > 0 ? { kinds: chosen } : {}
+        const idempotencyKey = given('idempotencyKey') || newId()
+        await operate('createIdentityVerification', { ...call, idempotencyKey, body })
+        return `../${idOf(request)}#identity-title`
       }),
     ),
     route('POST', '/{id}/erase', 'customers:write', (request, person) =>

@@ -48,8 +48,7 @@ export const customersDe: CustomerTexts = {
     account_blocked: 'Das Konto des Kunden ist gesperrt.',
     account_closed: 'Das Konto des Kunden ist geschlossen.',
   },
-  verificationText:
-    'Regeln prüfen jeden Wert. Sie fragen kein Register ab: „vollständig“ heißt nicht, dass die Angaben wahr sind.',
+  verificationText: 'Regeln prüfen jeden Wert. Nur eine Identitätsprüfung sagt, dass eine Angabe wahr ist.',
   checkedOn: 'Geprüft am',
   field: 'Feld',
   value: 'Wert',
@@ -95,7 +94,7 @@ export const customersDe: CustomerTexts = {
 
   type: { Individual: 'Privatperson', Business: 'Unternehmen', SoleTrader: 'Einzelunternehmer' },
   states: { Complete: 'Vollständig', Incomplete: 'Unvollständig', Invalid: 'Ungültig' },
-  fieldStates: { Valid: 'Gültig', Unchecked: 'Keine Regel', Invalid: 'Ungültig', Missing: 'Fehlt' },
+  fieldStates: { Valid: 'Gültig', Unchecked: 'Nicht geprüft', Invalid: 'Ungültig', Missing: 'Fehlt' },
   cures: {
     field_required: 'Ein Kunde dieses Typs braucht das Feld. Fragen Sie den Kunden danach.',
     lei_format: 'Eine LEI hat 20 Zeichen, die letzten 2 sind Ziffern. Kopieren Sie sie aus dem Register.',
@@ -114,6 +113,11 @@ export const customersDe: CustomerTexts = {
     owner_gap:
       'Eigentümer werden ohne Lücken nummeriert. Tragen Sie den Eigentümer unter der ersten freien Nummer ein.',
     owner_duplicate: 'Zwei Eigentümer haben denselben Namen. Entfernen Sie einen, oder schreiben Sie die Namen aus.',
+    identity_required: 'Die Identität wurde mit diesen Angaben nicht geprüft. Beginnen Sie eine Identitätsprüfung.',
+    identity_mismatch:
+      'Der Anbieter hat etwas anderes gelesen. Berichtigen Sie die Angabe, oder beginnen Sie eine neue Prüfung.',
+    identity_declined: 'Der Anbieter hat den Nachweis abgelehnt. Beginnen Sie eine neue Prüfung.',
+    identity_expired: 'Der Ausweis ist abgelaufen. Beginnen Sie eine neue Identitätsprüfung.',
   },
   kyc: {
     fullName: 'Vor- und Nachname',

@@ -48,8 +48,7 @@ export const customersEn = {
     account_blocked: 'The account of the customer is blocked.',
     account_closed: 'The account of the customer is closed.',
   },
-  verificationText:
-    'Rules check each value. They ask no register, so “complete” does not say that the values are true.',
+  verificationText: 'Rules check each value. Only an identity verification says that a value is true.',
   checkedOn: 'Checked on',
   field: 'Field',
   value: 'Value',
@@ -93,7 +92,7 @@ export const customersEn = {
 
   type: { Individual: 'Individual', Business: 'Business', SoleTrader: 'Sole trader' },
   states: { Complete: 'Complete', Incomplete: 'Incomplete', Invalid: 'Invalid' },
-  fieldStates: { Valid: 'Valid', Unchecked: 'No rule', Invalid: 'Invalid', Missing: 'Missing' },
+  fieldStates: { Valid: 'Valid', Unchecked: 'Not checked', Invalid: 'Invalid', Missing: 'Missing' },
   cures: {
     field_required: 'A customer of this type needs the field. Ask the customer for it.',
     lei_format: 'An LEI has 20 characters, the last 2 of them digits. Copy it from the register.',
@@ -111,6 +110,10 @@ export const customersEn = {
     owner_incomplete: 'An owner has a first name and a last name. Add the other one.',
     owner_gap: 'Owners are numbered without gaps. Move the owner to the first free number.',
     owner_duplicate: 'Two owners have the same name. Remove one, or write the names in full.',
+    identity_required: 'The identity was not verified with these values. Start an identity verification.',
+    identity_mismatch: 'The identity provider read another value. Correct it, or start another verification.',
+    identity_declined: 'The identity provider declined the proof. Start another verification.',
+    identity_expired: 'The document has expired. Start another identity verification.',
   },
   kyc: {
     fullName: 'Full name',

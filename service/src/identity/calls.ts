@@ -1,0 +1,51 @@
+/** Calls of an identity provider, each within its time limit, behind a breaker. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Breaker, createBreaker } from '../kernel/index.ts'
+import { type IdentityProvider, IdentityRefused } from './port.ts'
+
+export type IdentityCalls = Pick<IdentityProvider, 'id'> & {
+  /** False while the breaker is open: a call would only wait for its time limit. */
+  readonly mayCall: () => boolean
+  readonly start: (request: Parameters<IdentityProvider['start']>[0]) => ReturnType<IdentityProvider['start']>
+  readonly report: (providerSession: string) => ReturnType<IdentityProvider['report']>
+}
+
+/** `breaker`: tests pass one with a clock of their own. */
+export function createIdentityCalls(provider: IdentityProvider, breaker: Breaker = createBreaker()): IdentityCalls {
+  const call = async <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    try {
+      const answer = await inTime(provider.timeoutMs, work)
+      breaker.answered()
+      return answer
+    } catch (error) {
+      // A refusal is an answer.
+      if (error instanceof IdentityRefused) breaker.answered()
+      else breaker.failed()
+      throw error
+    }
+  }
+  return {
+    id: provider.id,
+    mayCall: () => breaker.state() !== 'open',
+    start: (request) => call((signal) => provider.start(request, signal)),
+    report: (providerSession) => call((signal) => provider.report(providerSession, signal)),
+  }
+}
+
+/** Stops waiting at the time limit, even if the connector ignores its signal. */
+async function inTime<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const [limit, timer] = [new AbortController(), new AbortController()]
+  const late = pause(timeoutMs, undefined, { signal: timer.signal }).then(() => {
+    limit.abort()
+    throw new Error(`the identity provider has not answered within ${timeoutMs} ms`)
+  })
+  const asked = work(limit.signal)
+  try {
+    return await Promise.race([asked, late])
+  } finally {
+    // The loser of the race may still fail.
+    asked.catch(() => undefined)
+    late.catch(() => undefined)
+    timer.abort()
+  }
+}

@@ -1,0 +1,19 @@
+/**
+ * Identity providers: the port behind which a company verifies who a customer is, and what their webhooks share. It
+ * stores nothing; `identity-checks` keeps the verifications.
+ */
+export { createIdentityCalls, type IdentityCalls } from './calls.ts'
+export {
+  type IdentityEvidence,
+  type IdentityHint,
+  type IdentityKind,
+  type IdentityProvider,
+  type IdentityReason,
+  IdentityRefused,
+  type IdentityReport,
+  type IdentityRequest,
+  type IdentityWebhook,
+  type StartedIdentity,
+} from './port.ts'
+export { identitySettings } from './settings.ts'
+export { holdsStandardSignature } from './webhook.ts'

@@ -1,0 +1,68 @@
+/** The port of an identity provider. A connector of another provider implements it; docs/guides/identity-providers.md says how. */
+import type { identity } from '@partner-payments/wire'
+
+export type IdentityKind = identity.IdentityKind
+export type IdentityReason = (typeof identity.identityReasons)[number]
+
+export type IdentityRequest = {
+  /** Names the verification at the provider. The same one starts no second verification. */
+  readonly reference: string
+  readonly kinds: readonly IdentityKind[]
+  readonly customerType: 'Individual' | 'Business' | 'SoleTrader'
+  /** The KYC fields of the kinds, and no others. */
+  readonly subject: Readonly<Record<string, string>>
+  /** Address to which the page of the provider leads back. Null: none. */
+  readonly returnUrl: string | null
+}
+
+export type StartedIdentity = { readonly providerSession: string; readonly url: string; readonly expiresAt: Date }
+
+/** Findings of a provider: part of a report that is decided. */
+export type IdentityEvidence = {
+  readonly providerReference: string
+  readonly documents: readonly {
+    readonly type: (typeof identity.identityDocuments)[number]
+    readonly issuingCountry: string | null
+    /** `YYYY-MM-DD`, the last day on which it is valid. */
+    readonly expiresOn: string | null
+  }[]
+  readonly fields: readonly { readonly field: string; readonly outcome: 'Matched' | 'Mismatched' }[]
+}
+
+/** `version` grows with each change at the provider: an older report never replaces a newer one. */
+export type IdentityReport = { readonly version: bigint } & (
+  | { readonly status: 'Open' | 'Processing' | 'Lapsed' }
+  | { readonly status: 'Approved'; readonly evidence: IdentityEvidence }
+  | { readonly status: 'Declined'; readonly reason: IdentityReason; readonly evidence: IdentityEvidence }
+)
+
+/** The headers and the raw body of a webhook, as they came. */
+export type IdentityWebhook = {
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly body: Uint8Array
+  readonly now: Date
+}
+
+/**
+ * A webhook says only that something is new: the service then asks for the report. So a webhook that is lost, repeated, old or out
+ * of order does no harm, and no data of a person comes in without having been asked for.
+ */
+export type IdentityHint = { readonly reference: string; readonly version: bigint }
+
+/** The provider refuses the request for good: another attempt would be refused too. */
+export class IdentityRefused extends Error {
+  override readonly name = 'IdentityRefused'
+}
+
+export type IdentityProvider = {
+  /** Names the provider in rows, paths and logs: letters, digits and hyphens. */
+  readonly id: string
+  /** How long a worker waits for an answer. The service stops waiting after it. */
+  readonly timeoutMs: number
+  /** Throws IdentityRefused, or an Error if the provider cannot be reached or answers invalidly. */
+  readonly start: (request: IdentityRequest, signal: AbortSignal) => Promise<StartedIdentity>
+  /** Undefined: the provider does not know the session, or no longer. Throws as `start` does. */
+  readonly report: (providerSession: string, signal: AbortSignal) => Promise<IdentityReport | undefined>
+  /** Checks the signature over the raw body. Undefined: it does not hold. */
+  readonly readWebhook: (webhook: IdentityWebhook) => IdentityHint | undefined
+}
