@@ -20,11 +20,9 @@ import { choosePayeePage, newPayoutPage, payoutPreviewPage } from './new-payout-
 import { newOrderPage, orderFields, orderPage, ordersPage } from './order-page.ts'
 import { payeePage } from './payee-page.ts'
 import { checkPayeePage, newPayeePage, payeeFilters, payeesPage } from './payees-page.ts'
-import { dayStart, linkOf, readAmount } from './payments-request.ts'
 import { payoutPage } from './payout-page.ts'
 import { payoutFilters, payoutsPage, waitingPage } from './payouts-page.ts'
 import { placesOf } from './places.ts'
-import { nextOf } from './request.ts'
 import { auditTexts } from './texts/audit.ts'
 import { bulkTexts } from './texts/bulk.ts'
 import { checkoutTexts } from './texts/checkout.ts'
@@ -376,33 +374,4 @@ suite('every page of payments and customers', () => {
     assert.deepEqual([...forms('ended order'), ...forms('order read only')], [])
     assert.deepEqual(all(page('preview false'), /<button[^>]*class="(primary)"/g), [])
   })
-})
-
-test('an amount has at most one separator, and two decimal places', () => {
-  const read = ['1250', '12.5', ' 12,50 ', '0', '0.01'].map(readAmount)
-  assert.deepEqual(read, ['1250', '12.5', '12.50', '0', '0.01'])
-  for (const text of ['', '1,250', '1.250,00', '1 250', '-1', '+1', '1e3', '007', '.5', '5.', '١', 'Infinity', '1.234'])
-    assert.equal(readAmount(text), undefined, text)
-})
-
-test('a day begins at midnight UTC; other texts are left for the operation to refuse', () => {
-  assert.equal(dayStart('2026-11-24'), '2026-11-24T00:00:00.000Z')
-  assert.equal(dayStart('2026-12-31', 1), '2027-01-01T00:00:00.000Z')
-  for (const text of ['2026-13-01', 'today', '2026-11-24T10:00']) assert.equal(dayStart(text), text)
-})
-
-test('a link to a reference leads back after the sign-in, and no other path does', () => {
-  const reference = encodeURIComponent('Rent / November 100%')
-  for (const path of [`transactions/${reference}`, 'transactions/INV.1~2', linkOf('payouts', { reference: 'a b+c' })])
-    assert.equal(nextOf(path), path)
-  for (const path of [
-    '//evil.example',
-    'transactions/../../x',
-    'a/./b',
-    'a/%2e%2e/b',
-    'a/%2E%2E',
-    'https://evil',
-    'a\\b',
-  ])
-    assert.equal(nextOf(path), 'home', path)
 })
