@@ -1,4 +1,4 @@
-/** What people type and where links lead. */
+/** Tests of what people type, and of where links lead. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayStart, linkOf, readAmount } from './payments-request.ts'
