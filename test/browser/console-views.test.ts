@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
-import { success, textAt } from '../support/client.ts'
+import { listAt, success, textAt } from '../support/client.ts'
 import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
 import { otherPartner, startTestService, type TestService } from '../support/service.ts'
-import { createBeneficiary, ibans, payoutText } from '../support/world.ts'
+import { createBeneficiary, createCustomer, ibans, payoutText } from '../support/world.ts'
 
 let service: TestService
 let browser: Browser
@@ -116,3 +116,30 @@ test('the search finds the payee of an IBAN, and none of another partner', { ski
   }
   await close()
 })
+
+test(
+  'the search finds the customer of an IBAN, also after the account was closed, and none of another partner',
+  { skip },
+  async () => {
+    const { client } = service
+    const { page, close } = await person('Operator', 'Fred Finder')
+    const [customer, another] = [await createCustomer(client), await createCustomer(client)]
+    const guid = textAt(customer, 'guid')
+    const iban = textAt(success(await client.post(`/v1/customers/${guid}/account`)), 'iban')
+    const found = async (by: typeof client, query: string) =>
+      listAt(success(await by.get(`/v1/customers?${query}`))).map((one) => one.guid)
+    const spaced = encodeURIComponent(iban.toLowerCase().replaceAll(/(.{4})/g, '$1 '))
+    assert.deepEqual(await found(client, `iban=${spaced}`), [guid])
+    assert.deepEqual(await found(client, `iban=${iban}&serviceId=${textAt(another, 'serviceId')}`), [])
+    assert.deepEqual(await found(client, `iban=${ibans.FR}`), [])
+    assert.deepEqual(await found(await otherPartner(service, 'Further Ltd'), `iban=${iban}`), [])
+    for (const state of ['open', 'closed']) {
+      await open(page, `find?q=${iban}`)
+      assert.equal(page.url(), `${site}/console/customers/${guid}`, state)
+      const of = ['--partner', service.credentials.partnerId, '--customer', guid]
+      if (state === 'open')
+        await service.operator('account', 'close', ...of, '--reason', 'CustomerRequest', '--staff', 'Sam')
+    }
+    await close()
+  },
+)

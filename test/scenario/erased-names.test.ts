@@ -53,7 +53,7 @@ function handlersOf({ idempotency, ...modules }: Service) {
     ...accountsRoutes(modules.accounts, idempotency),
     ...beneficiariesRoutes(modules.beneficiaries, idempotency),
     ...checkoutRoutes(modules.checkout, idempotency),
-    ...customersRoutes(modules.customers, modules.personalData, idempotency),
+    ...customersRoutes(modules.customers, modules.personalData, idempotency, modules.accounts.holderIn),
     ...recallsRoutes(modules.recalls, idempotency),
     ...standingOrdersRoutes(modules.standingOrders, idempotency),
   }

@@ -1,37 +1,8 @@
 /** Searches every value of every table for words: texts, lists, JSON, bytes, and what is sealed, after it is opened. */
 import assert from 'node:assert/strict'
-import { sealedApiSecrets } from '../../service/src/access/index.ts'
-import { sealedAuditKeys } from '../../service/src/audit/index.ts'
-import { sealedWebhookSecrets } from '../../service/src/delivery/index.ts'
-import { sealedAnswers } from '../../service/src/idempotency/index.ts'
-import { sealedMailSecrets } from '../../service/src/mail/index.ts'
-import { sealedLinkTokens } from '../../service/src/modules/checkout/index.ts'
-import { sealedChanges, sealedKyc, sealedNameKeys } from '../../service/src/modules/customers/index.ts'
-import { type Sql, sealedColumnName, sql } from '../../service/src/postgres/index.ts'
-import { sealedChainKeys, sealedTravelRules } from '../../service/src/connectors/evm/index.ts'
-import { sealedEarlierNames, sealedHits } from '../../service/src/screening/index.ts'
-import { sealedClientSecrets } from '../../service/src/modules/users/index.ts'
-import { sealedTotpSecrets } from '../../service/src/sign-in/index.ts'
+import { sealedColumns } from '../../service/src/app/compose.ts'
+import { type SealedColumn, type Sql, sealedColumnName, sql } from '../../service/src/postgres/index.ts'
 import type { Service } from './composition.ts'
-
-const sealedColumns = [
-  sealedAnswers,
-  sealedApiSecrets,
-  sealedAuditKeys,
-  sealedChainKeys,
-  sealedChanges,
-  sealedHits,
-  sealedEarlierNames,
-  sealedKyc,
-  sealedLinkTokens,
-  sealedMailSecrets,
-  sealedNameKeys,
-  sealedClientSecrets,
-  sealedTotpSecrets,
-  sealedTravelRules,
-  sealedWebhookSecrets,
-]
-const sealedByName = new Map(sealedColumns.map((declared) => [sealedColumnName(declared), declared]))
 
 type Column = { readonly place: string; readonly schema: string; readonly table: string; readonly name: string }
 
@@ -51,14 +22,22 @@ const columnsOf = ({ db }: Service): Promise<readonly Column[]> =>
 /** The columns in which a word occurs, in alphabetical order. */
 export async function placesOf(service: Service, words: RegExp): Promise<readonly string[]> {
   const columns = await columnsOf(service)
+  const declared = new Map(sealedColumns.map((one) => [sealedColumnName(one), one]))
   const sealed = columns.filter(({ name }) => name.endsWith('_sealed')).map(({ place }) => place)
-  assert.deepEqual(sealed, [...sealedByName.keys()].toSorted(), 'every sealed column is opened')
+  assert.deepEqual(sealed, [...declared.keys()].toSorted(), 'every sealed column is opened')
   const found: string[] = []
-  for (const column of columns) if (words.test((await textsOf(service, column)).join('\n'))) found.push(column.place)
+  for (const column of columns) {
+    const texts = await textsOf(service, column, declared.get(column.place))
+    if (words.test(texts.join('\n'))) found.push(column.place)
+  }
   return found
 }
 
-async function textsOf({ db, sealer }: Service, { place, schema, table, name }: Column): Promise<readonly string[]> {
+async function textsOf(
+  { db, sealer }: Service,
+  { schema, table, name }: Column,
+  sealed: SealedColumn | undefined,
+): Promise<readonly string[]> {
   const rows = await db.rows<{ row: string; value: string | Buffer | readonly string[] | null }>(
     raw(
       `select row_to_json(t)::text as row, t."${name}" as value from "${schema}"."${table}" t where t."${name}" is not null`,
@@ -66,12 +45,11 @@ async function textsOf({ db, sealer }: Service, { place, schema, table, name }: 
   )
   return rows.map(({ row, value }) => {
     if (!Buffer.isBuffer(value)) return JSON.stringify(value)
-    const column = sealedByName.get(place)
-    if (column === undefined) return value.toString('utf8')
+    if (sealed === undefined) return value.toString('utf8')
     const cells = JSON.parse(row) as Record<string, string>
     return sealer.open(
       value,
-      column.contextOf(cells['partner_id'] ?? '', (cell) => cells[cell] ?? ''),
+      sealed.contextOf(cells['partner_id'] ?? '', (cell) => cells[cell] ?? ''),
     )
   })
 }

@@ -166,6 +166,10 @@ export const CustomerQuery = closed({
   email: described(optional(text(254)), 'Only customers with this email address. Ignores case.'),
   partnerCustomerIdentifier: described(optional(text(140)), 'Only customers with this identifier of yours.'),
   serviceId: described(optional(ServiceId), 'Only the customer with this `serviceId`.'),
+  iban: described(
+    optional(text(42)),
+    'Only the customer whose account has, or had until it was closed, this IBAN. Spaces and case do not count.',
+  ),
   customerType: described(optional(CustomerType), 'Only customers of this type.'),
   verificationState: described(
     optional(oneOf(verificationStates)),

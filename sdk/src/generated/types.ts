@@ -2595,6 +2595,8 @@ export type ListCustomersQuery = {
   readonly partnerCustomerIdentifier?: string | undefined
   /** Only the customer with this `serviceId`. */
   readonly serviceId?: string | undefined
+  /** Only the customer whose account has, or had until it was closed, this IBAN. Spaces and case do not count. */
+  readonly iban?: string | undefined
   /** Only customers of this type. */
   readonly customerType?: CustomerType | undefined
   /** Only customers whose verification has this state: `Complete`, `Incomplete` or `Invalid`, as in `GET /v1/customers/{id}/verification`. A state that a birthday changes is found a few minutes after midnight UTC. */

@@ -149,7 +149,7 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...monitorRoutes(modules.monitors, modules.idempotency),
   ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
   ...checkoutRoutes(modules.checkout, modules.idempotency),
-  ...customersRoutes(modules.customers, modules.personalData, modules.idempotency),
+  ...customersRoutes(modules.customers, modules.personalData, modules.idempotency, modules.accounts.holderIn),
   ...fxRoutes(modules.fx),
   ...payoutsRoutes(modules.payouts),
   ...payoutControlsRoutes(modules.payoutControls),
@@ -170,7 +170,8 @@ const createHandlers = (modules: Modules): AllHandlers => ({
   ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),
 })
 
-const sealedColumns = [
+/** Every column with sealed values. */
+export const sealedColumns = [
   sealedApiSecrets,
   sealedKyc,
   sealedNameKeys,

@@ -61,6 +61,8 @@ export type Accounts = Statements &
     ) => Promise<ReadonlyMap<string, { readonly partnerId: string; readonly customerId: string }>>
     /** Finds who has or had an IBAN, the latest first, for the search of the operator. */
     readonly holdersOf: typeof store.holdersOfIban
+    /** The customer of the partner that has the IBAN, or had it until it was closed. Undefined: none. */
+    readonly holderIn: (partnerId: string, iban: string) => Promise<string | undefined>
   }
 
 type AccountsDeps = StatementsDeps &
@@ -178,6 +180,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     ownersOf: async (tx, ibans) =>
       new Map((await store.ownersOfIbans(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
     holdersOf: store.holdersOfIban,
+    holderIn: (partnerId, iban) => store.holderIn(db, partnerId, iban),
     ...createStatements(deps),
     ...createTransfers(deps),
     ...createStates({

@@ -32,6 +32,13 @@ export function ownersOfIbans(
   )
 }
 
+/** The customer of a partner that has or had an IBAN. Undefined: none. */
+export async function holderIn(tx: Tx, partnerId: string, iban: string): Promise<string | undefined> {
+  const row = await tx.row<{ readonly customerId: string }>(sql`/* accounts.holderIn */
+    select customer_id from accounts.ibans where partner_id = ${partnerId} and iban = ${iban}`)
+  return row?.customerId
+}
+
 const holdersMax = 10
 
 export type IbanHolder = { readonly partnerId: string; readonly customerId: string; readonly closedAt: Date | null }

@@ -6,7 +6,8 @@ import type { NameIndex } from './name-index.ts'
 import { prefixCharsMin, searchedPrefix } from './names.ts'
 import * as store from './store.ts'
 
-export type CustomerList = QueryOf<'listCustomers'>
+/** `id`: of the only customer that may be found. */
+export type CustomerList = Omit<QueryOf<'listCustomers'>, 'iban'> & { readonly id?: string | undefined }
 
 /** Returns rows as they are stored. Refuses: validation_failed (cursor, namePrefix). */
 export function createList(deps: {
@@ -33,9 +34,10 @@ export function createList(deps: {
 }
 
 function readFilter(query: CustomerList) {
-  const { email, partnerCustomerIdentifier, serviceId, customerType, verificationState } = query
+  const { id, email, partnerCustomerIdentifier, serviceId, customerType, verificationState } = query
   const timeOf = (text: string | undefined) => (text === undefined ? undefined : readTime(text))
   const columns = {
+    id,
     email,
     partnerCustomerIdentifier,
     serviceId,

@@ -44,6 +44,7 @@ export function customersRoutes(
   customers: Customers,
   { exports, erasures }: { readonly exports: CustomerExports; readonly erasures: Erasures },
   idempotency: Idempotency,
+  holderIn: (partnerId: string, iban: string) => Promise<string | undefined>,
 ): Handlers<'customers'> {
   return {
     exportCustomer: async ({ caller, params }) => {
@@ -55,8 +56,10 @@ export function customersRoutes(
       const customer = await customers.create(caller.partnerId, body, tx, { ...caller, requestId })
       return { body: toCustomer(customer), created: `the customer ${customer.id}`, customerId: customer.id }
     }),
-    listCustomers: async ({ caller, query }) => {
-      const page = await customers.list(caller.partnerId, query)
+    listCustomers: async ({ caller: { partnerId }, query: { iban, ...query } }) => {
+      const id = iban === undefined ? undefined : await holderIn(partnerId, iban.replaceAll(/\s/g, '').toUpperCase())
+      if (iban !== undefined && id === undefined) return { body: { data: [], nextCursor: null, hasMore: false } }
+      const page = await customers.list(partnerId, { ...query, id })
       return { body: { ...page, data: page.data.map(toCustomer) } }
     },
     getCustomer: async ({ caller, params }) => ({ body: toCustomer(await customers.get(caller.partnerId, params.id)) }),

@@ -196,7 +196,12 @@ test('the database holds no KYC in plain text', async () => {
 
 test('no response contains the identification number or a null', async () => {
   const partnerId = await newPartner()
-  const routes = customersRoutes(customers, {} as never, createIdempotency({ db, clock, sealer }))
+  const routes = customersRoutes(
+    customers,
+    {} as never,
+    createIdempotency({ db, clock, sealer }),
+    async () => undefined,
+  )
   const made = await routes.createCustomer({ ...from(partnerId), body: { kyc: { ...kyc, taxId: null } } })
   const params = { id: made.body.guid }
   const answers = [

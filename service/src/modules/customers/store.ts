@@ -31,6 +31,7 @@ export type GateColumns = { readonly [K in 'opensAccounts' | 'receives' | 'pays'
   readonly balancesMax: string | null
 }
 export type CustomerFilter = {
+  readonly id?: string | undefined
   readonly email?: string | undefined
   readonly partnerCustomerIdentifier?: string | undefined
   readonly serviceId?: string | undefined
@@ -173,13 +174,14 @@ export function list(
   rowsMax: number,
 ): Promise<readonly CustomerRow[]> {
   const { email, partnerCustomerIdentifier, serviceId, customerType, nameToken, createdFrom, createdTo } = filter
-  const { updatedSince, verificationState } = filter
+  const { id, updatedSince, verificationState } = filter
   return tx.rows<CustomerRow>(sql`/* customers.list */
     select ${columns} from customers.customers
     ${nameToken === undefined ? noSql : sql`join customers.name_tokens named on named.partner_id = customers.partner_id and named.customer_id = customers.id`}
     where customers.partner_id = ${partnerId} and erased_at is null
       ${nameToken === undefined ? noSql : sql`and named.partner_id = ${partnerId} and named.token = ${nameToken}::bigint`}
       ${after === null ? noSql : isBehind(partnerId, filter, after)}
+      ${id === undefined ? noSql : sql`and customers.id = ${id}`}
       ${email === undefined ? noSql : sql`and lower(email) = lower(${email})`}
       ${partnerCustomerIdentifier === undefined ? noSql : sql`and partner_customer_identifier = ${partnerCustomerIdentifier}`}
       ${serviceId === undefined ? noSql : sql`and service_id = ${serviceId}`}

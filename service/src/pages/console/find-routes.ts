@@ -38,7 +38,7 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
         payments({ userReference: text }),
         payments({ idempotencyKey: text }),
         customers({ namePrefix: text }),
-        ...(ibanForm.test(text) ? [payees({ iban: text })] : []),
+        ...(ibanForm.test(text) ? [payees({ iban: text }), customers({ iban: text })] : []),
         customers({ email: text }),
         customers({ partnerCustomerIdentifier: text }),
         operate('listRequests', { ...call, query: queryText({ limit: listedMax, requestId: text }) }).then(({ data }) =>
