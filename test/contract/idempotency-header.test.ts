@@ -41,7 +41,8 @@ function otherRequest({ target, body }: ValidRequest): ValidRequest {
   const fields = JSON.parse(body) as Record<string, Json>
   const [name = '', value] =
     Object.entries(fields).find(
-      ([key, field]) => typeof field !== 'object' && !['iban', 'currency', 'publicKeyPem'].includes(key),
+      ([key, field]) =>
+        (typeof field !== 'object' || key === 'kinds') && !['iban', 'currency', 'publicKeyPem'].includes(key),
     ) ?? []
   const others: Readonly<Record<string, Json>> = {
     email: uniqueEmail(),
@@ -55,6 +56,7 @@ function otherRequest({ target, body }: ValidRequest): ValidRequest {
     kind: 'fees',
     reason: 'FRAD',
     eventType: 'partner.customer.deposit.created',
+    kinds: ['Document'],
   }
   const other = others[name] ?? (typeof value === 'number' ? value + 1 : undefined)
   assert.notEqual(other, undefined, `another value for ${name}`)
