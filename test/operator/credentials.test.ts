@@ -152,6 +152,13 @@ async function payTokens(client: Client): Promise<void> {
   })
 }
 
+/** Waits until the provider has the verification, after which its content stays. */
+async function verifyIdentity(client: Client, customer: string): Promise<void> {
+  const path = `/v1/customers/${customer}/verifications`
+  const started = textAt(success(await client.post(path, { kinds: ['Document'] })), 'id')
+  await until('the verification has an address', async () => 'url' in success(await client.get(`${path}/${started}`)))
+}
+
 /** No mail arrives, so that the test chooses the token of the invitation. */
 async function joinTeam(client: Client): Promise<void> {
   const sent = success(await client.post('/v1/users/invitations', { invitations: [invitee()] }))
@@ -177,6 +184,7 @@ test('after key reseal the old master key can be removed, and every sealed value
   const once = { ...sent, headers: { 'Idempotency-Key': randomUUID() } }
   const answer = success(await client.send(once))
   const session = success(await client.post('/v1/checkout/sessions', checkout(textAt(customer, 'guid'))))
+  await verifyIdentity(client, renamed)
   await payTokens(client)
   await operatorRun(`screening load --from ${sanctions} --staff Sam`)
   await until('the customer is a hit', async () => (await db.rows(sql`select 1 from screening.hits`)).length > 0)
