@@ -1,5 +1,5 @@
 /** The sessions of the simulated provider, and what each outcome makes of one. Kept in a file of lines, the last one of a session counts. */
-import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { after, type Clock, dayMs, randomToken } from '../../kernel/index.ts'
 
 /** The choices of the page. */
@@ -22,6 +22,8 @@ export type Session = {
 }
 
 const sessionMs = 7 * dayMs
+/** A session is kept so long after its end. Then the values of the person go with it, at the next start. */
+const keptMs = 90 * dayMs
 const documentYears = 5
 /** Older ones are forgotten, as of a provider that keeps sessions for a time. */
 const sessionsMax = 10_000
@@ -45,7 +47,8 @@ export function createSessions({ clock, file }: { readonly clock: Clock; readonl
       byReference.delete(oldest.reference)
     }
   }
-  for (const session of readLines(file)) remember(session)
+  for (const session of readLines(file)) if (after(new Date(session.expiresAt), keptMs) > clock.now()) remember(session)
+  if (file !== undefined && existsSync(file)) replaceLines(file, [...byId.values()])
   const put = (session: Session): Session => {
     if (file !== undefined) appendFileSync(file, `${JSON.stringify(session)}\n`, { mode: 0o600 })
     remember(session)
@@ -67,6 +70,13 @@ export function createSessions({ clock, file }: { readonly clock: Clock; readonl
       return put({ ...session, version: session.version + 1, ...resultOf(session, outcome, clock.now()) })
     },
   }
+}
+
+/** Writes a file of these lines only. A process that dies meanwhile leaves the file before. */
+function replaceLines(file: string, sessions: readonly Session[]): void {
+  const next = `${file}.next`
+  writeFileSync(next, sessions.map((session) => `${JSON.stringify(session)}\n`).join(''), { mode: 0o600 })
+  renameSync(next, file)
 }
 
 /** A line that a dying process has written in part is left out. */
