@@ -56,7 +56,7 @@ const descriptionCharsMax = 255
 const quantityMax = 99_999
 
 const LineItem = closed({
-  name: described(singleLine(nameCharsMax), 'What is sold.', { examples: ['Espresso beans, 1 kg'] }),
+  name: described(singleLine(nameCharsMax), 'Name of the item.', { examples: ['Espresso beans, 1 kg'] }),
   quantity: described(Type.Integer({ minimum: 1, maximum: quantityMax }), 'Number of pieces.', { examples: [2] }),
   amount: described(
     PaymentAmount,
@@ -123,7 +123,7 @@ export const CheckoutSessionCreate = closed({
   ),
   description: described(
     optional(nullable(singleLine(descriptionCharsMax))),
-    'What the payer pays for. The payment page and the receipt show it.',
+    'Purpose of the payment, for the payer. The payment page and the receipt show it.',
     { examples: ['Order 42'] },
   ),
   lineItems: described(
@@ -179,7 +179,7 @@ export const CheckoutSession = closed({
   ),
   description: described(
     optional(Type.String()),
-    'What the payer pays for. Absent: you gave none, or the customer was erased.',
+    'Purpose of the payment, for the payer. Absent: you gave none, or the customer was erased.',
   ),
   lineItems: described(optional(Type.Array(LineItem)), 'Line items, as you gave them. Absent as `description`.'),
   expiresAt: described(Timestamp, 'Time at which an unpaid session expires.'),

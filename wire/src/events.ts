@@ -206,7 +206,7 @@ export const events = {
       websiteReference: textOrNull('Null.'),
       customerGuid: text('The `guid` of the customer.'),
       customerId: text('The `serviceId` of the customer.'),
-      kinds: described(Type.Array(Type.String()), 'What is proved: `Document`, `Address` or `Company`.'),
+      kinds: described(Type.Array(Type.String()), 'The proofs that are asked for: `Document`, `Address` or `Company`.'),
       partnerCustomerId: textOrNull('Your identifier of the customer. Null without one.'),
       reason: textOrNull('Why it was declined or has failed. Null otherwise.'),
       status: text('`Open`, `Processing`, `Approved`, `Declined`, `Lapsed`, `Expired` or `Failed`.'),

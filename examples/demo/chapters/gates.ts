@@ -1,4 +1,4 @@
-/** What a customer may do before its identity is known: a gate of the operator, the reasons, and money that waits until it opens. */
+/** Capabilities of a customer before its identity is known: a gate of the operator, the reasons, and money that waits until it opens. */
 import { ended, orderOf, payeeOf } from './payments.ts'
 import { refusalOf, type Chapter, type Stage } from './stage.ts'
 

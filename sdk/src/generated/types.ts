@@ -2296,7 +2296,7 @@ export type CustomerVerificationUpdated = {
   readonly customerGuid: string
   /** The `serviceId` of the customer. */
   readonly customerId: string
-  /** What is proved: `Document`, `Address` or `Company`. */
+  /** The proofs that are asked for: `Document`, `Address` or `Company`. */
   readonly kinds: readonly string[]
   /** Your identifier of the customer. Null without one. */
   readonly partnerCustomerId: string | null
@@ -3130,11 +3130,11 @@ export type OperationResults = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
-    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    /** Purpose of the payment, for the payer. Absent: you gave none, or the customer was erased. */
     readonly description?: string
     /** Line items, as you gave them. Absent as `description`. */
     readonly lineItems?: readonly {
-      /** What is sold. */
+      /** Name of the item. */
       readonly name: string
       /** Number of pieces. */
       readonly quantity: number
@@ -3175,11 +3175,11 @@ export type OperationResults = {
       readonly accountNumber?: string
       /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
       readonly creditorReference: string
-      /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+      /** Purpose of the payment, for the payer. Absent: you gave none, or the customer was erased. */
       readonly description?: string
       /** Line items, as you gave them. Absent as `description`. */
       readonly lineItems?: readonly {
-        /** What is sold. */
+        /** Name of the item. */
         readonly name: string
         /** Number of pieces. */
         readonly quantity: number
@@ -3223,11 +3223,11 @@ export type OperationResults = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
-    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    /** Purpose of the payment, for the payer. Absent: you gave none, or the customer was erased. */
     readonly description?: string
     /** Line items, as you gave them. Absent as `description`. */
     readonly lineItems?: readonly {
-      /** What is sold. */
+      /** Name of the item. */
       readonly name: string
       /** Number of pieces. */
       readonly quantity: number
@@ -3266,11 +3266,11 @@ export type OperationResults = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
-    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    /** Purpose of the payment, for the payer. Absent: you gave none, or the customer was erased. */
     readonly description?: string
     /** Line items, as you gave them. Absent as `description`. */
     readonly lineItems?: readonly {
-      /** What is sold. */
+      /** Name of the item. */
       readonly name: string
       /** Number of pieces. */
       readonly quantity: number
@@ -4623,11 +4623,11 @@ export type OperationResults = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
-    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    /** Purpose of the payment, for the payer. Absent: you gave none, or the customer was erased. */
     readonly description?: string
     /** Line items, as you gave them. Absent as `description`. */
     readonly lineItems?: readonly {
-      /** What is sold. */
+      /** Name of the item. */
       readonly name: string
       /** Number of pieces. */
       readonly quantity: number
@@ -5742,11 +5742,11 @@ export type Namespaces = {
       readonly websiteReference?: string | null | undefined
       /** A JSON object of at most 4096 bytes. The events of the deposit return it unchanged. */
       readonly customFields?: { readonly [name: string]: unknown } | null | undefined
-      /** What the payer pays for. The payment page and the receipt show it. */
+      /** Purpose of the payment, for the payer. The payment page and the receipt show it. */
       readonly description?: string | null | undefined
       /** What the sum is made of. The amounts of the items add up to `amount`. The payment page and the receipt show them. */
       readonly lineItems?: readonly {
-        /** What is sold. */
+        /** Name of the item. */
         readonly name: string
         /** Number of pieces. */
         readonly quantity: number
@@ -5782,11 +5782,11 @@ export type Namespaces = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
-    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    /** Purpose of the payment, for the payer. Absent: you gave none, or the customer was erased. */
     readonly description?: string
     /** Line items, as you gave them. Absent as `description`. */
     readonly lineItems?: readonly {
-      /** What is sold. */
+      /** Name of the item. */
       readonly name: string
       /** Number of pieces. */
       readonly quantity: number
@@ -5825,11 +5825,11 @@ export type Namespaces = {
       readonly websiteReference?: string | null | undefined
       /** A JSON object of at most 4096 bytes. The events of the deposit return it unchanged. */
       readonly customFields?: { readonly [name: string]: unknown } | null | undefined
-      /** What the payer pays for. The payment page and the receipt show it. */
+      /** Purpose of the payment, for the payer. The payment page and the receipt show it. */
       readonly description?: string | null | undefined
       /** What the sum is made of. The amounts of the items add up to `amount`. The payment page and the receipt show them. */
       readonly lineItems?: readonly {
-        /** What is sold. */
+        /** Name of the item. */
         readonly name: string
         /** Number of pieces. */
         readonly quantity: number
@@ -5865,11 +5865,11 @@ export type Namespaces = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
-    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    /** Purpose of the payment, for the payer. Absent: you gave none, or the customer was erased. */
     readonly description?: string
     /** Line items, as you gave them. Absent as `description`. */
     readonly lineItems?: readonly {
-      /** What is sold. */
+      /** Name of the item. */
       readonly name: string
       /** Number of pieces. */
       readonly quantity: number
@@ -5918,11 +5918,11 @@ export type Namespaces = {
       readonly accountNumber?: string
       /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
       readonly creditorReference: string
-      /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+      /** Purpose of the payment, for the payer. Absent: you gave none, or the customer was erased. */
       readonly description?: string
       /** Line items, as you gave them. Absent as `description`. */
       readonly lineItems?: readonly {
-        /** What is sold. */
+        /** Name of the item. */
         readonly name: string
         /** Number of pieces. */
         readonly quantity: number
@@ -5969,11 +5969,11 @@ export type Namespaces = {
       readonly accountNumber?: string
       /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
       readonly creditorReference: string
-      /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+      /** Purpose of the payment, for the payer. Absent: you gave none, or the customer was erased. */
       readonly description?: string
       /** Line items, as you gave them. Absent as `description`. */
       readonly lineItems?: readonly {
-        /** What is sold. */
+        /** Name of the item. */
         readonly name: string
         /** Number of pieces. */
         readonly quantity: number
@@ -6025,11 +6025,11 @@ export type Namespaces = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
-    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    /** Purpose of the payment, for the payer. Absent: you gave none, or the customer was erased. */
     readonly description?: string
     /** Line items, as you gave them. Absent as `description`. */
     readonly lineItems?: readonly {
-      /** What is sold. */
+      /** Name of the item. */
       readonly name: string
       /** Number of pieces. */
       readonly quantity: number
@@ -6079,11 +6079,11 @@ export type Namespaces = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
-    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    /** Purpose of the payment, for the payer. Absent: you gave none, or the customer was erased. */
     readonly description?: string
     /** Line items, as you gave them. Absent as `description`. */
     readonly lineItems?: readonly {
-      /** What is sold. */
+      /** Name of the item. */
       readonly name: string
       /** Number of pieces. */
       readonly quantity: number
@@ -8641,11 +8641,11 @@ export type Namespaces = {
     readonly accountNumber?: string
     /** Creditor reference (ISO 11649) that the payer states. It identifies the session. */
     readonly creditorReference: string
-    /** What the payer pays for. Absent: you gave none, or the customer was erased. */
+    /** Purpose of the payment, for the payer. Absent: you gave none, or the customer was erased. */
     readonly description?: string
     /** Line items, as you gave them. Absent as `description`. */
     readonly lineItems?: readonly {
-      /** What is sold. */
+      /** Name of the item. */
       readonly name: string
       /** Number of pieces. */
       readonly quantity: number
