@@ -87,7 +87,7 @@ const IdentityEvidence = closed({
 export const IdentityVerification = closed({
   id: described(Uuid, 'Identifies the verification.'),
   customerGuid: described(Uuid, 'The `guid` of the customer.'),
-  kinds: described(Type.Array(oneOf(identityKinds)), `What is proved. ${kindText}`),
+  kinds: described(Type.Array(oneOf(identityKinds)), `The proofs that are asked for. ${kindText}`),
   status: described(oneOf(identityStatuses), statusText),
   reason: described(
     optional(oneOf(identityReasons)),

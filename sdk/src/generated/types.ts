@@ -3453,7 +3453,7 @@ export type OperationResults = {
     readonly id: string
     /** The `guid` of the customer. */
     readonly customerGuid: string
-    /** What is proved. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
+    /** The proofs that are asked for. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
     readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
     /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
     readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
@@ -3502,7 +3502,7 @@ export type OperationResults = {
       readonly id: string
       /** The `guid` of the customer. */
       readonly customerGuid: string
-      /** What is proved. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
+      /** The proofs that are asked for. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
       readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
       /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
       readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
@@ -3554,7 +3554,7 @@ export type OperationResults = {
     readonly id: string
     /** The `guid` of the customer. */
     readonly customerGuid: string
-    /** What is proved. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
+    /** The proofs that are asked for. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
     readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
     /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
     readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
@@ -6515,7 +6515,7 @@ export type Namespaces = {
     readonly id: string
     /** The `guid` of the customer. */
     readonly customerGuid: string
-    /** What is proved. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
+    /** The proofs that are asked for. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
     readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
     /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
     readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
@@ -6572,7 +6572,7 @@ export type Namespaces = {
       readonly id: string
       /** The `guid` of the customer. */
       readonly customerGuid: string
-      /** What is proved. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
+      /** The proofs that are asked for. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
       readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
       /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
       readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
@@ -6627,7 +6627,7 @@ export type Namespaces = {
       readonly id: string
       /** The `guid` of the customer. */
       readonly customerGuid: string
-      /** What is proved. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
+      /** The proofs that are asked for. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
       readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
       /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
       readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
@@ -6687,7 +6687,7 @@ export type Namespaces = {
     readonly id: string
     /** The `guid` of the customer. */
     readonly customerGuid: string
-    /** What is proved. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
+    /** The proofs that are asked for. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. */
     readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
     /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
     readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
