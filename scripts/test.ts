@@ -10,6 +10,7 @@ import { globSync } from 'node:fs'
 import { availableParallelism, constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { batchFiles } from './batches.ts'
 import { pureTests } from './pure-tests.ts'
 import { recordTimes } from './suite-times.ts'
 
@@ -51,6 +52,14 @@ if (files.length === 0) {
 // their time. The default of Node is one process fewer than cores, which runs a single file at a time on two cores.
 const concurrency = Math.max(3, availableParallelism() + 1)
 const times = args.includes('--times') ? recordTimes(ROOT) : undefined
+// Options choose tests by their names, and a batch would add the names of files to them.
+const batched = quick || options.length > 0 ? { files, remove: () => {} } : batchFiles(ROOT, files)
+/** Paths of files that call `joinTestService`. */
+const joining = /^test\/(?:browser\/console|contract\/|guides\/)/
+const shared = [
+  ...(files.some((file) => file.startsWith('test/browser/')) ? ['browser'] : []),
+  ...(files.filter((file) => joining.test(file)).length > 1 ? ['service'] : []),
+]
 const preload = (file: string): string => `--import=${pathToFileURL(join(ROOT, 'test/support', file)).href}`
 const isolation = quick
   ? ['--test-isolation=none']
@@ -64,7 +73,7 @@ const runner = spawn(
     ...isolation,
     ...(times ? [preload('times.ts')] : []),
     ...options,
-    ...files,
+    ...batched.files,
   ],
   {
     cwd: ROOT,
@@ -73,6 +82,7 @@ const runner = spawn(
       NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/compile'),
       ...process.env,
       ...times?.env,
+      TEST_SHARED: shared.join(','),
       ...(faults ? { FAULTS: 'long' } : {}),
       ...(sharded ? { TEST_SHARDED: 'on' } : {}),
     },
@@ -94,6 +104,7 @@ runner.once('error', (thrown) => {
 })
 runner.once('exit', (code, signal) => {
   const endSignal = interrupted ?? signal
+  batched.remove()
   times?.print()
   process.exitCode = endSignal ? 128 + constants.signals[endSignal] : (code ?? 1)
 })

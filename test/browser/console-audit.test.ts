@@ -6,16 +6,16 @@ import type { Browser, Page } from 'playwright-core'
 import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
-import { otherPartner, startTestService, type TestService } from '../support/service.ts'
+import { otherPartner, joinTestService, type SharedService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, finalTransaction, payoutText } from '../support/world.ts'
 
-let service: TestService
+let service: SharedService
 let browser: Browser
 let site: string
 before(async () => {
   if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', AUDIT_HEAD_PERIOD_MS: '1000' } })
+  service = await joinTestService()
   site = siteOf(service)
   browser = await launchBrowser()
 })

@@ -7,18 +7,18 @@ import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
 import { openDelivery } from '../support/deliveries.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { otherPartner, startTestService, type TestService } from '../support/service.ts'
+import { otherPartner, joinTestService, type SharedService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
 
-let service: TestService
+let service: SharedService
 let browser: Browser
 let receiver: Receiver
 let site: string
 let isUp = true
 before(async () => {
   if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
+  service = await joinTestService()
   receiver = await startReceiver(() => (isUp ? 204 : 503))
   site = siteOf(service)
   browser = await launchBrowser()

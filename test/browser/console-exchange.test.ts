@@ -8,17 +8,17 @@ import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { addAuthenticator, cookieOf, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
 import { checkForms } from '../support/desk.ts'
-import { otherPartner, startTestService, type TestService } from '../support/service.ts'
+import { otherPartner, joinTestService, type SharedService } from '../support/service.ts'
 import { sendForm } from '../support/team.ts'
 import { balanceOf, createCustomer, simulateTokens, transactionOf } from '../support/world.ts'
 
-let service: TestService
+let service: SharedService
 let browser: Browser
 let db: Database
 let site: string
 before(async () => {
   if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
+  service = await joinTestService()
   db = createDatabase({ url: service.databaseUrl, connectionsMax: 1, log: createLog('silent') })
   site = siteOf(service)
   browser = await launchBrowser()

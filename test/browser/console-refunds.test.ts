@@ -6,18 +6,18 @@ import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { addAuthenticator, check, cookieOf, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
 import { paidSession, refundBody } from '../support/paid-session.ts'
-import { otherPartner, startTestService, type TestService } from '../support/service.ts'
+import { otherPartner, joinTestService, type SharedService } from '../support/service.ts'
 import { sendForm } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { createCustomer } from '../support/world.ts'
 
-let service: TestService
+let service: SharedService
 let browser: Browser
 let site: string
 let customerId: string
 before(async () => {
   if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
+  service = await joinTestService()
   site = siteOf(service)
   browser = await launchBrowser()
   customerId = textAt(await createCustomer(service.client), 'guid')

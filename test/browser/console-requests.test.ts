@@ -7,16 +7,16 @@ import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { addAuthenticator, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
 import { checkForms } from '../support/desk.ts'
-import { otherPartner, startTestService, type TestService } from '../support/service.ts'
+import { otherPartner, joinTestService, type SharedService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
 
-let service: TestService
+let service: SharedService
 let browser: Browser
 let site: string
 before(async () => {
   if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
+  service = await joinTestService()
   site = siteOf(service)
   browser = await launchBrowser()
 })
@@ -37,7 +37,7 @@ const main = (page: Page) => page.locator('main').innerText()
 
 /** Sends a request, and returns its entry when it is in the log. */
 async function logged(
-  call: Parameters<TestService['client']['send']>[0],
+  call: Parameters<SharedService['client']['send']>[0],
   client = service.client,
 ): Promise<JsonObject> {
   const id = randomUUID()

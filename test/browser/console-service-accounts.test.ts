@@ -9,15 +9,15 @@ import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { addAuthenticator, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
 import { checkForms } from '../support/desk.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { joinTestService, type SharedService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-let service: TestService
+let service: SharedService
 let browser: Browser
 let site: string
 before(async () => {
   if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
+  service = await joinTestService()
   site = siteOf(service)
   browser = await launchBrowser()
 })

@@ -10,16 +10,16 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { success, textAt } from '../support/client.ts'
 import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { joinTestService, type SharedService } from '../support/service.ts'
 import { codeOf, joinByPassword, mailedPath, password, sendForm, sessionOf } from '../support/team.ts'
 import { until } from '../support/until.ts'
 
-let service: TestService
+let service: SharedService
 let browser: Browser
 let site: string
 before(async () => {
   if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
+  service = await joinTestService()
   site = siteOf(service)
   browser = await launchBrowser()
 })

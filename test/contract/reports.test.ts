@@ -4,14 +4,14 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type JsonObject, success, textAt } from '../support/client.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { joinTestService, type SharedService } from '../support/service.ts'
 import { assertProblem } from '../support/problem.ts'
 import { until } from '../support/until.ts'
 import { createCustomer, finalTransaction } from '../support/world.ts'
 
-let service: TestService
+let service: SharedService
 before(async () => {
-  service = await startTestService()
+  service = await joinTestService()
 })
 after(() => service?.dispose())
 

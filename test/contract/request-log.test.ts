@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type JsonObject, listAt, success } from '../support/client.ts'
 import { assertProblem } from '../support/problem.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { joinTestService, type SharedService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-let service: TestService
+let service: SharedService
 before(async () => {
-  service = await startTestService()
+  service = await joinTestService()
 })
 after(() => service.dispose())
 

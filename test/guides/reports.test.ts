@@ -1,15 +1,15 @@
 /** Runs the code of the guide to reports unchanged. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startTestService } from '../support/service.ts'
+import { joinTestService } from '../support/service.ts'
 import { programOf } from './extract.ts'
 import { assertLine, runTypeScript } from './run.ts'
 
 const guide = new URL('../../docs/guides/reports.md', import.meta.url)
 
-let service: Awaited<ReturnType<typeof startTestService>>
+let service: Awaited<ReturnType<typeof joinTestService>>
 before(async () => {
-  service = await startTestService()
+  service = await joinTestService()
 })
 after(() => service?.dispose())
 

@@ -4,7 +4,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { inheritedEnvironment, shellPath } from '../support/program.ts'
-import type { TestService } from '../support/service.ts'
+import type { SharedService } from '../support/service.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const runMsMax = 300_000
@@ -17,7 +17,7 @@ type Runs = readonly (readonly string[])[]
 
 /** Runs the program from standard input and returns its output lines. A failure shows the whole output. */
 async function runOnce(
-  service: TestService,
+  service: SharedService,
   command: string,
   args: readonly string[],
   program: string,
@@ -49,12 +49,12 @@ async function runTwice(...program: Parameters<typeof runOnce>): Promise<Runs> {
 }
 
 export const runTypeScript = (
-  service: TestService,
+  service: SharedService,
   program: string,
   environment: Readonly<Record<string, string>> = {},
 ) => runTwice(service, process.execPath, ['--input-type=module-typescript', '-'], program, environment)
 
-export const runBash = (service: TestService, program: string) => runTwice(service, 'bash', ['-s'], program)
+export const runBash = (service: SharedService, program: string) => runTwice(service, 'bash', ['-s'], program)
 
 /** Requires the line in each run. */
 export function assertLine(runs: Runs, pattern: RegExp): void {

@@ -4,15 +4,15 @@ import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { type RetryLog, ConflictError, PermissionError, createClient } from '@partner-payments/sdk'
 import { methods, operations } from '../../sdk/src/generated/operations.ts'
-import { readCredentials, startTestService } from '../support/service.ts'
+import { readCredentials, joinTestService } from '../support/service.ts'
 import { programOf } from './extract.ts'
 import { assertLine, runTypeScript } from './run.ts'
 
 const readme = new URL('../../sdk/README.md', import.meta.url)
 
-let service: Awaited<ReturnType<typeof startTestService>>
+let service: Awaited<ReturnType<typeof joinTestService>>
 before(async () => {
-  service = await startTestService()
+  service = await joinTestService()
 })
 after(() => service?.dispose())
 

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { retryDelaysMsDefault } from '../../service/src/delivery/index.ts'
-import { startTestService } from '../support/service.ts'
+import { joinTestService } from '../support/service.ts'
 import { programOf } from './extract.ts'
 import { assertLine, runBash, runTypeScript, skipBash } from './run.ts'
 
 const guide = new URL('../../docs/guides/webhooks.md', import.meta.url)
 
-let service: Awaited<ReturnType<typeof startTestService>>
+let service: Awaited<ReturnType<typeof joinTestService>>
 before(async () => {
-  service = await startTestService()
+  service = await joinTestService()
 })
 after(() => service?.dispose())
 

@@ -8,14 +8,14 @@ import type { TestService } from './service.ts'
 let server: TestServer | undefined
 let service: TestService | undefined
 
-const filesIn = (...folders: readonly string[]) =>
-  process.argv.filter((file) => folders.some((folder) => file.includes(folder))).length
+/** What the files of this run share, by scripts/test.ts: `browser`, `service`. */
+const shared: readonly string[] = (process.env['TEST_SHARED'] ?? '').split(',')
 
 export const globalSetup = async (): Promise<void> => {
   server = await startTestServer()
   process.env[TEMPLATE_VARIABLE] = server.templateUrl
-  if (filesIn('test/browser/') > 0) await (await import('./browser.ts')).prepareBrowser()
-  if (filesIn('test/contract/') > 1) service = await (await import('./service.ts')).startSharedService()
+  if (shared.includes('browser')) await (await import('./browser.ts')).prepareBrowser()
+  if (shared.includes('service')) service = await (await import('./service.ts')).startSharedService()
 }
 
 export const globalTeardown = async (): Promise<void> => {

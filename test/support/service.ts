@@ -232,19 +232,31 @@ type Operated = Pick<TestService, 'credentials' | 'operator' | 'clientOf'>
 /** What a test file needs that changes nothing but its own partner. */
 export type SharedService = Pick<
   TestService,
-  'baseUrl' | 'dataDir' | 'credentialsFile' | 'credentials' | 'client' | 'output' | 'operator' | 'clientOf' | 'dispose'
+  | 'baseUrl'
+  | 'dataDir'
+  | 'databaseUrl'
+  | 'env'
+  | 'credentialsFile'
+  | 'credentials'
+  | 'client'
+  | 'output'
+  | 'operator'
+  | 'clientOf'
+  | 'dispose'
 >
 
 const sharedVariable = 'TEST_SHARED_SERVICE'
+/** Pages are opened faster than a person opens them, and the proof of a record is looked at when its head was signed. */
+const sharedSettings = { PAGE_RATE_PER_SECOND: '1000', AUDIT_HEAD_PERIOD_MS: '1000' }
 type Shared = { readonly baseUrl: string; readonly env: Environment; readonly logFile: string }
 
 /** Starts the service that `joinTestService` uses in the processes that inherit the environment of this one. */
 export async function startSharedService(): Promise<TestService> {
   const folder = await mkdtemp(join(tmpdir(), 'partner-payments-shared-'))
   const logFile = join(folder, 'log')
-  const service = await startTestService({ logFile })
-  const { baseUrl, env } = service
-  process.env[sharedVariable] = JSON.stringify({ baseUrl, env, logFile } satisfies Shared)
+  const service = await startTestService({ logFile, env: sharedSettings })
+  const shared: Shared = { baseUrl: service.baseUrl, env: service.env, logFile }
+  process.env[sharedVariable] = JSON.stringify(shared)
   const dispose = async () => {
     await service.dispose()
     await rm(folder, { recursive: true })
@@ -255,7 +267,7 @@ export async function startSharedService(): Promise<TestService> {
 /** A new partner on the service that the files of this run share, or a service of its own if the file runs alone. */
 export async function joinTestService(): Promise<SharedService> {
   const given = process.env[sharedVariable]
-  if (given === undefined || callsGateway) return startTestService()
+  if (given === undefined || callsGateway) return startTestService({ env: sharedSettings })
   const { baseUrl, env, logFile } = JSON.parse(given) as Shared
   const operator = operatorOf(env)
   const printed = await operator('partner', 'create', '--name', 'Sandbox Partner')
@@ -266,6 +278,8 @@ export async function joinTestService(): Promise<SharedService> {
   return {
     baseUrl,
     dataDir: env['DATA_DIR'] ?? '',
+    databaseUrl: env['DATABASE_URL'] ?? '',
+    env,
     credentialsFile,
     credentials,
     client: createClient(baseUrl, credentials),
