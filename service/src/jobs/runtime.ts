@@ -15,6 +15,8 @@ export type JobsOptions = {
   readonly jobs: readonly Job[]
   /** The interval of the look for work whose wake-up was lost. */
   readonly pollMs?: number
+  /** The interval of jobs that nothing has woken for a while. Default: a minute. */
+  readonly quietEveryMs?: number
   /** How long the oldest due work of a queue waits. */
   readonly observe?: ((queue: string, connector: string, ageMs: number) => void) | undefined
 }
@@ -41,7 +43,7 @@ export function tablesOfJob({ due, wokenBy = [] }: Pick<Job, 'due' | 'wokenBy'>)
 type Running = { readonly job: Job; readonly workers: Worker[] }
 
 export function startJobs(options: JobsOptions): RunningJobs {
-  const { db, clock, log, jobs } = options
+  const { db, clock, log, jobs, quietEveryMs } = options
   const look = (job: Job) => (worker: Worker, began: Date) => {
     if (!isDueJob(job)) return
     dueTimeOf(db, job, began).then(
@@ -56,7 +58,7 @@ export function startJobs(options: JobsOptions): RunningJobs {
   for (const each of running) each.job.connect?.(() => wake(each))
   for (const { job, workers } of running)
     for (let count = 0; count < (job.workers ?? 1); count += 1)
-      workers.push(startWorker({ job, clock, log, look: look(job), random: randomFraction }))
+      workers.push(startWorker({ job, clock, log, look: look(job), random: randomFraction, quietEveryMs }))
   const readers = readersOf(running)
   const wakeReaders = (tables: Iterable<string>) => {
     for (const table of tables) for (const reader of readers.get(table) ?? []) wake(reader)

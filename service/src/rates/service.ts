@@ -20,8 +20,8 @@ export type Rates = {
    * Reads the source once and keeps a newer sheet. Returns 0, because the next sheet comes later. A failure is logged.
    */
   readonly refreshStep: () => Promise<number>
-  /** How often a loop calls `refreshStep`; undefined: there is no source. */
-  readonly everyMs: number | undefined
+  /** The time until the next `refreshStep`; undefined: there is no source. */
+  readonly nextInMs: (() => number) | undefined
   /** Reads the first sheet of a sandbox before the first request. */
   readonly prepare: () => Promise<void>
   /** Sets rates of the sandbox, for every partner in it. Refuses: fx_rates_unavailable, currency_not_supported. */
@@ -53,7 +53,7 @@ const withoutSource: Rates = {
   newest: () => Promise.resolve(undefined),
   current: refuseNoSource,
   refreshStep: () => Promise.resolve(0),
-  everyMs: undefined,
+  nextInMs: undefined,
   prepare: () => Promise.resolve(),
   setByHand: refuseNoSource,
 }
@@ -97,7 +97,7 @@ function createRatesOf({ db, clock, log, observe, ...deps }: RatesDeps, source: 
       return sheet
     },
     refreshStep,
-    everyMs: source.everyMs,
+    nextInMs: () => source.nextInMs(clock.now()),
     prepare: async () => {
       if (source.id !== sandboxSourceId) return
       await refreshStep().catch((error: unknown) => log.warn({ err: error }, 'waiting for the first exchange rates'))
