@@ -133,22 +133,20 @@ test('a job that writes its own table and takes nothing rests longer and longer'
 
 test('a job that only commits wake runs at its interval until the database is quiet, and again after a commit', async () => {
   let runs = 0
-  const run = () => ((runs += 1), take())
-  start({ run, everyMs: 10, quietAfterMs: 300 })
+  start({ run: () => Promise.resolve(void (runs += 1)).then(() => 0), everyMs: 10, quietAfterMs: 1000 })
   await until('it runs at its interval', () => runs > 5)
-  await pause(600)
+  await pause(1500)
   const whenQuiet = runs
   await pause(300)
   assert.ok(runs <= whenQuiet + 1, `${runs - whenQuiet} runs while the database was quiet`)
   await add()
   await until('it runs at its interval again', () => runs > whenQuiet + 5)
-  assert.equal((await taken()).length, 1)
 })
 
 test('a quiet job finds work whose wake-up was lost', async () => {
   let runs = 0
   start({ run: () => ((runs += 1), take()), everyMs: 10, quietAfterMs: 50 }, neverMs, 500)
-  await until('it is quiet', () => runs > 1)
+  await until('it is quiet', () => runs > 0)
   await pause(200)
   assert.equal(await write('kill'), 'SIGKILL')
   await allTaken(1)

@@ -73,6 +73,7 @@ export function startWorker({ job, clock, log, look, random, quietEveryMs = minu
   const restAfterNothing = async (began: Date, woken: boolean): Promise<void> => {
     const now = performance.now()
     const wokenMeanwhile = rest.wasWoken()
+    if (wokenMeanwhile) lastWokenAt = now
     if (now - lastVainAt > calmMs || !woken) vain = 0
     lastVainAt = now
     const everyMs = interval()

@@ -23,8 +23,8 @@ export type QueueAgesOptions = {
   readonly everyMs?: number
 }
 
-/** As often as collectors usually ask. */
-const everyMsDefault = 15 * secondMs
+/** Alerts count in minutes. */
+const everyMsDefault = 30 * secondMs
 const lookMsMax = 10 * secondMs
 
 /** Limits a look, so that a hanging bank does not end all looks. */

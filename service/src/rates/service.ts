@@ -73,18 +73,20 @@ function createRatesOf({ db, clock, log, observe, ...deps }: RatesDeps, source: 
   const keeping = () => ({ source: source.id, now: clock.now() })
   const ageOf = (asOf: Date) => ageMs(asOf, clock.now(), source.publishes)
 
-  const refresh = async () => {
-    const sheet = await read()
-    const known = await newest(db)
-    if (known !== undefined && !isNews(sheet, known)) return
-    await db.transaction(async (tx) => keepSheet(tx, keeping(), sheet, await newestLocked(tx), deps.jumpMaxPercent))
-  }
   const refreshStep = async () => {
-    await refresh().catch((error: unknown) =>
-      log.warn({ err: error, source: source.id }, 'exchange rates could not be read'),
-    )
+    const known = await newest(db)
+    const asOf = await read()
+      .then(async (sheet) => {
+        if (known !== undefined && !isNews(sheet, known)) return known.asOf
+        await db.transaction(async (tx) => keepSheet(tx, keeping(), sheet, await newestLocked(tx), deps.jumpMaxPercent))
+        return sheet.asOf
+      })
+      .catch((error: unknown) => {
+        log.warn({ err: error, source: source.id }, 'exchange rates could not be read')
+        return known?.asOf
+      })
     // Without a sheet: the age of the epoch.
-    observe?.({ ageMs: ageOf((await newest(db))?.asOf ?? new Date(0)), limitMs })
+    observe?.({ ageMs: ageOf(asOf ?? new Date(0)), limitMs })
     return 0
   }
   return {
