@@ -47,6 +47,15 @@ const jitter = 0.25
 
 const doubled = (first: number, times: number, max: number) => Math.min(max, first * 2 ** Math.min(times, 20))
 
+function intervalOf(
+  { everyMs = Infinity, quietAfterMs = Infinity }: WorkerOptions['job'],
+  sinceWokenMs: number,
+  quietEveryMs: number,
+): number {
+  const ms = typeof everyMs === 'function' ? everyMs() : everyMs
+  return sinceWokenMs < quietAfterMs ? ms : Math.max(ms, quietEveryMs)
+}
+
 export function startWorker({ job, clock, log, look, random, quietEveryMs = minuteMs }: WorkerOptions): Worker {
   const failureLog = createFailureLog(job.name, log)
   const rest = createRest()
@@ -64,19 +73,13 @@ export function startWorker({ job, clock, log, look, random, quietEveryMs = minu
     return rest.begin({ minMs: ms, maxMs: ms })
   }
 
-  const interval = (): number => {
-    const { everyMs = Infinity, quietAfterMs = Infinity } = job
-    const ms = typeof everyMs === 'function' ? everyMs() : everyMs
-    return performance.now() - lastWokenAt < quietAfterMs ? ms : Math.max(ms, quietEveryMs)
-  }
-
   const restAfterNothing = async (began: Date, woken: boolean): Promise<void> => {
     const now = performance.now()
     const wokenMeanwhile = rest.wasWoken()
     if (wokenMeanwhile) lastWokenAt = now
     if (now - lastVainAt > calmMs || !woken) vain = 0
     lastVainAt = now
-    const everyMs = interval()
+    const everyMs = intervalOf(job, now - lastWokenAt, quietEveryMs)
     const echoRestMs = wokenMeanwhile ? doubled(firstVainRestMs, echoes, echoRestMsMax) : Infinity
     const vainRestMs = woken ? doubled(firstVainRestMs, vain, vainRestMsMax) : 0
     const minMs = Math.min(everyMs, job.restMs ?? vainRestMs)
