@@ -308,7 +308,7 @@ function onOrphaned(stop: () => void): void {
   timer.unref()
 }
 
-const orphanCheckMs = 250
+const orphanCheckMs = 1_000
 
 /** Ends the process after an unexpected end of the embedded server, so that a supervisor restarts it. */
 async function databaseEnded({ config, log, started, stop }: Context): Promise<void> {

@@ -87,7 +87,11 @@ export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly
       publicUrl: publicUrlOf(config),
     }),
     ...screeningJobs(screener, screening),
-    ...accountJobs({ ...modules, observePools: observability?.metrics.ibanPools }),
+    ...accountJobs({
+      ...modules,
+      clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS,
+      observePools: observability?.metrics.ibanPools,
+    }),
     renewalJob(modules.renewals),
     ...customerJobs(modules.customers, modules.personalData),
     assignmentsJob(modules.staff.assignments),
@@ -145,9 +149,9 @@ function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
   const { db, log, observability } = deps
   const checkpoints = createCheckpoints({ db, log, partnerIds: access.partnerIds })
   return [
-    ...(rates.everyMs === undefined
+    ...(rates.nextInMs === undefined
       ? []
-      : [defineJob({ name: 'rates.refresh', everyMs: rates.everyMs, run: rates.refreshStep })]),
+      : [defineJob({ name: 'rates.refresh', everyMs: rates.nextInMs, run: rates.refreshStep })]),
     defineJob({
       name: 'reconciliation.look',
       everyMs: reconciliationEveryMs,
@@ -175,17 +179,13 @@ function chainJob(deps: BackgroundDeps, modules: Modules): Job {
   const { partnerIds } = modules.access
   const step = createChainStep({ ...modules, ...deps, partnerIds, clockDifferenceMsMax, headPeriodMs })
   const stepMs = Math.min(auditMs, headPeriodMs / auditStepsPerHead)
-  const openMs = clockDifferenceMsMax + Math.min(headPeriodMs, minuteMs) + 2 * stepMs
-  let openUntilMs = performance.now() + openMs
   return defineJob({
     name: 'audit.chain',
     wokenBy: ['audit.records'],
     restMs: stepMs,
-    everyMs: () => (performance.now() < openUntilMs ? stepMs : minuteMs),
-    run: ({ woken }) => {
-      if (woken) openUntilMs = performance.now() + openMs
-      return step()
-    },
+    everyMs: stepMs,
+    quietAfterMs: clockDifferenceMsMax + Math.min(headPeriodMs, minuteMs) + 2 * stepMs,
+    run: step,
   })
 }
 

@@ -222,7 +222,14 @@ export function deliveryJobs(options: DeliveryOptions): readonly Job[] {
       run: webhooks.recoverStep,
       age: { queue: 'recoveries' },
     }),
-    defineJob({ name: 'delivery.sweep', everyMs: sweepEveryMs, run: () => webhooks.sweep(log) }),
+    defineJob({
+      name: 'delivery.sweep',
+      wokenBy: ['delivery.endpoint_queues', 'delivery.subscriptions'],
+      restMs: sweepEveryMs,
+      everyMs: sweepEveryMs,
+      quietAfterMs: minuteMs,
+      run: () => webhooks.sweep(log),
+    }),
     defineJob({ name: 'delivery.retain', everyMs: retainEveryMs, run: () => webhooks.retain(log) }),
   ]
 }

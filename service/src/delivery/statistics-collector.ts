@@ -17,6 +17,8 @@ const partnersPerPage = 100
 const pausePerWork = 99
 const everyMsDefault = 5 * secondMs
 const stepMsMax = 50
+/** The interval of rounds without a commit, as a multiple of that of steps: a minute by default. */
+const stepsPerRest = 12
 
 export function statisticsJob({
   db,
@@ -26,8 +28,10 @@ export function statisticsJob({
 }: StatisticsCollectorOptions): Job {
   let after = nilId
   let pausedUntilMs = 0
+  let isCounted = false
   const step = async () => {
     const startMs = performance.now()
+    isCounted = false
     if (startMs < pausedUntilMs) return 0
     const page = await endpointStatistics.partnersAfter(db, after, partnersPerPage)
     try {
@@ -37,11 +41,17 @@ export function statisticsJob({
         observe(partnerId, await endpointStatistics.endpointsOf(db, partnerId))
         if (performance.now() - startMs > stepMsMax) return 0
       }
-      if (page.length < partnersPerPage) after = nilId
+      if (page.length < partnersPerPage) [after, isCounted] = [nilId, true]
     } finally {
       pausedUntilMs = performance.now() + (performance.now() - startMs) * pausePerWork
     }
     return 0
   }
-  return defineJob({ name: 'delivery.statistics', everyMs, run: step })
+  return defineJob({
+    name: 'delivery.statistics',
+    wokenBy: ['delivery.endpoint_queues', 'delivery.subscriptions'],
+    restMs: everyMs,
+    everyMs: () => (isCounted ? everyMs * stepsPerRest : everyMs),
+    run: step,
+  })
 }

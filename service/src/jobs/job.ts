@@ -8,7 +8,7 @@ export type Job = {
    * Claims work that is due, does it, and returns how much it did. 0: nothing is left that this process can take now. A claim is a
    * lease on the rows: they are due again when it ends.
    */
-  readonly run: (call: JobCall) => Promise<number>
+  readonly run: () => Promise<number>
   /**
    * Reads the earliest time later than `after` at which work is due: at most one row, one column `due_at`, by an index.
    * The job runs at that time, and after each commit that inserts or updates rows of a table that this statement reads.
@@ -18,6 +18,11 @@ export type Job = {
   readonly wokenBy?: readonly string[]
   /** The interval of runs that no row of this database triggers, such as polling a bank or deleting old rows. */
   readonly everyMs?: number | (() => number)
+  /**
+   * After so long without a wake-up, `everyMs` is at least a minute. For work that only commits cause, and that they wake. It
+   * covers the time for which a run cannot be certain of what was committed before.
+   */
+  readonly quietAfterMs?: number
   /** The shortest rest after a run that finds nothing, for work that need not follow a commit at once. Default: 5 to 100 ms. */
   readonly restMs?: number
   /** How many runs may be under way at once in one process. Default: 1. */
@@ -33,11 +38,6 @@ export type Job = {
   readonly releaseLeases?: (partnerId: string) => Promise<void>
   /** The metric of how long the oldest due work waits. */
   readonly age?: Age
-}
-
-export type JobCall = {
-  /** A commit has written the tables of the job since the last run. */
-  readonly woken: boolean
 }
 
 export type Age = {

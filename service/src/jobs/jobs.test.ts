@@ -36,7 +36,7 @@ afterEach(async () => {
   running = undefined
 })
 
-const start = (job: Partial<Job>, pollMs = neverMs): RunningJobs => {
+const start = (job: Partial<Job>, pollMs = neverMs, quietEveryMs = neverMs): RunningJobs => {
   const due: Job['due'] = (behind) =>
     sql`select min(due_at) as due_at from public.work where taken_at is null and due_at > ${behind}`
   running = startJobs({
@@ -44,6 +44,7 @@ const start = (job: Partial<Job>, pollMs = neverMs): RunningJobs => {
     clock: systemClock,
     log,
     pollMs,
+    quietEveryMs,
     jobs: [defineJob({ name: 'work', due, run: take, ...job })],
   })
   return running
@@ -61,7 +62,7 @@ const allTaken = (count: number) => until(`${count} taken`, async () => (await t
 /** A job that counts its runs. The first one is over when it is returned, so that no wake-up hits the start. */
 async function counted(run: Job['run'], pollMs = neverMs) {
   let runs = 0
-  start({ run: (call) => ((runs += 1), run(call)) }, pollMs)
+  start({ run: () => ((runs += 1), run()) }, pollMs)
   await until('the first run is over', () => runs > 0)
   await pause(50)
   return { runs: () => runs }
@@ -128,6 +129,27 @@ test('a job that writes its own table and takes nothing rests longer and longer'
   const { runs } = await counted(() => db.run(sql`update public.work set due_at = due_at`).then(() => 0))
   await pause(1500)
   assert.ok(runs() <= 12, `${runs()} runs`)
+})
+
+test('a job that only commits wake runs at its interval until the database is quiet, and again after a commit', async () => {
+  let runs = 0
+  start({ run: () => Promise.resolve(void (runs += 1)).then(() => 0), everyMs: 10, quietAfterMs: 1000 })
+  await until('it runs at its interval', () => runs > 5)
+  await pause(1500)
+  const whenQuiet = runs
+  await pause(300)
+  assert.ok(runs <= whenQuiet + 1, `${runs - whenQuiet} runs while the database was quiet`)
+  await add()
+  await until('it runs at its interval again', () => runs > whenQuiet + 5)
+})
+
+test('a quiet job finds work whose wake-up was lost', async () => {
+  let runs = 0
+  start({ run: () => ((runs += 1), take()), everyMs: 10, quietAfterMs: 50 }, neverMs, 500)
+  await until('it is quiet', () => runs > 0)
+  await pause(200)
+  assert.equal(await write('kill'), 'SIGKILL')
+  await allTaken(1)
 })
 
 test('a job that fails rests, whatever wakes it, and works again', async () => {

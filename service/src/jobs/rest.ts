@@ -31,7 +31,9 @@ export function createRest() {
   }
   const endAt = (at: number) => {
     if (current === undefined) return
-    current = { ...current, latest: Math.min(current.latest, Math.max(current.earliest, at)) }
+    const latest = Math.max(current.earliest, at)
+    if (latest >= current.latest) return
+    current = { ...current, latest }
     schedule()
   }
   return {

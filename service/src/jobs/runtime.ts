@@ -2,7 +2,7 @@
  * Runs jobs. A job is woken by commits that write its tables, in this process (`Database.onWritten`) and in others (`signals.ts`), and
  * by the time at which its next work is due. One statement every few seconds looks for the work of all jobs whose wake-up was lost.
  */
-import { type Clock, type Log, randomFraction, secondMs } from '../kernel/index.ts'
+import { type Clock, type Log, minuteMs, randomFraction, secondMs } from '../kernel/index.ts'
 import { type Database, tablesIn, toStatement } from '../postgres/index.ts'
 import { dueTimeOf, dueTimesOf, isDueJob } from './due-times.ts'
 import type { Job } from './job.ts'
@@ -15,6 +15,8 @@ export type JobsOptions = {
   readonly jobs: readonly Job[]
   /** The interval of the look for work whose wake-up was lost. */
   readonly pollMs?: number
+  /** The interval of jobs that nothing has woken for a while. Default: a minute. */
+  readonly quietEveryMs?: number
   /** How long the oldest due work of a queue waits. */
   readonly observe?: ((queue: string, connector: string, ageMs: number) => void) | undefined
 }
@@ -31,6 +33,8 @@ export type RunningJobs = {
 }
 
 const pollMsDefault = 5 * secondMs
+/** The interval of polls after a minute in which nothing was due and no commit woke a job, as a multiple. */
+const pollsPerQuiet = 3
 
 /** The tables whose rows make work of a job due: its statement names them. */
 export function tablesOfJob({ due, wokenBy = [] }: Pick<Job, 'due' | 'wokenBy'>): ReadonlySet<string> {
@@ -41,7 +45,7 @@ export function tablesOfJob({ due, wokenBy = [] }: Pick<Job, 'due' | 'wokenBy'>)
 type Running = { readonly job: Job; readonly workers: Worker[] }
 
 export function startJobs(options: JobsOptions): RunningJobs {
-  const { db, clock, log, jobs } = options
+  const { db, clock, log, jobs, quietEveryMs } = options
   const look = (job: Job) => (worker: Worker, began: Date) => {
     if (!isDueJob(job)) return
     dueTimeOf(db, job, began).then(
@@ -56,13 +60,15 @@ export function startJobs(options: JobsOptions): RunningJobs {
   for (const each of running) each.job.connect?.(() => wake(each))
   for (const { job, workers } of running)
     for (let count = 0; count < (job.workers ?? 1); count += 1)
-      workers.push(startWorker({ job, clock, log, look: look(job), random: randomFraction }))
+      workers.push(startWorker({ job, clock, log, look: look(job), random: randomFraction, quietEveryMs }))
   const readers = readersOf(running)
   const wakeReaders = (tables: Iterable<string>) => {
-    for (const table of tables) for (const reader of readers.get(table) ?? []) wake(reader)
+    const woken = new Set([...tables].flatMap((table) => readers.get(table) ?? []))
+    for (const reader of woken) wake(reader)
+    if (woken.size > 0) poll.wake()
   }
-  const unsubscribe = db.onWritten(wakeReaders)
   const poll = startPoll(options, running)
+  const unsubscribe = db.onWritten(wakeReaders)
   return {
     tables: new Set(readers.keys()),
     wakeReaders,
@@ -92,7 +98,7 @@ function readersOf(running: readonly Running[]): ReadonlyMap<string, readonly Ru
   return readers
 }
 
-/** Looks for work whose wake-up was lost. The poll is a job that nothing wakes. */
+/** Looks for work whose wake-up was lost. The poll is a job that rests longer while nothing happens. */
 function startPoll(
   { db, clock, log, pollMs = pollMsDefault, observe }: JobsOptions,
   running: readonly Running[],
@@ -104,6 +110,8 @@ function startPoll(
       known.map(({ job }) => job),
     )
     const now = clock.now().getTime()
+    // Where no wake-up arrives, as behind a pooler, the work that the poll finds says that there is more.
+    if (dueTimes.some((dueAt) => dueAt !== null && dueAt.getTime() <= now)) poll.wake()
     for (const [index, { job, workers }] of known.entries()) {
       const dueAt = dueTimes[index] ?? null
       if (dueAt !== null) for (const worker of workers) worker.dueIn(dueAt.getTime() - now)
@@ -113,6 +121,8 @@ function startPoll(
     }
     return 0
   }
-  const job = { name: 'jobs.poll', run, everyMs: pollMs }
-  return startWorker({ job, clock, log, look: () => undefined, random: randomFraction })
+  const job = { name: 'jobs.poll', run, everyMs: pollMs, restMs: pollMs, quietAfterMs: minuteMs }
+  const quietEveryMs = pollMs * pollsPerQuiet
+  const poll: Worker = startWorker({ job, clock, log, look: () => undefined, random: randomFraction, quietEveryMs })
+  return poll
 }

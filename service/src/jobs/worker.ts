@@ -1,5 +1,5 @@
 /** One worker of a job: runs it until nothing is left, rests until work is due or a commit wakes it, and runs it again. */
-import type { Clock, Log } from '../kernel/index.ts'
+import { type Clock, type Log, minuteMs } from '../kernel/index.ts'
 import { createFailureLog } from './failure-log.ts'
 import type { Job } from './job.ts'
 import { createRest } from './rest.ts'
@@ -14,7 +14,7 @@ export type Worker = {
 }
 
 type WorkerOptions = {
-  readonly job: Pick<Job, 'name' | 'run' | 'everyMs' | 'restMs'>
+  readonly job: Pick<Job, 'name' | 'run' | 'everyMs' | 'quietAfterMs' | 'restMs'>
   readonly clock: Clock
   readonly log: Log
   /**
@@ -23,6 +23,8 @@ type WorkerOptions = {
    */
   readonly look: (worker: Worker, began: Date) => void
   readonly random: () => number
+  /** The interval of a job that nothing has woken for `quietAfterMs`. It finds work whose wake-up was lost. */
+  readonly quietEveryMs?: number | undefined
 }
 
 /** Shortest rests after runs that were woken and took nothing: 5, 10, 20 ... 100 ms. */
@@ -45,7 +47,16 @@ const jitter = 0.25
 
 const doubled = (first: number, times: number, max: number) => Math.min(max, first * 2 ** Math.min(times, 20))
 
-export function startWorker({ job, clock, log, look, random }: WorkerOptions): Worker {
+function intervalOf(
+  { everyMs = Infinity, quietAfterMs = Infinity }: WorkerOptions['job'],
+  sinceWokenMs: number,
+  quietEveryMs: number,
+): number {
+  const ms = typeof everyMs === 'function' ? everyMs() : everyMs
+  return sinceWokenMs < quietAfterMs ? ms : Math.max(ms, quietEveryMs)
+}
+
+export function startWorker({ job, clock, log, look, random, quietEveryMs = minuteMs }: WorkerOptions): Worker {
   const failureLog = createFailureLog(job.name, log)
   const rest = createRest()
   let stopping = false
@@ -53,6 +64,7 @@ export function startWorker({ job, clock, log, look, random }: WorkerOptions): W
   let echoes = 0
   let failures = 0
   let lastVainAt = -Infinity
+  let lastWokenAt = performance.now()
 
   const restAfterFailure = (error: unknown): Promise<void> => {
     failureLog.failed(error)
@@ -64,9 +76,10 @@ export function startWorker({ job, clock, log, look, random }: WorkerOptions): W
   const restAfterNothing = async (began: Date, woken: boolean): Promise<void> => {
     const now = performance.now()
     const wokenMeanwhile = rest.wasWoken()
+    if (wokenMeanwhile) lastWokenAt = now
     if (now - lastVainAt > calmMs || !woken) vain = 0
     lastVainAt = now
-    const everyMs = typeof job.everyMs === 'function' ? job.everyMs() : (job.everyMs ?? Infinity)
+    const everyMs = intervalOf(job, now - lastWokenAt, quietEveryMs)
     const echoRestMs = wokenMeanwhile ? doubled(firstVainRestMs, echoes, echoRestMsMax) : Infinity
     const vainRestMs = woken ? doubled(firstVainRestMs, vain, vainRestMsMax) : 0
     const minMs = Math.min(everyMs, job.restMs ?? vainRestMs)
@@ -80,8 +93,9 @@ export function startWorker({ job, clock, log, look, random }: WorkerOptions): W
   const runOnce = async (): Promise<void> => {
     const began = clock.now()
     const woken = rest.takeWakeUp()
+    if (woken) lastWokenAt = performance.now()
     try {
-      const taken = await job.run({ woken })
+      const taken = await job.run()
       failureLog.succeeded()
       failures = 0
       if (taken === 0 && !stopping) return await restAfterNothing(began, woken)

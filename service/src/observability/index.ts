@@ -3,11 +3,12 @@
  * the schema that it needs, and the process is not stopping), `/metrics` (Prometheus) and `/partners/ID` (whether this
  * database has the partner), on a port of their own. Owns no tables.
  */
-import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client'
+import { AggregatorRegistry, Registry } from 'prom-client'
 import { type Clock, systemClock, type Tracing } from '../kernel/index.ts'
 import { createSchemaCheck, type Database, type SchemaState, sql } from '../postgres/index.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { createOperationsServer, type OperationsServer, type Readiness } from './operations-server.ts'
+import { collectProcessMetrics } from './process-metrics.ts'
 
 export { type QueueProbe, queueAgesJob } from './queue-ages.ts'
 export { createRouterObservability } from './router.ts'
@@ -50,7 +51,7 @@ export function createObservability(deps: ObservabilityDeps): Observability {
   const { db, clock = systemClock, process: label, others, partners } = deps
   const registry = new Registry()
   if (label !== undefined) registry.setDefaultLabels({ process: label })
-  collectDefaultMetrics({ register: registry })
+  collectProcessMetrics(registry)
   const metrics = createMetrics(registry, db, clock)
   let state: 'starting' | 'started' | 'stopping' = 'starting'
 

@@ -1,4 +1,7 @@
-/** Reads how long the oldest due work of each queue has waited. One statement per queue and look, by an index. */
+/**
+ * Reads how long the oldest due work of each queue has waited: one statement per queue and look, by an index. They follow each
+ * other, because together they would keep a connection each.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import { defineJob, type Job } from '../jobs/index.ts'
 import { type Clock, secondMs } from '../kernel/index.ts'
@@ -20,7 +23,8 @@ export type QueueAgesOptions = {
   readonly everyMs?: number
 }
 
-const everyMsDefault = 5 * secondMs
+/** Alerts count in minutes. */
+const everyMsDefault = 30 * secondMs
 const lookMsMax = 10 * secondMs
 
 /** Limits a look, so that a hanging bank does not end all looks. */
@@ -40,14 +44,16 @@ async function inTime<T>(look: Promise<T>): Promise<T> {
 export function queueAgesJob({ clock, probes, observe, everyMs = everyMsDefault }: QueueAgesOptions): Job {
   const run = async () => {
     const now = clock.now()
-    const looks = await Promise.allSettled(
-      probes.map(async ({ name, connector = '', oldestDue }) => {
+    const failures: unknown[] = []
+    for (const { name, connector = '', oldestDue } of probes)
+      try {
         const oldest = await inTime(oldestDue(now))
         observe(name, connector, oldest === null ? 0 : Math.max(0, now.getTime() - oldest.getTime()))
-      }),
-    )
+      } catch (error) {
+        failures.push(error)
+      }
     // Thrown after the others: a queue that cannot be read hides no other one.
-    for (const look of looks) if (look.status === 'rejected') throw look.reason
+    if (failures.length > 0) throw failures[0]
     return 0
   }
   return defineJob({ name: 'observability.queue-ages', everyMs, run })

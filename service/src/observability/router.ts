@@ -1,7 +1,8 @@
 /** Health and metrics of a router, which has no database. */
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { Gauge, Registry } from 'prom-client'
 import { createRequestMetrics, type Metrics } from './metrics.ts'
 import { createOperationsServer, type OperationsServer } from './operations-server.ts'
+import { collectProcessMetrics } from './process-metrics.ts'
 
 export type RouterObservability = OperationsServer & {
   readonly request: Metrics['request']
@@ -15,7 +16,7 @@ export function createRouterObservability(
   answering: () => Promise<Readonly<Record<string, boolean>>>,
 ): RouterObservability {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  collectProcessMetrics(registry)
   const cells = new Gauge({
     name: 'payments_cell_answers',
     help: '1 if the operations port of the cell answers the router',

@@ -80,7 +80,13 @@ export function createLiveness(options: Pick<Watched, 'url' | 'log' | 'onLost'>)
   const { tracked, sockets, abandoned } = watched
   let looks = 0
   let failedMs = -recoveringMs
-  const timer = setInterval(() => {
+  let timer: NodeJS.Timeout | undefined
+  const rest = () => {
+    clearInterval(timer)
+    timer = undefined
+  }
+  const check = () => {
+    if (isAtRest(watched)) return rest()
     if (looks >= looksMax) return
     looks += 1
     look(watched, performance.now() - failedMs < recoveringMs ? checkMs : silentMs)
@@ -91,11 +97,12 @@ export function createLiveness(options: Pick<Watched, 'url' | 'log' | 'onLost'>)
       .finally(() => {
         looks -= 1
       })
-  }, checkMs)
-  timer.unref()
+  }
+  const begin = () => void (timer ??= setInterval(check, checkMs).unref())
 
   return {
     opened: (socket) => {
+      begin()
       sockets.set(socket, performance.now())
       socket.once('close', () => sockets.delete(socket))
     },
@@ -107,14 +114,24 @@ export function createLiveness(options: Pick<Watched, 'url' | 'log' | 'onLost'>)
       tracked.set(client, { client, identity, waiting: 0, sinceMs: 0, doubtedMs: undefined })
       client.once('end', () => tracked.delete(client))
     },
-    watch: (client, sending) => watchAnswer(tracked.get(client), sending),
+    watch: (client, sending) => {
+      begin()
+      return watchAnswer(tracked.get(client), sending)
+    },
     abandoned: (client) => {
       const identity = tracked.get(client)?.identity
+      begin()
       if (identity !== undefined) abandoned.set(identity, performance.now())
     },
-    close: () => clearInterval(timer),
+    close: rest,
   }
 }
+
+/** Nothing is unanswered, so that nothing is checked until the next statement. */
+const isAtRest = ({ tracked, sockets, abandoned }: Watched): boolean =>
+  abandoned.size === 0 &&
+  tracked.values().every(({ waiting }) => waiting === 0) &&
+  sockets.keys().every(({ bytesRead }) => bytesRead > 0)
 
 async function look({ url, log, onLost, tracked, sockets, abandoned }: Watched, silenceMs: number): Promise<void> {
   const now = performance.now()

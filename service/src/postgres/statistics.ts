@@ -16,13 +16,17 @@ const tablesMax = 10
 
 type Grown = { readonly schema: string; readonly name: string }
 
-/** Returns how many tables were analysed. Processes may run it concurrently: each skips tables that another one analyses. */
+/**
+ * Returns how many tables were analysed. Processes may run it concurrently: each skips tables that another one analyses. The view
+ * `pg_stat_user_tables` would also add up the counts of all indexes.
+ */
 export async function analyseWhatHasGrown(db: Pick<Database, 'rows' | 'pool'>, log: Log): Promise<number> {
   const grown = await db.rows<Grown>(sql`/* postgres.analyseWhatHasGrown */
-    select stat.schemaname as schema, stat.relname as name
-    from pg_catalog.pg_stat_user_tables stat join pg_catalog.pg_class class on class.oid = stat.relid
-    where stat.n_mod_since_analyze > ${rowsMin} + greatest(class.reltuples, 0)
-    order by stat.n_mod_since_analyze desc limit ${tablesMax}`)
+    select namespace.nspname as schema, class.relname as name
+    from pg_catalog.pg_class class join pg_catalog.pg_namespace namespace on namespace.oid = class.relnamespace
+    where class.relkind = 'r' and namespace.nspname !~ '^pg_' and namespace.nspname <> 'information_schema'
+      and pg_catalog.pg_stat_get_mod_since_analyze(class.oid) > ${rowsMin} + greatest(class.reltuples, 0)
+    order by pg_catalog.pg_stat_get_mod_since_analyze(class.oid) desc limit ${tablesMax}`)
   for (const { schema, name } of grown) {
     // The names come from the catalogue; an identifier cannot be a parameter.
     await db.pool.query(`analyze (skip_locked) "${schema}"."${name}"`)

@@ -10,7 +10,7 @@ import type { RateSource } from './port.ts'
  */
 const maxAgeMs = 30 * hourMs
 const everyMs = 5 * minuteMs
-const published = { maxAgeMs, everyMs, publishes: 'target_days' } as const
+const published = { maxAgeMs, nextInMs: () => everyMs, publishes: 'target_days' } as const
 
 const tooLong = () => new Error(`no sheet of rates: it is longer than ${sheetBytesMax} bytes`)
 

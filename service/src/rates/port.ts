@@ -18,8 +18,8 @@ export type RateSource = {
   readonly maxAgeMs: number
   /** `target_days`: no rates are published on days when TARGET is closed. */
   readonly publishes: 'always' | 'target_days'
-  /** How often the service reads it. */
-  readonly everyMs: number
+  /** The time until the service reads it next. */
+  readonly nextInMs: (now: Date) => number
   /** Throws an Error if there is no readable sheet. `signal` ends a read that takes too long. */
   readonly read: (signal: AbortSignal, now: Date) => Promise<RateSheet>
 }

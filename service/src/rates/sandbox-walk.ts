@@ -9,8 +9,6 @@ import type { Quotes, RateSource } from './port.ts'
 
 export const sandboxSourceId = 'sandbox'
 const stepMs = 10 * secondMs
-/** The loop looks more often than the rates move, so that a step is late by two seconds at most. */
-const everyMs = 2 * secondMs
 /** Six steps, so that a worker that is stuck for a minute is detected. */
 const maxAgeMs = 60 * secondMs
 
@@ -67,7 +65,8 @@ export const sandboxWalk = (seed: string): RateSource => ({
   id: sandboxSourceId,
   maxAgeMs,
   publishes: 'always',
-  everyMs,
+  // A timer may end a millisecond early.
+  nextInMs: (now) => stepMs - (now.getTime() % stepMs) + 1,
   read: (_signal, now) => {
     const step = Math.floor(now.getTime() / stepMs)
     return Promise.resolve({ asOf: new Date(step * stepMs), quotes: quotesAt(seed, BigInt(step)) })

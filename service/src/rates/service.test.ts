@@ -173,7 +173,7 @@ suite('a source that hangs', () => {
   const hanging: RateSource = {
     id: 'hanging',
     maxAgeMs: hourMs,
-    everyMs: 1,
+    nextInMs: () => 1,
     publishes: 'always',
     read: () => new Promise(() => undefined),
   }

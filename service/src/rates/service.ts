@@ -20,8 +20,8 @@ export type Rates = {
    * Reads the source once and keeps a newer sheet. Returns 0, because the next sheet comes later. A failure is logged.
    */
   readonly refreshStep: () => Promise<number>
-  /** How often a loop calls `refreshStep`; undefined: there is no source. */
-  readonly everyMs: number | undefined
+  /** The time until the next `refreshStep`; undefined: there is no source. */
+  readonly nextInMs: (() => number) | undefined
   /** Reads the first sheet of a sandbox before the first request. */
   readonly prepare: () => Promise<void>
   /** Sets rates of the sandbox, for every partner in it. Refuses: fx_rates_unavailable, currency_not_supported. */
@@ -53,7 +53,7 @@ const withoutSource: Rates = {
   newest: () => Promise.resolve(undefined),
   current: refuseNoSource,
   refreshStep: () => Promise.resolve(0),
-  everyMs: undefined,
+  nextInMs: undefined,
   prepare: () => Promise.resolve(),
   setByHand: refuseNoSource,
 }
@@ -73,18 +73,20 @@ function createRatesOf({ db, clock, log, observe, ...deps }: RatesDeps, source: 
   const keeping = () => ({ source: source.id, now: clock.now() })
   const ageOf = (asOf: Date) => ageMs(asOf, clock.now(), source.publishes)
 
-  const refresh = async () => {
-    const sheet = await read()
-    const known = await newest(db)
-    if (known !== undefined && !isNews(sheet, known)) return
-    await db.transaction(async (tx) => keepSheet(tx, keeping(), sheet, await newestLocked(tx), deps.jumpMaxPercent))
-  }
   const refreshStep = async () => {
-    await refresh().catch((error: unknown) =>
-      log.warn({ err: error, source: source.id }, 'exchange rates could not be read'),
-    )
+    const known = await newest(db)
+    const asOf = await read()
+      .then(async (sheet) => {
+        if (known !== undefined && !isNews(sheet, known)) return known.asOf
+        await db.transaction(async (tx) => keepSheet(tx, keeping(), sheet, await newestLocked(tx), deps.jumpMaxPercent))
+        return sheet.asOf
+      })
+      .catch((error: unknown) => {
+        log.warn({ err: error, source: source.id }, 'exchange rates could not be read')
+        return known?.asOf
+      })
     // Without a sheet: the age of the epoch.
-    observe?.({ ageMs: ageOf((await newest(db))?.asOf ?? new Date(0)), limitMs })
+    observe?.({ ageMs: ageOf(asOf ?? new Date(0)), limitMs })
     return 0
   }
   return {
@@ -97,7 +99,7 @@ function createRatesOf({ db, clock, log, observe, ...deps }: RatesDeps, source: 
       return sheet
     },
     refreshStep,
-    everyMs: source.everyMs,
+    nextInMs: () => source.nextInMs(clock.now()),
     prepare: async () => {
       if (source.id !== sandboxSourceId) return
       await refreshStep().catch((error: unknown) => log.warn({ err: error }, 'waiting for the first exchange rates'))

@@ -14,6 +14,7 @@ export const screeningJobs = (screener: Screener, screening: Screening): readonl
     name: 'screening.names',
     wokenBy: ['screening.subjects', 'screening.lists'],
     everyMs: namesEveryMs,
+    quietAfterMs: minuteMs,
     run: screener.screenStep,
     releaseLeases: screening.releaseLeases,
     age: { queue: 'screening_names', since: screening.oldestDueSubject },

@@ -1,6 +1,6 @@
 /** All chain connectors of an installation: one for each configured chain, and in a sandbox the one of the simulated chain. */
 import { defineJob, type Job } from '../../jobs/index.ts'
-import { type Clock, type Currency, type Log, type Sealer, secondMs } from '../../kernel/index.ts'
+import { type Clock, type Currency, type Log, minuteMs, type Sealer } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import { chainConnectorId, type ChainNetwork, simulatedChainConnectorId, zeroAddress } from '../../rails/index.ts'
 import { type ChainConnector, createChainConnector } from './connector.ts'
@@ -15,7 +15,7 @@ import { blockDue } from './simulated/store.ts'
 
 const simulatedConfirmations = 3
 /** Covers a transaction that has waited long enough to be sent again. */
-const simulatedEveryMs = 10 * secondMs
+const simulatedEveryMs = minuteMs
 /** Shorter than the lease of a payout and than the pauses of the loops, so that a hanging node costs one step. */
 const nodeTimeoutMs = 4000
 const gwei = 1_000_000_000n

@@ -50,6 +50,7 @@ export function createScan(deps: ChainDeps) {
     const fork = await findFork(deps, cursor, call)
     if (fork < cursor.blockNumber)
       log.warn({ connector, depth: cursor.blockNumber - fork, from: fork + 1 }, 'chain was reorganised')
+    if (fork === head && fork === cursor.blockNumber && head === cursor.headSeen) return { readTo: head, blocks: 0 }
     const to = Math.min(head, fork + blocksPerStepMax)
     const part = { cursor, head, fork, ...(await read(fork, to, call)) }
     const isCommitted = await db.transaction((tx) => commit(tx, deps, part))

@@ -14,11 +14,14 @@ export const accountJobs = ({
   accounts,
   cancellations,
   monitors,
+  clockDifferenceMsMax,
   observePools,
 }: {
   readonly accounts: Pick<Accounts, 'pools'>
   readonly cancellations: Cancellations
   readonly monitors: Monitors
+  /** Transfers that are younger may not be judged yet. */
+  readonly clockDifferenceMsMax: number
   readonly observePools: ((levels: readonly PoolLevel[]) => void) | undefined
 }): readonly Job[] => [
   defineJob({
@@ -29,7 +32,10 @@ export const accountJobs = ({
   }),
   defineJob({
     name: 'accounts.monitors',
+    wokenBy: ['ledger.transfers', 'accounts.monitors'],
+    restMs: monitorEveryMs,
     everyMs: monitorEveryMs,
+    quietAfterMs: clockDifferenceMsMax + 2 * monitorEveryMs,
     run: monitors.monitorStep,
     age: { queue: 'monitors', since: async () => monitors.judgedSince() },
   }),

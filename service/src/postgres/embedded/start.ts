@@ -108,7 +108,7 @@ const startLocked = async (
 /** Whether the cluster's own files are there. */
 export const hasCluster = (dataDir: string): boolean => existsSync(join(dataDir, 'postgres', 'global', 'pg_control'))
 
-const removedPollMs = 250
+const removedPollMs = 1_000
 
 /** Ends the server soon after its folder was removed. PostgreSQL itself looks once a minute and fails until then. */
 const endWhenRemoved = (cluster: string, pid: number): NodeJS.Timeout =>
