@@ -94,7 +94,7 @@ export const bankCommands = {
     return decided(context, { command: 'bank entry cancel', options, partnerId: operatorPartnerId }, async (tx) => {
       const found = await service.cases.byId(tx, operatorPartnerId, id)
       if (found?.kind !== 'announced_missing')
-        throw new Refusal('not_found', 'No case announced_missing of an entry that can be cancelled.')
+        throw new Refusal('not_found', 'The case is not announced_missing, or its entry cannot be cancelled.')
       const cancelled = await service.isoBanks.cancelEntry(tx, found.subject)
       if (!(await service.decisions.resolveGone(tx, found, staff, note)))
         throw new Refusal('validation_failed', 'The case was decided before.')

@@ -146,7 +146,7 @@ const dayAfter = (day: string): string => dayOfMoment(endOf(day))
 const onDay = (accounts: readonly store.DesignatedAccount[], day: string): readonly store.DesignatedAccount[] =>
   accounts.filter(({ fromDay, untilDay }) => fromDay <= day && (untilDay === null || day < untilDay))
 
-/** Whether every transaction that may hold a transfer from before a moment has ended (the rule of checkpoints). */
+/** Reports whether every transaction that may hold a transfer from before a moment has ended (the rule of checkpoints). */
 async function isReady({ db, clockDifferenceMsMax }: SafeguardingDeps, cutAt: Date): Promise<boolean> {
   return after(await oldestTransactionStart(db), -clockDifferenceMsMax) >= cutAt
 }
