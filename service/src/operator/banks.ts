@@ -1,4 +1,4 @@
-/** Commands for file banks: sent files, the progress of a payment, and recalls. */
+/** Commands for banks by files: sent files, the progress of a payment, and recalls. */
 import { writeFile } from 'node:fs/promises'
 import { Refusal } from '../api/index.ts'
 import { ConfigError } from '../app/config.ts'
@@ -22,7 +22,7 @@ export const bankCommands = {
 
   'bank payment': async (context: Context, options: Options) => {
     const found = await context.service.isoBanks.payment(await instructionOf(context, options))
-    if (found === undefined) throw new ConfigError('operator: no file bank has this payout')
+    if (found === undefined) throw new ConfigError('operator: no bank by files has this payout')
     return { ...found, amount: amountText(found.amount, found.currency) }
   },
 

@@ -16,7 +16,7 @@ export type SafeguardingDeps = ComputeDeps & {
   readonly cases: Pick<Cases, 'debitsOpenAt' | 'record'>
   /** Creates the operator partner, whose key signs the records, if it does not exist. */
   readonly addOperator: (tx: Tx, id: string) => Promise<void>
-  /** The configured accounts at file banks: only their statements are read. */
+  /** The configured accounts at banks by files: only their statements are read. */
   readonly bankAccounts: readonly BooksAccount[]
   /** How long after the end of a day its computation waits for statements. */
   readonly waitMs: number
