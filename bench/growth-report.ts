@@ -1,6 +1,5 @@
 /**
- * Renders `bench/growth.json`: the plots, and the marked parts of docs/performance.md. `npm run generate` repeats it from
- * the same file, so that plots and page always show the measured values.
+ * Renders `bench/growth.json`: the plots, which `npm run generate` writes, and the page of their tables, which `npm run docs` writes.
  */
 import { drawPlot, type Plot } from './plot.ts'
 import type { Spread } from './rounds.ts'
@@ -141,36 +140,13 @@ function arithmetic({ axes: measured, base, pgbench }: Growth): string {
   return table(['quantity', 'measured per payout', `times ${target.toLocaleString('en')} a second`], rows)
 }
 
-/** The parts of the page, by the names in their marks. */
-export function parts(growth: Growth): Readonly<Record<string, string>> {
-  return {
-    head: head(growth),
-    arithmetic: arithmetic(growth),
-    ...Object.fromEntries(axes.map((axis) => [axis, axisTable(axis, growth.axes[axis])])),
-  }
-}
+/** The page of the tables behind the plots. */
+export function growthPage(growth: Growth): string {
+  const tables = axes.map((axis) => `## ${titles[axis].x}\n\n${axisTable(axis, growth.axes[axis])}`)
+  return `# How the cost of a payout grows
 
-/** The part of a results page with the setup and the rows compared with floors and aims. */
-export function comparison(results: string): string {
-  const lines = results.split('\n')
-  const from = lines.findIndex((line) => line.startsWith('- '))
-  const to = lines.indexOf(
-    '',
-    lines.findIndex((line) => line.startsWith('| row')),
-  )
-  if (from === -1 || to === -1) throw new Error('a results page contains a table of its rows')
-  return lines.slice(from, to).join('\n')
-}
+[Performance](../performance.md#how-the-cost-grows) explains the columns.
 
-/** Replaces the marked parts of the page. Throws if a part has no marks. */
-export function fillPage(page: string, named: Readonly<Record<string, string>>): string {
-  let filled = page
-  for (const [name, text] of Object.entries(named)) {
-    const [begin, end] = [`<!-- measured: ${name} -->`, '<!-- end -->']
-    const from = filled.indexOf(begin)
-    const to = filled.indexOf(end, from)
-    if (from === -1 || to === -1) throw new Error(`docs/performance.md has no marks for ${name}`)
-    filled = `${filled.slice(0, from + begin.length)}\n\n${text}\n\n${filled.slice(to)}`
-  }
-  return filled
+${[head(growth), ...tables, `## 10,000 payouts a second\n\n${arithmetic(growth)}`].join('\n\n')}
+`
 }

@@ -2,9 +2,10 @@
  * `npm run docs` writes the pages that are made from tables in the code to `docs/generated/`, which is not committed. The page
  * of the schema comes from a database server that it starts. docs/generated.md lists the pages.
  */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { type Growth, growthPage } from '../bench/growth-report.ts'
 import { permissionsPage } from '../service/src/gateway/docs/permissions-page.ts'
 import { problemsPage } from '../service/src/gateway/docs/problems-page.ts'
 import { bankReasonsPage } from './generate/bank-reasons.ts'
@@ -12,16 +13,20 @@ import { configurationPage } from './generate/configuration.ts'
 import { lifecyclesPage } from './generate/lifecycles.ts'
 import { liveSchema } from './generate/live-schema.ts'
 import { paymentProfilesPage } from './generate/payment-profiles.ts'
+import { scansPage } from './generate/scans.ts'
 
+const growthFile = new URL('../bench/growth.json', import.meta.url)
 const folder = fileURLToPath(new URL('../docs/generated/', import.meta.url))
 
 const pages: Readonly<Record<string, () => string | Promise<string>>> = {
   'bank-reasons.md': bankReasonsPage,
   'configuration.md': configurationPage,
+  'growth.md': async () => growthPage(JSON.parse(await readFile(growthFile, 'utf8')) as Growth),
   'lifecycles.md': lifecyclesPage,
   'payment-profiles.md': paymentProfilesPage,
   'permissions.md': permissionsPage,
   'problems.md': problemsPage,
+  'scans.md': scansPage,
   'schema.md': liveSchema,
 }
 

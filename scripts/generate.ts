@@ -1,16 +1,14 @@
 /**
- * `npm run generate` writes the derived files that are committed: the OpenAPI document and the SDK's, which others read from
- * the repository, and the parts of two pages and their plots that come from benchmark results. `npm run docs` makes the pages
- * that are not committed. With `--check` it writes nothing, lists the stale files and exits with status 1 if there are any. With
- * `--examples` it first records the examples of the reference from a running service, which takes about a minute.
+ * `npm run generate` writes the derived files that are committed, because others read them from the repository: the OpenAPI
+ * document, the SDK's sources and the plots of docs/performance.md. With `--check` it writes nothing, lists the stale files and
+ * exits with status 1 if there are any. With `--examples` it first records the examples of the reference from a running service.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { comparison, fillPage, type Growth, parts, plots } from '../bench/growth-report.ts'
+import { type Growth, plots } from '../bench/growth-report.ts'
 import { sdkOperations } from './generate/routes.ts'
-import { scalePage } from './generate/scans.ts'
 import { sdkTypes } from './generate/types.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -27,20 +25,11 @@ const { openapi } = await import('./generate/openapi.ts')
 
 const growth = JSON.parse(await readFile(join(root, 'bench/growth.json'), 'utf8')) as Growth
 const plotFiles = Object.entries(plots(growth)).map(([path, text]) => [path, () => text] as const)
-const comparisonFrom = async (path: string) => comparison(await readFile(join(root, path), 'utf8'))
-const performancePage = async () =>
-  fillPage((await readCurrent('docs/performance.md')) ?? '', {
-    ...parts(growth),
-    peers: await comparisonFrom('bench/results.md'),
-    deliveries: await comparisonFrom('bench/webhooks/results.md'),
-  })
 
 const outputs: Readonly<Record<string, () => string | Promise<string>>> = {
   'wire/openapi.json': openapi,
   'sdk/src/generated/types.ts': sdkTypes,
   'sdk/src/generated/operations.ts': sdkOperations,
-  'docs/performance.md': performancePage,
-  'docs/scale.md': async () => scalePage((await readCurrent('docs/scale.md')) ?? ''),
   ...Object.fromEntries(plotFiles),
 }
 

@@ -1,9 +1,8 @@
-/** The code of the connector guide is the code of the example, and its table of checks is the list of the kit. */
+/** The code of the connector guide is the code of the example. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { callTimeoutMsMax } from '../../service/src/rails/index.ts'
-import { checks } from '../../service/src/connectors/conformance/index.ts'
 
 const root = new URL('../../', import.meta.url)
 const guide = readFileSync(new URL('docs/guides/connectors.md', root), 'utf8')
@@ -15,15 +14,6 @@ test('each block of code stands in the file that it names', () => {
   assert.equal(blocks.length, 10)
   for (const [, path = '', code = ''] of blocks)
     assert.ok(readFileSync(new URL(path, root), 'utf8').includes(code), `${path} has no longer:\n${code}`)
-})
-
-test('the table of checks lists every check with what it needs', () => {
-  const table = guide.split('| check | needs |\n|---|---|\n')[1]?.split('\n\n')[0] ?? ''
-  const rows = table.split('\n').map((row) => row.split('|').map((cell) => cell.trim().replaceAll('`', '')))
-  assert.deepEqual(
-    rows.map(([, title, needs]) => [title, needs]),
-    checks.map(({ title, needs }) => [title, needs.join(', ')]),
-  )
 })
 
 test('the guide states the longest time of a call', () => {

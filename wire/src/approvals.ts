@@ -19,7 +19,7 @@ export type ApprovalSnapshot = {
   /** The number in major units of the currency. */
   readonly amount: string
   readonly currency: string
-  /** `payeeDigestOf` the payee: the log keeps no name that could not be erased. */
+  /** The payee by `payeeDigestOf`: the log keeps no name that could not be erased. */
   readonly payee: string
   /** The person who approves. */
   readonly approverId: string
@@ -110,7 +110,7 @@ export function faultsOfApproval(
   return faults
 }
 
-/** Whether the payout is a leaf of the tree that the snapshot of a bulk commits to. */
+/** Reports whether the payout is a leaf of the tree that the snapshot of a bulk commits to. */
 function isInBulk(
   { purpose, count, payouts }: BulkApprovalSnapshot,
   item: SignedApproval['inBulk'],

@@ -67,7 +67,7 @@ export type AuditProof = {
 const readKey = (publicKey: string) =>
   createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' })
 
-/** Whether the key of a head has signed its text. */
+/** Reports whether the key of a head has signed its text. */
 export function isSigned({ content, signature, publicKey }: AuditHead): boolean {
   try {
     return verify(null, Buffer.from(content), readKey(publicKey), Buffer.from(signature, 'base64'))

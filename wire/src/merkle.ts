@@ -29,7 +29,7 @@ export function pathOf(hashes: readonly Uint8Array[], index: number): readonly U
   return index < split ? [...pathOf(left, index), rootOf(right)] : [...pathOf(right, index - split), rootOf(left)]
 }
 
-/** Whether a leaf is in the tree of a root (RFC 9162, section 2.1.3.2). */
+/** Reports whether a leaf is in the tree of a root (RFC 9162, section 2.1.3.2). */
 export function isUnder(
   root: Uint8Array,
   leaf: Uint8Array,

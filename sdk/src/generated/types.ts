@@ -7393,7 +7393,7 @@ export type Namespaces = {
     })[]
   }>
     /**
-     * Retrieve what waits of a bulk.
+     * Retrieve the approval of a bulk.
      *
      * Returns how many payouts of the bulk wait for the approval of a second person, and their sums.
      *

@@ -19,7 +19,7 @@ export function readNetwork(text: string): Network | undefined {
   return bits <= bitsOf[family] ? { address, bits, family } : undefined
 }
 
-/** An IPv4 client of a socket for both families. */
+/** The IPv6 form of an IPv4 client, as a dual-stack socket reports it. */
 const mapped = /^::ffff:(?=\d+\.)/i
 
 /** Undefined: every address is allowed, so that an account without a list costs nothing. */

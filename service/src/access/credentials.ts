@@ -13,7 +13,7 @@ export type Credential = {
   readonly caller: Caller
   readonly apiSecret: string
   readonly publicKey: KeyObject
-  /** Whether a client of this address may use it. Undefined: every client. */
+  /** Reports whether a client of this address may use it. Undefined: every client. */
   readonly allows?: ((ip: string) => boolean) | undefined
 }
 

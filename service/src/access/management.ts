@@ -56,7 +56,7 @@ export type AccessManagement = {
   readonly expirePartner: (tx: Tx, partnerId: string, at: Date) => Promise<number>
   /** Closes a partner's credentials before it is moved: its requests get 401 after `credentialTtlMs`. */
   readonly closeCredentials: (tx: Tx, partnerId: string) => Promise<void>
-  /** Whether the partner is closed for a move. People of its team are refused as long. */
+  /** Reports whether the partner is closed for a move. People of its team are refused as long. */
   readonly isClosed: (tx: Tx, partnerId: string) => Promise<boolean>
   /** Reopens the credentials after a move, or after a move that failed. */
   readonly openCredentials: (tx: Tx, partnerId: string) => Promise<void>

@@ -151,7 +151,7 @@ export async function recordUses(tx: Tx, uses: readonly Use[]): Promise<void> {
       and (account.last_used_at is null or account.last_used_at <= input.minute_before)`)
 }
 
-/** Whether the credentials of the partner are closed for a move. */
+/** Reports whether the credentials of the partner are closed for a move. */
 export async function isClosed(tx: Tx, partnerId: string): Promise<boolean> {
   const row = await tx.row(sql`/* access.isClosed */
     select id from access.service_accounts where partner_id = ${partnerId} and revoked_at = ${closed} limit 1`)

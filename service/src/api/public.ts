@@ -33,7 +33,7 @@ export const sessionCookie = '__Host-session'
 export const partnerCookie = '__Host-partner'
 /** The cookie by which a team's sign-in knows a browser again. It opens nothing. */
 export const deviceCookie = '__Host-device'
-/** The cookie of the desk, whose port browsers do not tell from that of the pages. */
+/** The cookie of the desk. It has a name of its own, because browsers share cookies between ports. */
 export const staffCookie = '__Host-staff'
 
 /** A cookie of a request (RFC 6265, section 4.2). */

@@ -34,7 +34,7 @@ type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
     readonly cases: Cases
     readonly ledger: Ledger
     readonly deposits: Deposits
-    /** The bank accounts of the configured file banks. */
+    /** The accounts at the configured banks by files. */
     readonly bankAccounts: readonly BooksAccount[]
   }
 

@@ -7,7 +7,7 @@ import { refuseSetting, type Settings } from '../kernel/index.ts'
 import {
   accountsSettings,
   defaultIssuers,
-  isInvented,
+  isSandboxIssuer,
   type Issuer,
   issuersProblem,
   overlapProblem,
@@ -47,7 +47,7 @@ function readIssuers(value: string | undefined, mode: 'sandbox' | 'production'):
   }
   const overlap = overlapProblem(issuers)
   if (overlap !== undefined) refuseSetting(`is wrong: ${overlap}`)
-  const invented = issuers.find(isInvented)
+  const invented = issuers.find(isSandboxIssuer)
   if (mode === 'production' && invented)
     refuseSetting(`must not contain ${invented.country}:${invented.bankCode}: the sandbox invented this bank code`)
   return issuers

@@ -84,7 +84,7 @@ export type ModulesDeps = {
   readonly bank?: SandboxBank
   /** Further connectors. Only `chooseConnector` can select them, because `RAIL_RULES` cannot name them. */
   readonly connectors?: readonly Connector[]
-  /** Reconciled accounts at file banks. Default: those of the configuration. */
+  /** Reconciled accounts at banks by files. Default: those of the configuration. */
   readonly bankAccounts?: readonly BooksAccount[]
   /** Default: the one of the configuration. Null: none. */
   readonly identityProvider?: IdentityProvider | null

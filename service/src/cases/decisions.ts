@@ -172,7 +172,7 @@ const stateOf = (row: store.CaseRow): string =>
     suspense: row.booked === null || row.resolution !== null ? null : `${row.booked} ${row.currency}`,
   })
 
-/** Whether one person proposed and decides. A name counts beside the id: accounts of staff have different names. */
+/** Reports whether one person proposed and decides. A name counts beside the id: accounts of staff have different names. */
 const isOneOf = (
   proposedBy: string,
   proposal: Proposal | undefined,

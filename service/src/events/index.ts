@@ -56,7 +56,7 @@ export type EventOutbox = {
   readonly oldestPending: (tx: Tx) => Promise<string | undefined>
   /** The events that exist, in no particular order. */
   readonly byIds: (tx: Tx, keys: readonly EventKey[]) => Promise<readonly OwnedEvent[]>
-  /** Whether the partner has an event with a smaller id that is not fanned out. */
+  /** Reports whether the partner has an event with a smaller id that is not fanned out. */
   readonly hasPendingBefore: (tx: Tx, partnerId: string, eventId: string) => Promise<boolean>
 }
 

@@ -20,7 +20,7 @@ export type CellLookup = {
    * one of them does not answer.
    */
   readonly find: (partnerId: string) => Promise<Cell | undefined>
-  /** Whether each cell answers now. */
+  /** Reports whether each cell answers now. */
   readonly answering: () => Promise<Readonly<Record<string, boolean>>>
   readonly close: () => Promise<void>
 }

@@ -7,7 +7,7 @@ import type { IdentityWebhook } from './port.ts'
 /** Standard Webhooks, Verifying: older and newer ones are refused, so that a recorded one cannot be replayed for ever. */
 const toleranceMs = 5 * minuteMs
 
-/** Whether one of the signatures is that of the key over id, time and raw body, and the time is near. */
+/** Reports whether one of the signatures is that of the key over id, time and raw body, and the time is near. */
 export function holdsStandardSignature(key: Uint8Array, { headers, body, now }: IdentityWebhook): boolean {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers
   if (id === undefined || signatures === undefined || timestamp === undefined || !/^\d{1,12}$/.test(timestamp))

@@ -14,7 +14,7 @@ export type TransactionCodes = {
 export type Charge = {
   readonly amount: Amount
   readonly isCredit?: boolean
-  /** Whether the stated amount already includes the charge. Older messages cannot say it. */
+  /** True if the stated amount already includes the charge. Older messages cannot say it. */
   readonly isIncluded?: boolean
   readonly type?: Code
   /** DEBT, CRED, SHAR, SLEV. */

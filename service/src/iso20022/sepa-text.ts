@@ -99,5 +99,5 @@ export function sepaReference(text: string, charsMax = referenceChars): string {
   return cut === '' ? empty.slice(0, charsMax) : cut
 }
 
-/** Whether every SEPA bank accepts the identifier unchanged. */
+/** Reports whether every SEPA bank accepts the identifier unchanged. */
 export const isSepaReference = (text: string): boolean => sepaReference(text) === text

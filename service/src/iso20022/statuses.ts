@@ -13,7 +13,7 @@ export type PayeeResult = 'match' | 'close_match' | 'no_match' | 'unchecked'
 export type StatusMeaning = 'accepted' | 'settled' | 'rejected' | 'blocked' | 'part' | 'checked'
 export type BankStatus = {
   readonly meaning: StatusMeaning
-  /** Whether the bank says no other status after it. */
+  /** True if the bank says no other status after it. */
   readonly isFinal: boolean
   /** A sentence for operators. */
   readonly text: string

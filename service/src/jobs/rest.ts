@@ -45,7 +45,7 @@ export function createRest() {
         schedule()
       })
     },
-    /** Whether there was a wake-up since the rest began, or since `takeWakeUp`. */
+    /** Reports whether there was a wake-up since the rest began, or since `takeWakeUp`. */
     wasWoken: (): boolean => woken,
     /** Returns `wasWoken` and clears it: the run that follows finds the work. */
     takeWakeUp: (): boolean => {

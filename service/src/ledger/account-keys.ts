@@ -35,8 +35,11 @@ export const mapKey = ({ partnerId, currency, name }: AccountKey): string => par
 /**
  * The version of the rules for money that leaves the partner's balance, at the time of the read. Undefined: no rules.
  */
-export const controlsIn = (accounts: AccountSnapshots, partnerId: string, currency: Currency): number | undefined =>
-  accounts.get(mapKey({ partnerId, currency, name: 'balance' }))?.controls
+export const controlsVersion = (
+  accounts: AccountSnapshots,
+  partnerId: string,
+  currency: Currency,
+): number | undefined => accounts.get(mapKey({ partnerId, currency, name: 'balance' }))?.controls
 
 /** The state of the partner's balance, at the time of the read. */
 export const balanceStateIn = (accounts: AccountSnapshots, partnerId: string, currency: Currency): AccountState =>
@@ -54,7 +57,7 @@ export const creditAccount = ({ partnerId, currency, credit }: Omit<Movement, 'd
   name: credit,
 })
 
-/** Whether both accounts of a movement were read. */
+/** Reports whether both accounts of a movement were read. */
 export const areRead = (accounts: AccountSnapshots, movement: Movement): boolean =>
   accounts.has(mapKey(debitAccount(movement))) && accounts.has(mapKey(creditAccount(movement)))
 

@@ -34,7 +34,7 @@ const isSingle = (name: AccountName): name is SingleName => Object.hasOwn(accoun
 export const kindOf = (name: AccountName): AccountKind =>
   isSingle(name) ? accountKinds[name] : accountKinds.settlement
 
-/** Whether an account may have this name. */
+/** Reports whether an account may have this name. */
 export const isAccountName = (name: string): name is AccountName =>
   (Object.hasOwn(accountKinds, name) && name !== 'settlement') || /^settlement\../.test(name)
 

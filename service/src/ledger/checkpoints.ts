@@ -45,7 +45,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
   return {
     /** Every partner was visited since the last transfer that is known to be new. */
     isBetweenRounds: (): boolean => waiting.length === 0 && busy.size === 0,
-    /** Returns how many partners have more to do at once. If one fails, throws after the others are done. */
+    /** Returns how many partners have more work now. If one fails, throws after the others are done. */
     checkpointStep: async (): Promise<number> => {
       const end = firstIdOf(after(await oldestTransactionStart(db), -limits.clockDifferenceMsMax))
       if (waiting.length === 0) waiting = [...(await partnerIds(db))]

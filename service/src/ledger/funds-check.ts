@@ -31,7 +31,7 @@ export type FundsCheck = {
   /** Must be called before the statement that reads the balances is sent. */
   readonly markRead: () => ReadMark
   /**
-   * Whether the whole batch fits without a lock. Registers what it requests, which every later check then counts: a
+   * Reports whether the whole batch fits without a lock. Registers what it requests, which every later check then counts: a
    * caller asks once for each batch. False for a batch without a position.
    */
   readonly isAmple: (
@@ -107,7 +107,7 @@ function limitsOf(transfer: EntryRequest['transfers'][number], accounts: Account
   ]
 }
 
-/** Whether the balances that were read cover an entry: what the check of a batch asks first. */
+/** Reports whether the balances that were read cover an entry: what the check of a batch asks first. */
 export function coveredBy(accounts: AccountSnapshots, request: EntryRequest): Fit {
   const totals = totalsOf([request], accounts)
   const availableIn = (key: string) => accounts.get(key)?.available ?? 0n
@@ -126,7 +126,7 @@ function missingIn({ underWay, lastChecked }: ReadMark): readonly CheckedBatch[]
   return missing
 }
 
-/** Whether each balance covers `totals` and everything that may be missing in it. An unknown account covers nothing. */
+/** Reports whether each balance covers `totals` and everything that may be missing in it. An unknown account covers nothing. */
 function covers(accounts: AccountSnapshots, totals: Totals, missing: readonly CheckedBatch[]): boolean {
   return [...totals].every(([key, total]) => {
     const uncounted = missing.reduce((sum, batch) => sum + (batch.totals.get(key) ?? 0n), 0n)

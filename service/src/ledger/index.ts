@@ -10,7 +10,7 @@ export {
   type AccountSnapshots,
   areRead,
   balanceStateIn,
-  controlsIn,
+  controlsVersion,
   type Movement,
   type PartyKey,
 } from './account-keys.ts'

@@ -80,7 +80,7 @@ export const plus = (a: Change, b: Change): Change => ({
   reserved: a.reserved + b.reserved,
 })
 
-/** Whether an account may take a change: no reserved part falls below zero, and no limited account below that part. */
+/** Reports whether an account may take a change: no reserved part falls below zero, and no limited account below that part. */
 export function fits(name: AccountName, balance: Change, change: Change): boolean {
   const { posted, reserved } = plus(balance, change)
   return reserved >= 0n && (kindOf(name).mayFallBelowZero || posted >= reserved)

@@ -35,7 +35,7 @@ export async function nextStretchEnd(
   return row?.id
 }
 
-/** Whether checkpoints of accounts exist that those of parties do not cover yet. */
+/** Reports whether checkpoints of accounts exist that those of parties do not cover yet. */
 export async function partiesAreBehind(tx: Tx, partnerId: string): Promise<boolean> {
   const row = await tx.row<{ readonly isBehind: boolean }>(sql`/* ledger.partiesAreBehind */
     select position <> coalesce(party_position, ${nilId}) as is_behind from ledger.checkpoint_progress

@@ -157,7 +157,7 @@ export type AccountChange = Change & {
   readonly id: string
   /** The `blocks` by which the change was judged. Null: states do not concern it. */
   readonly judgedAt: number | null
-  /** Whether the parties of the balance are changed beside it. */
+  /** True if the parties of the balance are changed beside it. */
   readonly segregated: boolean
 }
 

@@ -36,11 +36,11 @@ type Parts<Row extends Payment, Trigger, Kind extends string, Event extends Even
   readonly actorOf: (trigger: Trigger) => Actor
   /** The kind of a trigger, if it depends on the payment. */
   readonly kindOf?: (row: Row, trigger: Trigger) => Kind
-  /** Whether a report of the bank cannot be about this payment, whatever its status: another connector, another currency. */
+  /** Reports whether a report of the bank cannot be about this payment, whatever its status: another connector, another currency. */
   readonly isForeign?: (row: Row, trigger: Trigger) => boolean
-  /** Whether a report of the bank has to wait for something other than a report: the bank is left to repeat it. */
+  /** Reports whether a report of the bank has to wait for something other than a report: the bank is left to repeat it. */
   readonly isEarly?: (row: Row, trigger: Trigger) => boolean
-  /** Whether the trigger still holds under the lock: its lease is not lost, its time has come. */
+  /** Reports whether the trigger still holds under the lock: its lease is not lost, its time has come. */
   readonly holds: (row: Row, trigger: Trigger, now: Date) => boolean
   /** Judges the transitions of a batch by further rows, which it locks. The refused ones are not written; their triggers get the answers. */
   readonly refusedOf?: (

@@ -1,4 +1,4 @@
-/** The metrics of file banks. */
+/** The metrics of banks by files. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 export type BankMetrics = {

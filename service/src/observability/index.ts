@@ -86,7 +86,7 @@ export function createObservability(deps: ObservabilityDeps): Observability {
 
 const readOnlySetting = sql`show transaction_read_only`
 
-/** Whether the database answers in time, accepts writes and has the schema that this version needs. */
+/** Reports whether the database answers in time, accepts writes and has the schema that this version needs. */
 function databaseReadiness(db: Database, readSchema: () => Promise<SchemaState>): Promise<Readiness> {
   const timeout = new Promise<Readiness>((resolve) => {
     setTimeout(() => resolve({ reason: 'the database does not answer' }), readyTimeoutMs).unref()

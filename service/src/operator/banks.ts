@@ -1,4 +1,4 @@
-/** Commands for file banks: sent files, the progress of a payment, and recalls. */
+/** Commands for banks by files: sent files, the progress of a payment, and recalls. */
 import { writeFile } from 'node:fs/promises'
 import { Refusal } from '../api/index.ts'
 import { ConfigError } from '../app/config.ts'
@@ -22,7 +22,7 @@ export const bankCommands = {
 
   'bank payment': async (context: Context, options: Options) => {
     const found = await context.service.isoBanks.payment(await instructionOf(context, options))
-    if (found === undefined) throw new ConfigError('operator: no file bank has this payout')
+    if (found === undefined) throw new ConfigError('operator: no bank by files has this payout')
     return { ...found, amount: amountText(found.amount, found.currency) }
   },
 
@@ -94,7 +94,7 @@ export const bankCommands = {
     return decided(context, { command: 'bank entry cancel', options, partnerId: operatorPartnerId }, async (tx) => {
       const found = await service.cases.byId(tx, operatorPartnerId, id)
       if (found?.kind !== 'announced_missing')
-        throw new Refusal('not_found', 'No case announced_missing of an entry that can be cancelled.')
+        throw new Refusal('not_found', 'The case is not announced_missing, or its entry cannot be cancelled.')
       const cancelled = await service.isoBanks.cancelEntry(tx, found.subject)
       if (!(await service.decisions.resolveGone(tx, found, staff, note)))
         throw new Refusal('validation_failed', 'The case was decided before.')

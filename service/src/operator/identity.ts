@@ -107,7 +107,7 @@ export async function actingAs(
   return (await waits(context, command)) ? { ...person, second: 'needed' } : person
 }
 
-/** Whether the command waits for a second person. One admin alone invites the next one. */
+/** Reports whether the command waits for a second person. One admin alone invites the next one. */
 async function waits({ config, db, service }: Context, command: string): Promise<boolean> {
   if (alwaysNeedsTwo.has(command)) return true
   if (config.TWO_PERSONS === 'off' || !needsTwo.has(command)) return false

@@ -112,7 +112,7 @@ export function parseCommand(args: readonly string[]): { readonly command: strin
   }
 }
 
-/** Whether a switch is on: a form of the desk sends `yes`. */
+/** Reports whether a switch is on: a form of the desk sends `yes`. */
 export const isOn = (options: Options, name: (typeof flags)[number]): boolean =>
   options[name] === true || String(options[name]) === 'yes'
 

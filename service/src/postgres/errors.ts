@@ -21,7 +21,7 @@ export function stateOf(error: unknown): string | undefined {
 }
 
 /**
- * Whether `error` is a violation of the constraint `name` (or of its copy on a shard, `name_102049`). An error that a shard
+ * Reports whether `error` is a violation of the constraint `name` (or of its copy on a shard, `name_102049`). An error that a shard
  * reports names no constraint; then the state decides, so a caller must know that no other constraint can fail.
  */
 export function violates(error: unknown, state: string, name: string): boolean {
@@ -75,7 +75,7 @@ export function classify(error: unknown): unknown {
  */
 export const isDataException = (error: unknown): boolean => stateOf(error)?.startsWith('22') === true
 
-/** Whether PostgreSQL refused a write as read only, also if `classify` has converted the error. */
+/** Reports whether PostgreSQL refused a write as read only, also if `classify` has converted the error. */
 export const isReadOnly = (error: unknown): boolean =>
   stateOf(error instanceof Unreachable ? error.cause : error) === sqlState.readOnlyTransaction
 
@@ -100,7 +100,7 @@ export const isRetryable = (error: unknown): boolean => {
 }
 
 /**
- * Whether a concurrent transaction interfered, so that the same request may succeed when it is repeated. Nothing was
+ * Reports whether a concurrent transaction interfered, so that the same request may succeed when it is repeated. Nothing was
  * written.
  */
 export const isConflict = (error: unknown): boolean => {

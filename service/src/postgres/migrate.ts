@@ -63,7 +63,7 @@ export type MigrateOptions = {
   readonly folder?: string
   /** The last number, for tests of old data. */
   readonly upTo?: number
-  /** Whether to apply migrations that drop what the version before uses. */
+  /** True to apply migrations that drop what the version before uses. */
   readonly contract?: boolean
   /** The texts for Citus. Default: if the database has the extension. */
   readonly citus?: boolean

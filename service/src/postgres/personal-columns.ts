@@ -37,7 +37,7 @@ export async function erasePersonal(
 export type KeptTable = {
   /** `schema.table`. Its rows have an `id` that begins with their time. */
   readonly table: string
-  /** Whether the retention of a row has ended. */
+  /** Reports whether the retention of a row has ended. */
   readonly isOver: (page: Pick<KeptPage, 'partnerId' | 'endedBefore'>) => Sql
   /** Absent: the whole row is deleted. */
   readonly personal?: readonly PersonalColumns[]

@@ -76,7 +76,7 @@ export const unprepared = (statement: Sql): Sql => ({ ...statement, unprepared: 
 
 /**
  * Marks a statement that reads the rows of all partners. On a sharded database it runs on every shard, and fails if one
- * shard does not answer. docs/scale.md lists these statements with their reasons; `test/tidy` refuses a statement that
+ * shard does not answer. `npm run docs` lists these statements with their reasons; `test/tidy` refuses a statement that
  * neither names its partner nor is marked.
  */
 export const acrossPartners = (reason: string, statement: Sql): Sql => ({ ...statement, scan: { reason } })

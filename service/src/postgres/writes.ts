@@ -1,5 +1,5 @@
 /**
- * Whether the database accepts writes. It refuses them when its disk is full, or when an operator has made it read only.
+ * Tracks whether the database accepts writes. It refuses them when its disk is full, or when an operator has made it read only.
  * While it refuses, a probe writes as a request would, so that the recovery is detected without a request.
  */
 import type pg from 'pg'

@@ -42,7 +42,7 @@ type Known = Pick<Statement, 'statementId' | 'sequence' | 'opening' | 'closing' 
 
 const isDatedStatement = ({ opening, closingOn }: Known): boolean => opening !== null && closingOn !== null
 
-/** Whether two messages are about one statement, whatever they list: the later one replaces the earlier one. */
+/** Reports whether two messages are about one statement, whatever they list: the later one replaces the earlier one. */
 export const isSameStatement = (one: Known, other: Known): boolean =>
   isDatedStatement(one) && isDatedStatement(other) && keyOf(one) === keyOf(other)
 

@@ -35,7 +35,7 @@ export function createSheetReader(): (row: store.SheetRow) => Sheet {
   }
 }
 
-/** Whether a sheet of the source has newer rates than the newest one. A source that lags has none. */
+/** Reports whether a sheet of the source has newer rates than the newest one. A source that lags has none. */
 export function isNews({ asOf, quotes }: RateSheet, newest: Sheet): boolean {
   if (newest.stopped || asOf < newest.asOf) return false
   return (

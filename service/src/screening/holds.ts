@@ -1,4 +1,4 @@
-/** Whether payments to, of and for customers, beneficiaries and payers may continue. */
+/** Decides whether payments to, of and for customers, beneficiaries and payers may continue. */
 import { partnerKey } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { Lists } from './lists.ts'

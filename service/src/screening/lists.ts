@@ -102,8 +102,8 @@ export function createLists({ db, clock }: { readonly db: Database; readonly clo
 }
 
 /**
- * Refuses (validation_failed) a list of politically exposed persons that lost half of its records: its file states no number of
- * records, so that one that was cut between two of them is known by its length only.
+ * Refuses (validation_failed) a list of politically exposed persons that lost half of its records. The file states no number of
+ * records, so that only its length shows that it was cut between two of them.
  */
 async function refuseShortened(tx: Tx, { source, entries: { length } }: SanctionsList): Promise<void> {
   const before = (await store.currentLists(tx)).find((each) => each.source === source)

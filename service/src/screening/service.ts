@@ -42,11 +42,11 @@ export type Screening = {
    * stays.
    */
   readonly forget: typeof store.forgetSubjects
-  /** Whether these names let a payment continue. */
+  /** Reports whether these names let a payment continue. */
   readonly holdsOf: HoldsOf
   /** The payouts that are compared by their own texts and countries, as parties for `holdsOf`. Makes them due. */
   readonly partiesOfPayments: PartiesOfPayments
-  /** Whether the names of incoming money let it be credited. Joins the transaction. */
+  /** Reports whether the names of incoming money let it be credited. Joins the transaction. */
   readonly holdsOfCredits: HoldsOfCredits
   /** The open hits of all partners, oldest first, in pages after `after`. */
   readonly openHits: (after: hitStore.HitPage | undefined, hitsMax: number) => Promise<readonly Hit[]>

@@ -44,7 +44,7 @@ const fillers = new Set([
 ])
 const fillersMax = 3
 
-/** Whether a text may name a craft: one pass, which is all that most texts cost. */
+/** Tests whether a text may name a craft: one pass, which is all that most texts cost. */
 const candidate = new RegExp(
   `(?<![a-z])(?:imo(?:no|nr|number)?|m[./]\\s?[vt]|${[...vesselWords, 'p\u00e9trolier', ...aircraftWords].join('|')})(?![a-z])`,
   'i',

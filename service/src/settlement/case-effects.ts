@@ -108,7 +108,7 @@ const unfit = (hasLeft: boolean) =>
     ? 'it is not under way at this connector in this currency.'
     : 'it is not sent or settled by this connector in this currency.'
 
-/** Matches the entry of the case with the payment, if a file bank reported it. */
+/** Matches the entry of the case with the payment, if a bank by files reported it. */
 async function matchEntry(
   tx: Tx,
   books: BankBooks,

@@ -10,7 +10,7 @@ export const sessionMs = 12 * hourMs
 /** Article 4(3)(b) of the same: at most five failures in a row, then a block. */
 const failuresMax = 5
 const blockedMs = 15 * minuteMs
-/** Whether this was the last attempt before the block. */
+/** Reports whether this was the last attempt before the block. */
 export const isLastAttempt = (attempts: number): boolean => attempts >= failuresMax
 
 /** The cookie of a device lasts as long, from its last sign-in. */

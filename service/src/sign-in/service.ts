@@ -51,7 +51,7 @@ export type Session = {
   readonly createdAt: Date
   readonly lastUsedAt: Date
   readonly expiresAt: Date
-  /** Whether it was unused for more than five minutes. Then its person signs in again before a page shows money. */
+  /** True if it was unused for more than five minutes. Then its person signs in again before a page shows money. */
   readonly rested: boolean
 }
 
@@ -69,7 +69,7 @@ export type SignIn = {
   /** The member who has answered with a passkey. Undefined: the answer is refused. */
   readonly byPasskey: (partnerId: string, credential: string) => Promise<string | undefined>
   /**
-   * Whether the member has this password and this code, or recovery code. After five failures in a row it is refused for 15 minutes; the
+   * Reports whether the member has this password and this code, or recovery code. After five failures in a row it is refused for 15 minutes; the
    * fifth one says `blocked`.
    */
   readonly byPassword: (

@@ -30,7 +30,7 @@ export type Proved = {
   readonly subject: string
   /** The address as the provider spells it. Null: none. */
   readonly email: string | null
-  /** Whether the provider says that it has verified the address. Null: it says nothing. */
+  /** True if the provider says that it has verified the address. Null: it says nothing. */
   readonly emailVerified: boolean | null
   readonly name: string | null
   /** The values of the claim of roles. */
@@ -100,7 +100,7 @@ export type SingleSignOnDeps = {
   readonly redirectUri: (realmId: string) => string
   /** Sends a request within limits of time and size, and follows no redirect. */
   readonly fetch: (url: string, options: oidc.CustomFetchOptions) => Promise<Response>
-  /** Whether a provider on this machine may be without TLS. */
+  /** True if a provider on this machine may be without TLS. */
   readonly allowHttp: boolean
 }
 

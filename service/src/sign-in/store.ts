@@ -155,7 +155,7 @@ export type SessionRow = {
   readonly createdAt: Date
   readonly lastUsedAt: Date
   readonly expiresAt: Date
-  /** Whether it was unused for longer than pages with money allow. */
+  /** True if it was unused for longer than pages with money allow. */
   readonly rested: boolean
 }
 

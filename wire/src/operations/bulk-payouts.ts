@@ -120,7 +120,7 @@ export const bulkPayoutsOperations = {
     permission: 'payouts:read',
     sdkMethod: 'getBulkApproval',
     source: 'extension',
-    summary: 'Retrieve what waits of a bulk',
+    summary: 'Retrieve the approval of a bulk',
     description: 'Returns how many payouts of the bulk wait for the approval of a second person, and their sums.',
     refusals: ['not_found'],
     example: { params: { bulkId: resource('heldBulk') } },

@@ -1,4 +1,4 @@
-/** The operations of the group `payouts` with standing orders. */
+/** Operations on standing orders, in the group `payouts`. */
 import * as orders from '../standing-orders.ts'
 import { amount, newYear, resource } from './example.ts'
 import type { Operation } from './operation.ts'

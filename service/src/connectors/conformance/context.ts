@@ -202,7 +202,7 @@ export async function unlessUnreachable<T>(work: Promise<T>): Promise<Answer<T>>
   }
 }
 
-/** Whether `condition` becomes true in time. */
+/** Reports whether `condition` becomes true in time. */
 export async function eventually(msMax: number, condition: () => Promise<boolean> | boolean): Promise<boolean> {
   const end = performance.now() + msMax
   while (!(await condition())) {

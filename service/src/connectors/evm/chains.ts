@@ -116,7 +116,7 @@ const sandboxDenied = '0x000000000000000000000000000000000000dead'
 export const deniedAddresses = (denied: ReadonlySet<string>, sandbox: boolean): ReadonlySet<string> =>
   sandbox ? new Set([...denied, sandboxDenied]) : denied
 
-/** Whether a beneficiary may have the address: not the zero address, a token contract, or on a deny list. */
+/** Reports whether a beneficiary may have the address: not the zero address, a token contract, or on a deny list. */
 export function createRefusedAddress(networks: readonly ChainNetwork[], denied: ReadonlySet<string>) {
   const lost = new Set([zeroAddress, ...networks.flatMap(({ tokens }) => Object.values(tokens))])
   return (address: string): 'wallet_address_not_payable' | 'recipient_blocked' | undefined => {

@@ -37,7 +37,7 @@ export type TokenTransfer = {
   readonly amount: Minor
 }
 
-/** Whether a transfer would succeed in the next block. `reason` is the text of the contract, for operators. */
+/** Tells whether a transfer would succeed in the next block. `reason` is the text of the contract, for operators. */
 export type Preview = { readonly gas: bigint } | { readonly reason: string }
 
 /** Every method throws Unreachable if the node does not answer in time, or answers incorrectly. */

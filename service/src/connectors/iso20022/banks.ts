@@ -1,4 +1,4 @@
-/** All file banks of an installation: one connector for each configured bank. */
+/** All banks by files of an installation: one connector for each configured bank. */
 import { defineJob, type Job } from '../../jobs/index.ts'
 import { type Clock, type Log, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
@@ -51,7 +51,7 @@ export type IsoBanks = {
   readonly files: (connector: string) => Promise<readonly files.ListedFile[]>
   /** Shows files to staff. */
   readonly shown: BankFiles
-  /** Finds a payment by the id of the instruction. Undefined: no file bank has it. */
+  /** Finds a payment by the id of the instruction. Undefined: no bank by files has it. */
   readonly payment: (key: InstructionKey) => Promise<BankPayment | undefined>
 }
 

@@ -5,7 +5,7 @@ import type { BankDeps } from './deps.ts'
 import type { Oddity } from '../../rails/index.ts'
 import { paymentName } from './ids.ts'
 import { known, type Fresh, type Known } from './known.ts'
-import { doubted, type Match, matchUnit, moneyOf } from './match.ts'
+import { possiblyAnnounced, type Match, matchUnit, moneyOf } from './match.ts'
 import { oddity, type Report, writeReports } from './reports.ts'
 import { byShard } from './shards.ts'
 import { matchText, scoreByLooks, type Scored, surestFirst } from './scores.ts'
@@ -47,7 +47,7 @@ async function bookAccount(deps: BankDeps, tx: Tx, { bookings, ...page }: Bookin
   const made = fresh.map((one): Made => {
     const entryId = one.waiting?.id ?? newId()
     const placed = { unit: one.booking.unit, entryId }
-    return { ...one, entryId, match: doubted(context, placed, matchUnit(context, placed), one.doubt) }
+    return { ...one, entryId, match: possiblyAnnounced(context, placed, matchUnit(context, placed), one.doubt) }
   })
   const matched = await withCandidates(tx, of.connector, made)
   const untied = await tie(tx, matched)

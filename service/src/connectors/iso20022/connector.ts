@@ -1,5 +1,5 @@
 /**
- * The connector of a file bank. Its port reads and writes rows of this database; `steps` exchange the files
+ * The connector of a bank by files. Its port reads and writes rows of this database; `steps` exchange the files
  * (docs/decisions/0044-a-bank-by-files.md).
  */
 import { partnerKey } from '../../kernel/index.ts'

@@ -174,7 +174,7 @@ async function write(
   return { spooled: { path, bytes, sha256: digest.digest('hex') }, checksum }
 }
 
-/** Errors of zlib and of the limits; others, as a full disk, are errors of this machine. */
+/** Errors of zlib and of the limits. Others, such as a full disk, are errors of this machine. */
 function problemOf(error: unknown, what: string): { readonly problem: string; readonly isCut: boolean } {
   if (error instanceof TooLarge) return { problem: `${what} ${error.message}`, isCut: false }
   const { code = '', message } = error as NodeJS.ErrnoException

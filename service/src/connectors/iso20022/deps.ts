@@ -36,7 +36,7 @@ export type BankRules = Calendar & {
   /** The bank's limit for an instant payment, in cents. Null: it has none. */
   readonly instantMax: Minor | null
   readonly reach: Readonly<Record<Scheme, Reach>>
-  /** Whether a bank without a known BIC counts as reachable, if `reach` is a list. */
+  /** True if a bank without a known BIC counts as reachable, if `reach` is a list. */
   readonly unknownBankReachable: boolean
   /** A file is made when this many payments wait, or the oldest has waited this long. */
   readonly paymentsPerFileMax: number
@@ -51,7 +51,7 @@ export type BankRules = Calendar & {
   readonly purpose?: string
   /** The bearer of the charges of a payment outside SEPA. */
   readonly chargeBearer: (typeof chargeBearers)[number]
-  /** Whether the files ask for a check of the payees, or against one; absent: they do not say. */
+  /** Says whether the files ask for a check of the payees, or against one; absent: they do not say. */
   readonly payeeCheck?: 'in' | 'out'
   /** How the bank takes recalls: as files, by default of camt.055, or by a letter that people send. */
   readonly recalls?: RecallKind | 'letter'

@@ -60,7 +60,7 @@ const kinds = async () => (await casesOf(service)).map(({ kind }) => kind)
 
 test('a payment that is not at the bank is not ended by hand', async () => {
   const payout = await accepted()
-  await assert.rejects(end(payout, 'paid'), /The payment is Queued: only one that waits at the bank/)
+  await assert.rejects(end(payout, 'paid'), /The payment is Queued. Only a payment that waits at the bank/)
   assert.equal(await statusOf(payout), 'Processing')
   const unknown = { partnerId: partner.partnerId, id: partner.partnerId, end: 'paid' } as const
   await assert.rejects(

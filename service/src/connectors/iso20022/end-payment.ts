@@ -22,14 +22,14 @@ export const createEndPayment =
   ({ clock, operatorId }: Deps) =>
   async (tx: Tx, { partnerId, id, end }: InstructionKey & { readonly end: PaymentEnd }): Promise<void> => {
     const payment = await paymentById(tx, { partnerId, id })
-    if (payment === undefined) throw new Refusal('not_found', 'No file bank has this payment.')
+    if (payment === undefined) throw new Refusal('not_found', 'No bank by files has this payment.')
     const [sent] = await lockSent(tx, payment.connector, [{ partnerId, id }])
-    if (sent === undefined) throw new Refusal('not_found', 'No file bank has this payment.')
+    if (sent === undefined) throw new Refusal('not_found', 'No bank by files has this payment.')
     const { status, fileId } = sent
     if (status !== 'Filed' && status !== 'Accepted')
       throw new Refusal(
         'validation_failed',
-        `The payment is ${status}: only one that waits at the bank is ended by hand.`,
+        `The payment is ${status}. Only a payment that waits at the bank can be ended by hand.`,
       )
     const file = fileId === null ? undefined : (await filesByIds(tx, [fileId])).get(fileId)
     if (file?.state !== 'Delivered')

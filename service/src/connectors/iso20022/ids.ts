@@ -8,7 +8,7 @@ const idForm = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})(?
 export const bankInstructionId = ({ id, attempt }: { readonly id: string; readonly attempt: number }): string =>
   attempt === 1 ? hexOf(id) : `${hexOf(id)}-${attempt}`
 
-/** Whether we made the end-to-end id, so that no other party can know it. A partner's is any text, and may repeat. */
+/** Reports whether we made the end-to-end id, so that no other party can know it. A partner's is any text, and may repeat. */
 export const isOwnEndToEndId = ({ id, endToEndId }: { readonly id: string; readonly endToEndId: string }): boolean =>
   endToEndId === hexOf(id)
 

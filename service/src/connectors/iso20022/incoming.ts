@@ -1,5 +1,5 @@
 /**
- * Receives files of a file bank: stores messages, matches their entries, and reports their meaning to settlement
+ * Receives files of a bank by files: stores messages, matches their entries, and reports their meaning to settlement
  * (docs/decisions/0044-a-bank-by-files.md).
  */
 import { Unreachable } from '../../api/index.ts'

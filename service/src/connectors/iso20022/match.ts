@@ -95,7 +95,7 @@ function matchPayment(context: MatchContext, placed: Placed, { sent, score, agre
 
 const ibanForm = /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/
 
-/** Whether the bank names another account by its IBAN. */
+/** Reports whether the bank names another account by its IBAN. */
 function wentElsewhere({ counterparty: { account } }: Unit, { creditorAccount }: Payment): readonly string[] {
   return account === null || !ibanForm.test(account) || account === creditorAccount
     ? []
@@ -277,7 +277,7 @@ function credit({ operatorId }: MatchContext, { unit, entryId }: Placed, isForPe
  * The booking may be an entry that another message has reported: its money stays in suspense until two persons decide.
  * A booking that names a payment of ours, or the credit that it reverses, is identified by that.
  */
-export function doubted(
+export function possiblyAnnounced(
   { operatorId }: MatchContext,
   { unit, entryId }: Placed,
   match: Match,

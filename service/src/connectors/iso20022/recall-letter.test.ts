@@ -98,7 +98,7 @@ test('a recall opens one case and no file, waits for the letter, and is sent whe
   const answered = { ...key, accepted: true, code: null }
   await assert.rejects(
     service.db.transaction((tx) => service.isoBanks.letterAnswered(tx, answered)),
-    /The recall is Queued: only one that a letter has asked for/,
+    /The recall is Queued. Only a recall by letter/,
   )
   const sent = await Promise.allSettled(
     [1, 2].map(() => service.db.transaction((tx) => service.isoBanks.letterSent(tx, key))),

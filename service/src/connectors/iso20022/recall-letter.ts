@@ -54,7 +54,7 @@ export const createRecallLetter =
     const recall = await store.recallOf(db, { partnerId, id })
     const rules = banks.find((bank) => bank.id === payment?.connector)
     if (payment === undefined || recall === undefined || rules === undefined)
-      throw new Refusal('not_found', 'No file bank has a recall of this payment.')
+      throw new Refusal('not_found', 'No bank by files has a recall of this payment.')
     const [sent] = await sentByReferences(db, payment.connector, [{ id, endToEndId: null }])
     const { creditorName, creditorAccount, attempt } = present(sent, 'a payment that was found exists')
     const { currency, amount, endToEndId, settledAt } = payment
@@ -125,7 +125,7 @@ export const createLetterAnswered =
     if (recall.fileId !== null || !['Sent', 'Pending', 'Accepted', 'Refused'].includes(recall.status))
       throw new Refusal(
         'validation_failed',
-        `The recall is ${recall.status}: only one that a letter has asked for is answered by hand.`,
+        `The recall is ${recall.status}. Only a recall by letter can be answered by hand.`,
       )
     const status = accepted ? 'Accepted' : 'Refused'
     const answer = { partnerId, id: recall.id, status, answerCode: code, answerDetails: null } as const

@@ -24,7 +24,7 @@ export const createRequestRecall =
   ({ partnerId, id, reason, staff }: RecallRequest, also?: (tx: Tx) => Promise<void>): Promise<store.RecallView> =>
     db.transaction(async (tx) => {
       const payment = await store.paymentById(tx, { partnerId, id })
-      if (payment === undefined) throw new Refusal('not_found', 'No file bank has this payment.')
+      if (payment === undefined) throw new Refusal('not_found', 'No bank by files has this payment.')
       if (!atBank.has(payment.status))
         throw new Refusal(
           'validation_failed',

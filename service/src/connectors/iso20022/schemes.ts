@@ -21,7 +21,7 @@ type Rules = Pick<BankRules, 'accounts' | 'preferred' | 'instantMax' | 'reach' |
 
 export const isRefused = (choice: SchemeChoice | SchemeRefusal): choice is SchemeRefusal => 'errorKey' in choice
 
-/** Whether a payment goes by SEPA. Every other one goes by SWIFT. */
+/** Reports whether a payment goes by SEPA. Every other one goes by SWIFT. */
 export const isSepa = ({ currency, creditorAccount: account, creditorBic: bic }: Place): boolean =>
   railOf(currency, { account, bic }) === 'Sepa'
 

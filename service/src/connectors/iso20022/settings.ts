@@ -1,4 +1,4 @@
-/** The settings of file banks. */
+/** The settings of banks by files. */
 import { resolve } from 'node:path'
 import { isValidBIC } from 'ibantools'
 import { type PostalAddress, profileIds, profileOf, usualProfile } from '../../iso20022/index.ts'

@@ -1,4 +1,4 @@
-/** All SQL of the notifications of a file bank. */
+/** All SQL of the notifications of a bank by files. */
 import { acrossPartners, dueWork, insertBy, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
 
 export type NotificationRow = {

@@ -57,7 +57,7 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
   const receive = createReceive(deps, schedule)
   const receiveRecall = createReceiveRecall(deps, schedule)
 
-  /** Whether the bank cannot be reached for this attempt, as the behaviour of the instruction says. */
+  /** Reports whether the bank cannot be reached for this attempt, as the behaviour of the instruction says. */
   const isUnreachable = (instruction: Instruction): boolean => {
     const behaviour = behaviourOf(instruction)
     if (behaviour.kind === 'silent') return true

@@ -82,7 +82,7 @@ async function recoverDeliveries(
 }
 
 /**
- * Whether the walk is complete. At the end of the feed, the recovery waits for pending events of its range: a subscription
+ * Reports whether the walk is complete. At the end of the feed, the recovery waits for pending events of its range: a subscription
  * created after them would not get them by fan-out.
  */
 async function isComplete(

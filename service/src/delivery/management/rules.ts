@@ -49,7 +49,7 @@ export function readEvents(events: readonly string[] = [webhooks.allEvents]): re
 }
 
 /**
- * Whether a subscription to `events` includes an event type. The emitted set is that of the interface document
+ * Reports whether a subscription to `events` includes an event type. The emitted set is that of the interface document
  * (Endpoints, rule 3): an extension is delivered only to subscriptions that list it.
  */
 export function wants(events: readonly string[], type: string): boolean {

@@ -160,7 +160,7 @@ export const waitingCount = ({ scheduledRows, newRows }: EndpointQueue): number 
 
 const isScheduledReadDue = ({ nextDueAt }: EndpointQueue, now: Date): boolean => nextDueAt !== null && nextDueAt <= now
 
-/** Whether rows should be read: fewer wait than may start at once, and there may be more. */
+/** Reports whether rows should be read: fewer wait than may start at once, and there may be more. */
 export function needsRead(queue: EndpointQueue, now: Date, limits: Limits): boolean {
   if (isResting(queue, now) || queue.closing !== undefined) return false
   if (!queue.mayHaveNewRows && !isScheduledReadDue(queue, now)) return false
@@ -233,7 +233,7 @@ export function beginRead(queue: State, now: Date): ReadRequest {
 }
 
 /**
- * Whether all rows were dropped since the read began: the rows found may then come after rows that have to be read
+ * Reports whether all rows were dropped since the read began: the rows found may then come after rows that have to be read
  * again.
  */
 export const wasDiscarded = (queue: EndpointQueue, request: ReadRequest): boolean => queue.readUpTo < request.after
@@ -283,7 +283,7 @@ export function scheduleRead(queue: State, dueAt: Date | null): void {
   if (dueAt !== null && (queue.nextDueAt === null || dueAt < queue.nextDueAt)) queue.nextDueAt = dueAt
 }
 
-/** Whether the row is in memory or in flight, or its attempt ended while rows were read. */
+/** Reports whether the row is in memory or in flight, or its attempt ended while rows were read. */
 export const isKnown = (queue: EndpointQueue, { eventId }: QueueRow): boolean =>
   queue.inFlight.has(eventId) ||
   queue.endedSinceRead.has(eventId) ||

@@ -59,7 +59,7 @@ const isMostlyFailing = ({ slices }: Window, limits: Limits): boolean => {
 
 export type HealthChange = {
   readonly health: Health
-  /** Whether the attempt is a step of the delivery's retry schedule. */
+  /** True if the attempt is a step of the delivery's retry schedule. */
   readonly countsAsFailure: boolean
   /** Reason to disable the subscription. */
   readonly disable?: 'Gone' | 'Failing'

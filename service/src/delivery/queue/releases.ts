@@ -44,7 +44,7 @@ export function createReleases({ db, clock, limits, perShard, workerId, held }: 
     await perShard(releases, (some) => releaseHeld(db, workerId, some, clock))
   }
 
-  /** Whether it has nothing to do and may be released. Marks it if it has something to do. */
+  /** Reports whether it has nothing to do and may be released. Marks it if it has something to do. */
   const isIdle = (queue: EndpointQueue, now: Date, monotonicMs: number): boolean => {
     if (memory.needsRead(queue, now, limits)) {
       held.toRead.add(queue)

@@ -86,7 +86,7 @@ export type RowsRequest = SubscriptionKey & { readonly after: bigint; readonly o
 const queueColumns = sql`subscription_id, event_id, sequence, wire_event_id, type, reference, due_at, attempt_count, failures`
 
 /**
- * Whether an earlier row of the same reference is in the queue, pending or held. A subquery with a limit, because as
+ * Reports whether an earlier row of the same reference is in the queue, pending or held. A subquery with a limit, because as
  * `not exists` it became an anti join over the whole queue: a claim from 200,000 rows took more than 15 s. The order
  * uses columns of the index by reference only, which holds all rows of an ordered endpoint queue.
  */

@@ -88,7 +88,7 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
 
     step,
 
-    /** Whether it holds endpoint queues, or will soon: then it must run every `idleMs`. */
+    /** Reports whether it holds endpoint queues, or will soon: then it must run every `idleMs`. */
     isHolding: (): boolean => held.size() > 0 || toClaim.size > 0,
 
     ...createResultRecording({ ...shared, attempts, pause, onSlotFree }),

@@ -24,7 +24,7 @@ export type Pain001Profile = Pain001Form & {
   readonly initiatorIdScheme?: string
   /** `hybrid`: structured, or with at most two lines. `none`: the file has no address of the debtor. */
   readonly debtorAddress: 'hybrid' | 'structured' | 'none'
-  /** Whether CdtrAcct may have a type. */
+  /** True if CdtrAcct may have a type. */
   readonly hasAccountType: boolean
   /** Texts of InstrForDbtrAgt that ask for a check of the payees, or against one. */
   readonly payeeCheck?: Readonly<Record<'in' | 'out', string>>

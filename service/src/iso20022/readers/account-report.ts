@@ -123,7 +123,7 @@ type Reading = {
   version: string
   parts: ReportPart[]
   hasHead: boolean
-  /** Whether the head of the open statement was passed on, and how many of its entries. */
+  /** Says whether the head of the open statement was passed on, and how many of its entries. */
   hasStatement: boolean
   entries: number
   details: EntryDetail[]

@@ -18,7 +18,7 @@ import {
 /** How a market writes the message. */
 export type Pain001Form = {
   readonly message: 'pain.001.001.03' | 'pain.001.001.09'
-  /** Whether CreDtTm has milliseconds. */
+  /** True if CreDtTm has milliseconds. */
   readonly hasMilliseconds: boolean
 }
 const usualForm: Pain001Form = { message: 'pain.001.001.09', hasMilliseconds: true }

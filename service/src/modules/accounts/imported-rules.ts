@@ -38,7 +38,7 @@ const cellsOf = (text: string): readonly string[] =>
       .trim(),
   )
 
-/** Whether the first line of a file names its columns. */
+/** Reports whether the first line of a file names its columns. */
 export const isHeader = (text: string): boolean => /^iban(,bic)?$/i.test(cellsOf(text).join())
 
 /** Undefined: the line is empty. Banks also print IBANs in groups of four; small letters and other separators are refused. */

@@ -297,6 +297,6 @@ export async function quarantineIbans(tx: Tx, partnerId: string, ibans: readonly
   for (const ownerId of [partnerId, operatorPartnerId]) await store.quarantine(tx, ownerId, partnerId, ibans, now)
 }
 
-/** Whether an IBAN is in a pool, given or not. */
+/** Reports whether an IBAN is in a pool, given or not. */
 export const isImported = async (tx: Tx, iban: string): Promise<boolean> =>
   (await store.knownAmong(tx, [iban])).length > 0

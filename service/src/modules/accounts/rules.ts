@@ -78,8 +78,8 @@ export const defaultIssuers: readonly Issuer[] = [
   { country: 'LT', bankCode: '99901', bic: 'PPSXLT22XXX' },
 ]
 
-/** Whether no bank has the bank code, because the sandbox invented it. */
-export const isInvented = ({ country, bankCode }: Issuer): boolean =>
+/** Reports whether no bank has the bank code, because the sandbox invented it. */
+export const isSandboxIssuer = ({ country, bankCode }: Issuer): boolean =>
   defaultIssuers.some((issuer) => issuer.country === country && issuer.bankCode === bankCode)
 
 /** The issuer that has issued an IBAN, or could. */

@@ -42,7 +42,7 @@ export type Accounts = Statements &
     readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
     /** Reads a customer's IBANs for its export, oldest first. */
     readonly ibansOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly store.IbanRow[]>
-    /** Whether an IBAN has a bank code of ours or is in a pool, issued or not. */
+    /** Reports whether an IBAN has a bank code of ours or is in a pool, issued or not. */
     readonly issues: (tx: Tx, iban: string) => Promise<boolean>
     /**
      * Finds the IBANs that this database has issued, closed ones too. `mayHave` needs no statement: another IBAN has none

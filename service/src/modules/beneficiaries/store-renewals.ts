@@ -24,14 +24,14 @@ const newAnswers = insertBy<NewAnswer>(
  * Stores answers and ends what was due with them. A worker that asks meanwhile loses its lease. The caller has locked
  * the beneficiaries.
  */
-export async function putAnswers(
+export async function storeAnswers(
   tx: Tx,
   partnerId: string,
   beneficiaryIds: readonly string[],
   { result, answeredAt }: Answer,
 ): Promise<void> {
   const rows = beneficiaryIds.map((beneficiaryId) => ({ partnerId, beneficiaryId, result, answeredAt, attempts: 0 }))
-  await tx.run(sql`/* beneficiaries.putAnswers */
+  await tx.run(sql`/* beneficiaries.storeAnswers */
     insert into beneficiaries.renewals (partner_id, beneficiary_id, result, answered_at, attempts)
       ${newAnswers(tx, rows)}
     on conflict (partner_id, beneficiary_id) do update set

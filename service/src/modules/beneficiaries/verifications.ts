@@ -109,7 +109,7 @@ async function keep(tx: Tx, partnerId: string, row: VerificationRow): Promise<vo
   if (isUnanswered(row)) return
   const ids = await beneficiaries.lockPayees(tx, partnerId, row)
   if (ids.length === 0) return
-  await renewals.putAnswers(tx, partnerId, ids, row)
+  await renewals.storeAnswers(tx, partnerId, ids, row)
   await noteAnswer(tx, partnerId, ids, row.result)
 }
 
@@ -117,7 +117,7 @@ type Named = { readonly id: string; readonly name: string; readonly iban: string
 
 async function adopt(tx: Tx, partnerId: string, { id, name, iban }: Named): Promise<VerificationRow | undefined> {
   const row = iban === null ? undefined : await store.verificationOfPayee(tx, partnerId, { name, iban }, undefined)
-  if (row !== undefined) await renewals.putAnswers(tx, partnerId, [id], row)
+  if (row !== undefined) await renewals.storeAnswers(tx, partnerId, [id], row)
   return row
 }
 

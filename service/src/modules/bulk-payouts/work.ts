@@ -121,7 +121,7 @@ async function makeAll(deps: BulkWorkDeps, bulk: store.BulkRow): Promise<void> {
   await db.transaction((tx) => end(tx, results, 'Refused'))
 }
 
-/** Whether a refusal says nothing about the payout. */
+/** Reports whether a refusal says nothing about the payout. */
 const isForLater = ({ code }: Refusal): boolean => code === 'request_in_progress' || code === 'overloaded'
 
 const nothing = { payoutId: null, transactionReference: null, problemCode: null, problemDetail: null } as const

@@ -56,7 +56,7 @@ export function notVerified(state: VerificationState, capability: Capability, po
   )
 }
 
-/** Whether an amount would raise what a customer holds above the largest balance of its gate. */
+/** Reports whether an amount would raise what a customer holds above the largest balance of its gate. */
 export function exceedsBalance(
   { balancesMax }: Gate,
   { currency, held, amount }: { readonly currency: Currency; readonly held: Minor; readonly amount: Minor },

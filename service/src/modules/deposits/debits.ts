@@ -20,7 +20,7 @@ const debitOf = ({ connector, partnerId, customerId, currency, amount }: Taken) 
   return { partnerId, debit: balance, credit: settlement, partyId: customerId ?? partnerId, currency, amount } as const
 }
 
-/** Whether the money is still there, under the lock of the balance: in a segregated one, the customer's. */
+/** Reports whether the money is still there, under the lock of the balance: in a segregated one, the customer's. */
 export async function covers({ ledger }: { readonly ledger: Ledger }, tx: Tx, taken: Taken): Promise<boolean> {
   const request: EntryRequest = { transfers: [{ ...debitOf(taken), kind: 'direct' }] }
   const accounts = await ledger.accountsOf(tx, request.transfers)

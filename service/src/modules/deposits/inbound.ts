@@ -1,4 +1,4 @@
-/** Whether the accounts of deposits take their money: the partner's balance, and the account of the customer. */
+/** Decides whether the accounts of deposits take their money: the partner's balance, and the account of the customer. */
 import { Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
 import { type AccountSnapshots, balanceStateIn, blocksInbound, type Movement } from '../../ledger/index.ts'

@@ -120,7 +120,7 @@ const actorOf = (trigger: DepositTrigger) => {
 
 const isUndecided = ({ hold }: HeldDeposit): boolean => hold === 'open' || hold === 'unscreened'
 
-/** Whether the trigger would credit the deposit. */
+/** Reports whether the trigger would credit the deposit. */
 const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
   deposit.status === 'Accepted' &&
   (trigger.kind === 'deposit.settled' || trigger.kind === 'credit') &&
@@ -147,23 +147,23 @@ function isOtherCredit({ creditId, settledBy }: store.Deposit, trigger: DepositT
   )
 }
 
-/** Whether the bank repeats the report by which the deposit has ended. */
+/** Reports whether the bank repeats the report by which the deposit has ended. */
 const isKnownReport = ({ settledBy }: store.Deposit, trigger: DepositTrigger): boolean =>
   trigger.kind === 'deposit.settled' && trigger.id === settledBy
 
-/** Whether the bank repeats the credit by which the deposit has ended. */
+/** Reports whether the bank repeats the credit by which the deposit has ended. */
 const isKnownCredit = ({ creditId, status }: store.Deposit, trigger: DepositTrigger): boolean =>
   trigger.kind === 'credit' &&
   trigger.creditId === creditId &&
   transitionOn(depositLifecycle, status, 'credit') === undefined
 
-/** Whether the received money differs from what the deposit expects. */
+/** Reports whether the received money differs from what the deposit expects. */
 function isMisfit({ currency, amount }: store.Deposit, trigger: DepositTrigger): boolean {
   const money = moneyOf(trigger)
   return money !== undefined && (money.currency !== currency || money.amount !== amount)
 }
 
-/** Whether the money has come, and the balance or the customer's account refuses it. */
+/** Reports whether the money has come, and the balance or the customer's account refuses it. */
 const isStopped = ({ blockOf }: Inbound, deposit: store.Deposit, trigger: DepositTrigger): boolean =>
   (trigger.kind === 'deposit.settled' || (trigger.kind === 'credit' && !trigger.isDecided)) &&
   blockOf(deposit) !== undefined

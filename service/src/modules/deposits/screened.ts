@@ -31,7 +31,7 @@ export type Screened = {
   readonly oldestInScreening: () => Promise<Date | null>
   /** Name and account of a deposit's payer, and the texts of the payment that may name a vessel, for screening. */
   readonly payerOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
-  /** Whether a deposit waits for a decision about a name. */
+  /** Reports whether a deposit waits for a decision about a name. */
   readonly isInScreening: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
 }
 

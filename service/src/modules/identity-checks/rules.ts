@@ -72,7 +72,7 @@ function endOf({ documents }: IdentityEvidence): Date | null {
   return first === undefined ? null : after(new Date(`${first}T00:00:00.000Z`), dayMs)
 }
 
-/** Whether only time has passed: the document of a verification in force has expired. The provider need not be asked. */
+/** Reports whether only time has passed: the document of a verification in force has expired. The provider need not be asked. */
 export const hasExpired = ({ status, validUntil }: IdentityRow, now: Date): boolean =>
   status === 'Approved' && validUntil !== null && validUntil <= now
 

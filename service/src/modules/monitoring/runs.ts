@@ -37,7 +37,7 @@ export async function askRun(
   const days = daysOf(from, until)
   const count = Math.round((days.before.getTime() - days.from.getTime()) / dayMs)
   if (count > daysMax)
-    throw new Refusal('validation_failed', `These are ${count} days: a backtest has at most ${daysMax}.`)
+    throw new Refusal('validation_failed', `The period has ${count} days. A backtest has at most ${daysMax}.`)
   const under = (await runStore.runsOf(tx, ruleId)).find(({ endedAt }) => endedAt === null)
   if (under !== undefined)
     throw new Refusal('validation_failed', `${under.askedBy} runs a backtest of this rule: wait for its result.`)

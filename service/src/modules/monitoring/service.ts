@@ -72,7 +72,7 @@ export type Monitoring = {
   readonly hits: typeof store.hitsOf
   /** The alerts that hold transactions, or have held them. */
   readonly holding: typeof store.holding
-  /** Whether alerts let a worker begin these payouts. Opens the alerts of rules that are evaluated before. */
+  /** Reports whether alerts let a worker begin these payouts. Opens the alerts of rules that are evaluated before. */
   readonly holdsOf: MonitoringHoldsOf
   /** Reads what has changed since the last step. Returns how many partners have more to read at once. */
   readonly step: () => Promise<number>

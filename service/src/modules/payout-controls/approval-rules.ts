@@ -19,7 +19,7 @@ export type ApprovalRule = {
   /** The sum that one person may approve on a day (UTC). Null: any sum. */
   readonly perPersonAmount: Minor | null
   readonly expiresHours: number
-  /** Whether only a person with a passkey may approve. */
+  /** True if only a person with a passkey may approve. */
   readonly needsPasskey: boolean
 }
 

@@ -6,7 +6,7 @@
 import type { Rail, VerificationState } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
-import { type AccountSnapshots, areRead, controlsIn, type Ledger } from '../../ledger/index.ts'
+import { type AccountSnapshots, areRead, controlsVersion, type Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { PayeeCheck } from '../beneficiaries/index.ts'
 import { type ApprovalRule, approvalOf, dayApprovalOf, type NeededApproval } from './approval-rules.ts'
@@ -24,7 +24,7 @@ import {
   type PeriodStarts,
   periodStarts,
 } from './limit-rules.ts'
-import { type Balance, balancesOf, type ControlledCall, debitedOf, type Side, sidesOfCall } from './sides.ts'
+import { type Balance, balancesOf, type ControlledCall, debitedCurrency, type Side, sidesOfCall } from './sides.ts'
 import { feesFor, holdingRulesFor } from './store.ts'
 import { limitsFor, ownLimits } from './store-limits.ts'
 
@@ -33,7 +33,7 @@ export type Rules = {
   /** Limits. Those of single customers and beneficiaries are absent if they are too many to keep. */
   readonly limits: LimitTable
   readonly hasManyLimits: boolean
-  /** Whether payouts are counted in a day or a month. */
+  /** True if payouts are counted in a day or a month. */
   readonly isCounted: boolean
   readonly fees: readonly FeeRule[]
   readonly approvals: readonly ApprovalRule[]
@@ -74,7 +74,7 @@ export function createRuleReader(): RuleReader {
     { partnerId, currency }: Balance,
     accounts: AccountSnapshots,
   ): Promise<Rules | undefined> => {
-    const changes = controlsIn(accounts, partnerId, currency)
+    const changes = controlsVersion(accounts, partnerId, currency)
     if (changes === undefined) return undefined
     const last = kept.get(key)
     // Rules that change between the two reads are kept under the earlier count, and are read again by the next batch.
@@ -154,7 +154,7 @@ export async function readEarly<Call extends ControlledCall>(
   return { counted, used: await readUsed(tx, counted, (call) => cachedCustomerIdOf(call) ?? null, now) }
 }
 
-const debitedBalance = (call: ControlledCall) => ({ partnerId: call.caller.partnerId, currency: debitedOf(call) })
+const debitedBalance = (call: ControlledCall) => ({ partnerId: call.caller.partnerId, currency: debitedCurrency(call) })
 
 /** The movement of a fee. It is taken from the balance that pays. */
 export const feeMovement = (call: ControlledCall) =>

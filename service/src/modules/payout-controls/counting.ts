@@ -138,7 +138,7 @@ export async function usedOf(tx: Tx, counters: readonly Counter[], starts: Perio
 }
 
 /**
- * Whether all payouts together are within their limits, by what was read without a lock. If a counter has more by now, the write of
+ * Reports whether all payouts together are within their limits, by what was read without a lock. If a counter has more by now, the write of
  * `count` violates a constraint, and the batch runs again under the locks.
  */
 export function haveRoom(payouts: readonly LimitedPayout[], used: Used): boolean {

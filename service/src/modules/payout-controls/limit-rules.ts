@@ -89,7 +89,7 @@ export const limitTable = (limits: readonly Limit[]): LimitTable =>
     ]),
   )
 
-/** Whether a payout is counted for any of the limits. */
+/** Reports whether a payout is counted for any of the limits. */
 export const areCounted = (limits: LimitTable): boolean =>
   [...limits.keys()].some((name) => counterPeriods.some((period) => name.endsWith(`.${period}`)))
 

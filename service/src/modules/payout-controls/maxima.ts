@@ -150,7 +150,7 @@ async function lockUsed(
   return all.length === 0 ? new Map() : new Map(mapEntries(await store.lockCounters(tx, all)))
 }
 
-/** Whether an approval of now would be beyond a maximum. Takes no lock: another approval may come first. Undefined: it would not. */
+/** Reports whether an approval of now would be beyond a maximum. Takes no lock: another approval may come first. Undefined: it would not. */
 export async function lookBeyondMaximum(tx: Tx, approving: Approving, now: Date): Promise<BeyondMaximum | undefined> {
   const held = heldOf(approving, await readMaxima(tx, [approving.payout]), now)
   if (held.length === 0) return undefined

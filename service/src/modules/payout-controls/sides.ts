@@ -32,7 +32,7 @@ export const sidesOfCall = ({ amount, currency, quote }: ControlledCall): readon
   sidesOf({ currency, amount }, quote && { amount: quote.sellAmount, currency: quote.sellCurrency })
 
 /** The currency of the balance that is debited. */
-export const debitedOf = (call: ControlledCall): Currency => sidesOfCall(call)[0].currency
+export const debitedCurrency = (call: ControlledCall): Currency => sidesOfCall(call)[0].currency
 
 /** A balance of a partner, which rules are about. */
 export type Balance = { readonly partnerId: string; readonly currency: Currency }

@@ -11,7 +11,7 @@ import type { PayoutTrigger } from './triggers.ts'
 
 export type PayoutMove = Move<PayoutRow, PayoutTrigger, PayoutEvent>
 
-/** Whether a payout that a second person has approved ends without a settlement. */
+/** Reports whether a payout that a second person has approved ends without a settlement. */
 const isReturned = ({ row, transition }: PayoutMove) =>
   transition.ledger === 'release' && row.approvalExpiresAt !== null && row.status !== 'PendingApproval'
 

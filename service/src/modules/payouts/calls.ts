@@ -6,7 +6,7 @@ import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
 import type { EntryRequest } from '../../ledger/index.ts'
 import { type ChooseConnector, internalConnectorId, railOf } from '../../rails/index.ts'
 import { exchangeTransfers, type OpenQuote } from '../fx/index.ts'
-import { debitedOf } from '../payout-controls/index.ts'
+import { debitedCurrency } from '../payout-controls/index.ts'
 import type { PayoutRow } from './store.ts'
 
 export type Creditor = {
@@ -105,7 +105,7 @@ export function reservesOf(
   const { partnerId } = caller
   const partyId = customerId ?? partnerId
   const credit = `settlement.${connector}` as const
-  const reserve = { partnerId, partyId, kind: 'reserve', currency: debitedOf(call), debit: 'balance' } as const
+  const reserve = { partnerId, partyId, kind: 'reserve', currency: debitedCurrency(call), debit: 'balance' } as const
   return [
     ...(quote === undefined
       ? [{ ...reserve, currency, credit, amount }]

@@ -8,7 +8,7 @@ import type { Payer } from '../customers/index.ts'
 import {
   type Controls,
   createRuleReader,
-  debitedOf,
+  debitedCurrency,
   feeMovement,
   isCharged,
   readControls,
@@ -133,7 +133,7 @@ export async function payoutsByKeys(
 /** The part of the balance that a call pays from, if the balance is segregated. */
 const payerOf = (call: PayoutCall, customerId: string | null) => {
   const { partnerId } = call.caller
-  return { partnerId, currency: debitedOf(call), partyId: customerId ?? partnerId }
+  return { partnerId, currency: debitedCurrency(call), partyId: customerId ?? partnerId }
 }
 
 const beneficiaryOf = ({ caller, payee }: PayoutCall) =>

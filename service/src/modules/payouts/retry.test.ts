@@ -14,7 +14,7 @@ import { submitDuePayouts } from '../../settlement/index.ts'
 
 let service: Service
 let partner: TestPartner
-/** Whether the answers of the bank are lost: the outcome of an instruction that it has is unknown. */
+/** True if the answers of the bank are lost: the outcome of an instruction that it has is unknown. */
 let isSilent = false
 let instructed = 0
 before(async () => {

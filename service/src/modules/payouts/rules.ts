@@ -57,7 +57,7 @@ export const fxFingerprintOf = (request: {
   readonly reference: string | null
 }): string => JSON.stringify([request.quoteId.toLowerCase(), request.beneficiaryId.toLowerCase(), request.reference])
 
-/** Whether an operation pays a currency: tokens have an operation of their own. Refuses: currency_not_supported. */
+/** Requires that an operation pays a currency: tokens have an operation of their own. Refuses: currency_not_supported. */
 export function requirePaidBy(operation: PayoutOperation, currency: Currency, pointer = '/currency'): void {
   const isPaid = (code: string) => isFiat(code) === (operation !== 'createTokenPayout')
   if (isPaid(currency)) return

@@ -112,7 +112,7 @@ const stop = (advance: Advance, { partnerId, id: payoutId, leaseId }: PayoutClai
   advance({ partnerId, payoutId, leaseId, kind: 'stopped', failure: stopped })
 
 /**
- * Whether two persons closed the case of a payout to a listed party. Opens the case; until it is closed the money stays
+ * Reports whether two persons closed the case of a payout to a listed party. Opens the case; until it is closed the money stays
  * reserved.
  */
 async function isClosedCase({ db, cases }: PayoutLifeDeps, claim: PayoutClaim): Promise<boolean> {

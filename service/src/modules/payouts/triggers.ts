@@ -82,7 +82,7 @@ export function actorOf(trigger: PayoutTrigger): Actor {
   return trigger.kind === 'lapsed' ? 'time' : 'partner'
 }
 
-/** Whether a trigger still holds under the lock: a lease is not lost, a report repeats none, and an approval comes before its time has ended. */
+/** Reports whether a trigger still holds under the lock: a lease is not lost, a report repeats none, and an approval comes before its time has ended. */
 export function holds(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date): boolean {
   const { leaseId, approvalExpiresAt } = payout
   if ('leaseId' in trigger) return leaseId === trigger.leaseId
@@ -107,7 +107,7 @@ export function kindOf({ amount }: store.PayoutRow, trigger: PayoutTrigger) {
 }
 
 /**
- * Whether a report does not belong to the payout that it names: another bank carries the payout; the currency differs;
+ * Reports whether a report does not belong to the payout that it names: another bank carries the payout; the currency differs;
  * no money is named; or the bank reported the same before by another notification, so that this money moved in
  * addition.
  */

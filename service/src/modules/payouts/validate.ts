@@ -7,7 +7,7 @@ import { type ChooseConnector, internalConnectorId, isIban, readDomestic } from 
 import { countriesOfAccount, type CountryRules } from '../../screening/index.ts'
 import type { Payee, PayeeCheck } from '../beneficiaries/index.ts'
 import { notVerified, type Payer } from '../customers/index.ts'
-import { type Controlled, debitedOf } from '../payout-controls/index.ts'
+import { type Controlled, debitedCurrency } from '../payout-controls/index.ts'
 import { beneficiaryMapKey, type Creditor, outcomeOf, type PayoutCall, type Route, routeOf } from './calls.ts'
 import { requirePaidBy, unknownCountry } from './rules.ts'
 
@@ -149,7 +149,7 @@ function payeePointerOf({ operation, payee }: PayoutCall): string {
 
 /** Refuses: account_blocked. */
 function judgeAccounts({ call, accounts, customer }: Judged): Judgement {
-  const debited = debitedOf(call)
+  const debited = debitedCurrency(call)
   const state = balanceStateIn(accounts, call.caller.partnerId, debited)
   if (blocksOutbound(state)) return outboundBlocked(`The ${debited} balance`, state)
   if (customer === undefined || !blocksOutbound(customer.accountState)) return 'passed'

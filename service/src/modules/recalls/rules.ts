@@ -49,7 +49,7 @@ function businessDaysBehind(from: Temporal.PlainDate, days: number): Temporal.Pl
 }
 
 /**
- * Whether a payout can be recalled now. `executedAt` of a completed payout is the time of its settlement, the last
+ * Requires that a payout can be recalled now. `executedAt` of a completed payout is the time of its settlement, the last
  * change of its status. Returns the last day for the request. Refuses: recall_not_supported, payout_not_recallable,
  * recall_exists, recall_deadline_passed.
  */

@@ -59,7 +59,7 @@ export type RecallsDeps = AdvanceDeps & {
   readonly db: Database
   readonly log: Log
   readonly payouts: Pick<Payouts, 'get'>
-  /** Whether the bank of a connector takes recalls. */
+  /** Reports whether the bank of a connector takes recalls. */
   readonly canRecall: (connector: string) => boolean
 }
 

@@ -178,7 +178,7 @@ function elsewhere(sums: LedgerSums, accounts: readonly AccountFacts[], internal
 }
 
 const dayForm = /^\d{4}-\d\d-\d\d$/
-/** Whether a text is a day of the calendar, `YYYY-MM-DD`. */
+/** Reports whether a text is a day of the calendar, `YYYY-MM-DD`. */
 export const isDay = (text: string): boolean =>
   dayForm.test(text) && !Number.isNaN(Date.parse(text)) && dayOfMoment(new Date(text)) === text
 export const dayOfMoment = (moment: Date): string => moment.toISOString().slice(0, 10)

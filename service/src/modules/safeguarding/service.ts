@@ -16,7 +16,7 @@ export type SafeguardingDeps = ComputeDeps & {
   readonly cases: Pick<Cases, 'debitsOpenAt' | 'record'>
   /** Creates the operator partner, whose key signs the records, if it does not exist. */
   readonly addOperator: (tx: Tx, id: string) => Promise<void>
-  /** The configured accounts at file banks: only their statements are read. */
+  /** The configured accounts at banks by files: only their statements are read. */
   readonly bankAccounts: readonly BooksAccount[]
   /** How long after the end of a day its computation waits for statements. */
   readonly waitMs: number
@@ -146,7 +146,7 @@ const dayAfter = (day: string): string => dayOfMoment(endOf(day))
 const onDay = (accounts: readonly store.DesignatedAccount[], day: string): readonly store.DesignatedAccount[] =>
   accounts.filter(({ fromDay, untilDay }) => fromDay <= day && (untilDay === null || day < untilDay))
 
-/** Whether every transaction that may hold a transfer from before a moment has ended (the rule of checkpoints). */
+/** Reports whether every transaction that may hold a transfer from before a moment has ended (the rule of checkpoints). */
 async function isReady({ db, clockDifferenceMsMax }: SafeguardingDeps, cutAt: Date): Promise<boolean> {
   return after(await oldestTransactionStart(db), -clockDifferenceMsMax) >= cutAt
 }

@@ -16,7 +16,7 @@ export type SignedStaff = { readonly session: Session; readonly account: StaffAc
 export type StaffProvider = Provider & {
   /** The values of the claim that each role needs. Empty without a claim. */
   readonly roles: Readonly<Partial<Record<StaffRole, readonly string[]>>>
-  /** Whether staff other than admins sign in by the provider only. */
+  /** True if staff other than admins sign in by the provider only. */
   readonly required: boolean
 }
 

@@ -201,7 +201,7 @@ type Decided<T> = {
   readonly action: string
   readonly given: { readonly partnerId: string; readonly id: string; readonly note?: string }
   readonly work: (tx: Tx, by: { readonly staff: string; readonly staffId: string }) => Promise<T>
-  /** Whether the record is in the log of the operator, because the partner must not learn of it. */
+  /** Reports whether the record is in the log of the operator, because the partner must not learn of it. */
   readonly isKept: (decided: T) => boolean
   /** Refuses (permission_denied) the roles that may not. Absent: every role may. */
   readonly refuse?: (role: StaffRole) => void

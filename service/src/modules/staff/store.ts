@@ -68,7 +68,7 @@ export function accountByAddress(tx: Tx, emailKey: string): Promise<AccountRow |
     select ${columns} from staff.accounts where email_key = ${emailKey} and removed_at is null`)
 }
 
-/** Whether an account has the address or the name. */
+/** Reports whether an account has the address or the name. */
 export async function isTaken(tx: Tx, emailKey: string, nameKey: string): Promise<boolean> {
   const row = await tx.row(sql`/* staff.isTaken */
     select id from staff.accounts where removed_at is null and (email_key = ${emailKey} or name_key = ${nameKey}) limit 1`)

@@ -49,7 +49,7 @@ async function store(rows: readonly Moved[]) {
   return { partnerId, customerId: customer.id }
 }
 
-/** Whether some window of this length with the row, which ends with a counted row, holds what is asked for. */
+/** Reports whether some window of this length with the row, which ends with a counted row, holds what is asked for. */
 const isIn = (
   row: Moved,
   counted: readonly Moved[],

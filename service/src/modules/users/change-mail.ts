@@ -1,4 +1,4 @@
-/** The mail that tells a member of a change of how it signs in, so that a change by another person is seen. */
+/** The mail to a member about a change of its sign-in, so that a change by another person is seen. */
 import {
   escapeHtml,
   htmlPage,

@@ -29,7 +29,7 @@ type Deps = {
   readonly clock: Clock
   readonly mail: Pick<MailQueue, 'endPending'>
   readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
-  /** Whether the partner is being moved to another database. Then nothing of its team may change here. */
+  /** Reports whether the partner is being moved to another database. Then nothing of its team may change here. */
   readonly isClosed: (tx: Tx, partnerId: string) => Promise<boolean>
   readonly linkKey: Uint8Array
 }

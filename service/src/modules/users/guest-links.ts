@@ -182,7 +182,7 @@ function refuseAbove(held: readonly Permission[], access: wire.GuestAccess): voi
 function createVisits(deps: GuestLinksDeps): Pick<GuestLinks, 'shown' | 'open' | 'guest'> {
   const { db, clock, mail } = deps
   const { partnerName, isClosed } = deps.access
-  /** Whether the maker still may let the guest in. */
+  /** Reports whether the maker still may let the guest in. */
   const lasts = async (tx: Tx, partnerId: string, { madeById, access }: store.GuestLinkRow) =>
     allows(await heldBy(deps, tx, partnerId, madeById), access) && !(await isClosed(tx, partnerId))
   return {

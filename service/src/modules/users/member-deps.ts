@@ -38,7 +38,7 @@ export type MembersDeps = {
   readonly resolveTxt: ResolveTxt
   readonly sandbox: boolean
   readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
-  /** Whether the partner is being moved to another database. Then nothing of its team may change here. */
+  /** Reports whether the partner is being moved to another database. Then nothing of its team may change here. */
   readonly isClosed: (tx: Tx, partnerId: string) => Promise<boolean>
   readonly support: Pick<Access, 'openSupport' | 'supportSession' | 'revoke'>
   /** The page where people sign in. */

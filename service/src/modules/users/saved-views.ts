@@ -9,7 +9,7 @@ import * as store from './store-saved-views.ts'
 import type { SavedViewRow } from './store-saved-views.ts'
 
 export type SavedView = Pick<SavedViewRow, 'id' | 'page' | 'name' | 'query' | 'isShared'> & {
-  /** Whether the person may rename and delete it. */
+  /** True if the person may rename and delete it. */
   readonly isOwn: boolean
 }
 
@@ -36,7 +36,7 @@ const queryCharsMax = 1000
 
 type Deps = { readonly db: Database; readonly clock: Clock; readonly audit: Pick<Audit, 'append'> }
 
-/** Whether a person may change a view: its maker, and of a shared one who manages the team. */
+/** Reports whether a person may change a view: its maker, and of a shared one who manages the team. */
 const mayChange = ({ caller }: Signed, { memberId, isShared }: SavedViewRow): boolean =>
   memberId === caller.serviceAccountId || (isShared && caller.permissions.includes('users:write'))
 

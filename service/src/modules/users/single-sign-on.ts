@@ -21,7 +21,7 @@ export type TeamPurpose =
   | { readonly kind: 'connect'; readonly signed: Signed }
 
 export type TeamSingleSignOn = SingleSignOnSettings & {
-  /** Whether the provider of a partner signs people in. */
+  /** Reports whether the provider of a partner signs people in. */
   readonly isOn: (partnerId: string) => Promise<boolean>
   /** The time at which an account was connected. Null: it is not. Undefined: there is no provider. */
   readonly connectedSince: (signed: Signed) => Promise<Date | null | undefined>

@@ -41,7 +41,7 @@ export async function insertMember(tx: Tx, partnerId: string, row: InvitationRow
   return inserted === 1
 }
 
-/** Whether the partner has or had a member. */
+/** Reports whether the partner has or had a member. */
 export async function hasMembers(tx: Tx, partnerId: string): Promise<boolean> {
   const row = await tx.row(sql`/* users.hasMembers */
     select id from users.members where partner_id = ${partnerId} limit 1`)

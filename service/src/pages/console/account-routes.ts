@@ -101,7 +101,7 @@ function createShow(factors: Factors, { singleSignOn }: Pick<Members, 'singleSig
   return { show, showPassword }
 }
 
-/** Whether an error refuses this field. Throws what is no refusal. */
+/** Reports whether an error refuses this field. Throws what is no refusal. */
 function hasField(error: unknown, pointer: string): boolean {
   if (!(error instanceof Refusal)) throw error
   return error.errors.some((refused) => refused.pointer === pointer)

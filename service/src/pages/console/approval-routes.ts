@@ -97,7 +97,7 @@ const wordsOf = ({ currency, most, left, resetsAt }: BeyondMaximum) => ({
 
 type Act = (request: PublicRequest, person: Person) => Promise<PublicAnswer>
 
-/** Words the refusals that end the page: it does not wait for this person. */
+/** Returns the texts of refusals that end the page: the payout does not wait for this person. */
 const createGuard =
   (withMoney: WithPerson, subject: Subject) =>
   (act: Act): PublicRoute['handle'] =>

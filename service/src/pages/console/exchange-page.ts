@@ -165,7 +165,7 @@ type Quote = {
   readonly convertHref: string
   readonly mayWrite: boolean
   readonly idempotencyKey: string
-  /** Whether the form was just sent. */
+  /** True if the form was just sent. */
   readonly isNew: boolean
   readonly problems: Problems
 }

@@ -19,7 +19,7 @@ type Invitation = {
   /** PublicKeyCredentialCreationOptionsJSON. */
   readonly passkeyOptions: string
   readonly errors?: PasswordErrors
-  /** Whether the provider of the organisation signs people in. */
+  /** True if the provider of the organisation signs people in. */
   readonly sso?: boolean
   /** The link of a recovery: its person is a member. */
   readonly isRecovery?: boolean

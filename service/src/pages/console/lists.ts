@@ -130,7 +130,7 @@ export const freeText = (text: string | undefined): Html | string =>
 
 export type Link = { readonly text: string; readonly href?: string | undefined }
 
-/** Texts below each other, those with a page as links to it. Undefined: there are none. */
+/** One text a line; a text with a page is a link to it. Undefined: there are none. */
 export const links = (items: readonly Link[]): Html | undefined =>
   items.length === 0
     ? undefined

@@ -18,7 +18,7 @@ export type PayeeRow = {
   /** Absent: it was not stated. */
   readonly accountType?: AccountType | undefined
   readonly isWallet: boolean
-  /** Whether names of its account can be verified: it has an IBAN. */
+  /** True if names of its account can be verified: it has an IBAN. */
   readonly isVerifiable: boolean
   readonly currency: string
   readonly createdAt: Date

@@ -9,7 +9,7 @@ const places: readonly (Pick<Place, 'name' | 'icon' | 'isForGuests'> & {
   readonly group?: (t: Texts) => string
   /** Absent: everybody who is signed in has the place. */
   readonly permission?: Permission
-  /** Whether the place is in the sandbox only. */
+  /** True if the place is in the sandbox only. */
   readonly isSandbox?: boolean
 })[] = [
   { name: 'home', text: (t) => t.home, icon: 'M3 9.5 10 3.5l7 6M5 8v8.5h10V8M8.5 16.5v-4h3v4' },

@@ -212,7 +212,7 @@ export function readForm({ body }: PublicRequest): Form {
   return (name) => fields.get(name) ?? ''
 }
 
-/** Words the refusal of each field, by its name. `form`: a refusal of the form as a whole. */
+/** Returns the text of each field's refusal, by its name. `form`: a refusal of the form as a whole. */
 export function errorsOf(t: Texts, error: unknown): Readonly<Record<string, string>> {
   if (!(error instanceof Refusal)) throw error
   const fields = error.errors.map((refused) => {

@@ -51,7 +51,7 @@ const addressesOf = (text: string): string[] =>
     .map((each) => each.trim())
     .filter((each) => each !== '')
 
-/** Words the refusals. A problem of one address or permission is a problem of its field. */
+/** Returns the texts of the refusals. A problem of one address or permission is a problem of its field. */
 function problemsIn({ view: { language } }: Person, error: unknown): Problems {
   const [p, s] = [paymentTexts[language], serviceAccountTexts[language]]
   const texts = { ...p, refusal: { ...p.refusal, ...s.refusal } }

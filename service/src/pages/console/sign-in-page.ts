@@ -15,7 +15,7 @@ type SignIn = {
   readonly email?: string
   /** Never says which of the factors failed, nor whether the address is known. */
   readonly error?: string
-  /** Whether the provider of the organisation signs people in. */
+  /** True if the provider of the organisation signs people in. */
   readonly sso?: boolean
   /** The page that the person wanted. */
   readonly next?: string

@@ -27,7 +27,7 @@ export const toProvider = (begun: Begun): PublicAnswer => ({
   body: '',
 })
 
-/** Leads to the provider after a form, whose answer may not lead to another site by itself (`form-action` of the policy). */
+/** Leads to the provider by a page of ours: the policy (`form-action`) lets no answer to a form redirect to another site. */
 export const onToProvider = (request: PublicRequest, view: ConsoleView, begun: Begun): PublicAnswer =>
   leadsOn(request, view, begun.url, cookieOf(begun))
 

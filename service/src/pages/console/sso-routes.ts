@@ -206,7 +206,7 @@ const valuesOf = (found: Settings | undefined) =>
         ...Object.fromEntries(ssoRoles.map((role) => [role, (found.roles?.[role] ?? []).join(', ')])),
       }
 
-/** Words the refusal of each field, by its name. `form`: a refusal of the form as a whole. */
+/** Returns the text of each field's refusal, by its name. `form`: a refusal of the form as a whole. */
 function errorsOf({ view }: Person, error: unknown): Readonly<Record<string, string>> {
   if (!(error instanceof Refusal)) throw error
   const { settings } = signOnTexts[view.language]

@@ -43,7 +43,7 @@ export type ConsoleView = {
     /** Names the view that is open, for a page whose filters are refused. */
     readonly invalid?: Html | undefined
   }
-  /** Whether the site has a search. */
+  /** True if the site has a search. */
   readonly hasSearch?: boolean
   /** The text that the person has searched for. */
   readonly found?: string
@@ -57,7 +57,7 @@ export type Place = {
   readonly icon: string
   /** Heading of the group that the place belongs to. Absent: it stands before the groups. */
   readonly group?: string
-  /** Whether guests have the place. */
+  /** True if guests have the place. */
   readonly isForGuests?: boolean
 }
 

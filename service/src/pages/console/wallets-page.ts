@@ -150,7 +150,7 @@ type Wallet = WalletRow & {
   readonly depositsHref?: string | undefined
   /** Absent: the service is no sandbox, or the person may not simulate. */
   readonly simulateHref?: string | undefined
-  /** Whether the form was just sent. */
+  /** True if the form was just sent. */
   readonly isNew: boolean
 }
 

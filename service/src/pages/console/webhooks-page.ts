@@ -38,7 +38,7 @@ type Webhooks = {
   readonly rows: readonly WebhookRow[]
   readonly pages: Pages
   readonly mayWrite: boolean
-  /** Whether the person may see the guest links. */
+  /** True if the person may see the guest links. */
   readonly hasGuests: boolean
   readonly done?: 'deleted' | undefined
 }

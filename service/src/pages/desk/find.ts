@@ -89,7 +89,7 @@ export type Found = {
   readonly partners: readonly Owner[]
   readonly payouts: readonly FoundPayout[]
   readonly customers: readonly FoundCustomer[]
-  /** Whether there may be more than is shown. */
+  /** True if there may be more than is shown. */
   readonly hasMore: boolean
   /** How many partners were searched for payouts and ids of customers, if they were not all. */
   readonly searched: number | null

@@ -47,7 +47,7 @@ export const startTimeOf = (pid: number): string | undefined => {
   }
 }
 
-/** Whether the process is alive and has this command-line argument. */
+/** Reports whether the process is alive and has this command-line argument. */
 export const hasArgument = (pid: number, argument: string): boolean => {
   if (startTimeOf(pid) === undefined) return false
   if (process.platform !== 'linux') return (processField('command', pid) ?? '').includes(argument)

@@ -105,7 +105,7 @@ const startLocked = async (
   return { url: urlOf(databaseName), pid, ended, stop: () => stopServer(child, settings, pid) }
 }
 
-/** Whether the cluster's own files are there. */
+/** Reports whether the cluster's own files are there. */
 export const hasCluster = (dataDir: string): boolean => existsSync(join(dataDir, 'postgres', 'global', 'pg_control'))
 
 const removedPollMs = 1_000

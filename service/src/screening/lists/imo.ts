@@ -1,6 +1,6 @@
 /** Pure: the number that the International Maritime Organization gives to a vessel for its life. */
 
-/** Whether the last digit is the check digit (IMO Resolution A.1117(30)): the others, times 7 to 2, sum to it. */
+/** Reports whether the last digit is the check digit (IMO Resolution A.1117(30)): the others, times 7 to 2, sum to it. */
 export const isImoNumber = (text: string): boolean =>
   /^\d{7}$/.test(text) &&
   Array.from(text.slice(0, 6)).reduce((sum, digit, at) => sum + Number(digit) * (7 - at), 0) % 10 === Number(text[6])

@@ -1,4 +1,4 @@
-/** Whether a name is on the lists in memory. Caches names: frequent payers recur. */
+/** Decides whether a name is on the lists in memory. Caches names: frequent payers recur. */
 import type { NameIndex } from './index-of-names.ts'
 
 const rememberedMax = 10_000

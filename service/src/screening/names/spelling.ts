@@ -93,7 +93,7 @@ function arabicLikeness(one: string, other: string): Likeness | undefined {
   return { how: 'transliterated', likeness: 1 - soundCost - (cost * editCost) / Math.sqrt(letters) }
 }
 
-/** Two words of one script by their letters alone. */
+/** Compares two words of one script by their letters alone. */
 function plainLikeness(one: string, other: string): Likeness | undefined {
   if (one === other) return { how: 'equal', likeness: 1 }
   const shorter = Math.min(one.length, other.length)

@@ -56,7 +56,7 @@ function refuseBadTerms({ direction, threshold, rearmAt, emails, sendsEvent }: M
     throw refuse('/notify', 'must have an address in `emails`, or `event` must be true')
 }
 
-/** Whether a change makes it a different monitor, which starts at the current balance. */
+/** Reports whether a change makes it a different monitor, which starts at the current balance. */
 export const isOtherLine = (before: MonitorTerms, after: MonitorTerms): boolean =>
   before.direction !== after.direction ||
   before.measure !== after.measure ||
