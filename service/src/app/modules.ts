@@ -141,7 +141,7 @@ function composeCore(deps: ModulesDeps) {
     ledger,
     eventOutbox,
     customers,
-    ...composeIdentity(deps, { sealer, cursors, customers, eventOutbox }),
+    ...composeIdentity(deps, { sealer, cursors, customers, eventOutbox, audit }),
     screening,
     audit,
     requests: createRequests({ db, clock, log, cursors, partnerIds: access.partnerIds }),
