@@ -4,4 +4,5 @@
  */
 export { type Letter, letterPdf } from './letter-pdf.ts'
 export type { DocumentBrand } from './mark.ts'
+export { type ReceiptDocument, receiptPdf } from './receipt-pdf.ts'
 export { type AccountDocument, accountPdf, type DocumentRow, type DocumentSection } from './account-pdf.ts'

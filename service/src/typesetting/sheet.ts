@@ -51,18 +51,20 @@ type Head = {
   readonly createdAt: Date
   readonly tagged: boolean
   readonly brand?: DocumentBrand | undefined
+  /** BCP 47. Default: British English. */
+  readonly language?: string
 }
 type Pdf = PDFKit.PDFDocument
 type Element = PDFKit.PDFStructureElement
 
-async function openPdf({ title, issuer, createdAt, tagged }: Head): Promise<Pdf> {
+async function openPdf({ title, issuer, createdAt, tagged, language = 'en-GB' }: Head): Promise<Pdf> {
   const { default: PDFDocument } = await import('pdfkit')
   const pdf = new PDFDocument({
     size: 'A4',
     margin: 0,
     // Without this, a default font would be read at each use of the same font under its name.
     font: null as unknown as string,
-    lang: 'en-GB',
+    lang: language,
     tagged,
     displayTitle: true,
     pdfVersion: '1.7',
