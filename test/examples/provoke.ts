@@ -16,6 +16,7 @@ import { limitPayouts, withLockedBalance } from './database.ts'
 import { last, refusedAmong } from './many.ts'
 import { orderBeyondBound } from './orders.ts'
 import { refusedCountry } from './provoke-countries.ts'
+import { sessionAboveBalance } from './provoke-gates.ts'
 import { createBeneficiary, createCustomer, invitee, payoutText, type World } from '../support/world.ts'
 import { ofApprovals } from './provoke-approvals.ts'
 import { ofRecalls } from './provoke-recalls.ts'
@@ -148,17 +149,7 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
     const beneficiary = textAt(await createBeneficiary(client, { customerId }), 'id')
     return client.post(payouts, payoutText(beneficiary, '10.00'))
   },
-  // The gate of a state that refuses the payouts of `customer_not_verified` as well.
-  balance_limit_exceeded: async ({ client, db }) => {
-    const customerId = textAt(await createCustomer(client, { kyc: { fullName: 'Ada Lovelace', lei: '1' } }), 'guid')
-    await db.run(sql`
-      insert into customers.gates (partner_id, verification_state, opens_accounts, receives, pays, balances_max, updated_at)
-      select partner_id, verification_state, true, true, false, '{"GBP": "100"}', created_at
-      from customers.customers where id = ${customerId}
-      on conflict (partner_id, verification_state) do update set balances_max = excluded.balances_max`)
-    const session = { amount: 1.01, currency: 'GBP', customerId, idempotencyKey: randomUUID() }
-    return client.post('/v1/checkout/sessions', session)
-  },
+  balance_limit_exceeded: sessionAboveBalance,
   currency_not_supported: (stage) => pay(stage, { currency: 'JPY' }),
   beneficiary_currency_mismatch: (stage) => pay(stage, { currency: 'USD' }),
   wallet_address_not_payable: ({ client }) => client.post('/v1/beneficiaries', payeeAt(`0x${'0'.repeat(40)}`)),

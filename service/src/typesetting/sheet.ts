@@ -219,21 +219,7 @@ function sheetOf(pdf: Pdf, pages: number, { tagged, brand }: Head, logo: Image |
         tags.tagged('P', () => put(line, { font: 'regular', size, x, y: y + index * size * 1.4, color: 'muted' })),
       ),
     wrap: wrapIn(pdf),
-    mark: () =>
-      artifact(() => {
-        const left = page.width - page.right - markBox.width
-        if (logo !== undefined)
-          pdf.image(logo, left, page.top, { fit: [markBox.width, markBox.height], align: 'right' })
-        else if (brand?.name !== undefined)
-          wrapIn(pdf)(printable(brand.name), nameSize * boldShare, markBox.width)
-            .slice(0, 3)
-            .forEach((line, index) =>
-              put(line, {
-                ...{ font: 'bold', size: nameSize, color: 'accent' },
-                ...{ end: page.width - page.right, y: page.top + 5 + index * nameSize * 1.3 },
-              }),
-            )
-      }),
+    mark: () => artifact(() => drawMark(pdf, put, brand, logo)),
     rule: (y, width, color = 'rule') =>
       artifact(() =>
         pdf
@@ -265,6 +251,26 @@ function sheetOf(pdf: Pdf, pages: number, { tagged, brand }: Head, logo: Image |
       await ended
       yield* take()
     },
+  }
+}
+
+/** Draws the logo, or else the name in at most three lines. */
+function drawMark(
+  pdf: Pdf,
+  put: (text: string, placed: Placed) => void,
+  brand: DocumentBrand | undefined,
+  logo: Image | undefined,
+): void {
+  const end = page.width - page.right
+  const { width, height } = markBox
+  if (logo !== undefined) {
+    pdf.image(logo, end - width, page.top, { fit: [width, height], align: 'right' })
+    return
+  }
+  const lines = wrapIn(pdf)(printable(brand?.name ?? ''), nameSize * boldShare, width).slice(0, 3)
+  for (const [index, line] of lines.entries()) {
+    const y = page.top + 5 + index * nameSize * 1.3
+    put(line, { font: 'bold', size: nameSize, color: 'accent', end, y })
   }
 }
 
