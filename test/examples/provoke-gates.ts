@@ -1,12 +1,17 @@
 /** Provokes the refusal of a checkout session by the largest balance of its customer. */
 import { randomUUID } from 'node:crypto'
-import { sql } from '../../service/src/postgres/index.ts'
-import { type Answer, textAt } from '../support/client.ts'
+import { type Database, sql } from '../../service/src/postgres/index.ts'
+import { type Answer, type Client, textAt } from '../support/client.ts'
 import { createCustomer } from '../support/world.ts'
-import type { Stage } from './provoke.ts'
 
 /** The gate is of a state that refuses the payouts of `customer_not_verified` as well. */
-export async function sessionAboveBalance({ client, db }: Stage): Promise<Answer> {
+export async function sessionAboveBalance({
+  client,
+  db,
+}: {
+  readonly client: Client
+  readonly db: Database
+}): Promise<Answer> {
   const customerId = textAt(await createCustomer(client, { kyc: { fullName: 'Ada Lovelace', lei: '1' } }), 'guid')
   await db.run(sql`
     insert into customers.gates (partner_id, verification_state, opens_accounts, receives, pays, balances_max, updated_at)
