@@ -50,7 +50,7 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
       }
       return answers
     },
-    /** Why a conversion by the quote would be refused now: balance_limit_exceeded. */
+    /** The refusal of a conversion by the quote, if it were made now: balance_limit_exceeded. */
     look: async (quote: Bought): Promise<Refusal | undefined> => {
       const { partnerId, customerId } = quote
       if (customerId === null) return undefined

@@ -23,7 +23,7 @@ export type CurrencyRate = {
 export type QuoteView = {
   readonly row: store.QuoteRow
   readonly status: QuoteStatus
-  /** Why a conversion by an open quote would be refused now: the customer would hold more than its largest balance. */
+  /** The refusal of a conversion by an open quote, if it were made now: the customer would hold more than its largest balance. */
   readonly refusal?: Refusal | undefined
 }
 

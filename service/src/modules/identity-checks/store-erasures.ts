@@ -49,7 +49,7 @@ export const erasuresDue = (after: Date): Sql =>
       select due_at from customers.identity_erasures where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
-/** Without a fence: a provider may be asked twice. The rows are due again when the lease ends. */
+/** Claims due erasures until the lease ends. There is no fence: a provider may be asked twice. */
 export function claimErasures(
   tx: Tx,
   partnerId: string,

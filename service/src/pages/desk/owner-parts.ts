@@ -21,7 +21,7 @@ type Owned = {
   readonly words: Readonly<Record<'ownedBy' | 'ownedByNone' | 'ownerText' | 'take' | 'handBack' | 'give', string>>
 }
 
-/** What a page shows of a refusal: what another person has done, in the language and the zone of the reader. */
+/** The text of a refusal: what another person has done, in the language and the zone of the reader. */
 export function refusalText(view: ConsoleView, error: Refusal): Html | string {
   if (!(error instanceof Overtaken)) return error.detail
   const text = fill(overtakenTexts[view.language][error.by], { who: error.who })

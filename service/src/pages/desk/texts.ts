@@ -146,7 +146,7 @@ const de: DeskTexts = {
 
 export const deskTexts: Readonly<Record<ConsoleLanguage, DeskTexts>> = { en, de }
 
-/** What another person has done meanwhile, before the time of it. */
+/** The steps of another person, each before its time. */
 export const overtakenTexts: Readonly<Record<ConsoleLanguage, Readonly<Record<Overtaking, string>>>> = {
   en: {
     owned: '{who} has had it since',
