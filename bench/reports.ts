@@ -140,6 +140,7 @@ try {
     mail: { enqueue: none },
     membersByAddress: none,
     partnerName: async () => 'Bench',
+    brandOf: async () => undefined,
     keptDays: 1,
     clockDifferenceMsMax: 0,
     publicUrl: 'http://localhost',

@@ -16,6 +16,7 @@ import { limitPayouts, withLockedBalance } from './database.ts'
 import { last, refusedAmong } from './many.ts'
 import { orderBeyondBound } from './orders.ts'
 import { refusedCountry } from './provoke-countries.ts'
+import { sessionAboveBalance } from './provoke-gates.ts'
 import { createBeneficiary, createCustomer, invitee, payoutText, type World } from '../support/world.ts'
 import { ofApprovals } from './provoke-approvals.ts'
 import { ofRecalls } from './provoke-recalls.ts'
@@ -148,6 +149,7 @@ const ofPayments: Partial<Record<ProblemCode, Provocation>> = {
     const beneficiary = textAt(await createBeneficiary(client, { customerId }), 'id')
     return client.post(payouts, payoutText(beneficiary, '10.00'))
   },
+  balance_limit_exceeded: sessionAboveBalance,
   currency_not_supported: (stage) => pay(stage, { currency: 'JPY' }),
   beneficiary_currency_mismatch: (stage) => pay(stage, { currency: 'USD' }),
   wallet_address_not_payable: ({ client }) => client.post('/v1/beneficiaries', payeeAt(`0x${'0'.repeat(40)}`)),

@@ -26,6 +26,7 @@ export function reportWork(service: Service, mailed: unknown[] = []) {
     },
     membersByAddress: users.membersByAddress,
     partnerName: access.partnerName,
+    brandOf: service.checkout.documentBrand,
     keptDays,
     clockDifferenceMsMax: 0,
     publicUrl: 'https://pay.example',

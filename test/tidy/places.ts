@@ -48,7 +48,7 @@ export function packageOf(specifier: string): string | undefined {
 /** The tables of a schema that other folders own than the one with its name. They keep the names that migrations gave them. */
 const owners: Readonly<Record<string, readonly string[]>> = {
   'bulk-payouts': ['payouts.bulks', 'payouts.bulk_items'],
-  'identity-checks': ['customers.identity_verifications'],
+  'identity-checks': ['customers.identity_erasures', 'customers.identity_verifications'],
   'payout-controls': [
     'payouts.approval_rules',
     'payouts.cooling_offs',

@@ -43,6 +43,11 @@ export const businessProblems = {
     detail:
       'The verification of the customer does not allow it. Read the capabilities of the customer, and complete its KYC.',
   },
+  balance_limit_exceeded: {
+    status: 422,
+    title: 'Largest balance exceeded',
+    detail: 'The customer would hold more than its verification allows. Move less, or have the customer verified.',
+  },
   currency_not_supported: {
     status: 422,
     title: 'Currency not supported',

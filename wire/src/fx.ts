@@ -103,6 +103,11 @@ export const FxQuote = closed({
     optional(Type.String()),
     'Reference of the transaction that has accepted the quote. Absent before.',
   ),
+  conversionRefusal: described(
+    optional(oneOf(['balance_limit_exceeded'])),
+    'Code of the problem with which a conversion would be refused now: the customer would hold more than its largest balance. A payout ' +
+      'can accept the quote nevertheless. Absent otherwise.',
+  ),
 })
 
 export const FxConversionCreate = closed({

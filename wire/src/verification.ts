@@ -96,7 +96,7 @@ export const CustomerCapabilities = closed({
             ),
           ),
           'Of `Receive` only: the largest balances in this state. Money that arrives above one stays with the operator until a person ' +
-            'decides. Absent without one.',
+            'decides; sessions, conversions and transfers above one are refused with `balance_limit_exceeded`. Absent without one.',
         ),
       }),
     ),

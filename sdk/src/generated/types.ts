@@ -1039,7 +1039,7 @@ export type Problem = {
   /** Path of the request. */
   readonly instance: string
   /** Identifies the kind of problem. Branch on this field. */
-  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'approver_limit_exceeded' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'checkout_session_not_paid' | 'refund_exceeds_payment' | 'payer_account_unknown' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'identity_verification_open' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'currency_not_supported' | 'country_not_supported' | 'identity_provider_not_configured' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'contrast_too_low' | 'line_items_mismatch' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
+  readonly code: 'malformed_request' | 'malformed_json' | 'body_required' | 'duplicate_key' | 'nesting_too_deep' | 'unknown_field' | 'validation_failed' | 'signature_required' | 'jwt_not_accepted' | 'timestamp_out_of_window' | 'nonce_invalid' | 'nonce_replayed' | 'signature_invalid' | 'permission_denied' | 'approver_is_creator' | 'approver_limit_exceeded' | 'impersonation_write_blocked' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'request_in_progress' | 'invitation_exists' | 'last_admin' | 'invitation_not_pending' | 'customer_exists' | 'customer_not_erasable' | 'checkout_session_not_open' | 'checkout_session_not_paid' | 'refund_exceeds_payment' | 'payer_account_unknown' | 'recovery_in_progress' | 'report_not_ready' | 'payout_not_awaiting_approval' | 'payout_not_cancellable' | 'payout_not_recallable' | 'recall_exists' | 'identity_verification_open' | 'standing_order_ended' | 'cursor_expired' | 'body_too_large' | 'unsupported_media_type' | 'range_not_satisfiable' | 'idempotency_key_reused' | 'insufficient_funds' | 'limit_exceeded' | 'beneficiary_cooling_off' | 'recall_not_supported' | 'recall_deadline_passed' | 'account_blocked' | 'customer_not_verified' | 'balance_limit_exceeded' | 'currency_not_supported' | 'country_not_supported' | 'identity_provider_not_configured' | 'iban_issuer_not_configured' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'fx_quote_expired' | 'fx_quote_accepted' | 'wallet_address_not_payable' | 'recipient_blocked' | 'service_account_limit_reached' | 'webhook_limit_reached' | 'webhook_secret_limit_reached' | 'report_format_not_supported' | 'standing_order_limit_reached' | 'monitor_limit_reached' | 'report_schedule_limit_reached' | 'contrast_too_low' | 'line_items_mismatch' | 'rate_limited' | 'resend_too_soon' | 'resend_limit_reached' | 'webhook_test_too_soon' | 'report_limit_reached' | 'headers_too_large' | 'internal_error' | 'downstream_unreachable' | 'iban_pool_exhausted' | 'fx_rates_unavailable' | 'overloaded' | 'storage_unavailable' | 'downstream_timeout'
   /** Identifies the request in the logs of the service. Equal to `X-Request-Id`. */
   readonly requestId: string
   /** The refused fields, at most 50. Absent if no field is to blame. */
@@ -3422,7 +3422,7 @@ export type OperationResults = {
       readonly allowed: boolean
       /** Every reason why not: the state of the verification, or of its account. Empty if it is allowed. */
       readonly reasons: readonly ('verification_incomplete' | 'verification_invalid' | 'account_blocked' | 'account_closed')[]
-      /** Of `Receive` only: the largest balances in this state. Money that arrives above one stays with the operator until a person decides. Absent without one. */
+      /** Of `Receive` only: the largest balances in this state. Money that arrives above one stays with the operator until a person decides; sessions, conversions and transfers above one are refused with `balance_limit_exceeded`. Absent without one. */
       readonly holdUpTo?: readonly {
         /** The currency: ISO 4217 alpha-3, or a token code. */
         readonly currency: string
@@ -3658,6 +3658,8 @@ export type OperationResults = {
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
     readonly acceptedBy?: string
+    /** Code of the problem with which a conversion would be refused now: the customer would hold more than its largest balance. A payout can accept the quote nevertheless. Absent otherwise. */
+    readonly conversionRefusal?: 'balance_limit_exceeded'
   }
   readonly getFxQuote: {
     /** Identifies the quote. */
@@ -3702,6 +3704,8 @@ export type OperationResults = {
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
     readonly acceptedBy?: string
+    /** Code of the problem with which a conversion would be refused now: the customer would hold more than its largest balance. A payout can accept the quote nevertheless. Absent otherwise. */
+    readonly conversionRefusal?: 'balance_limit_exceeded'
   }
   readonly createFxConversion: {
     /** Reference of the transaction. Find the conversion by it at `GET /v1/transactions/{reference}`. */
@@ -5217,8 +5221,8 @@ export type Namespaces = {
      * Limits, fees and approvals of payouts do not, because no money leaves you.
      *
      * `POST /v1/accounts/transfers`, permission `payouts:write`.
-     * Problem codes: validation_failed, not_found, customer_not_verified, account_blocked, insufficient_funds,
-     * request_in_progress, idempotency_key_reused.
+     * Problem codes: validation_failed, not_found, customer_not_verified, balance_limit_exceeded, account_blocked,
+     * insufficient_funds, request_in_progress, idempotency_key_reused.
      */
     readonly createTransfer: (body: AccountTransferCreate, options?: CallOptions) => Promise<AccountTransfer>
     /**
@@ -5705,14 +5709,15 @@ export type Namespaces = {
      *
      * Opens a deposit that awaits payment, and a payment page for the payer at `url`. The payer pays to the IBAN of
      * the customer, which is issued if there is none, and states `creditorReference`. Only the exact amount in one
-     * payment completes the session; other money goes to suspense. A customer whose account takes no money gets no
-     * session. Idempotent by `idempotencyKey`: the same key with the same body returns the first answer with
-     * `Idempotent-Replayed: true`; with another body it is refused with 422 `idempotency_key_reused`.
+     * payment completes the session; other money goes to suspense. A customer whose account takes no money, or that
+     * would hold more than its largest balance, gets no session. Idempotent by `idempotencyKey`: the same key with
+     * the same body returns the first answer with `Idempotent-Replayed: true`; with another body it is refused with
+     * 422 `idempotency_key_reused`.
      *
      * `POST /v1/checkout/sessions`, permission `checkout:write`.
      * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused, account_blocked,
-     * customer_not_verified, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted,
-     * line_items_mismatch, request_in_progress, idempotency_key_reused.
+     * customer_not_verified, balance_limit_exceeded, currency_not_supported, iban_issuer_not_configured,
+     * iban_pool_exhausted, line_items_mismatch, request_in_progress, idempotency_key_reused.
      */
     readonly create: ((body: {
       /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Only this amount completes the session. */
@@ -6419,7 +6424,7 @@ export type Namespaces = {
       readonly allowed: boolean
       /** Every reason why not: the state of the verification, or of its account. Empty if it is allowed. */
       readonly reasons: readonly ('verification_incomplete' | 'verification_invalid' | 'account_blocked' | 'account_closed')[]
-      /** Of `Receive` only: the largest balances in this state. Money that arrives above one stays with the operator until a person decides. Absent without one. */
+      /** Of `Receive` only: the largest balances in this state. Money that arrives above one stays with the operator until a person decides; sessions, conversions and transfers above one are refused with `balance_limit_exceeded`. Absent without one. */
       readonly holdUpTo?: readonly {
         /** The currency: ISO 4217 alpha-3, or a token code. */
         readonly currency: string
@@ -6828,6 +6833,8 @@ export type Namespaces = {
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
     readonly acceptedBy?: string
+    /** Code of the problem with which a conversion would be refused now: the customer would hold more than its largest balance. A payout can accept the quote nevertheless. Absent otherwise. */
+    readonly conversionRefusal?: 'balance_limit_exceeded'
   }>
     /**
      * Retrieve an exchange quote.
@@ -6880,6 +6887,8 @@ export type Namespaces = {
     readonly customerId?: string
     /** Reference of the transaction that has accepted the quote. Absent before. */
     readonly acceptedBy?: string
+    /** Code of the problem with which a conversion would be refused now: the customer would hold more than its largest balance. A payout can accept the quote nevertheless. Absent otherwise. */
+    readonly conversionRefusal?: 'balance_limit_exceeded'
   }>
     /**
      * Create a conversion from a quote.
@@ -6892,7 +6901,7 @@ export type Namespaces = {
      *
      * `POST /v1/fx/conversions`, permission `fx:write`.
      * Problem codes: not_found, fx_quote_expired, fx_quote_accepted, insufficient_funds, account_blocked,
-     * request_in_progress, idempotency_key_reused.
+     * balance_limit_exceeded, request_in_progress, idempotency_key_reused.
      */
     readonly createConversion: ((body: {
       /** The quote to accept. A quote can be accepted once, before it expires. */

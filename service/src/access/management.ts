@@ -27,6 +27,8 @@ export type AccessManagement = {
   readonly partners: (tx: Tx) => Promise<readonly ListedPartner[]>
   /** Ids and names of all partners, in the order of their ids. Reads no credential. */
   readonly partnerNames: typeof store.partners
+  /** The names of these partners, by their ids. */
+  readonly namesOf: typeof store.namesOf
   /** All credentials of a partner, oldest first. Refuses: not_found (the partner). */
   readonly serviceAccounts: (tx: Tx, partnerId: string) => Promise<readonly ListedCredential[]>
   /**
@@ -105,6 +107,7 @@ export function createManagement(deps: {
     changeServiceAccount: store.changeCredential,
     issuerOf,
     partnerNames: store.partners,
+    namesOf: store.namesOf,
     partners: async (tx) => {
       const totals = new Map((await store.credentialTotals(tx, clock.now())).map((row) => [row.partnerId, row]))
       return (await store.partners(tx)).map((row) => {

@@ -34,6 +34,13 @@ export function partners(tx: Tx): Promise<readonly PartnerRow[]> {
   )
 }
 
+export async function namesOf(tx: Tx, partnerIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  if (partnerIds.length === 0) return new Map()
+  const rows = await tx.rows<{ readonly id: string; readonly name: string }>(sql`/* access.namesOf */
+    select id, name from access.partners where id = any(${[...new Set(partnerIds)]}::uuid[])`)
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
 /** Counts each partner's valid service accounts and reads the last use of any of its credentials. */
 export function credentialTotals(tx: Tx, now: Date): Promise<readonly CredentialTotals[]> {
   return tx.rows<CredentialTotals>(

@@ -2,6 +2,7 @@
 import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import type { Cursors } from '../api/index.ts'
+import type { Audit } from '../audit/index.ts'
 import { type Config, ConfigError } from './config.ts'
 import { publicUrlOf } from './derived-settings.ts'
 import {
@@ -37,6 +38,7 @@ type Core = {
   readonly cursors: Cursors
   readonly customers: Customers
   readonly eventOutbox: EventOutbox
+  readonly audit: Audit
 }
 
 /** The proofs by which customers are judged. */

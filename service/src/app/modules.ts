@@ -50,6 +50,7 @@ import {
 } from '../modules/payouts/index.ts'
 import { createRecalls, createReturnedByRecall } from '../modules/recalls/index.ts'
 import { createReports } from '../modules/reports/index.ts'
+import { createStaffChanges } from '../modules/staff/index.ts'
 import { createStandingOrders } from '../modules/standing-orders/index.ts'
 import { createSimulations } from '../modules/simulations/index.ts'
 import { createTransactions } from '../modules/transactions/index.ts'
@@ -98,7 +99,7 @@ export function composeModules(deps: ModulesDeps) {
   const core = composeCore(deps)
   const delivery = composeDelivery(deps, core)
   const payments = composePayments(deps, core, delivery)
-  const waiting = createWaiting({ ...deps, ...core, ...payments })
+  const waiting = createWaiting({ ...deps, ...core, ...payments, changes: createStaffChanges(deps) })
   return {
     ...core,
     ...delivery,
@@ -141,7 +142,7 @@ function composeCore(deps: ModulesDeps) {
     ledger,
     eventOutbox,
     customers,
-    ...composeIdentity(deps, { sealer, cursors, customers, eventOutbox }),
+    ...composeIdentity(deps, { sealer, cursors, customers, eventOutbox, audit }),
     screening,
     audit,
     requests: createRequests({ db, clock, log, cursors, partnerIds: access.partnerIds }),

@@ -165,3 +165,29 @@ test('of many payouts that stand still each partner shows its oldest, and none i
   assert.deepEqual(await service.waiting.of(strange), [])
   assert.deepEqual(await service.waiting.of([{ partnerId: calm.partnerId, kind: 'pool', subject: newId() }]), [])
 })
+
+test('a change waits until it is decided or over, and a review until it is made', async () => {
+  const [ada, grace] = [newId(), newId()].map((id, index) => ({ id, fullName: `Person ${index}` })) as [
+    { id: string; fullName: string },
+    { id: string; fullName: string },
+  ]
+  const { changes } = service.staff
+  const propose = () => service.db.transaction((tx) => changes.propose(tx, ada, { command: 'limit set', options: {} }))
+  const [rejected, forgotten] = [await propose(), await propose()]
+  const why = (id: string) => whyOf(id, operatorPartnerId, 'change')
+  assert.deepEqual(await why(rejected.id), ['changeWaits limit set'])
+  await service.db.transaction((tx) => changes.reject(tx, rejected.id, grace, 'Too high'))
+  assert.deepEqual(await why(rejected.id), [])
+  service.clock.advance(73 * hourMs)
+  assert.deepEqual(await why(forgotten.id), [])
+
+  const { partnerId, customer } = partner
+  const review = (months: number) =>
+    service.db.transaction((tx) =>
+      service.customers.reviews.set(tx, { partnerId, customerRef: customer.id, risk: 'high', staff: 'Sam', months }),
+    )
+  await review(0)
+  assert.deepEqual(await whyOf(customer.id, partnerId, 'review'), ['reviewOverdue high'])
+  await review(6)
+  assert.deepEqual(await whyOf(customer.id, partnerId, 'review'), [])
+})

@@ -3,10 +3,18 @@ import { operatorPartnerId } from '../cases/index.ts'
 import { type Clock, minuteMs } from '../kernel/index.ts'
 import type { Access } from '../access/index.ts'
 import type { Accounts } from '../modules/accounts/index.ts'
+import type { Customers, Review } from '../modules/customers/index.ts'
 import type { Deposits } from '../modules/deposits/index.ts'
 import { type PayoutAges, payoutsDue } from '../modules/payouts/index.ts'
 import type { Recalls } from '../modules/recalls/index.ts'
-import { type AskWaiting, type ThingKey, thingName, type WaitingThing } from '../modules/staff/index.ts'
+import {
+  type AskWaiting,
+  type StaffChange,
+  type StaffChanges,
+  type ThingKey,
+  thingName,
+  type WaitingThing,
+} from '../modules/staff/index.ts'
 import type { ConnectorFacts } from '../pages/index.ts'
 import type { Database } from '../postgres/index.ts'
 import type { BankFiles, Connector, ConnectorHealth } from '../rails/index.ts'
@@ -21,6 +29,8 @@ type Deps = {
   readonly payoutAges: Pick<PayoutAges, 'waiting' | 'waitingOf'>
   readonly recalls: Pick<Recalls, 'waiting' | 'waitingOf' | 'oldestUnsent'>
   readonly screening: Pick<Screening, 'oldestOpenHits' | 'openOf'>
+  readonly changes: Pick<StaffChanges, 'waiting'>
+  readonly customers: { readonly reviews: Pick<Customers['reviews'], 'overdueOf' | 'overduePage'> }
   readonly connectors: readonly Connector[]
   readonly connectorHealth: ConnectorHealth
   readonly isoBanks: { readonly shown: BankFiles }
@@ -37,7 +47,7 @@ export type Waiting = AskWaiting & {
 const rowsMax = 100
 
 export function createWaiting(deps: Deps): Waiting {
-  const { db, access, deposits, payoutAges, recalls, screening } = deps
+  const { db, access, changes, customers, deposits, payoutAges, recalls, screening } = deps
   const of = createOf(deps)
   return {
     look: async () => {
@@ -47,6 +57,8 @@ export function createWaiting(deps: Deps): Waiting {
         ...(await screening.oldestOpenHits(rowsMax)).map(ofHit),
         ...(await deposits.waiting(rowsMax)).map(ofDeposit),
         ...(await recalls.waiting(rowsMax)).map(ofRecall),
+        ...(await changes.waiting(db, rowsMax)).map(ofChange),
+        ...(await customers.reviews.overduePage(db, { after: undefined, rowsMax })).map(ofReview),
         ...(await failingConnectors(deps)),
         ...(await lowPools(deps)),
       ]
@@ -110,9 +122,21 @@ const ofRecall = ({
 }: Awaited<ReturnType<Recalls['waiting']>>[number]) =>
   ({ partnerId, kind: 'payout', subject, why: recallReasons[why], since, detail }) satisfies WaitingThing
 
+/** A change belongs to no partner. */
+const ofChange = ({ id: subject, proposedAt: since, command: detail }: StaffChange) =>
+  ({ partnerId: operatorPartnerId, kind: 'change', subject, why: 'changeWaits', since, detail }) satisfies WaitingThing
+
+const ofReview = ({ partnerId, customerId: subject, dueOn, risk: detail }: Review) => {
+  const since = new Date(`${dueOn}T00:00:00Z`)
+  return { partnerId, kind: 'review', subject, why: 'reviewOverdue', since, detail } satisfies WaitingThing
+}
+
+/** More than wait in 72 hours, after which a change is over. */
+const changesMax = 1000
+
 /** One statement for each partner and kind. */
 function createOf(deps: Deps): Waiting['of'] {
-  const { deposits, payoutAges, recalls, screening } = deps
+  const { db, changes, customers, deposits, payoutAges, recalls, screening } = deps
   const ofPartner = async (
     partnerId: string,
     kind: ThingKey['kind'],
@@ -125,8 +149,14 @@ function createOf(deps: Deps): Waiting['of'] {
         ...(await payoutAges.waitingOf(partnerId, ids)).map(ofPayout),
         ...(await recalls.waitingOf(partnerId, ids)).map(ofRecall),
       ]
+    if (kind === 'review') return (await customers.reviews.overdueOf(db, partnerId, ids)).map(ofReview)
     if (partnerId !== operatorPartnerId) return []
-    const found = kind === 'pool' ? await lowPools(deps) : await failingConnectors(deps)
+    const found: readonly WaitingThing[] =
+      kind === 'change'
+        ? (await changes.waiting(db, changesMax)).map(ofChange)
+        : kind === 'pool'
+          ? await lowPools(deps)
+          : await failingConnectors(deps)
     return found.filter(({ subject }) => ids.includes(subject))
   }
   return async (keys) => {

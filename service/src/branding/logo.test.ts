@@ -1,22 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { crc32, deflateSync } from 'node:zlib'
+import { png } from '../../../test/support/png.ts'
 import { logoBytesMax, readLogo } from './logo.ts'
 
-const chunk = (name: string, data: Buffer): Buffer => {
-  const [length, sum, body] = [Buffer.alloc(4), Buffer.alloc(4), Buffer.concat([Buffer.from(name), data])]
-  length.writeUInt32BE(data.length)
-  sum.writeUInt32BE(crc32(body))
-  return Buffer.concat([length, body, sum])
-}
-const png = (side = 1): Buffer => {
-  const head = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0])
-  head.writeUInt32BE(side)
-  head.writeUInt32BE(side, 4)
-  const image = chunk('IDAT', deflateSync(Buffer.from([0, 1, 2, 3])))
-  const signature = Buffer.from('89504e470d0a1a0a', 'hex')
-  return Buffer.concat([signature, chunk('IHDR', head), image, chunk('IEND', Buffer.alloc(0))])
-}
 const svg = (inner: string, attributes = '') =>
   Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"${attributes}>${inner}</svg>`)
 const problemOf = (bytes: Buffer): string => {
@@ -26,7 +12,7 @@ const problemOf = (bytes: Buffer): string => {
 
 describe('a logo', () => {
   test('is a PNG or an SVG by its bytes', () => {
-    assert.deepEqual(readLogo(png()), { bytes: png(), type: 'image/png' })
+    assert.deepEqual(readLogo(png(1)), { bytes: png(1), type: 'image/png' })
     const plain = svg(
       '<defs><linearGradient id="a"><stop offset="0" stop-color="#123"/></linearGradient></defs><path style="fill:url(#a);stroke:#fff" d="M0 0h9v9z"/>',
       ' xmlns:xlink="http://www.w3.org/1999/xlink"',
@@ -49,9 +35,9 @@ describe('a logo', () => {
       [Buffer.alloc(logoBytesMax + 1, 32), /at most 65536 bytes/],
       [png(2001), /2000 pixels/],
       [png(0), /2000 pixels/],
-      [png().subarray(0, -1), /damaged/],
-      [Buffer.concat([png(), Buffer.from('<script>')]), /damaged/],
-      [Buffer.from(png().fill(7, 20, 21)), /damaged/],
+      [png(1).subarray(0, -1), /damaged/],
+      [Buffer.concat([png(1), Buffer.from('<script>')]), /damaged/],
+      [Buffer.from(png(1).fill(7, 20, 21)), /damaged/],
       [svg('<path>'), /well-formed/],
       [svg('').subarray(0, -2), /well-formed/],
     ] as const)

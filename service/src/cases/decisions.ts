@@ -6,6 +6,7 @@ import { Refusal } from '../api/index.ts'
 import { after, type Clock, isNoName, isSamePerson, newId, present } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
+import { Overtaken } from './overtaken.ts'
 import { entryOfCase } from './entries.ts'
 import { appendDecision, type DecisionKind, type DecisionRow, decisionsOf } from './store-decisions.ts'
 import { type CaseReport, reportOf } from './report.ts'
@@ -115,8 +116,10 @@ export async function lockUndecided(tx: Tx, partnerId: string, id: string): Prom
   const found = await store.lockCase(tx, partnerId, id)
   if (found === undefined) throw new Refusal('not_found', 'No such case.')
   if (found.resolution !== null)
-    throw refuse(
+    throw new Overtaken(
+      'resolved',
       `The case was ${found.resolution} by ${found.resolvedBy ?? ''} at ${found.resolvedAt?.toISOString() ?? ''}.`,
+      { who: found.resolvedBy, at: found.resolvedAt },
     )
   return found
 }
@@ -125,7 +128,11 @@ export async function lockUndecided(tx: Tx, partnerId: string, id: string): Prom
 async function lockOpen({ effects }: DecisionsDeps, tx: Tx, partnerId: string, id: string): Promise<store.CaseRow> {
   const found = await lockUndecided(tx, partnerId, id)
   if (found.returningSince !== null)
-    throw refuse(`The money of the case has been on its way back since ${found.returningSince.toISOString()}.`)
+    throw new Overtaken(
+      'returning',
+      `The money of the case has been on its way back since ${found.returningSince.toISOString()}.`,
+      { at: found.returningSince },
+    )
   const why = await effects.notNow(tx, found)
   if (why !== undefined) throw refuse(why)
   return found
@@ -224,7 +231,11 @@ async function approve(
   if (proposal === undefined || proposedBy === null || proposedAt === null)
     throw refuse('The case has no proposal: make one first.')
   if (proposalId !== undefined && proposalId !== row.proposalId)
-    throw refuse(`The proposal was replaced by ${proposedBy} at ${proposedAt.toISOString()}: read the new one.`)
+    throw new Overtaken(
+      'replaced',
+      `The proposal was replaced by ${proposedBy} at ${proposedAt.toISOString()}: read the new one.`,
+      { who: proposedBy, at: proposedAt },
+    )
   if (isOneOf(proposedBy, proposal, { staff, staffId }))
     throw refuse(`${proposedBy} proposed it: another person approves it.`)
   const now = deps.clock.now()

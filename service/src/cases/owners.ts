@@ -2,10 +2,10 @@
  * The owner of a case, who looks into it, and notes. An owner has no part in the decision, which two persons make. Each step locks the
  * case and is in its history.
  */
-import { Refusal } from '../api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { type CaseKey, decide, lockUndecided } from './decisions.ts'
+import { Overtaken } from './overtaken.ts'
 import type { CaseRow } from './store.ts'
 
 /** An account of staff. */
@@ -30,7 +30,7 @@ export type CaseOwners = {
 export const createCaseOwners = (deps: { readonly clock: Clock }): CaseOwners => ({
   assign: async (tx, { partnerId, id, by, owner, seen }) => {
     const row = await lockUndecided(tx, partnerId, id)
-    if (row.ownerId !== seen) throw new Refusal('validation_failed', meanwhile(row))
+    if (row.ownerId !== seen) throw ownedMeanwhile('the case', row)
     if (row.ownerId === (owner?.id ?? null)) return row
     const ownedSince = owner && deps.clock.now()
     const changed = { ...row, ownerId: owner?.id ?? null, ownerName: owner?.fullName ?? null, ownedSince }
@@ -44,7 +44,15 @@ export const createCaseOwners = (deps: { readonly clock: Clock }): CaseOwners =>
   },
 })
 
-const meanwhile = ({ ownerName, ownedSince }: CaseRow): string =>
-  ownerName === null
-    ? 'The case was handed back meanwhile, and has no owner.'
-    : `${ownerName} has the case since ${ownedSince?.toISOString() ?? ''}.`
+/** The refusal of an assignment whose author saw another owner. `what`: `the case`, or `it`. */
+export const ownedMeanwhile = (
+  what: string,
+  { ownerName: who, ownedSince: at }: Pick<CaseRow, 'ownerName' | 'ownedSince'>,
+): Overtaken =>
+  who === null
+    ? new Overtaken(
+        'handedBack',
+        `${what.replace(/^./, (first) => first.toUpperCase())} was handed back meanwhile, and has no owner.`,
+        {},
+      )
+    : new Overtaken('owned', `${who} has ${what} since ${at?.toISOString() ?? ''}.`, { who, at })

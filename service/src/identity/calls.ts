@@ -8,6 +8,7 @@ export type IdentityCalls = Pick<IdentityProvider, 'id'> & {
   readonly mayCall: () => boolean
   readonly start: (request: Parameters<IdentityProvider['start']>[0]) => ReturnType<IdentityProvider['start']>
   readonly report: (providerSession: string) => ReturnType<IdentityProvider['report']>
+  readonly erase: (verification: Parameters<IdentityProvider['erase']>[0]) => ReturnType<IdentityProvider['erase']>
 }
 
 /** `breaker`: tests pass one with a clock of their own. */
@@ -28,6 +29,7 @@ export function createIdentityCalls(provider: IdentityProvider, breaker: Breaker
     id: provider.id,
     mayCall: () => breaker.state() !== 'open',
     start: (request) => call((signal) => provider.start(request, signal)),
+    erase: (verification) => call((signal) => provider.erase(verification, signal)),
     report: (providerSession) => call((signal) => provider.report(providerSession, signal)),
   }
 }

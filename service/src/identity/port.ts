@@ -15,6 +15,9 @@ export type IdentityRequest = {
   readonly returnUrl: string | null
 }
 
+/** `providerSession`: null if the service did not learn of a session. `reference` names one then. */
+export type IdentityErased = Pick<IdentityRequest, 'reference'> & { readonly providerSession: string | null }
+
 export type StartedIdentity = { readonly providerSession: string; readonly url: string; readonly expiresAt: Date }
 
 /** Findings of a provider: part of a report that is decided. */
@@ -63,6 +66,11 @@ export type IdentityProvider = {
   readonly start: (request: IdentityRequest, signal: AbortSignal) => Promise<StartedIdentity>
   /** Undefined: the provider does not know the session, or no longer. Throws as `start` does. */
   readonly report: (providerSession: string, signal: AbortSignal) => Promise<IdentityReport | undefined>
+  /**
+   * Erases what the provider holds of a verification. Does nothing if it holds nothing. Throws IdentityRefused if the provider has to
+   * keep it, or else as `start` does.
+   */
+  readonly erase: (verification: IdentityErased, signal: AbortSignal) => Promise<void>
   /** Checks the signature over the raw body. Undefined: it does not hold. */
   readonly readWebhook: (webhook: IdentityWebhook) => IdentityHint | undefined
 }

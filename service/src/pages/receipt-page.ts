@@ -1,5 +1,6 @@
-/** The receipt of a payment that has arrived, to print. */
-import type { Receipt } from '../modules/checkout/index.ts'
+/** The receipt of a payment that has arrived, as a page and as a PDF. */
+import type { DocumentBrand, ReceiptDocument } from '../typesetting/index.ts'
+import type { Payment, Receipt } from '../modules/checkout/index.ts'
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
 import { layout, type View } from './layout.ts'
@@ -9,15 +10,7 @@ import { accentUrlOf, amountIn, itemsOf, masthead } from './purchase.ts'
 type Shown = Receipt & { readonly token: string }
 
 export function receiptPage(view: View, { payment, paidAt, refunds, token }: Shown): string {
-  const { t, language, query } = view
-  const date = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
-  const rows = [
-    [t.recipient, payment.payee],
-    [t.amount, amountIn(payment, view)],
-    [t.paidOn, `${date.format(paidAt)} UTC`],
-    [t.reference, inFours(payment.creditorReference)],
-    [t.transaction, payment.reference],
-  ] as const
+  const { t, query } = view
   return layout(view, {
     title: `${t.receipt} · ${payment.payee}`,
     accentUrl: accentUrlOf(payment, ''),
@@ -27,7 +20,7 @@ export function receiptPage(view: View, { payment, paidAt, refunds, token }: Sho
       <p>${fill(t.completedText, { payee: payment.payee, amount: amountIn(payment, view) })}</p>
       ${itemsOf(view, payment)}
       <dl class="facts">
-        ${rows.map(
+        ${factsOf(view, payment, paidAt).map(
           ([name, value]) =>
             html`<div>
               <dt>${name}</dt>
@@ -36,9 +29,48 @@ export function receiptPage(view: View, { payment, paidAt, refunds, token }: Sho
         )}
       </dl>
       ${refunds.length > 0 && refundsOf(view, payment, refunds)}
+      <p class="back"><a href="receipt.pdf${query}">${t.receiptPdf}</a></p>
       <p class="back"><a href="../${token}${query}">${t.toPayment}</a></p>
     </div>`,
   })
+}
+
+function factsOf(view: View, payment: Receipt['payment'], paidAt: Date): readonly (readonly [string, string])[] {
+  const { t, language } = view
+  const date = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+  return [
+    [t.recipient, payment.payee],
+    [t.amount, amountIn(payment, view)],
+    [t.paidOn, `${date.format(paidAt)} UTC`],
+    [t.reference, inFours(payment.creditorReference)],
+    [t.transaction, payment.reference],
+  ]
+}
+
+export function receiptDocument(
+  view: View,
+  { payment, paidAt, refunds }: Receipt,
+  brand: DocumentBrand | undefined,
+): ReceiptDocument {
+  const { t, language } = view
+  const { payee, description, lineItems, currency } = payment
+  const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })
+  const money = (amount: Payment['amount']) => amountIn({ amount, currency }, view)
+  const items = (lineItems ?? []).map(({ name, quantity, amount }) => [name, String(quantity), money(amount)] as const)
+  const returned = refunds.map(({ amount, state, at }) => [t[states[state]], day.format(at), money(amount)] as const)
+  return {
+    ...{ title: t.receipt, issuer: payee, language, brand, createdAt: paidAt },
+    lead: [
+      fill(t.completedText, { payee, amount: amountIn(payment, view) }),
+      ...(description === null ? [] : [description]),
+    ],
+    facts: factsOf(view, payment, paidAt),
+    tables: [
+      { heads: [t.item, t.quantity, t.amount] as const, rows: items },
+      { heads: [t.refundState, t.date, t.amount] as const, rows: returned },
+    ].filter(({ rows }) => rows.length > 0),
+    note: refunds.some(({ state }) => state === 'failed') ? fill(t.refundFailedText, { payee }) : undefined,
+  }
 }
 
 const states = { underWay: 'refundUnderWay', sent: 'refundSent', failed: 'refundFailed' } as const

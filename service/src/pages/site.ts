@@ -9,10 +9,11 @@ import { bankPage, nameCharsMax } from './bank-page.ts'
 import { languageOf, texts } from './language.ts'
 import { messagePage, type View } from './layout.ts'
 import { paymentPage, type Shown, stateOf } from './payment-page.ts'
-import { receiptPage } from './receipt-page.ts'
+import { receiptPdf } from '../typesetting/index.ts'
+import { receiptDocument, receiptPage } from './receipt-page.ts'
 
 type SiteDeps = {
-  readonly checkout: Pick<Checkout, 'payment' | 'receipt' | 'logo' | 'begin' | 'signIn' | 'decide'>
+  readonly checkout: Pick<Checkout, 'documentBrand' | 'payment' | 'receipt' | 'logo' | 'begin' | 'signIn' | 'decide'>
   readonly clock: Clock
   /** Says on each page that no real money moves. */
   readonly sandbox: boolean
@@ -118,6 +119,18 @@ function purchaseRoutes({ checkout }: SiteDeps, viewOf: ViewOf): readonly Public
       handle: async (request) => {
         const token = tokenOf(request)
         return page(request, 200, receiptPage(viewOf(request), { ...(await checkout.receipt(token)), token }))
+      },
+    },
+    {
+      method: 'GET',
+      path: '/checkout/{token}/receipt.pdf',
+      handle: async (request) => {
+        const receipt = await checkout.receipt(tokenOf(request))
+        const brand = await checkout.documentBrand(receipt.payment.key.partnerId)
+        const parts = await Array.fromAsync(receiptPdf(receiptDocument(viewOf(request), receipt, brand)))
+        const disposition = `attachment; filename="receipt-${receipt.payment.creditorReference}.pdf"`
+        const headers = { ...pageHeaders, 'content-type': 'application/pdf', 'content-disposition': disposition }
+        return { status: 200, headers, body: Buffer.concat(parts) }
       },
     },
     {

@@ -1,6 +1,7 @@
 /** An account document: a head, a box of balances, and a table that repeats its heads and carries its balance over pages. */
-import { createSheet, page, type Sheet } from './sheet.ts'
+import { boldShare, createSheet, page, type Sheet } from './sheet.ts'
 import { printable } from './fonts.ts'
+import { type DocumentBrand, markBox } from './mark.ts'
 
 export type DocumentRow = {
   readonly date: string
@@ -35,6 +36,7 @@ export type AccountDocument = {
    * kB for each row.
    */
   readonly tagged: boolean
+  readonly brand?: DocumentBrand | undefined
 }
 
 const inner = page.width - page.left - page.right
@@ -95,11 +97,17 @@ async function* layOut(document: AccountDocument, sheet: Sheet): AsyncGenerator<
 const textWidth = ({ columns: { balance } }: DocumentSection) =>
   (balance === undefined ? columns.balanceEnd : columns.amountEnd) - amountWidth - 12 - columns.text
 
-function drawHead({ title, issuer, facts }: AccountDocument, sheet: Sheet): number {
-  sheet.text('H1', printable(title), { font: 'bold', size: sizes.title, x: page.left, y: page.top })
-  sheet.text('P', printable(issuer), { font: 'medium', size: sizes.heading, x: page.left, y: page.top + 30 })
-  let y = page.top + 62
-  sheet.rule(y - 8, 0.75)
+function drawHead({ title, issuer, facts, brand }: AccountDocument, sheet: Sheet): number {
+  sheet.mark()
+  sheet.text('H1', printable(title), { font: 'bold', size: sizes.title, x: page.left, y: page.top, color: 'accent' })
+  let y = page.top + 30
+  const issuerWidth = brand === undefined ? inner : inner - markBox.width - 16
+  for (const line of sheet.wrap(printable(issuer), sizes.heading * boldShare, issuerWidth)) {
+    sheet.text('P', line, { font: 'medium', size: sizes.heading, x: page.left, y })
+    y += 16
+  }
+  y += 16
+  sheet.rule(y - 8, brand?.accent === undefined ? 0.75 : 1.5, brand?.accent === undefined ? 'rule' : 'accent')
   for (const [label, value] of facts) {
     const lines = sheet.wrap(printable(value), sizes.body, inner - 110)
     sheet.text('P', label, { font: 'regular', size: sizes.body, x: page.left, y, color: 'muted' })

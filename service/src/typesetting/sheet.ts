@@ -3,11 +3,13 @@
  * each page. A sheet without a number of pages draws nothing and only counts.
  */
 import { type FontName, fontBytes, fontNames, printable } from './fonts.ts'
+import { type DocumentBrand, isDrawable, markBox } from './mark.ts'
 
 /** A4 in points, with its margins. */
 export const page = { width: 595.28, height: 841.89, left: 48, right: 48, top: 48, bottom: 56 } as const
 const colors = { ink: '#16202b', muted: '#5b6672', credit: '#0b6b3a', rule: '#c9d0d8', box: '#f3f5f8' } as const
-type Color = 'ink' | 'muted' | 'credit'
+/** `accent`: the colour of the brand, or `ink` without one. */
+type Color = 'ink' | 'muted' | 'credit' | 'accent'
 
 type Placed = {
   readonly font: FontName
@@ -30,7 +32,9 @@ export type Sheet = {
   readonly row: (draw: () => void) => void
   /** A cell of several texts. */
   readonly cell: (draw: () => void) => void
-  readonly rule: (y: number, width: number) => void
+  readonly rule: (y: number, width: number, color?: 'rule' | 'accent') => void
+  /** Draws the logo of the brand at the top right, or else its name. */
+  readonly mark: () => void
   readonly box: (y: number, height: number) => void
   readonly addPage: () => void
   /** The line at the top of the pages after the first. */
@@ -41,18 +45,26 @@ export type Sheet = {
   readonly end: () => AsyncIterable<Uint8Array>
 }
 
-type Head = { readonly title: string; readonly issuer: string; readonly createdAt: Date; readonly tagged: boolean }
+type Head = {
+  readonly title: string
+  readonly issuer: string
+  readonly createdAt: Date
+  readonly tagged: boolean
+  readonly brand?: DocumentBrand | undefined
+  /** BCP 47. Default: British English. */
+  readonly language?: string
+}
 type Pdf = PDFKit.PDFDocument
 type Element = PDFKit.PDFStructureElement
 
-async function openPdf({ title, issuer, createdAt, tagged }: Head): Promise<Pdf> {
+async function openPdf({ title, issuer, createdAt, tagged, language = 'en-GB' }: Head): Promise<Pdf> {
   const { default: PDFDocument } = await import('pdfkit')
   const pdf = new PDFDocument({
     size: 'A4',
     margin: 0,
     // Without this, a default font would be read at each use of the same font under its name.
     font: null as unknown as string,
-    lang: 'en-GB',
+    lang: language,
     tagged,
     displayTitle: true,
     pdfVersion: '1.7',
@@ -109,10 +121,26 @@ function simplify(embedded: EmbeddedFont): void {
   }
 }
 
+const nameSize = 12
+/** How much wider bold text is, at most, than the regular text by which lines are measured. */
+export const boldShare = 1.15
+
 /** `pages` undefined: counts them. */
 export async function createSheet(head: Head, pages: number | undefined): Promise<Sheet> {
   const pdf = await openPdf(head)
-  return pages === undefined ? draftOf(pdf) : sheetOf(pdf, pages, head.tagged)
+  if (pages === undefined) return draftOf(pdf)
+  const logo = head.brand?.logo
+  return sheetOf(pdf, pages, head, logo !== undefined && isDrawable(logo) ? await embed(pdf, logo) : undefined)
+}
+
+type Image = PDFKit.Mixins.ImageSrc & { readonly embed: (pdf: Pdf) => void; readonly imgData: unknown }
+
+/** The library decodes transparent images in callbacks. Waits for it, so that objects have the same order in each run. */
+async function embed(pdf: Pdf, logo: Uint8Array): Promise<Image> {
+  const image = (pdf as unknown as { readonly openImage: (bytes: Buffer) => Image }).openImage(Buffer.from(logo))
+  image.embed(pdf)
+  while (image.imgData !== null) await new Promise((resolve) => setImmediate(resolve))
+  return image
 }
 
 const wrapIn =
@@ -149,6 +177,7 @@ function draftOf(pdf: Pdf): Sheet {
     row: nothing,
     cell: nothing,
     rule: nothing,
+    mark: nothing,
     box: nothing,
     addPage: () => void (pages += 1),
     running: nothing,
@@ -158,7 +187,8 @@ function draftOf(pdf: Pdf): Sheet {
   }
 }
 
-function sheetOf(pdf: Pdf, pages: number, tagged: boolean): Sheet {
+function sheetOf(pdf: Pdf, pages: number, { tagged, brand }: Head, logo: Image | undefined): Sheet {
+  const inks = { ...colors, accent: brand?.accent ?? colors.ink }
   const ready: Uint8Array[] = []
   pdf.on('data', (bytes: Buffer) => ready.push(bytes))
   const ended = new Promise((resolve) => pdf.once('end', resolve))
@@ -171,7 +201,7 @@ function sheetOf(pdf: Pdf, pages: number, tagged: boolean): Sheet {
     if (tagged) pdf.endMarkedContent()
   }
   const put = (text: string, { font, size, x, end, y, color = 'ink' }: Placed) => {
-    pdf.font(font).fontSize(size).fillColor(colors[color])
+    pdf.font(font).fontSize(size).fillColor(inks[color])
     const left = end === undefined ? (x ?? page.left) : end - pdf.widthOfString(text)
     pdf.text(text, left, y, { lineBreak: false })
   }
@@ -189,13 +219,14 @@ function sheetOf(pdf: Pdf, pages: number, tagged: boolean): Sheet {
         tags.tagged('P', () => put(line, { font: 'regular', size, x, y: y + index * size * 1.4, color: 'muted' })),
       ),
     wrap: wrapIn(pdf),
-    rule: (y, width) =>
+    mark: () => artifact(() => drawMark(pdf, put, brand, logo)),
+    rule: (y, width, color = 'rule') =>
       artifact(() =>
         pdf
           .moveTo(page.left, y)
           .lineTo(page.width - page.right, y)
           .lineWidth(width)
-          .strokeColor(colors.rule)
+          .strokeColor(inks[color])
           .stroke(),
       ),
     box: (y, height) =>
@@ -220,6 +251,26 @@ function sheetOf(pdf: Pdf, pages: number, tagged: boolean): Sheet {
       await ended
       yield* take()
     },
+  }
+}
+
+/** Draws the logo, or else the name in at most three lines. */
+function drawMark(
+  pdf: Pdf,
+  put: (text: string, placed: Placed) => void,
+  brand: DocumentBrand | undefined,
+  logo: Image | undefined,
+): void {
+  const end = page.width - page.right
+  const { width, height } = markBox
+  if (logo !== undefined) {
+    pdf.image(logo, end - width, page.top, { fit: [width, height], align: 'right' })
+    return
+  }
+  const lines = wrapIn(pdf)(printable(brand?.name ?? ''), nameSize * boldShare, width).slice(0, 3)
+  for (const [index, line] of lines.entries()) {
+    const y = page.top + 5 + index * nameSize * 1.3
+    put(line, { font: 'bold', size: nameSize, color: 'accent', end, y })
   }
 }
 

@@ -69,7 +69,14 @@ export const accountsOperations = {
       'It is booked at once and needs no bank. Two transactions are completed, one outward and one inward, which names the ' +
       'first one. More than the part of the giver is refused. Gates and blocks of customers apply. Limits, fees and ' +
       'approvals of payouts do not, because no money leaves you.',
-    refusals: ['validation_failed', 'not_found', 'customer_not_verified', 'account_blocked', 'insufficient_funds'],
+    refusals: [
+      'validation_failed',
+      'not_found',
+      'customer_not_verified',
+      'balance_limit_exceeded',
+      'account_blocked',
+      'insufficient_funds',
+    ],
     example: { body: { amount: amount('12.50'), currency: 'EUR', toCustomerId: resource('customer') } },
   },
   listAccountEntries: {

@@ -18,7 +18,7 @@ export const checkoutOperations = {
     description:
       'Opens a deposit that awaits payment, and a payment page for the payer at `url`. The payer pays to the IBAN of the ' +
       'customer, which is issued if there is none, and states `creditorReference`. Only the exact amount in one payment ' +
-      'completes the session; other money goes to suspense. A customer whose account takes no money gets no session. Idempotent by `idempotencyKey`: the same key with the same ' +
+      'completes the session; other money goes to suspense. A customer whose account takes no money, or that would hold more than its largest balance, gets no session. Idempotent by `idempotencyKey`: the same key with the same ' +
       'body returns the first answer with `Idempotent-Replayed: true`; with another body it is refused with 422 ' +
       '`idempotency_key_reused`.',
     refusals: [
@@ -28,6 +28,7 @@ export const checkoutOperations = {
       'idempotency_key_reused',
       'account_blocked',
       'customer_not_verified',
+      'balance_limit_exceeded',
       'currency_not_supported',
       'iban_issuer_not_configured',
       'iban_pool_exhausted',

@@ -81,7 +81,14 @@ export const fxOperations = {
       '`GET /v1/transactions?category=Conversion`. A quote is accepted once: any other attempt is refused with 422 ' +
       '`fx_quote_accepted`, which names the transaction. Idempotent by `idempotencyKey`. A refused request uses up ' +
       'neither its key nor its quote.',
-    refusals: ['not_found', 'fx_quote_expired', 'fx_quote_accepted', 'insufficient_funds', 'account_blocked'],
+    refusals: [
+      'not_found',
+      'fx_quote_expired',
+      'fx_quote_accepted',
+      'insufficient_funds',
+      'account_blocked',
+      'balance_limit_exceeded',
+    ],
     example: { body: { quoteId: resource('quote'), idempotencyKey: unique(), reference: unique() } },
   },
 } as const satisfies Record<string, Operation>

@@ -48,6 +48,12 @@ export function createSimulatedIdentityProvider(deps: SimulatedIdentityDeps): Id
       if (status !== 200) throw new Error(`the identity provider answered ${status}`)
       return readReport(json)
     },
+    erase: async ({ reference }, signal) => {
+      const path = `/v1/references/${encodeURIComponent(reference)}`
+      const { status } = await call(deps, path, { method: 'DELETE', signal })
+      if (status === 409) throw new IdentityRefused('the provider has to keep the verification')
+      if (status !== 200) throw new Error(`the identity provider answered ${status}`)
+    },
     readWebhook: (webhook) => (holdsStandardSignature(key, webhook) ? readHint(webhook.body) : undefined),
   }
 }

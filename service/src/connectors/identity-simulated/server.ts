@@ -14,6 +14,8 @@ export type SimulatorFaults = {
   losesWebhooks?: boolean
   /** Sends each webhook twice, at the same time. */
   repeatsWebhooks?: boolean
+  /** Refuses to erase. */
+  keepsSessions?: boolean
 }
 
 export type IdentitySimulator = {
@@ -80,7 +82,7 @@ type Route = (path: string, request: IncomingMessage, response: ServerResponse) 
 type Sessions = ReturnType<typeof createSessions>
 
 /** The interface for the connector. */
-function createApi({ key }: Deps, sessions: Sessions, base: () => string): Route {
+function createApi({ key, faults = {} }: Deps, sessions: Sessions, base: () => string): Route {
   const expected = Buffer.from(`Bearer ${Buffer.from(key).toString('base64url')}`)
   const isAuthorized = ({ headers }: IncomingMessage) => {
     const given = Buffer.from(headers.authorization ?? '')
@@ -93,6 +95,12 @@ function createApi({ key }: Deps, sessions: Sessions, base: () => string): Route
       if (asked === undefined) return answer(response, 400, { error: 'invalid request' })
       const { session, expiresAt } = sessions.start(asked)
       return answer(response, 200, { session, url: `${base()}/sessions/${session}`, expiresAt })
+    }
+    const [, erased] = /^\/v1\/references\/([\w.-]+)$/.exec(path) ?? []
+    if (erased !== undefined && request.method === 'DELETE') {
+      if (faults.keepsSessions) return answer(response, 409, { error: 'has to be kept' })
+      sessions.erase(erased)
+      return answer(response, 200, {})
     }
     const found = sessions.find(/^\/v1\/sessions\/([\w-]+)$/.exec(path)?.[1] ?? '')
     if (found === undefined) return answer(response, 404, { error: 'not found' })

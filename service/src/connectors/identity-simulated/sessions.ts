@@ -63,6 +63,12 @@ export function createSessions({ clock, file }: { readonly clock: Clock; readonl
       const expiresAt = after(clock.now(), sessionMs).toISOString()
       return put({ ...request, session: randomToken(), expiresAt, version: 1, status: 'Open' })
     },
+    /** Erases the session of a reference, if there is one, also from the file. */
+    erase: (reference: string): void => {
+      byId.delete(byReference.get(reference) ?? '')
+      byReference.delete(reference)
+      if (file !== undefined) replaceLines(file, [...byId.values()])
+    },
     /** Undefined: the session is not one that can still be decided. */
     decide: (id: string, outcome: SimulatedOutcome): Session | undefined => {
       const session = byId.get(id)

@@ -149,6 +149,11 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
       'The operator decides what a customer may do in each state of its verification: open an account, receive, pay.',
     cure: 'Read `GET /v1/customers/{id}/capabilities`: it has the reasons, and the fields that are wrong or missing. Update the customer, and send the request again.',
   },
+  balance_limit_exceeded: {
+    cause:
+      'The operator limits what a customer holds in each state of its verification. The amount would pass that balance.',
+    cure: 'Read `holdUpTo` of `GET /v1/customers/{id}/capabilities`: `amount` less `held` is what the customer may still receive. Move less, or have the customer verified.',
+  },
   insufficient_funds: {
     cause:
       'The available balance in the currency is lower than the amount. Reserved money is not available. A caller with `accounts:read` is told what is.',

@@ -14,7 +14,7 @@ import {
   type Ledger,
 } from '../../ledger/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
-import { aboveBalance, type Customers, exceedsBalance } from '../customers/index.ts'
+import { type Customers, hasLargestBalance } from '../customers/index.ts'
 import type { NewTransaction, Transactions } from '../transactions/index.ts'
 
 /** A transfer that is booked. Null: the partner itself. */
@@ -34,7 +34,7 @@ type Maker = { readonly caller: Caller; readonly ip: string; readonly requestId:
 export type Transfers = {
   /**
    * Refuses: validation_failed (no customer, or the same one twice), not_found, customer_not_verified, account_blocked,
-   * insufficient_funds.
+   * balance_limit_exceeded, insufficient_funds.
    */
   readonly transfer: (
     partnerId: string,
@@ -47,7 +47,7 @@ export type Transfers = {
 export type TransfersDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly customers: Pick<Customers, 'hold' | 'lockHolders' | 'payersByIds' | 'requireCapability'>
+  readonly customers: Pick<Customers, 'hold' | 'lockHolders' | 'payersByIds' | 'refusalAbove' | 'requireCapability'>
   readonly ledger: Pick<Ledger, 'accountsOf' | 'enter' | 'partySumsAt'>
   readonly transactions: Pick<Transactions, 'completeMany' | 'taken'>
 }
@@ -101,9 +101,9 @@ const refused = (pointer: string, message: string) =>
   new Refusal('validation_failed', undefined, { errors: [{ pointer, code: 'invalid_value', message }] })
 const blocked = (what: string) => new Refusal('account_blocked', `${what} is blocked or closed.`)
 
-/** Refuses: customer_not_verified, account_blocked. */
+/** Refuses: customer_not_verified, account_blocked, balance_limit_exceeded. */
 async function requireOpen(
-  { customers, ledger }: TransfersDeps,
+  { customers }: TransfersDeps,
   tx: Tx,
   partnerId: string,
   { from, to, amount, currency }: Pick<Completing, 'from' | 'to' | 'amount' | 'currency'>,
@@ -116,12 +116,10 @@ async function requireOpen(
   if (blocksOutbound(stateOf(from) ?? 'Active')) throw blocked('The account of the customer who gives')
   if (blocksInbound(stateOf(to) ?? 'Active')) throw blocked('The account of the customer who gets')
   const target = payers.get(partnerKey(partnerId, to ?? ''))
-  if (target?.gate.balancesMax[currency] === undefined) return
+  if (target === undefined || !hasLargestBalance(target, currency)) return
   await customers.lockHolders(tx, [{ partnerId, id: target.id }])
-  const sums = await ledger.partySumsAt(tx, partnerId, target.id, undefined)
-  const held = sums.find((sum) => sum.currency === currency)?.posted ?? 0n
-  if (exceedsBalance(target.gate, { currency, held, amount }))
-    throw aboveBalance(target.verificationState, target.gate, currency, '/toCustomerId')
+  const refusal = await customers.refusalAbove(tx, partnerId, target, { currency, amount, pointer: '/toCustomerId' })
+  if (refusal !== undefined) throw refusal
 }
 
 /**

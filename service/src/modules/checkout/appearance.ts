@@ -2,6 +2,7 @@
 import type { BodyOf } from '@partner-payments/wire'
 import { contrastProblem, type Logo, readColour, readLogo } from '../../branding/index.ts'
 import { refuseField } from '../../api/index.ts'
+import type { DocumentBrand } from '../../typesetting/index.ts'
 import { present } from '../../kernel/index.ts'
 import type { CheckoutDeps } from './deps.ts'
 import * as store from './store-branding.ts'
@@ -9,6 +10,8 @@ import * as store from './store-branding.ts'
 export type Appearance = {
   /** Everything is null if the partner has set nothing. */
   readonly branding: (partnerId: string) => Promise<store.Branding>
+  /** The brand for documents. Undefined if the partner has set nothing. */
+  readonly documentBrand: (partnerId: string) => Promise<DocumentBrand | undefined>
   /** Merges the given fields. Refuses: validation_failed (/logo), contrast_too_low. */
   readonly setBranding: (partnerId: string, given: BodyOf<'setCheckoutBranding'>) => Promise<store.Branding>
 }
@@ -16,6 +19,11 @@ export type Appearance = {
 export function createAppearance({ db, clock }: Pick<CheckoutDeps, 'db' | 'clock'>): Appearance {
   return {
     branding: async (partnerId) => (await store.brandingOf(db, partnerId)) ?? store.noBranding,
+    documentBrand: async (partnerId) => {
+      const branding = await store.brandingOf(db, partnerId)
+      const { name, colour, logo } = branding ?? store.noBranding
+      return branding && { name: name ?? undefined, accent: colour ?? undefined, logo: logo ?? undefined }
+    },
     setBranding: (partnerId, { name, accentColour, accentColourDark, logo }) => {
       const change = {
         name,

@@ -19,7 +19,7 @@ export type CheckoutDeps = {
   readonly accounts: Pick<Accounts, 'create'>
   readonly customers: Pick<
     Customers,
-    'accountNamesOf' | 'byEmail' | 'create' | 'hold' | 'idOf' | 'payersByIds' | 'requireCapability'
+    'accountNamesOf' | 'byEmail' | 'create' | 'hold' | 'idOf' | 'payersByIds' | 'refusalAbove' | 'requireCapability'
   >
   readonly deposits: Deposits
   readonly eventOutbox: EventOutbox

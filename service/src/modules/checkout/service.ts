@@ -21,7 +21,7 @@ export type Checkout = Hosted &
   Refunds & {
     /**
      * Opens the deposit and its page in one transaction. Refuses: validation_failed, not_found (customerId),
-     * line_items_mismatch, account_blocked, customer_not_verified, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, idempotency_key_reused,
+     * line_items_mismatch, account_blocked, customer_not_verified, balance_limit_exceeded, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, idempotency_key_reused,
      * request_in_progress.
      */
     readonly create: (
@@ -121,17 +121,15 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
   const { partnerId } = caller
   const { amount, currency, paymentMethod, expiresAfterMs, returnUrl, lineItems } = request
   const customer = await customerOf(deps, tx, caller, body)
-  await customers.requireCapability(
-    tx,
-    partnerId,
-    customer.id,
-    'Receive',
-    body.customerId === undefined ? '/customer' : '/customerId',
-  )
+  const pointer = body.customerId === undefined ? '/customer' : '/customerId'
+  const payer = await customers.requireCapability(tx, partnerId, customer.id, 'Receive', pointer)
   const [isStopped] = await deposits.notToAsk(tx, [{ partnerId, customerId: customer.id, currency }])
   // The same text for a block and for a hit: a listed person must not be warned.
   if (isStopped)
     throw new Refusal('account_blocked', 'The account of the customer is closed or blocked for incoming money.')
+  // Judged again when the money arrives: what the customer holds changes until then.
+  const above = await customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/amount' })
+  if (above !== undefined) throw above
   const { ibans } = await accounts.create(partnerId, customer.id, tx)
   const { iban, bic } = payeeAccount(ibans, currency)
   const payee = await access.partnerName(tx, partnerId)

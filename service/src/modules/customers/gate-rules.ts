@@ -56,6 +56,11 @@ export function notVerified(state: VerificationState, capability: Capability, po
   )
 }
 
+type Holder = { readonly verificationState: VerificationState; readonly gate: Gate }
+
+export const hasLargestBalance = ({ gate }: Pick<Holder, 'gate'>, currency: Currency): boolean =>
+  gate.balancesMax[currency] !== undefined
+
 /** Reports whether an amount would raise what a customer holds above the largest balance of its gate. */
 export function exceedsBalance(
   { balancesMax }: Gate,
@@ -65,12 +70,18 @@ export function exceedsBalance(
   return max !== undefined && held + amount > max
 }
 
-/** The refusal of money that a customer would hold above its largest balance. */
-export function aboveBalance(state: VerificationState, gate: Gate, currency: Currency, pointer: string): Refusal {
+/** The refusal of an amount that would raise what a customer holds above the largest balance of its gate. */
+export function refuseAbove(
+  { verificationState, gate }: Holder,
+  incoming: { readonly currency: Currency; readonly held: Minor; readonly amount: Minor },
+  pointer: string,
+): Refusal | undefined {
+  if (!exceedsBalance(gate, incoming)) return undefined
+  const { currency } = incoming
   const max = amountText(gate.balancesMax[currency] ?? 0n, currency)
-  const message = `a customer whose verification is ${state} holds at most ${max} ${currency}`
+  const message = `a customer whose verification is ${verificationState} holds at most ${max} ${currency}`
   return new Refusal(
-    'customer_not_verified',
+    'balance_limit_exceeded',
     `${message.replace(/^a/, 'A')}. Move less, or have the customer verified.`,
     { errors: [{ pointer, code: 'invalid_value', message }] },
   )

@@ -14,9 +14,11 @@ import {
   type TestPartner,
 } from '../../../../test/support/composition.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
-import { newId, present } from '../../kernel/index.ts'
+import type { Refusal } from '../../api/index.ts'
+import { amountText, newId, present } from '../../kernel/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../settlement/index.ts'
 import { sql, type Tx } from '../../postgres/index.ts'
+import { addTrader, convert, quote, quoteBody } from '../../../../test/support/fx.ts'
 import { until } from '../../../../test/support/until.ts'
 import type { AccountState } from '../../ledger/index.ts'
 
@@ -290,9 +292,67 @@ test('a transfer between customers does not pass the largest balance either', as
     service.accounts.transfer(partnerId, { ...body, amount: rawNumber(amount) }, maker)
   await transfer('2.00')
   await assert.rejects(transfer('1.01'), {
-    code: 'customer_not_verified',
+    code: 'balance_limit_exceeded',
     detail:
       'A customer whose verification is Complete holds at most 3.00 EUR. Move less, or have the customer verified.',
   })
   await transfer('1.00')
 })
+
+test('a session that would pass the largest balance is refused, and the capabilities say up to what it is not', async () => {
+  const partner = await addPartner(service)
+  const { partnerId, customer, caller } = partner
+  await credited(await limited(partner, 'Incomplete', 12_00n))
+  const [{ max, held } = { max: 0n, held: 0n }] = (await service.customers.capabilities(partnerId, customer.id))
+    .holdUpTo
+  const session = (amount: string) =>
+    service.checkout.create(caller, {
+      ...{ amount: rawNumber(amount), currency: 'EUR', customerId: customer.id, idempotencyKey: newId() },
+      paymentCountryCode: 'DE',
+    })
+  const message = 'a customer whose verification is Incomplete holds at most 12.00 EUR'
+  await assert.rejects(session(amountText(max - held + 1n, 'EUR')), {
+    code: 'balance_limit_exceeded',
+    errors: [{ pointer: '/amount', code: 'invalid_value', message }],
+  })
+  await session(amountText(max - held, 'EUR'))
+  await limited(partner, 'Incomplete', 0n)
+  await assert.rejects(session('0.01'), { code: 'balance_limit_exceeded' })
+})
+
+for (const mode of ['pooled', 'segregated'] as const)
+  test(`of two conversions at once only one fits below the largest balance, and quotes say so: ${mode}`, async () => {
+    const partner = await addTrader(service, ['USD'])
+    const { partnerId, customer, caller } = partner
+    if (mode === 'segregated') await service.db.transaction((tx) => service.ledger.segregate(tx, partnerId, 'USD'))
+    const maker = { caller, ip, requestId: 'test' }
+    const given = { toCustomerId: customer.id, currency: 'USD', amount: rawNumber('100.00') } as const
+    await service.accounts.transfer(partnerId, given, maker)
+    await limited(partner, 'Incomplete', 12_00n)
+    const buy = (buyAmount: string) =>
+      service.fx.quote(caller, quoteBody({ sell: 'USD', buy: 'EUR', buyAmount, customerId: customer.id }))
+    const above = await buy('12.01')
+    assert.equal(above.row.refusal?.code, 'balance_limit_exceeded')
+    await assert.rejects(convert(service, partner, above.row.row.id), (error: Refusal) => {
+      const { code, errors } = error
+      assert.deepEqual([code, errors.map(({ pointer }) => pointer)], ['balance_limit_exceeded', ['/quoteId']])
+      return true
+    })
+    const quotes = [await buy('8.00'), await buy('4.01')]
+    assert.deepEqual(
+      quotes.map(({ row }) => row.refusal),
+      [undefined, undefined],
+    )
+    // Pooled: in one batch. Segregated: by two processes.
+    const second = mode === 'pooled' ? service : strict
+    const done = await Promise.allSettled(
+      quotes.map(({ row }, index) => convert(index === 0 ? service : second, partner, row.row.id)),
+    )
+    assert.deepEqual(done.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+    const loser = present(quotes[done.findIndex(({ status }) => status === 'rejected')], 'one was refused').row.row.id
+    assert.equal((await service.fx.get(partnerId, loser)).refusal?.code, 'balance_limit_exceeded')
+    // The partner's own money has no such balance.
+    const own = await quote(service, partner, { sell: 'USD', buy: 'EUR', buyAmount: '50.00' })
+    await convert(service, partner, own.row.id)
+    await checkLedger(service.db, partnerId)
+  })

@@ -45,6 +45,8 @@ export type Reviews = {
     tx: Tx,
     page: { readonly after: store.ReviewKey | undefined; readonly rowsMax: number },
   ) => Promise<readonly store.Review[]>
+  /** The overdue reviews of some customers of a partner. */
+  readonly overdueOf: (tx: Tx, partnerId: string, customerIds: readonly string[]) => Promise<readonly store.Review[]>
   /** The customers of a partner without a review, the oldest first. */
   readonly missing: (tx: Tx, partnerId: string) => Promise<readonly store.Unreviewed[]>
 }
@@ -81,6 +83,7 @@ export function createReviews({ clock }: { readonly clock: Clock }): Reviews {
     overdue: (tx, partnerId) =>
       partnerId === undefined ? store.overdueReviews(tx, today()) : store.reviewsOf(tx, partnerId, today()),
     overduePage: (tx, page) => store.overdueReviews(tx, today(), page),
+    overdueOf: (tx, partnerId, customerIds) => store.overdueOf(tx, partnerId, customerIds, today()),
     missing: store.unreviewed,
   }
 }

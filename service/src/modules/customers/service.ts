@@ -1,13 +1,13 @@
 /** The verbs of customers. They treat an erased customer as unknown, except where noted. */
 import type { Capability, QueryOf, VerificationState } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../api/index.ts'
-import { type Log, partnerKey, type Sealer } from '../../kernel/index.ts'
+import { type Currency, type Log, type Minor, partnerKey, type Sealer } from '../../kernel/index.ts'
 import type { AccountState, Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Subject } from '../../screening/index.ts'
 import { type Change, createHistory } from './history.ts'
 import { type Customer, toCustomer } from './customer.ts'
-import type { Gate, GateDefault } from './gate-rules.ts'
+import { type Gate, type GateDefault, hasLargestBalance, refuseAbove } from './gate-rules.ts'
 import {
   type CapabilityVerdict,
   capabilitiesOf,
@@ -75,14 +75,24 @@ export type Customers = Writes & {
   readonly verification: (partnerId: string, ref: string) => Promise<Verification & { readonly customer: Customer }>
   /** Judged by the stored state of the verification, as payments are. Refuses: not_found. */
   readonly capabilities: (partnerId: string, ref: string) => Promise<CustomerCapabilities>
-  /** Refuses what the state of the customer's verification does not allow: customer_not_verified, with `pointer` if it is given. */
+  /** The customer, unless the state of its verification does not allow it. Refuses: customer_not_verified, with `pointer` if it is given. */
   readonly requireCapability: (
     tx: Tx,
     partnerId: string,
     id: string,
     capability: Capability,
     pointer?: string,
-  ) => Promise<void>
+  ) => Promise<Payer>
+  /**
+   * The refusal of money that would raise what the customer holds above the largest balance of its state: balance_limit_exceeded.
+   * What it holds can change meanwhile unless the caller has locked it (`lockHolders`). Reads nothing without a largest balance.
+   */
+  readonly refusalAbove: (
+    tx: Tx,
+    partnerId: string,
+    payer: Payer,
+    incoming: { readonly currency: Currency; readonly amount: Minor; readonly pointer: string },
+  ) => Promise<Refusal | undefined>
   readonly gates: Gates
   readonly reviews: Reviews
   /** Judges the customer again, because its proofs have changed, and returns its state. Undefined: it is erased. */
@@ -252,7 +262,7 @@ function createCapabilities(
   { db, clock, gatesByDefault: byDefault, ledger, proofsOf }: Parts,
   find: Customers['find'],
   payersByIds: Customers['payersByIds'],
-): Pick<Customers, 'capabilities' | 'requireCapability' | 'gates' | 'reviews'> {
+): Pick<Customers, 'capabilities' | 'requireCapability' | 'refusalAbove' | 'gates' | 'reviews'> {
   const payerOf = async (tx: Tx, partnerId: string, id: string): Promise<Payer> => {
     const payer = (await payersByIds(tx, [{ partnerId, id }])).get(partnerKey(partnerId, id))
     if (payer === undefined) throw notFound('customer')
@@ -270,8 +280,17 @@ function createCapabilities(
       const judged = { capabilities: capabilitiesOf(payer), holdUpTo: holdingsOf(balancesMax, sums) }
       return { customerId: id, verificationState: payer.verificationState, ...judged, fields }
     },
-    requireCapability: async (tx, partnerId, id, capability, pointer) =>
-      requireCapability(await payerOf(tx, partnerId, id), capability, pointer),
+    requireCapability: async (tx, partnerId, id, capability, pointer) => {
+      const payer = await payerOf(tx, partnerId, id)
+      requireCapability(payer, capability, pointer)
+      return payer
+    },
+    refusalAbove: async (tx, partnerId, payer, { currency, amount, pointer }) => {
+      if (!hasLargestBalance(payer, currency)) return undefined
+      const sums = await ledger.partySumsAt(tx, partnerId, payer.id, undefined)
+      const held = sums.find((sum) => sum.currency === currency)?.posted ?? 0n
+      return refuseAbove(payer, { currency, held, amount }, pointer)
+    },
     gates: createGates({ clock, byDefault }),
     reviews: createReviews({ clock }),
   }

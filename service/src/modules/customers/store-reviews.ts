@@ -47,6 +47,19 @@ export function reviewsOf(tx: Tx, partnerId: string, dueBy: string | null): Prom
     order by r.due_on, r.customer_id limit ${listedMax}`)
 }
 
+/** The reviews of some customers of a partner that are due on this day. */
+export async function overdueOf(
+  tx: Tx,
+  partnerId: string,
+  customerIds: readonly string[],
+  dueBy: string,
+): Promise<readonly Review[]> {
+  if (customerIds.length === 0) return []
+  return tx.rows(sql`/* customers.overdueOf */
+    select ${columns} from customers.reviews r join customers.customers c on c.partner_id = r.partner_id and c.id = r.customer_id
+    where r.partner_id = ${partnerId} and r.customer_id = any(${customerIds}::uuid[]) and r.due_on <= ${dueBy} and c.erased_at is null`)
+}
+
 /** The last review of the page before. `dueOn`: `YYYY-MM-DD`. */
 export type ReviewKey = Pick<Review, 'dueOn' | 'customerId'>
 type Page = { readonly after: ReviewKey | undefined; readonly rowsMax: number }

@@ -3,7 +3,7 @@ import { Refusal } from '../../api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../../kernel/index.ts'
 import { type AccountSnapshots, balanceStateIn, blocksInbound, type Movement } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { exceedsBalance, type Payer } from '../customers/index.ts'
+import { exceedsBalance, hasLargestBalance, type Payer } from '../customers/index.ts'
 import { type AccountOwner, credit, type DepositsDeps } from './deps.ts'
 import type { Deposit } from './store.ts'
 
@@ -65,11 +65,10 @@ async function readAbove(
   deposits: readonly Deposit[],
   owners: ReadonlyMap<string, Payer>,
 ): Promise<(deposit: Deposit) => boolean> {
-  const limited = deposits.filter(
-    ({ partnerId, customerId, currency, status }) =>
-      (status === 'Accepted' || status === 'Screening') &&
-      owners.get(partnerKey(partnerId, customerId ?? ''))?.gate.balancesMax[currency] !== undefined,
-  )
+  const limited = deposits.filter(({ partnerId, customerId, currency, status }) => {
+    const owner = owners.get(partnerKey(partnerId, customerId ?? ''))
+    return (status === 'Accepted' || status === 'Screening') && owner && hasLargestBalance(owner, currency)
+  })
   if (limited.length === 0) return () => false
   const keys = new Map(
     limited.flatMap(({ partnerId, customerId: id }) =>

@@ -21,6 +21,7 @@ import type { NewTransaction, TakenReferences } from '../transactions/index.ts'
 import { type Acceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
 import type { FxDeps } from './deps.ts'
 import { answerOnce, type KeyedCall, keysOf, type Made, type Outcome, submitUntilAnswered } from './keys.ts'
+import { createLargestBalances } from './largest-balances.ts'
 import { exchangeTransfers } from './rules.ts'
 import * as store from './store.ts'
 
@@ -36,6 +37,7 @@ type Found = {
   readonly conversions: readonly store.Conversion[]
   readonly references: TakenReferences
   readonly balances: BalancesRead
+  readonly buyers: readonly store.BuyerRow[]
 }
 type Answers = Map<ConversionCall, Outcome<store.Conversion>>
 type Accepted = { readonly call: ConversionCall; readonly quote: OpenQuote }
@@ -73,18 +75,20 @@ export function createConverting(deps: FxDeps) {
 function createBatchWork(deps: FxDeps) {
   const { ledger, transactions } = deps
   const acceptances = createAcceptances(deps)
+  const largestBalances = createLargestBalances(deps)
   const funds = createFundsCheck(ledger)
 
   const read = async (tx: Tx, calls: readonly ConversionCall[]): Promise<Found> => {
     const mark = funds.markRead()
     const movements = calls.flatMap(({ partnerId }) => possibleMovements(partnerId))
     // Sent together: the batch waits for one round trip.
-    const [conversions, references, accounts] = await Promise.all([
+    const [conversions, references, accounts, buyers] = await Promise.all([
       store.conversionsByKeys(tx, keysOf(calls)),
       transactions.taken(tx, calls),
       ledger.accountsOf(tx, movements),
+      store.buyersOf(tx, calls.map(quoteKeyOf)),
     ])
-    return { conversions, references, balances: { accounts, mark } }
+    return { conversions, references, balances: { accounts, mark }, buyers }
   }
 
   const convert = async (
@@ -94,10 +98,16 @@ function createBatchWork(deps: FxDeps) {
     position: BatchPosition | undefined,
   ): Promise<Answers> => {
     const answers: Answers = new Map()
+    const buyers = await largestBalances.lock(tx, found.buyers)
     const open = await lockQuotes(acceptances, tx, calls, answers)
     await resubmitReplays(tx, answers)
-    const accepted = open.filter(({ call, quote }) => {
-      const refusal = blockedBetween(found.balances.accounts, quote)
+    const above = await largestBalances.judge(
+      tx,
+      open.map(({ quote }) => quote),
+      buyers,
+    )
+    const accepted = open.filter(({ call, quote }, index) => {
+      const refusal = blockedBetween(found.balances.accounts, quote) ?? above[index]
       if (refusal !== undefined) answers.set(call, refusal)
       return refusal === undefined
     })
@@ -160,10 +170,7 @@ async function lockQuotes(
   calls: readonly ConversionCall[],
   answers: Answers,
 ): Promise<readonly Accepted[]> {
-  const quotes = await lockOpen(
-    tx,
-    calls.map(({ partnerId, quoteId: id }) => ({ partnerId, id })),
-  )
+  const quotes = await lockOpen(tx, calls.map(quoteKeyOf))
   const given = new Set<string>()
   return calls.flatMap((call, index) => {
     const quote = present(quotes[index], 'each call has a quote or a refusal')
@@ -190,6 +197,7 @@ async function resubmitReplays(tx: Tx, answers: Answers): Promise<void> {
   for (const call of late) if (keys.has(keyOf(call))) answers.set(call, 'resubmit')
 }
 
+const quoteKeyOf = ({ partnerId, quoteId: id }: ConversionCall): store.QuoteKey => ({ partnerId, id })
 const keyOf = ({ partnerId, idempotencyKey }: Pick<store.Conversion, 'partnerId' | 'idempotencyKey'>) =>
   partnerKey(partnerId, idempotencyKey)
 

@@ -9,7 +9,10 @@ import type { Transactions } from '../transactions/index.ts'
 export type FxDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly customers: Pick<Customers, 'heldPayersByIds' | 'presentIdOf'>
+  readonly customers: Pick<
+    Customers,
+    'heldPayersByIds' | 'lockHolders' | 'payersByIds' | 'presentIdOf' | 'refusalAbove'
+  >
   readonly ledger: Ledger
   readonly rates: Rates
   readonly transactions: Transactions

@@ -46,7 +46,7 @@ const exchanged = ({ sellCurrency, sellAmount, buyCurrency, buyAmount, rate, fee
   fee: { amount: writeAmount(feeAmount, sellCurrency), currency: sellCurrency },
 })
 
-export function toQuote({ row, status }: QuoteView): ResponseOf<'getFxQuote'> {
+export function toQuote({ row, status, refusal }: QuoteView): ResponseOf<'getFxQuote'> {
   const { buyCurrency, marginAmount, marginBasisPoints, customerId, acceptedBy } = row
   return {
     id: row.id,
@@ -63,6 +63,7 @@ export function toQuote({ row, status }: QuoteView): ResponseOf<'getFxQuote'> {
     expiresAt: row.expiresAt.toISOString(),
     ...(customerId === null ? {} : { customerId }),
     ...(acceptedBy === null ? {} : { acceptedBy }),
+    ...(refusal === undefined ? {} : { conversionRefusal: 'balance_limit_exceeded' }),
   }
 }
 

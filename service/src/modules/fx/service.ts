@@ -1,6 +1,6 @@
 /** The verbs of fx. */
 import type { BodyOf } from '@partner-payments/wire'
-import { type Caller, notFound, type OpenNonce, readCurrency, refuseField } from '../../api/index.ts'
+import { type Caller, notFound, type OpenNonce, readCurrency, refuseField, type Refusal } from '../../api/index.ts'
 import type { Currency } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { currenciesOf, midRateOf, type Rate, type Sheet } from '../../rates/index.ts'
@@ -8,6 +8,7 @@ import { type Acceptances, createAcceptances } from './acceptance.ts'
 import { createConverting } from './conversions.ts'
 import type { FxDeps } from './deps.ts'
 import type { Made } from './keys.ts'
+import { createLargestBalances } from './largest-balances.ts'
 import { createQuoting } from './quotes.ts'
 import { type QuoteStatus, rateWithMargin, statusOf } from './rules.ts'
 import * as store from './store.ts'
@@ -19,7 +20,12 @@ export type CurrencyRate = {
   readonly rate: Rate
   readonly marginBasisPoints: number
 }
-export type QuoteView = { readonly row: store.QuoteRow; readonly status: QuoteStatus }
+export type QuoteView = {
+  readonly row: store.QuoteRow
+  readonly status: QuoteStatus
+  /** The refusal of a conversion by an open quote, if it were made now: the customer would hold more than its largest balance. */
+  readonly refusal?: Refusal | undefined
+}
 
 export type Fx = Acceptances & {
   /**
@@ -58,7 +64,7 @@ export type Fx = Acceptances & {
   ) => Promise<readonly QuoteView[]>
   /**
    * Accepts a quote and exchanges at once. Refuses: not_found (quoteId), fx_quote_expired, fx_quote_accepted,
-   * insufficient_funds, idempotency_key_reused, request_in_progress, and nonce_replayed as `quote`.
+   * insufficient_funds, balance_limit_exceeded, idempotency_key_reused, request_in_progress, and nonce_replayed as `quote`.
    */
   readonly convert: (
     caller: Caller,
@@ -71,6 +77,7 @@ export type Fx = Acceptances & {
 export function createFx(deps: FxDeps): Fx {
   const { db, clock, rates, terms } = deps
   const quote = createQuoting(deps)
+  const { look } = createLargestBalances(deps)
   return {
     ...createAcceptances(deps),
     rates: async (text = 'EUR') => {
@@ -89,12 +96,13 @@ export function createFx(deps: FxDeps): Fx {
     quote: async (caller, body, idempotencyKey, nonce) => {
       const { row, replayed } = await quote(caller, body, idempotencyKey, nonce)
       // A replay repeats the first answer: the status is Open, whatever the quote is now.
-      return { row: { row: { ...row, acceptedBy: null }, status: 'Open' }, replayed }
+      return { row: { row: { ...row, acceptedBy: null }, status: 'Open', refusal: await look(row) }, replayed }
     },
     get: async (partnerId, id) => {
       const row = await store.quoteById(db, partnerId, id)
       if (row === undefined) throw notFound('quote')
-      return { row, status: statusOf(row, clock.now()) }
+      const status = statusOf(row, clock.now())
+      return { row, status, refusal: status === 'Open' ? await look(row) : undefined }
     },
     deleteOpenQuotesOf: store.deleteOpenQuotesOf,
     quotesOf: async (...page) =>

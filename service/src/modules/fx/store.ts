@@ -107,6 +107,16 @@ export function quotesByKeys(tx: Tx, keys: readonly IdempotencyKey[]): Promise<r
 
 export type QuoteKey = { readonly partnerId: string; readonly id: string }
 
+/** The customer of a quote, and what the quote buys. Neither changes. */
+export type BuyerRow = { readonly partnerId: string; readonly id: string; readonly currency: Currency }
+
+export function buyersOf(tx: Tx, keys: readonly QuoteKey[]): Promise<readonly BuyerRow[]> {
+  return tx.rows<BuyerRow>(sql`/* fx.buyersOf */
+    select partner_id, customer_id as id, buy_currency as currency from fx.quotes
+    where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
+      and customer_id is not null`)
+}
+
 /** The quotes of these ids, and perhaps others of the same partners. All writers lock quotes in one order, before accounts. */
 export function lockQuotes(tx: Tx, keys: readonly QuoteKey[]): Promise<readonly QuoteRow[]> {
   return tx.rows<QuoteRow>(sql`/* fx.lockQuotes */

@@ -1,12 +1,12 @@
 /**
  * Identity checks: an identity provider verifies who a customer is.
  *
- * Tables: customers.identity_verifications. Invariants: a customer has at most one verification that is not decided. What a provider
+ * Tables: customers.identity_verifications; customers.identity_erasures, what providers still have to erase. Invariants: a customer has at most one verification that is not decided. What a provider
  * has found is sealed, and comes only from a report that the service has asked for. A report is applied once, by its version; an older one changes
  * nothing. The state of the customer changes in the transaction that applies a report.
  */
 export { createIdentityErasure, type IdentityErasure } from './erasure.ts'
-export { identityJob } from './jobs.ts'
+export { identityJobs } from './jobs.ts'
 export { createIdentitiesOf } from './proofs.ts'
 export { identityRoutes, toVerification } from './routes.ts'
 export { sealedIdentities } from './sealed.ts'

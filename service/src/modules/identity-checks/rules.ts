@@ -47,7 +47,7 @@ function returnErrors(text: string | undefined, sandbox: boolean): readonly Fiel
 
 /** Delays between attempts while the provider does not answer. The last one repeats. */
 const retryDelaysMs = [10_000, minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs] as const
-const retryDelayAfter = (attempts: number): number =>
+export const retryDelayAfter = (attempts: number): number =>
   retryDelaysMs[Math.min(attempts, retryDelaysMs.length) - 1] ?? hourMs
 
 /** A provider that does not answer for so long does not get the request, or keeps the session. */

@@ -5,6 +5,7 @@ import { type Clock, isUuid, newId, type Sealer } from '../../kernel/index.ts'
 import type { IdentityHint } from '../../identity/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { type Customers, subjectFor } from '../customers/index.ts'
+import { createProviderErasures, type ProviderErasureDeps } from './provider-erasures.ts'
 import { readRequest } from './rules.ts'
 import { type Content, createContentSealer } from './sealed.ts'
 import * as store from './store.ts'
@@ -36,19 +37,22 @@ export type IdentityChecks = {
   readonly hint: (provider: string, hint: IdentityHint) => Promise<boolean>
   /** Works on due verifications, and returns how many it claimed. */
   readonly step: () => Promise<number>
+  /** Asks providers to erase the sessions of erased customers, and returns how many it claimed. */
+  readonly eraseStep: () => Promise<number>
   readonly releaseLeases: (partnerId: string, tx?: Tx) => Promise<void>
   /** The time since which the oldest due verification waits. */
   readonly oldestDue: (now: Date) => Promise<Date | null>
 }
 
-export type IdentityChecksDeps = StepDeps & {
-  readonly db: Database
-  readonly clock: Clock
-  readonly sealer: Sealer
-  readonly cursors: Cursors
-  readonly customers: Pick<Customers, 'find' | 'hold' | 'idOf' | 'presentIdOf' | 'rejudge' | 'reviews'>
-  readonly sandbox: boolean
-}
+export type IdentityChecksDeps = StepDeps &
+  ProviderErasureDeps & {
+    readonly db: Database
+    readonly clock: Clock
+    readonly sealer: Sealer
+    readonly cursors: Cursors
+    readonly customers: Pick<Customers, 'find' | 'hold' | 'idOf' | 'presentIdOf' | 'rejudge' | 'reviews'>
+    readonly sandbox: boolean
+  }
 
 export function createIdentityChecks(deps: IdentityChecksDeps): IdentityChecks {
   const { db, clock, cursors, customers } = deps
@@ -86,6 +90,7 @@ export function createIdentityChecks(deps: IdentityChecksDeps): IdentityChecks {
       return (await store.hint(db, { partnerId, id }, { provider, version, now: clock.now() })) > 0
     },
     step: createStep(deps, contents),
+    eraseStep: createProviderErasures(deps),
     releaseLeases: (partnerId, tx) => store.releaseLeases(tx ?? db, partnerId, clock.now()),
     oldestDue: (now) => store.oldestDue(db, now),
   }

@@ -25,7 +25,7 @@ export type StepDeps = {
 }
 
 /** Far above the time limit of a provider: only a worker that died loses a lease. */
-const leaseMs = 2 * minuteMs
+export const leaseMs = 2 * minuteMs
 const partnersPerStepMax = 20
 /** Asked at the same time. The others of the partner wait for the next step, behind those of other partners. */
 const rowsPerClaimMax = 5

@@ -4,6 +4,7 @@ import type { Cases } from '../../cases/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'
+import type { DocumentBrand } from '../../typesetting/index.ts'
 import type { Transactions } from '../transactions/index.ts'
 import type { Content, Head } from './contents/content.ts'
 import { fees } from './contents/fees.ts'
@@ -25,6 +26,7 @@ export type WriteDeps = {
   readonly customers: Pick<Customers, 'find'>
   readonly transactions: Pick<Transactions, 'asOf' | 'namesOf'>
   readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
+  readonly brandOf: (partnerId: string) => Promise<DocumentBrand | undefined>
 }
 
 /** Far above the longest statement (16 s): only a worker that ended or hangs loses its lease. */
@@ -68,16 +70,17 @@ export async function writeReport(deps: WriteDeps, claimed: store.ReportRow): Pr
 
 async function contentOf(
   deps: WriteDeps,
-  { partnerId, kind, currency, customerId, periodFrom, periodTo }: store.ReportRow,
+  { partnerId, kind, format, currency, customerId, periodFrom, periodTo }: store.ReportRow,
   reached: (moment: Date) => void,
 ): Promise<Content> {
-  const { db, customers, partnerName } = deps
+  const { db, customers, partnerName, brandOf } = deps
   const customer = customerId === null ? undefined : await customers.find(db, partnerId, customerId)
   const head: Head = {
     kind,
     currency,
     period: { from: periodFrom, to: periodTo },
     partnerName: await partnerName(db, partnerId),
+    brand: format === 'pdf' ? await brandOf(partnerId) : undefined,
     customer: customer && { id: customer.id, name: nameOf(customer) },
   }
   switch (kind) {

@@ -190,3 +190,22 @@ test('notes are erased with the time of the records, and owners stay', async () 
     ],
   )
 })
+
+test('a review has an owner until it is made', async () => {
+  const ada = await personOf('Ada Review')
+  const partner = await addPartner(service)
+  const { partnerId, customer } = partner
+  const key = { partnerId, kind: 'review', subject: customer.id } as const
+  const taken = () => service.staff.assignThing(ada, { ...key, ownerId: ada.account.id, seen: null })
+  await assert.rejects(taken(), { code: 'validation_failed' })
+  const review = (months: number) =>
+    service.db.transaction((tx) =>
+      service.customers.reviews.set(tx, { partnerId, customerRef: customer.id, risk: 'low', staff: 'Sam', months }),
+    )
+  await review(0)
+  await taken()
+  assert.equal((await openOf(key))?.ownerName, 'Ada Review')
+  await review(12)
+  await service.staff.assignments.endStep()
+  assert.equal(await openOf(key), undefined)
+})

@@ -3,6 +3,7 @@
  * saw, and each step is in the history. An assignment ends when the thing no longer waits.
  */
 import { Refusal } from '../../api/index.ts'
+import { ownedMeanwhile } from '../../cases/index.ts'
 import { defineJob, type Job } from '../../jobs/index.ts'
 import { type Clock, minuteMs, newId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
@@ -67,7 +68,7 @@ export function createAssignments({ db, clock, waiting: asked }: Deps): Assignme
     },
     assign: async (tx, { by, owner, seen, ...key }) => {
       const row = await open(tx, key)
-      if (row.ownerId !== seen) throw new Refusal('validation_failed', meanwhile(row))
+      if (row.ownerId !== seen) throw ownedMeanwhile('it', row)
       if (row.ownerId === (owner?.id ?? null)) return row
       const at = clock.now()
       const ownedSince = owner && at
@@ -120,8 +121,3 @@ export const assignmentsJob = ({ endStep }: Pick<Assignments, 'endStep'>): Job =
   defineJob({ name: 'staff.assignments', everyMs: minuteMs, run: endStep })
 
 const noLonger = () => new Refusal('validation_failed', 'It no longer waits for a person.')
-
-const meanwhile = ({ ownerName, ownedSince }: store.Assignment): string =>
-  ownerName === null
-    ? 'It was handed back meanwhile, and has no owner.'
-    : `${ownerName} has it since ${ownedSince?.toISOString() ?? ''}.`

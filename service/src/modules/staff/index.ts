@@ -17,7 +17,7 @@ export {
   type WaitingThing,
   waitingReasons,
 } from './store-assignments.ts'
-export type { StaffChange } from './changes.ts'
+export { createStaffChanges, type StaffChange, type StaffChanges } from './changes.ts'
 export type { Bearer } from './commands.ts'
 export type { SignedStaff, StaffDeps } from './deps.ts'
 export { createStaff, type Staff, type StaffSearch } from './service.ts'

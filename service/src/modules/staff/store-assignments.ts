@@ -1,14 +1,14 @@
 /** All SQL of owners and notes of what waits besides cases. */
 import { acrossPartners, type KeptTable, noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 
-export const thingKinds = ['hit', 'payout', 'deposit', 'pool', 'connector'] as const
+export const thingKinds = ['hit', 'payout', 'deposit', 'pool', 'connector', 'change', 'review'] as const
 export type ThingKind = (typeof thingKinds)[number]
 
 /** A thing that waits for a person. `partnerId`: the operator's own where it belongs to no partner. */
 export type ThingKey = {
   readonly partnerId: string
   readonly kind: ThingKind
-  /** The id of the thing, or its name. */
+  /** The id of the thing, or its name. Of a review, that of the customer. */
   readonly subject: string
 }
 
@@ -24,6 +24,8 @@ export const waitingReasons = [
   'depositStands',
   'connectorFails',
   'poolLow',
+  'changeWaits',
+  'reviewOverdue',
 ] as const
 
 export type WaitingThing = ThingKey & {

@@ -1,6 +1,6 @@
 /** Checkout sessions: the list, a new one, the page of one, and the form that ends it. */
 import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
+import { type PublicAnswer, type PublicRequest, Refusal } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import {
   newSessionPage,
@@ -140,7 +140,9 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
     const { sessionId } = await operate('createCheckoutSession', { ...callOf(person, request), body })
     return seeOther(`${sessionId}?done=created`)
   } catch (error) {
-    const problems = problemsOf(p, error, sessionFields, { amount: p.payoutAmountWrong })
+    const isAbove = error instanceof Refusal && error.code === 'balance_limit_exceeded'
+    const amountProblem = isAbove ? p.refusal.balance_limit_exceeded : p.payoutAmountWrong
+    const problems = problemsOf(p, error, sessionFields, { amount: amountProblem })
     return showForm(request, person, values, newId(), problems)
   }
 }

@@ -10,7 +10,7 @@ export const badge = (tone: Tone, text: string): Html => html`<span class="badge
 /** Says what happened after a form. The frame of the page reads it to screen readers. */
 export const message = (tone: Tone, text: string): Html => html`<p class="message ${tone}" role="status">${text}</p>`
 
-export type Problem = { readonly text: string; readonly field?: string }
+export type Problem = { readonly text: string | Html; readonly field?: string }
 
 /** Lists what a form refused, each with a link to its field. Takes the focus, so that a screen reader begins here. */
 export function errorSummary({ t }: ConsoleView, problems: readonly Problem[]): Html | undefined {

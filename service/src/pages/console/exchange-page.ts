@@ -164,6 +164,8 @@ type Quote = {
   /** Path of the form that exchanges. */
   readonly convertHref: string
   readonly mayWrite: boolean
+  /** Whether the customer would hold more than it may. */
+  readonly isTooMuch: boolean
   readonly idempotencyKey: string
   /** True if the form was just sent. */
   readonly isNew: boolean
@@ -181,7 +183,8 @@ export function quotePage(view: ConsoleView, quote: Quote): string {
       ${isNew && status === 'Accepted' && message('good', x.exchanged)}
       <h1>${title}</h1>
       ${status === 'Open' && html`<p class="lead">${x.checkText}</p>`}
-      ${status === 'Expired' && html`<p class="lead">${x.expiredText}</p>`} ${amounts(view, quote)}
+      ${status === 'Expired' && html`<p class="lead">${x.expiredText}</p>`}
+      ${quote.isTooMuch && message('warning', x.refusal.balance_limit_exceeded)} ${amounts(view, quote)}
       ${details(view, quote)} ${status === 'Open' ? holds(view, quote) : afterwards(view, quote)}`,
   })
 }
@@ -224,7 +227,7 @@ function details(view: ConsoleView, quote: Quote): Html {
 /** Says until when the quote holds and what comes then, beside the button that exchanges. */
 function holds(view: ConsoleView, quote: Quote): Html {
   const x = exchangeTexts[view.language]
-  const { sold, expiresAt, secondsLeft, againHref, convertHref, mayWrite, idempotencyKey } = quote
+  const { sold, expiresAt, secondsLeft, againHref, convertHref, mayWrite, isTooMuch, idempotencyKey } = quote
   const label = fill(x.exchange, { amount: moneyText(view, sold.amount, sold.currency) })
   return html`<p class="more">
       <strong>${x.holdsUntil} ${time(view, expiresAt, 'seconds')}</strong>
@@ -237,7 +240,7 @@ function holds(view: ConsoleView, quote: Quote): Html {
       mayWrite &&
       html`<form method="post" action="${convertHref}" class="buttons">
         ${hiddenField('idempotencyKey', idempotencyKey)}
-        <button type="submit" class="primary">${label}</button>
+        ${!isTooMuch && html`<button type="submit" class="primary">${label}</button>`}
         <a class="button" href="${againHref}">${paymentTexts[view.language].change}</a>
       </form>`
     }`

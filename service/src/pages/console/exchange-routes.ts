@@ -173,6 +173,7 @@ async function showQuote(
     againHref: againHrefOf(person, side, quote),
     convertHref: linkOf(`${view.root}exchange/${id}/conversion`, { side }),
     mayWrite: caller.permissions.includes('fx:write'),
+    isTooMuch: quote.conversionRefusal !== undefined,
     idempotencyKey: newId(),
     isNew: done === 'exchanged',
   }

@@ -30,7 +30,7 @@ type Shown = DeskCase & {
   /** The person who reads the page. */
   readonly readerId: string
   readonly mayDecide: boolean
-  readonly error?: string
+  readonly error?: string | Html
   /** Values of a refused form, so that nothing typed is lost. */
   readonly typed: (name: string) => string
 }

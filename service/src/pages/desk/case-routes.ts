@@ -7,6 +7,7 @@ import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts
 import type { ConsoleView } from '../console/view.ts'
 import { casePage } from './case-pages.ts'
 import { type DeskCase, queuePage, type QueueTab, queueTabs, type WaitingShown } from './queue-pages.ts'
+import { refusalText } from './owner-parts.ts'
 import { afterOf, type DeskFrame, keyOf, noteOf, personOf, withStaff } from './request.ts'
 import { withOwners } from './things.ts'
 import { createWaiting, type WaitingLook } from './waiting.ts'
@@ -80,7 +81,7 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
           return seeOther(`../${key.id}`)
         } catch (error) {
           if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-          return show(request, view, signed, error.detail)
+          return show(request, view, signed, refusalText(view, error))
         }
       }),
   })
@@ -120,7 +121,12 @@ const queueRoute = (frame: DeskFrame, look = createWaiting(frame)): PublicRoute 
       const shown = shownRows.map((row) => ({ ...toCase(row), lastNote: notes.get(row.id) ?? null }))
       const next = last && query({ at: last.openedAt.toISOString(), after: last.id })
       const waiting = await waitingOn(frame, look, tab, signed)
-      return page(request, 200, queuePage(view, { cases: shown, tab, waiting, next, first: after && query({}) }))
+      const things = typeof waiting === 'string' ? [] : waiting
+      const names = await frame.access.namesOf(
+        db,
+        [...shown, ...things].map(({ partnerId }) => partnerId),
+      )
+      return page(request, 200, queuePage(view, { cases: shown, tab, waiting, names, next, first: after && query({}) }))
     }),
 })
 
@@ -133,14 +139,12 @@ async function waitingOn(
 ): Promise<WaitingShown> {
   if (tab === 'mine') {
     const own = await staff.assignments.ownedBy(account.id)
-    return { things: withOwners(await waiting.of(own), own), sums: [] }
+    return withOwners(await waiting.of(own), own)
   }
   const found = await look()
   if (typeof found === 'string') return found
-  const things = withOwners(found.things, await staff.assignments.of(db, found.things))
-  return tab === 'all'
-    ? { things, sums: found.sums }
-    : { things: things.filter(({ owner }) => owner === null), sums: [] }
+  const things = withOwners(found, await staff.assignments.of(db, found))
+  return tab === 'all' ? things : things.filter(({ owner }) => owner === null)
 }
 
 /** The last note of each case: one statement for each partner on the page. */

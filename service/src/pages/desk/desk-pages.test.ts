@@ -173,13 +173,13 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
 
 type Cases = Parameters<typeof queuePage>[1]['cases']
 function queuePages(view: ConsoleView, text: string, cases: Cases): readonly (readonly [string, string])[] {
-  const waiting = { things: thingsOf(text), sums: [{ kind: 'changes', since: at, href: 'changes' }] } as const
-  const nothing = { things: [], sums: [] }
+  const waiting = thingsOf(text)
+  const names = new Map([[text, text]])
   return [
-    ['queue', queuePage(view, { cases, tab: 'all', waiting, next: text, first: text })],
-    ...queueTabs.map((tab) => [`empty queue ${tab}`, queuePage(view, { cases: [], tab, waiting: nothing })] as const),
+    ['queue', queuePage(view, { cases, tab: 'all', waiting, names, next: text, first: text })],
+    ...queueTabs.map((tab) => [`empty queue ${tab}`, queuePage(view, { cases: [], tab, waiting: [], names })] as const),
     ...(['late', 'failed'] as const).map(
-      (each) => [each, queuePage(view, { cases: [], tab: 'all', waiting: each })] as const,
+      (each) => [each, queuePage(view, { cases: [], tab: 'all', waiting: each, names })] as const,
     ),
   ]
 }

@@ -1,10 +1,12 @@
 /** The owner of a case or of what else waits, and its notes: the forms by which staff take it, give it, hand it back and add a note. */
-import { field, hiddenField } from '../console/components.ts'
+import type { Refusal } from '../../api/index.ts'
+import { Overtaken } from '../../cases/index.ts'
+import { field, hiddenField, time } from '../console/components.ts'
 import { select } from '../console/lists.ts'
 import type { ConsoleView } from '../console/view.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { deskTexts } from './texts.ts'
+import { deskTexts, overtakenTexts } from './texts.ts'
 
 type Owned = {
   /** Null: it has no owner. */
@@ -17,6 +19,13 @@ type Owned = {
   /** Hidden fields that name the thing. Absent: the address does. */
   readonly fields?: readonly (readonly [name: string, value: string])[]
   readonly words: Readonly<Record<'ownedBy' | 'ownedByNone' | 'ownerText' | 'take' | 'handBack' | 'give', string>>
+}
+
+/** The text of a refusal: what another person has done, in the language and the zone of the reader. */
+export function refusalText(view: ConsoleView, error: Refusal): Html | string {
+  if (!(error instanceof Overtaken)) return error.detail
+  const text = fill(overtakenTexts[view.language][error.by], { who: error.who })
+  return error.at === null ? text : html`${text} ${time(view, error.at)}.`
 }
 
 export function ownerParts(view: ConsoleView, owned: Owned): Html {

@@ -5,9 +5,9 @@ import { freeText, pager, tabs } from '../console/lists.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
 import { runbookLink } from './runbooks.ts'
 import { deskTexts } from './texts.ts'
-import { thingTable } from './thing-parts.ts'
+import { partnerCell, thingTable } from './thing-parts.ts'
 import type { OwnedThing } from './things.ts'
-import type { WaitingLook, WaitingSum } from './waiting.ts'
+import type { WaitingLook } from './waiting.ts'
 import { waitingTexts } from './waiting-texts.ts'
 
 export type DeskCase = {
@@ -26,14 +26,14 @@ export const queueTabs = ['all', 'mine', 'unowned'] as const
 export type QueueTab = (typeof queueTabs)[number]
 
 /** The part of the page besides cases. A text: it is not known. */
-export type WaitingShown =
-  | { readonly things: readonly OwnedThing[]; readonly sums: readonly WaitingSum[] }
-  | Extract<WaitingLook, string>
+export type WaitingShown = readonly OwnedThing[] | Extract<WaitingLook, string>
 
 type QueueShown = {
   readonly cases: readonly (DeskCase & { readonly lastNote: string | null })[]
   readonly tab: QueueTab
   readonly waiting: WaitingShown
+  /** Names of the partners of cases and things, by their ids. */
+  readonly names: ReadonlyMap<string, string>
   readonly next?: string | undefined
   readonly first?: string | undefined
 }
@@ -56,7 +56,7 @@ const runbooks: Readonly<Record<string, string>> = {
 /** The name of the runbook of a kind of case. */
 export const runbookOf = (kind: string): string => runbooks[kind] ?? 'bank-difference'
 
-export function queuePage(view: ConsoleView, { cases, tab, waiting, next, first }: QueueShown): string {
+export function queuePage(view: ConsoleView, { cases, tab, waiting, names, next, first }: QueueShown): string {
   const { root } = view
   const d = deskTexts[view.language]
   const items = queueTabs.map((each) => ({
@@ -69,10 +69,10 @@ export function queuePage(view: ConsoleView, { cases, tab, waiting, next, first 
     wide: true,
     main: html`<h1>${d.queue}</h1>
       <p class="lead">${d.queueText}</p>
-      ${tabs({ label: d.owners, items })} ${waitingPart(view, waiting)}
+      ${tabs({ label: d.owners, items })} ${waitingPart(view, waiting, names)}
       ${
         cases.length > 0
-          ? casesTable(view, cases)
+          ? casesTable(view, cases, names)
           : tab === 'all'
             ? empty({
                 title: d.queueEmpty,
@@ -86,29 +86,19 @@ export function queuePage(view: ConsoleView, { cases, tab, waiting, next, first 
 }
 
 /** Shows what waits, if anything does. A list that is not known is said: it must not look like an empty one. */
-function waitingPart(view: ConsoleView, waiting: WaitingShown): Html | undefined {
+function waitingPart(view: ConsoleView, waiting: WaitingShown, names: QueueShown['names']): Html | undefined {
   const [d, w] = [deskTexts[view.language], waitingTexts[view.language]]
   if (typeof waiting === 'string')
     return html`<h2>${w.title}</h2>
       <p role="status">${badge('warning', w[waiting])}</p>
       <h2>${d.cases}</h2>`
-  const { things, sums } = waiting
-  if (things.length + sums.length === 0) return undefined
+  if (waiting.length === 0) return undefined
   return html`<h2>${w.title}</h2>
-    ${things.length > 0 && thingTable(view, things)}
-    ${
-      sums.length > 0 &&
-      html`<ul>
-        ${sums.map(
-          ({ kind, since, href }) =>
-            html`<li><a href="${view.root}${href}">${w[kind]}</a>: ${w.since} ${time(view, since)}</li>`,
-        )}
-      </ul>`
-    }
+    ${thingTable(view, waiting, names)}
     <h2>${d.cases}</h2>`
 }
 
-function casesTable(view: ConsoleView, cases: QueueShown['cases']) {
+function casesTable(view: ConsoleView, cases: QueueShown['cases'], names: QueueShown['names']) {
   const d = deskTexts[view.language]
   return table({
     caption: d.queue,
@@ -130,7 +120,7 @@ function casesTable(view: ConsoleView, cases: QueueShown['cases']) {
       proposedBy === null ? badge('neutral', d.open) : badge('warning', proposedBy),
       lastNote === null ? '–' : freeText(lastNote),
       runbookLink(view, runbookOf(kind)),
-      partnerId,
+      partnerCell(names, partnerId),
     ]),
   })
 }

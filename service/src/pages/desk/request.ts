@@ -73,7 +73,7 @@ export type DeskDeps = {
   readonly customers: Pick<Customers, 'idOf' | 'idsBy'> & {
     readonly reviews: Pick<Customers['reviews'], 'overduePage'>
   }
-  readonly access: Pick<Access, 'partnerNames'>
+  readonly access: Pick<Access, 'namesOf' | 'partnerNames'>
   readonly accounts: Pick<Accounts, 'holdersOf'>
   readonly deposits: Pick<Deposits, 'byReferences'>
   /** Reads what waits for a person besides cases, and how the connectors are. */

@@ -1,4 +1,5 @@
 /** The texts of the desk. `{name}` is replaced. */
+import type { Overtaking } from '../../cases/index.ts'
 import type { ConsoleLanguage } from '../console/language.ts'
 
 const en = {
@@ -144,3 +145,21 @@ const de: DeskTexts = {
 }
 
 export const deskTexts: Readonly<Record<ConsoleLanguage, DeskTexts>> = { en, de }
+
+/** The steps of another person, each before its time. */
+export const overtakenTexts: Readonly<Record<ConsoleLanguage, Readonly<Record<Overtaking, string>>>> = {
+  en: {
+    owned: '{who} has had it since',
+    handedBack: 'It was handed back meanwhile, and has no owner.',
+    resolved: '{who} has decided the case:',
+    returning: 'The money of the case has been on its way back since',
+    replaced: 'Read the new proposal. {who} made it:',
+  },
+  de: {
+    owned: '{who} ist zuständig seit',
+    handedBack: 'Die Zuständigkeit wurde inzwischen zurückgegeben.',
+    resolved: '{who} hat den Fall entschieden:',
+    returning: 'Das Geld des Falls ist auf dem Rückweg seit',
+    replaced: 'Lesen Sie den neuen Vorschlag. {who} machte ihn:',
+  },
+}

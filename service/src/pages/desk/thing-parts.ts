@@ -20,7 +20,7 @@ import {
 import { waitingTexts } from './waiting-texts.ts'
 
 /** Things with their owners, the oldest first. Those beyond the first twenty of a kind are only named. */
-export function thingTable(view: ConsoleView, things: readonly OwnedThing[]): Html {
+export function thingTable(view: ConsoleView, things: readonly OwnedThing[], names: ReadonlyMap<string, string>): Html {
   const [d, w] = [deskTexts[view.language], waitingTexts[view.language]]
   const shown = oldestFirst(someOfEach(things))
   const cut = [...Map.groupBy(things, ({ why }) => why)].filter(([, each]) => each.length > thingsPerReasonMax)
@@ -44,13 +44,22 @@ export function thingTable(view: ConsoleView, things: readonly OwnedThing[]): Ht
       detailOf(view, thing),
       thing.owner === null ? badge('warning', d.unowned) : freeText(thing.owner.fullName),
       thing.lastNote === null ? '–' : freeText(thing.lastNote),
-      runbookLink(view, runbookOfThing(thing.why)),
-      isOfPartner(thing) ? thing.partnerId : '–',
+      runbookPart(view, thing.why) ?? '–',
+      isOfPartner(thing) ? partnerCell(names, thing.partnerId) : '–',
     ]),
   })}`
 }
 
-const isOfPartner = ({ kind }: ThingKey) => kind !== 'pool' && kind !== 'connector'
+/** The name of a partner, with its id. */
+export const partnerCell = (names: ReadonlyMap<string, string>, partnerId: string): Html =>
+  html`${freeText(names.get(partnerId) ?? '')} <span class="soft">${partnerId}</span>`
+
+const runbookPart = (view: ConsoleView, why: WaitingThing['why']): Html | undefined => {
+  const name = runbookOfThing(why)
+  return name === undefined ? undefined : runbookLink(view, name)
+}
+
+const isOfPartner = ({ kind }: ThingKey) => kind !== 'pool' && kind !== 'connector' && kind !== 'change'
 
 /** Figures and statuses. A pool and a connector are named. */
 function detailOf(view: ConsoleView, { kind, subject, detail }: WaitingThing): Html | string {
@@ -61,6 +70,8 @@ function detailOf(view: ConsoleView, { kind, subject, detail }: WaitingThing): H
     return html`<a href="${view.root}connectors#${subject}">${freeText(subject)}</a>:
       ${trouble === undefined ? '' : w[trouble]}`
   }
+  // The lists in which a person decides them.
+  if (kind === 'change' || kind === 'review') return html`<a href="${view.root}${kind}s">${freeText(detail ?? '')}</a>`
   return detail ?? '–'
 }
 
@@ -93,7 +104,7 @@ function waitList(view: ConsoleView, waits: readonly WaitingThing[]): Html {
     ${facts(
       waits.map((thing) => [
         w[thing.why],
-        html`${thing.since !== undefined && time(view, thing.since)} ${runbookLink(view, runbookOfThing(thing.why))}`,
+        html`${thing.since !== undefined && time(view, thing.since)} ${runbookPart(view, thing.why)}`,
       ]),
     )}`
 }
@@ -111,7 +122,7 @@ function history(view: ConsoleView, steps: readonly Step[]): Html {
 export function thingPage(
   view: ConsoleView,
   shown: ThingShown,
-  { error, typed }: { readonly error?: string | undefined; readonly typed: (name: string) => string },
+  { error, typed }: { readonly error?: string | Html | undefined; readonly typed: (name: string) => string },
 ): string {
   const [d, w] = [deskTexts[view.language], waitingTexts[view.language]]
   const { key, waits } = shown

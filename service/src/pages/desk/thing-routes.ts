@@ -2,6 +2,8 @@
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
 import { type SignedStaff, type ThingKey, thingKinds } from '../../modules/staff/index.ts'
 import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
+import type { Html } from '../html.ts'
+import { refusalText } from './owner-parts.ts'
 import { type DeskFrame, noteOf, type Person, personOf, withStaff } from './request.ts'
 import { thingPage, type ThingShown } from './thing-parts.ts'
 import { ownerOf, thingHref } from './things.ts'
@@ -12,7 +14,7 @@ const subjectCharsMax = 140
 function keyOf(given: Form): ThingKey {
   const [partnerId, subject] = [given('partner'), given('id')]
   const kind = thingKinds.find((each) => each === given('kind'))
-  const isId = kind === 'hit' || kind === 'payout' || kind === 'deposit'
+  const isId = kind !== 'pool' && kind !== 'connector'
   if (kind === undefined || !uuid.test(partnerId) || (isId && !uuid.test(subject))) throw notFound('page')
   if (subject === '' || subject.length > subjectCharsMax || subject.includes('\0')) throw notFound('page')
   return { partnerId, kind, subject }
@@ -32,7 +34,12 @@ export async function readThing(frame: DeskFrame, { account }: SignedStaff, key:
 
 export function thingRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { staff } = frame
-  const show = async (request: PublicRequest, person: Person, key: ThingKey, error?: string): Promise<PublicAnswer> => {
+  const show = async (
+    request: PublicRequest,
+    person: Person,
+    key: ThingKey,
+    error?: string | Html,
+  ): Promise<PublicAnswer> => {
     const shown = await readThing(frame, person.signed, key)
     const body = thingPage(person.view, shown, { error, typed: readForm(request) })
     return page(request, error === undefined ? 200 : 400, body)
@@ -52,7 +59,7 @@ export function thingRoutes(frame: DeskFrame): readonly PublicRoute[] {
           return seeOther(`${person.view.root}${thingHref(key)}`)
         } catch (error) {
           if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-          return show(request, person, key, error.detail)
+          return show(request, person, key, refusalText(person.view, error))
         }
       }),
   })

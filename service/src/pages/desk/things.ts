@@ -7,7 +7,7 @@ type Why = WaitingThing['why']
 /** Things of one kind that the queue shows. A list of a thousand hits would hide all else. */
 export const thingsPerReasonMax = 20
 
-const runbooks: Readonly<Record<Why, string>> = {
+const runbooks: Readonly<Partial<Record<Why, string>>> = {
   hit: 'screening-hit',
   payoutHeld: 'screening-hit',
   depositHeld: 'screening-hit',
@@ -19,7 +19,8 @@ const runbooks: Readonly<Record<Why, string>> = {
   connectorFails: 'alerts/PaymentsBankUnreachable',
   poolLow: 'alerts/PaymentsIbanPoolLow',
 }
-export const runbookOfThing = (why: Why): string => runbooks[why]
+/** Undefined: the page of the thing says what to do. */
+export const runbookOfThing = (why: Why): string | undefined => runbooks[why]
 
 /** The page of a thing, from the root of the desk. Hits and payouts have pages of their own. */
 export function thingHref({ partnerId, kind, subject }: ThingKey): string {

@@ -1,7 +1,6 @@
 /** The texts of what waits besides cases. `{…}` is replaced. */
 import type { WaitingThing } from '../../modules/staff/index.ts'
 import type { ConsoleLanguage } from '../console/language.ts'
-import type { WaitingSum } from './waiting.ts'
 
 const en = {
   title: 'What else waits',
@@ -21,8 +20,8 @@ const en = {
   recallOverdue: 'Recall not answered in time',
   connectorFails: 'Connector',
   poolLow: 'Pool of IBANs is low',
-  changes: 'Changes wait for a second person',
-  reviews: 'Reviews of customers are overdue',
+  changeWaits: 'Change waits for a second person',
+  reviewOverdue: 'Review of a customer is overdue',
   heldBack: 'Payouts are held back',
   failing: 'Exchanges fail',
   file: 'A file is not delivered',
@@ -41,7 +40,7 @@ const en = {
   give: 'Give',
   history: 'Owners and notes',
 } as const
-export type WaitingTexts = Readonly<Record<keyof typeof en | WaitingThing['why'] | WaitingSum['kind'], string>>
+export type WaitingTexts = Readonly<Record<keyof typeof en | WaitingThing['why'], string>>
 
 const de: WaitingTexts = {
   title: 'Was noch wartet',
@@ -62,8 +61,8 @@ const de: WaitingTexts = {
   recallOverdue: 'Rückruf nicht rechtzeitig beantwortet',
   connectorFails: 'Anbindung',
   poolLow: 'Vorrat an IBANs ist knapp',
-  changes: 'Änderungen warten auf eine zweite Person',
-  reviews: 'Überprüfungen von Kunden sind überfällig',
+  changeWaits: 'Änderung wartet auf eine zweite Person',
+  reviewOverdue: 'Überprüfung eines Kunden ist überfällig',
   heldBack: 'Auszahlungen werden zurückgehalten',
   failing: 'Der Austausch scheitert',
   file: 'Eine Datei ist nicht zugestellt',

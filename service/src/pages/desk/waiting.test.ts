@@ -11,10 +11,10 @@ before(async () => {
 })
 after(() => service.close())
 
-test('a look has the things and the sums, and nothing where nothing waits', async () => {
+test('a look has what waits, and nothing where nothing waits', async () => {
   const partner = await addPartner(service, 100_00n)
   const { payout } = await pay(service, partner, '1.00')
-  assert.deepEqual(await createWaiting(looking(async () => {}).deps)(), { things: [], sums: [] })
+  assert.deepEqual(await createWaiting(looking(async () => {}).deps)(), [])
   service.clock.advance(100 * hourMs)
   await service.db.transaction((tx) =>
     service.customers.reviews.set(tx, {
@@ -29,16 +29,11 @@ test('a look has the things and the sums, and nothing where nothing waits', asyn
   )
   const found = await createWaiting(looking(async () => {}).deps)()
   assert.ok(typeof found === 'object')
-  const { things, sums } = found
-  const ofPayouts = things.filter(({ kind }) => kind === 'payout')
-  assert.deepEqual(
-    ofPayouts.map(({ why, subject, detail }) => [why, subject, detail]),
-    [['payoutStands', payout.id, 'Pending']],
-  )
-  assert.deepEqual(
-    sums.map(({ kind, href }) => [kind, href]),
-    [['reviews', 'reviews']],
-  )
+  const shown = found.filter(({ kind }) => kind === 'payout' || kind === 'review')
+  assert.deepEqual(shown.map(({ why, subject, detail }) => [why, subject, detail]).toSorted(), [
+    ['payoutStands', payout.id, 'Pending'],
+    ['reviewOverdue', partner.customer.id, 'high'],
+  ])
 })
 
 /** The parts of the desk with a look that `before` precedes. */

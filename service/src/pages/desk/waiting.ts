@@ -4,21 +4,10 @@ import { after, secondMs } from '../../kernel/index.ts'
 import type { WaitingThing } from '../../modules/staff/index.ts'
 import type { DeskDeps } from './request.ts'
 
-/** A number of rows of a page, which have no owners: two persons decide a change, and a review is a date. */
-export type WaitingSum = {
-  readonly kind: 'changes' | 'reviews'
-  /** The time since which the oldest waits. */
-  readonly since: Date
-  /** Path of the page that shows them, from the root of the desk. */
-  readonly href: string
-}
-
-export type Waiting = { readonly things: readonly WaitingThing[]; readonly sums: readonly WaitingSum[] }
-
 /** `late`: the look has not ended yet. `failed`: it ended with an error, which is in the log. */
-export type WaitingLook = Waiting | 'late' | 'failed'
+export type WaitingLook = readonly WaitingThing[] | 'late' | 'failed'
 
-type WaitingDeps = Pick<DeskDeps, 'db' | 'clock' | 'log' | 'customers' | 'staff'> & {
+type WaitingDeps = Pick<DeskDeps, 'clock' | 'log'> & {
   readonly waiting: Pick<DeskDeps['waiting'], 'look'>
 }
 
@@ -33,7 +22,7 @@ export function createWaiting(deps: WaitingDeps, waitMs = waitMsDefault): () => 
   const start = () => {
     const own: NonNullable<typeof last> = {
       until: undefined,
-      found: look(deps).then(
+      found: deps.waiting.look().then(
         (found) => {
           own.until = after(deps.clock.now(), rememberedMs)
           return found
@@ -57,20 +46,5 @@ export function createWaiting(deps: WaitingDeps, waitMs = waitMsDefault): () => 
     } finally {
       timer.abort()
     }
-  }
-}
-
-async function look({ db, customers, staff, waiting }: WaitingDeps): Promise<Waiting> {
-  const things = await waiting.look()
-  const [change] = await staff.changes.waiting(db, 1)
-  const [review] = await customers.reviews.overduePage(db, { after: undefined, rowsMax: 1 })
-  return {
-    things,
-    sums: [
-      ...(change === undefined ? [] : [{ kind: 'changes', since: change.proposedAt, href: 'changes' } as const]),
-      ...(review === undefined
-        ? []
-        : [{ kind: 'reviews', since: new Date(`${review.dueOn}T00:00:00Z`), href: 'reviews' } as const]),
-    ],
   }
 }

@@ -31,6 +31,7 @@ export const de: Texts = {
   copied: 'Kopiert',
   back: 'Zurück zu {host}',
   receipt: 'Quittung',
+  receiptPdf: 'Quittung als PDF',
   items: 'Posten',
   item: 'Artikel',
   quantity: 'Menge',

@@ -30,6 +30,7 @@ export const en = {
   copied: 'Copied',
   back: 'Back to {host}',
   receipt: 'Receipt',
+  receiptPdf: 'Receipt as PDF',
   items: 'Items',
   item: 'Item',
   quantity: 'Quantity',

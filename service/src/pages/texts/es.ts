@@ -31,6 +31,7 @@ export const es: Texts = {
   copied: 'Copiado',
   back: 'Volver a {host}',
   receipt: 'Recibo',
+  receiptPdf: 'Recibo en PDF',
   items: 'Artículos',
   item: 'Artículo',
   quantity: 'Cantidad',

@@ -31,6 +31,7 @@ export const fr: Texts = {
   copied: 'Copié',
   back: 'Retour à {host}',
   receipt: 'Reçu',
+  receiptPdf: 'Reçu en PDF',
   items: 'Articles',
   item: 'Article acheté',
   quantity: 'Quantité',

@@ -30,6 +30,7 @@ export const lt: Texts = {
   copied: 'Nukopijuota',
   back: 'Grįžti į {host}',
   receipt: 'Kvitas',
+  receiptPdf: 'Kvitas PDF formatu',
   items: 'Prekės',
   item: 'Prekė',
   quantity: 'Kiekis',

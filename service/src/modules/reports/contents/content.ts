@@ -1,6 +1,7 @@
 /** Content of a report before it has a format: a head, and records that can be read several times. */
 import type { ReportKind } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../../kernel/index.ts'
+import type { DocumentBrand } from '../../../typesetting/index.ts'
 import type { Period } from '../rules.ts'
 
 /**
@@ -14,6 +15,8 @@ export type Row = Readonly<Record<string, string>>
 export type Head = {
   readonly kind: ReportKind
   readonly partnerName: string
+  /** Absent in formats without a layout. */
+  readonly brand: DocumentBrand | undefined
   /** Customer, if the report is about one. */
   readonly customer: { readonly id: string; readonly name: string } | undefined
   readonly period: Period

@@ -34,7 +34,7 @@ export async function* pdf(content: Content, count: (lines: number) => void): As
 const taggedLinesMax = 2_000
 
 function documentOf(head: Head, sections: readonly Section[], summaries: readonly Summary[]): AccountDocument {
-  const { kind, partnerName, customer, period, currency } = head
+  const { kind, partnerName, brand, customer, period, currency } = head
   const lines = summaries.reduce((total, each) => total + each.lines, 0)
   const account = sections.length === 1 ? sections[0]?.accountId : undefined
   const isStatement = kind === 'statement'
@@ -57,6 +57,7 @@ function documentOf(head: Head, sections: readonly Section[], summaries: readonl
       'a movement after the end of the period is in the next statement.',
     createdAt: period.to,
     tagged: lines <= taggedLinesMax,
+    brand,
   }
 }
 

@@ -49,6 +49,7 @@ const en = {
   refusal: {
     checkout_session_not_open: 'The payer’s bank has the payment already, or the session has ended.',
     account_blocked: 'The account of this customer takes no money.',
+    balance_limit_exceeded: 'With this amount the customer would hold more than its verification allows.',
     iban_issuer_not_configured: 'The service issues no IBANs in this country. Ask our support.',
     iban_pool_exhausted: 'The service has no IBAN left for a new customer. Ask our support.',
   },
@@ -102,6 +103,7 @@ const de: Words<typeof en> = {
   refusal: {
     checkout_session_not_open: 'Die Bank des Zahlers hat die Zahlung schon, oder die Sitzung ist beendet.',
     account_blocked: 'Das Konto dieses Kunden nimmt kein Geld an.',
+    balance_limit_exceeded: 'Mit diesem Betrag hielte der Kunde mehr, als seine Prüfung erlaubt.',
     iban_issuer_not_configured: 'Der Dienst vergibt in diesem Land keine IBANs. Fragen Sie unseren Support.',
     iban_pool_exhausted: 'Der Dienst hat keine IBAN für einen neuen Kunden mehr. Fragen Sie unseren Support.',
   },
