@@ -1,9 +1,9 @@
 /** The audit log of a partner: its records, the page of one with its proof, and the signed heads. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { call, copyButton, errorSummary, field, message, table, time } from './components.ts'
+import { call, copyButton, field, message, table, time } from './components.ts'
 import { facts, filters, identifier, type Link, links, list, type Pages, rawJson, strip, tabs } from './lists.ts'
-import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
+import { linkOf, type Problems, type Values } from './payments-request.ts'
 import { auditTexts } from './texts/audit.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -67,9 +67,8 @@ export function auditPage(view: ConsoleView, { rows, values, problems, pages }: 
   return shell(view, {
     title: view.t.audit,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <h1>${view.t.audit}</h1>
+    problems,
+    main: html`<h1>${view.t.audit}</h1>
       <p class="lead">${a.lead}</p>
       ${auditTabs(view, 'records')}
       ${filters(view, {

@@ -1,10 +1,10 @@
 /** Bulk payouts: the list, the upload with the problems of a file, the preview, and the page of one with its results. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { badge, call, choices, errorSummary, hiddenField, message, table, time } from './components.ts'
+import { badge, call, choices, hiddenField, message, table, time } from './components.ts'
 import { type BulkProblem } from './bulk-csv.ts'
 import { facts, filters, freeText, identifier, list, money, optionsOf, type Pages, select, strip } from './lists.ts'
-import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import { type Problems, type Values } from './payments-request.ts'
 import { bulkTexts } from './texts/bulk.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -85,9 +85,8 @@ export function newBulkPage(view: ConsoleView, { mode, problems, inFile }: Uploa
   return shell(view, {
     title: b.newBulk,
     wide: inFile !== undefined,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <h1>${b.newBulk}</h1>
+    problems,
+    main: html`<h1>${b.newBulk}</h1>
       <form class="card" method="post" action="${view.root}bulk-payouts/new/check" enctype="multipart/form-data">
         ${choices({
           ...{ id: 'mode', name: 'mode', legend: b.mode, chosen: mode ?? 'BestEffort', error: problems['mode'] },
@@ -217,9 +216,8 @@ export function bulkPage(view: ConsoleView, bulk: Bulk): string {
   return shell(view, {
     title: b.bulk,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      ${done !== undefined && status === 'Processing' && message('neutral', b[done])}
+    problems,
+    main: html`${done !== undefined && status === 'Processing' && message('neutral', b[done])}
       <h1>${b.bulk}</h1>
       ${bulk.waiting !== undefined && waitingPart(view, id, bulk.waiting)}
       ${strip([

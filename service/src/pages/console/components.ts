@@ -10,22 +10,6 @@ export const badge = (tone: Tone, text: string): Html => html`<span class="badge
 /** Says what happened after a form. The frame of the page reads it to screen readers. */
 export const message = (tone: Tone, text: string): Html => html`<p class="message ${tone}" role="status">${text}</p>`
 
-export type Problem = { readonly text: string; readonly field?: string }
-
-/** Lists what a form refused, each with a link to its field. Takes the focus, so that a screen reader begins here. */
-export function errorSummary({ t }: ConsoleView, problems: readonly Problem[]): Html | undefined {
-  if (problems.length === 0) return undefined
-  const items = problems.map(({ text, field }) =>
-    field === undefined ? html`<li>${text}</li>` : html`<li><a href="#${field}">${text}</a></li>`,
-  )
-  return html`<div class="summary" role="alert" tabindex="-1" autofocus aria-labelledby="summary-title">
-    <h2 id="summary-title">${t.errorTitle}</h2>
-    <ul>
-      ${items}
-    </ul>
-  </div>`
-}
-
 type Field = {
   readonly id: string
   readonly label: string

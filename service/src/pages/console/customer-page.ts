@@ -2,12 +2,12 @@
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { badge, call, dialog, dialogButtons, errorSummary, message, openDialog, table, time } from './components.ts'
+import { badge, call, dialog, dialogButtons, message, openDialog, table, time } from './components.ts'
 import { identityPart, type Verifications } from './customer-identity.ts'
 import type { CustomerRow } from './customers-page.ts'
 import { account, freeText, identifier, money, rawJson, strip } from './lists.ts'
 import { wordOf } from './payment-words.ts'
-import { linkOf, type Problems, summaryOf } from './payments-request.ts'
+import { linkOf, type Problems } from './payments-request.ts'
 import { identityTexts } from './texts/identity.ts'
 import { customerTexts } from './texts/customers.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -85,8 +85,8 @@ export function customerPage(view: ConsoleView, customer: Customer): string {
   return shell(view, {
     title: name,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done !== undefined && message('good', c[done])}
+    problems,
+    main: html`${done !== undefined && message('good', c[done])}
       <div class="heading">
         <h1>${name}</h1>
         ${may.write && html`<a class="button" href="${view.root}customers/${id}/edit">${c.edit}</a>`}

@@ -1,8 +1,8 @@
 /** The list of customers. */
 import { html, type Html } from '../html.ts'
-import { call, errorSummary, field, message, table, time } from './components.ts'
+import { call, field, message, table, time } from './components.ts'
 import { filters, freeText, identifier, list, optionsOf, type Pages, select } from './lists.ts'
-import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import { type Problems, type Values } from './payments-request.ts'
 import { customerTexts } from './texts/customers.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -46,8 +46,8 @@ export function customersPage(view: ConsoleView, customers: Customers): string {
   return shell(view, {
     title: view.t.customers,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done !== undefined && message('good', c[done])}
+    problems,
+    main: html`${done !== undefined && message('good', c[done])}
       <div class="heading">
         <h1>${view.t.customers}</h1>
         ${mayWrite && html`<a class="button primary" href="${view.root}customers/new">${c.newCustomer}</a>`}

@@ -11,7 +11,6 @@ import {
   dialog,
   dialogButtons,
   empty,
-  errorSummary,
   field,
   message,
   openDialog,
@@ -32,7 +31,7 @@ import {
   strip,
   tabs,
 } from './lists.ts'
-import { type ConsoleView, shell } from './view.ts'
+import { type ConsoleView, errorSummary, shell } from './view.ts'
 
 /** The page is for developers of the console, so its texts are English only. */
 export function designPage(view: ConsoleView): string {
@@ -60,10 +59,10 @@ const messages = (view: ConsoleView): Html =>
   html`${message('good', 'The invitation is on its way to joan@example.com.')}
   ${message('neutral', 'The report is being prepared.')} ${message('warning', 'This key expires in 3 days.')}
   ${message('bad', 'The last delivery failed.')}
-  ${errorSummary(view, [
-    { text: 'The password has fewer than 12 characters.', field: 'field-wrong' },
-    { text: 'The team needs an Admin.' },
-  ])}`
+  ${errorSummary(view, {
+    'field-wrong': 'The password has fewer than 12 characters.',
+    form: 'The team needs an Admin.',
+  })}`
 
 const badges = (): Html =>
   html`<p>

@@ -1,9 +1,9 @@
 /** The events of a partner, and the page of one with its data and its deliveries. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { call, copyButton, errorSummary, field, hiddenField, message, table, time } from './components.ts'
+import { call, copyButton, field, hiddenField, message, table, time } from './components.ts'
 import { facts, filters, freeText, identifier, list, type Options, type Pages, select, strip } from './lists.ts'
-import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
+import { linkOf, type Problems, type Values } from './payments-request.ts'
 import { developerTexts } from './texts/developers.ts'
 import { eventTexts } from './texts/events.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -34,9 +34,8 @@ export function eventsPage(view: ConsoleView, { rows, types, values, problems, p
   return shell(view, {
     title: view.t.events,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <h1>${view.t.events}</h1>
+    problems,
+    main: html`<h1>${view.t.events}</h1>
       <p class="lead">${e.lead}</p>
       ${filters(view, {
         path: `${view.root}events`,
@@ -105,10 +104,9 @@ export function eventPage(view: ConsoleView, event: Event): string {
   const json = JSON.stringify(data, null, 2)
   return shell(view, {
     title: type,
-    hasErrors: Object.keys(problems).length > 0,
+    problems,
     wide: true,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      ${done !== undefined && message('good', developerTexts[view.language][done])}
+    main: html`${done !== undefined && message('good', developerTexts[view.language][done])}
       <h1>${type}</h1>
       ${strip([
         [e.reference, freeText(reference)],

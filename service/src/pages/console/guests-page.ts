@@ -2,9 +2,9 @@
 import type { ResponseOf } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { badge, call, errorSummary, field, hiddenField, message, table, time, type Tone } from './components.ts'
+import { badge, call, field, hiddenField, message, table, time, type Tone } from './components.ts'
 import { facts, list, optionsOf, type Pages, select } from './lists.ts'
-import { type Problems, summaryOf } from './payments-request.ts'
+import { type Problems } from './payments-request.ts'
 import { guestTexts } from './texts/guests.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -58,8 +58,8 @@ export function guestsPage(view: ConsoleView, guests: Guests): string {
   return shell(view, {
     title: g.title,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done !== undefined && message('good', g[done])}
+    problems,
+    main: html`${done !== undefined && message('good', g[done])}
       <h1>${g.title}</h1>
       <p class="lead">${g.lead}</p>
       ${list(view, {
@@ -129,8 +129,8 @@ export function openGuestPage(view: ConsoleView, opening: Opening): string {
   const title = fill(g.openTitle, { partner: partnerName })
   return shell(view, {
     title,
-    main: html`<div class="card">
-      <h1>${title}</h1>
+    card: true,
+    main: html`<h1>${title}</h1>
       <p class="lead">${fill(g.openText, { maker, guest })}</p>
       ${facts([
         [g.openAccess, g.accesses[access]],
@@ -140,7 +140,6 @@ export function openGuestPage(view: ConsoleView, opening: Opening): string {
       <form method="post" action="${view.root}guest">
         ${hiddenField('token', token)}
         <button type="submit" class="primary">${g.open}</button>
-      </form>
-    </div>`,
+      </form>`,
   })
 }

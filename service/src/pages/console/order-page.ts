@@ -7,7 +7,6 @@ import {
   call,
   dialog,
   dialogButtons,
-  errorSummary,
   field,
   hiddenField,
   message,
@@ -28,7 +27,7 @@ import {
   select,
   strip,
 } from './lists.ts'
-import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import { type Problems, type Values } from './payments-request.ts'
 import { orderTexts } from './texts/orders.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -70,9 +69,8 @@ export function ordersPage(view: ConsoleView, { rows, values, problems, pages, m
   return shell(view, {
     title: view.t.standingOrders,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <div class="heading">
+    problems,
+    main: html`<div class="heading">
         <h1>${view.t.standingOrders}</h1>
         ${mayWrite && html`<a class="button primary" href="${view.root}standing-orders/new">${o.newOrder}</a>`}
       </div>
@@ -160,10 +158,9 @@ export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
     })
   return shell(view, {
     title: o.newOrder,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, summaryOf(problems))}
-      <h1>${o.newOrder}</h1>
+    problems,
+    card: true,
+    main: html`<h1>${o.newOrder}</h1>
       ${facts([[p.payee, payee]])}
       <form method="post" action="${view.root}standing-orders/new">
         ${hiddenField('beneficiaryId', beneficiaryId)} ${hiddenField('idempotencyKey', idempotencyKey)}
@@ -175,8 +172,7 @@ export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
         ${input('count', o.count)} ${choice('businessDays', o.businessDays, o.businessDayRules, 'Following')}
         <button type="submit" class="primary">${o.create}</button>
       </form>
-      <p class="foot"><a href="${view.root}standing-orders/new">${p.otherPayee}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}standing-orders/new">${p.otherPayee}</a></p>`,
   })
 }
 
@@ -215,8 +211,8 @@ export function orderPage(view: ConsoleView, order: Order): string {
   return shell(view, {
     title: `${o.order}: ${payee}`,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done !== undefined && message('good', o[done])}
+    problems,
+    main: html`${done !== undefined && message('good', o[done])}
       <div class="heading">
         <h1>${payee}</h1>
         <a class="button" href="${order.payeeHref}">${p.toPayee}</a>

@@ -2,9 +2,9 @@
 import type { AccountType } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { call, errorSummary, field, hiddenField, message, table, time } from './components.ts'
+import { call, field, hiddenField, message, table, time } from './components.ts'
 import { account, facts, filters, inFours, list, optionsOf, type Pages, select } from './lists.ts'
-import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
+import { linkOf, type Problems, type Values } from './payments-request.ts'
 import { type Verification, verificationPart } from './payee-verification.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -51,8 +51,8 @@ export function payeesPage(view: ConsoleView, payees: Payees): string {
   return shell(view, {
     title: view.t.payees,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done === 'deleted' && message('good', p.payeeDeleted)}
+    problems,
+    main: html`${done === 'deleted' && message('good', p.payeeDeleted)}
       <div class="heading">
         <h1>${view.t.payees}</h1>
         ${may.write && html`<a class="button primary" href="${view.root}payees/new">${p.newPayee}</a>`}
@@ -124,10 +124,9 @@ export function newPayeePage(view: ConsoleView, draft: PayeeDraft, problems: Pro
     })
   return shell(view, {
     title: p.newPayee,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, summaryOf(problems))}
-      <h1>${p.newPayee}</h1>
+    problems,
+    card: true,
+    main: html`<h1>${p.newPayee}</h1>
       <form method="post" action="${view.root}payees/new/check">
         ${hiddenField('idempotencyKey', draft.idempotencyKey)} ${input('name', p.payeeName, p.payeeNameHelp, '140')}
         ${input('account', p.account, p.payeeAccountHelp, '128')} ${input('currency', p.currency, p.currencyHelp, '5')}
@@ -140,8 +139,7 @@ export function newPayeePage(view: ConsoleView, draft: PayeeDraft, problems: Pro
         ${input('customerId', p.customerId, p.payeeCustomerHelp, '36', true)}
         <button type="submit" class="primary">${p.checkPayee}</button>
       </form>
-      <p class="foot"><a href="${view.root}payees">${p.back}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}payees">${p.back}</a></p>`,
   })
 }
 
@@ -151,8 +149,8 @@ export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verificatio
   const isSure = verification === undefined || verification.result === 'Match'
   return shell(view, {
     title: p.checkTitle,
-    main: html`<div class="card">
-      <h1>${p.checkTitle}</h1>
+    card: true,
+    main: html`<h1>${p.checkTitle}</h1>
       ${facts([
         [p.payeeName, draft.name],
         [p.account, html`<code class="account">${inFours(draft.account)}</code>`],
@@ -164,7 +162,6 @@ export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verificatio
         ${Object.entries(draft).map(([name, value]) => hiddenField(name, value))}
         <button type="submit" class="primary">${isSure ? p.savePayee : p.saveAnyway}</button>
         <button type="submit" formaction="${view.root}payees/new">${p.change}</button>
-      </form>
-    </div>`,
+      </form>`,
   })
 }

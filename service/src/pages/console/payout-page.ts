@@ -1,10 +1,10 @@
 /** The page of one payout: sum and payee, what it waits for, what happened, and what a person may do now. */
 import { html, type Html } from '../html.ts'
-import { dialog, dialogButtons, errorSummary, message, time } from './components.ts'
+import { dialog, dialogButtons, message, time } from './components.ts'
 import { account, facts, identifier, money, rawJson, type Step, steps, strip } from './lists.ts'
 import { type Recalls, recallPart } from './payout-recalls.ts'
 import { payoutBadge, wordOf } from './payment-words.ts'
-import { type Problems, summaryOf } from './payments-request.ts'
+import { type Problems } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -58,8 +58,8 @@ export function payoutPage(view: ConsoleView, payout: Payout): string {
   const { amount, currency, payee, status, createdAt, problems, transactionHref } = payout
   return shell(view, {
     title: `${p.payout} ${payout.reference}`,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${outcome(view, payout)}
+    problems,
+    main: html`${outcome(view, payout)}
       <div class="heading">
         <h1>${payee}</h1>
         <div class="buttons">

@@ -1,10 +1,10 @@
 /** The list of payouts, and the tabs of what waits for an approval, where a bulk is one row. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { call, errorSummary, field, table, time } from './components.ts'
+import { call, field, table, time } from './components.ts'
 import { account, filters, freeText, list, money, optionsOf, pager, type Pages, select, tabs } from './lists.ts'
 import { payoutBadge } from './payment-words.ts'
-import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import { type Problems, type Values } from './payments-request.ts'
 import { bulkTexts } from './texts/bulk.ts'
 import type { PaymentTexts } from './texts/payments-en.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -89,8 +89,8 @@ export function payoutsPage(view: ConsoleView, payouts: Payouts): string {
   return shell(view, {
     title: view.t.payouts,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${heading(view, mayWrite)}
+    problems,
+    main: html`${heading(view, mayWrite)}
       <p class="lead">${paymentTexts[view.language].payoutsText}</p>
       ${tabsOf(view, 'all')} ${filterForm(view, values, problems)} ${rowsOf(view, payouts)}`,
   })

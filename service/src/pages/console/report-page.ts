@@ -6,7 +6,6 @@ import {
   call,
   dialog,
   dialogButtons,
-  errorSummary,
   field,
   hiddenField,
   message,
@@ -15,7 +14,7 @@ import {
   time,
 } from './components.ts'
 import { facts, filters, identifier, list, optionsOf, type Pages, select, strip, tabs } from './lists.ts'
-import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import { type Problems, type Values } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { reportTexts } from './texts/reports.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -83,8 +82,8 @@ export function reportsPage(view: ConsoleView, { rows, values, problems, pages, 
   return shell(view, {
     title: view.t.reports,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done !== undefined && message('good', r[done])}
+    problems,
+    main: html`${done !== undefined && message('good', r[done])}
       <div class="heading">
         <h1>${view.t.reports}</h1>
         ${mayWrite && html`<a class="button primary" href="${view.root}reports/new">${r.newReport}</a>`}
@@ -179,17 +178,15 @@ export function newReportPage(view: ConsoleView, draft: Draft): string {
     })
   return shell(view, {
     title: r.newReport,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, summaryOf(problems))}
-      <h1>${r.newReport}</h1>
+    problems,
+    card: true,
+    main: html`<h1>${r.newReport}</h1>
       <form method="post" action="${view.root}reports/new">
         ${hiddenField('idempotencyKey', idempotencyKey)} ${contentFields(view, draft)} ${day('from', r.from)}
         ${day('to', r.to, r.toHelp)} ${scopeFields(view, draft)}
         <button type="submit" class="primary">${r.create}</button>
       </form>
-      <p class="foot"><a href="${view.root}reports">${r.backToReports}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}reports">${r.backToReports}</a></p>`,
   })
 }
 

@@ -1,7 +1,7 @@
 /** The request log of a partner: its requests, their problems with the cures, and the page of one request. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { badge, calendarDay, call, errorSummary, field, message, table, time } from './components.ts'
+import { badge, calendarDay, call, field, message, table, time } from './components.ts'
 import { grouped } from './money.ts'
 import {
   facts,
@@ -19,7 +19,7 @@ import {
   strip,
   tabs,
 } from './lists.ts'
-import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
+import { linkOf, type Problems, type Values } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { requestLogTexts } from './texts/request-log.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -117,9 +117,8 @@ export function requestsPage(view: ConsoleView, shown: Requests): string {
   return shell(view, {
     title: view.t.requests,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <h1>${view.t.requests}</h1>
+    problems,
+    main: html`<h1>${view.t.requests}</h1>
       <p class="lead">${r.lead}</p>
       ${requestTabs(view, 'all')}
       ${filters(view, { path: `${view.root}requests`, ...fieldsOf(view, shown), active: isFiltered })}
@@ -191,9 +190,8 @@ export function requestProblemsPage(view: ConsoleView, { rows, values, problems 
   return shell(view, {
     title: r.problemsTitle,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <h1>${view.t.requests}</h1>
+    problems,
+    main: html`<h1>${view.t.requests}</h1>
       <p class="lead">${r.problemsLead} ${r.period}</p>
       ${requestTabs(view, 'problems')}
       ${filters(view, {

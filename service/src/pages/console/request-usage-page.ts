@@ -1,10 +1,10 @@
 /** The page that counts the requests of a partner: by operation and by day. */
 import type { ResponseOf } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
-import { calendarDay, call, errorSummary, table } from './components.ts'
+import { calendarDay, call, table } from './components.ts'
 import { filters, list } from './lists.ts'
 import { grouped } from './money.ts'
-import { type Problems, linkOf, summaryOf, type Values } from './payments-request.ts'
+import { type Problems, linkOf, type Values } from './payments-request.ts'
 import { dayFields, duration, operationPart, requestTabs, unknownOperation } from './request-log-page.ts'
 import { requestLogTexts } from './texts/request-log.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -38,9 +38,8 @@ export function requestUsagePage(view: ConsoleView, { sums, values, problems }: 
   return shell(view, {
     title: r.usageTitle,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <h1>${view.t.requests}</h1>
+    problems,
+    main: html`<h1>${view.t.requests}</h1>
       <p class="lead">${r.usageLead} ${r.period}</p>
       ${requestTabs(view, 'usage')}
       ${filters(view, {

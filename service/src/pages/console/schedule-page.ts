@@ -1,19 +1,7 @@
 /** Schedules of reports: the list and the form of a new one. */
 import { html, type Html } from '../html.ts'
-import {
-  call,
-  dialog,
-  dialogButtons,
-  errorSummary,
-  field,
-  hiddenField,
-  message,
-  openDialog,
-  table,
-  time,
-} from './components.ts'
+import { call, dialog, dialogButtons, field, hiddenField, message, openDialog, table, time } from './components.ts'
 import { freeText, list, optionsOf, type Pages, select } from './lists.ts'
-import { summaryOf } from './payments-request.ts'
 import {
   contentFields,
   type Draft,
@@ -136,10 +124,9 @@ export function newSchedulePage(view: ConsoleView, draft: Draft): string {
     })
   return shell(view, {
     title: r.newSchedule,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, summaryOf(problems))}
-      <h1>${r.newSchedule}</h1>
+    problems,
+    card: true,
+    main: html`<h1>${r.newSchedule}</h1>
       <p class="lead">${r.schedulesEmptyText}</p>
       <form method="post" action="${view.root}reports/schedules/new">
         ${hiddenField('idempotencyKey', idempotencyKey)} ${contentFields(view, draft)}
@@ -151,7 +138,6 @@ export function newSchedulePage(view: ConsoleView, draft: Draft): string {
         ${scopeFields(view, draft)}
         <button type="submit" class="primary">${r.createSchedule}</button>
       </form>
-      <p class="foot"><a href="${view.root}reports/schedules">${r.backToReports}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}reports/schedules">${r.backToReports}</a></p>`,
   })
 }

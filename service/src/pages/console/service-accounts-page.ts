@@ -7,7 +7,6 @@ import {
   copyButton,
   dialog,
   dialogButtons,
-  errorSummary,
   field,
   message,
   openDialog,
@@ -15,7 +14,7 @@ import {
   time,
 } from './components.ts'
 import { facts, identifier, list, optionsOf, type Pages, select, filters } from './lists.ts'
-import { type Problems, summaryOf } from './payments-request.ts'
+import { type Problems } from './payments-request.ts'
 import { keyPair, limitFields, permissionFields } from './service-account-form.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { fill } from '../language.ts'
@@ -77,9 +76,8 @@ export function serviceAccountsPage(view: ConsoleView, { rows, status, pages, ma
   return shell(view, {
     title: s.title,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <div class="heading">
+    problems,
+    main: html`<div class="heading">
         <h1>${s.title}</h1>
         ${mayWrite && html`<a class="button primary" href="${view.root}service-accounts/new">${s.newAccount}</a>`}
       </div>
@@ -129,8 +127,8 @@ export function serviceAccountPage(view: ConsoleView, one: One): string {
   return shell(view, {
     title: account.name,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done !== undefined && message('good', s[done])}
+    problems,
+    main: html`${done !== undefined && message('good', s[done])}
       <h1>${account.name}</h1>
       <p>${statusBadge(view, account.status)}</p>
       ${account.impersonation && message('neutral', s.impersonation)}
@@ -219,12 +217,11 @@ export function issuedPage(
   const s = serviceAccountTexts[view.language]
   return shell(view, {
     title: s.issued,
-    main: html`<div class="card">
-      <h1>${s.issued}</h1>
+    card: true,
+    main: html`<h1>${s.issued}</h1>
       <p>${s.issuedOnce}</p>
       ${secret(view, s.apiKey, apiKey)} ${secret(view, s.apiSecret, apiSecret)}
-      <p class="foot"><a href="${view.root}service-accounts/${id}">${s.open}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}service-accounts/${id}">${s.open}</a></p>`,
   })
 }
 

@@ -1,9 +1,9 @@
 /** The list of transactions, with every filter of the API. */
 import { html, type Html } from '../html.ts'
-import { call, errorSummary, field, table, time } from './components.ts'
+import { call, field, table, time } from './components.ts'
 import { filters, freeText, list, money, optionsOf, type Pages, select } from './lists.ts'
 import { transactionBadge, wordOf } from './payment-words.ts'
-import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
+import { linkOf, type Problems, type Values } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -49,9 +49,8 @@ export function transactionsPage(view: ConsoleView, { rows, values, problems, pa
   return shell(view, {
     title: view.t.transactions,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <h1>${view.t.transactions}</h1>
+    problems,
+    main: html`<h1>${view.t.transactions}</h1>
       <p class="lead">${reordering.some((name) => name in values) ? p.orderNote : p.transactionsText}</p>
       ${filters(view, {
         path: `${view.root}transactions`,

@@ -1,10 +1,10 @@
 /** Wallets: the list, the form that opens one, and the page of one with the address for payers. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { call, errorSummary, field, hiddenField, message, table, time } from './components.ts'
+import { call, field, hiddenField, message, table, time } from './components.ts'
 import type { CustomerLink } from './customer-link.ts'
 import { facts, filters, identifier, list, money, type Options, type Pages, select, strip, whole } from './lists.ts'
-import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
+import { linkOf, type Problems, type Values } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { walletTexts } from './texts/wallets.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -46,9 +46,8 @@ export function walletsPage(view: ConsoleView, { rows, tokens, values, problems,
   return shell(view, {
     title: view.t.wallets,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <div class="heading">
+    problems,
+    main: html`<div class="heading">
         <h1>${view.t.wallets}</h1>
         ${mayWrite && html`<a class="button primary" href="${newHref}">${w.newWallet}</a>`}
       </div>
@@ -121,10 +120,9 @@ export function newWalletPage(view: ConsoleView, { tokens, values, idempotencyKe
   const p = paymentTexts[view.language]
   return shell(view, {
     title: w.newWallet,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, summaryOf(problems))}
-      <h1>${w.newWallet}</h1>
+    problems,
+    card: true,
+    main: html`<h1>${w.newWallet}</h1>
       <p class="lead">${w.newText}</p>
       <form method="post" action="${view.root}wallets/new">
         ${hiddenField('idempotencyKey', idempotencyKey)}
@@ -140,8 +138,7 @@ export function newWalletPage(view: ConsoleView, { tokens, values, idempotencyKe
         })}
         <button type="submit" class="primary">${w.open}</button>
       </form>
-      <p class="foot"><a href="${view.root}wallets">${p.back}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}wallets">${p.back}</a></p>`,
   })
 }
 

@@ -1,20 +1,9 @@
 /** The webhook endpoints of a partner, and the page of one endpoint with its deliveries. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import {
-  badge,
-  call,
-  dialog,
-  dialogButtons,
-  errorSummary,
-  hiddenField,
-  message,
-  openDialog,
-  table,
-  time,
-} from './components.ts'
+import { badge, call, dialog, dialogButtons, hiddenField, message, openDialog, table, time } from './components.ts'
 import { facts, filters, list, optionsOf, type Pages, select, strip } from './lists.ts'
-import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import { type Problems, type Values } from './payments-request.ts'
 import { developerTexts } from './texts/developers.ts'
 import { guestTexts } from './texts/guests.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -134,8 +123,8 @@ export function webhookPage(view: ConsoleView, webhook: Webhook): string {
   return shell(view, {
     title: url,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done !== undefined && message('good', d[done])}
+    problems,
+    main: html`${done !== undefined && message('good', d[done])}
       <div class="heading">
         <h1>${url}</h1>
         ${mayWrite && webhookButtons(view, status, path)}

@@ -7,7 +7,6 @@ import {
   dialog,
   dialogButtons,
   empty,
-  errorSummary,
   field,
   hiddenField,
   message,
@@ -52,9 +51,8 @@ export function devicePage(
   const d = commandTexts[view.language]
   return shell(view, {
     title: d.commands,
-    hasErrors: error,
-    main: html`${error && errorSummary(view, [{ text: d.wrongCode, field: 'code' }])}
-      <h1>${d.commands}</h1>
+    problems: { code: error ? d.wrongCode : undefined },
+    main: html`<h1>${d.commands}</h1>
       ${said !== undefined && message('good', said)}
       <p class="lead">${d.commandsText}</p>
       ${request === undefined ? lookUp(view, code, error) : confirming(view, code, request)}
@@ -164,9 +162,8 @@ export function changesPage(view: ConsoleView, { changes, error }: ChangesShown)
   return shell(view, {
     title: d.changes,
     wide: true,
-    hasErrors: error !== undefined,
-    main: html`${error !== undefined && errorSummary(view, [{ text: error }])}
-      <h1>${d.changes}</h1>
+    problems: { form: error },
+    main: html`<h1>${d.changes}</h1>
       <p class="lead">${d.changesText}</p>
       ${
         changes.length === 0

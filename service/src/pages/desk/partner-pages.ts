@@ -6,7 +6,6 @@ import {
   dialog,
   dialogButtons,
   empty,
-  errorSummary,
   field,
   hiddenField,
   message,
@@ -78,9 +77,8 @@ export function partnerPage(view: ConsoleView, shown: PartnerShown): string {
   return shell(view, {
     title: partner.name,
     wide: true,
-    hasErrors: error !== undefined,
-    main: html`${error !== undefined && errorSummary(view, [{ text: error }])}
-      <h1>${partner.name}</h1>
+    problems: { form: error },
+    main: html`<h1>${partner.name}</h1>
       ${said !== undefined && message(said === 'done' ? 'good' : 'neutral', p[said])}
       ${facts([
         [p.partnerId, identifier(view, partner.id, p.partnerId)],

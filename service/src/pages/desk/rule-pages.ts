@@ -8,7 +8,6 @@ import {
   dialog,
   dialogButtons,
   empty,
-  errorSummary,
   field,
   hiddenField,
   message,
@@ -68,10 +67,9 @@ const isOn = ({ state }: RuleVersion): boolean => state === 'On' || state === 'O
 const severityOf = ({ settings }: RuleVersion) => (settings['severity'] ?? 'medium') as Severity
 const momentOf = ({ settings }: RuleVersion) => (settings['when'] ?? 'after') as 'before' | 'after'
 
-const summary = (view: ConsoleView, error: string | undefined) => {
-  if (error === undefined) return undefined
+const problemsOf = (error = '') => {
   const name = fieldOf(error)
-  return errorSummary(view, [name === undefined ? { text: error } : { text: error, field: `rule-${name}` }])
+  return { [name === undefined ? 'form' : `rule-${name}`]: error || undefined }
 }
 
 type Listed = Refused & {
@@ -85,9 +83,8 @@ export function rulesPage(view: ConsoleView, { rules, mayWrite, error, form = ()
   return shell(view, {
     title: d.rules,
     wide: true,
-    hasErrors: error !== undefined,
-    main: html`${summary(view, error)}
-      <h1>${d.rules}</h1>
+    problems: problemsOf(error),
+    main: html`<h1>${d.rules}</h1>
       <p class="lead">${d.rulesText}</p>
       ${
         rules.length === 0
@@ -146,9 +143,8 @@ export function rulePage(view: ConsoleView, { versions, mayWrite, error, form, r
   return shell(view, {
     title: last.name,
     wide: true,
-    hasErrors: error !== undefined,
-    main: html`${summary(view, error)}
-      <h1>${last.name}</h1>
+    problems: problemsOf(error),
+    main: html`<h1>${last.name}</h1>
       ${strip([
         [d.version, String(last.version)],
         [d.state, badge(tones[last.state], d[last.state])],

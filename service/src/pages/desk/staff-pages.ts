@@ -1,17 +1,6 @@
 /** The people of staff, impersonations, and results that are shown once. */
 import { html, type Html } from '../html.ts'
-import {
-  badge,
-  call,
-  dialog,
-  dialogButtons,
-  errorSummary,
-  field,
-  message,
-  openDialog,
-  table,
-  time,
-} from '../console/components.ts'
+import { badge, call, dialog, dialogButtons, field, message, openDialog, table, time } from '../console/components.ts'
 import { freeText, select } from '../console/lists.ts'
 import { supportTexts } from '../console/texts/support.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
@@ -48,9 +37,8 @@ export function staffPage(view: ConsoleView, { people, isAdmin, waits, error, ty
   return shell(view, {
     title: d.staff,
     wide: true,
-    hasErrors: error !== undefined,
-    main: html`${error !== undefined && errorSummary(view, [{ text: error }])}
-      <h1>${d.staff}</h1>
+    problems: { form: error },
+    main: html`<h1>${d.staff}</h1>
       ${waits && message('neutral', d.waits)}
       <p class="lead">${d.staffText}</p>
       ${table({
