@@ -110,7 +110,7 @@ export const calendarDay = ({ language }: ConsoleView, day: string): Html =>
     >${new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))}</time
   >`
 
-type Table = {
+export type Table = {
   readonly caption: string
   /** `kind`: `number` is right-aligned, `actions` has no visible heading, `head` names the row. */
   readonly columns: readonly { readonly label: string; readonly kind?: 'head' | 'number' | 'actions' }[]

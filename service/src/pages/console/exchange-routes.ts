@@ -8,11 +8,12 @@ import {
   callOf,
   ifFound,
   linkOf,
-  permitted,
   type Problems,
   problemsOf,
   readExactAmount,
   readQuery,
+  routesOf,
+  statusOf,
   type Values,
 } from './payments-request.ts'
 import { type Frame, idOf, page, type Person, readForm, type Routes, seeOther } from './request.ts'
@@ -69,8 +70,7 @@ async function show(
       transactions: caller.permissions.includes('transactions:read'),
     },
   }
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, exchangePage({ ...view, current: 'exchange' }, shown))
+  return page(request, statusOf(problems), exchangePage({ ...view, current: 'exchange' }, shown))
 }
 
 /** Words what the quote was refused for. An amount has one field, whichever side it is for. */
@@ -176,7 +176,7 @@ async function showQuote(
     idempotencyKey: newId(),
     isNew: done === 'exchanged',
   }
-  const code = Object.keys(problems).length > 0 ? 400 : 200
+  const code = statusOf(problems)
   return page(request, code, quotePage({ ...view, current: 'exchange' }, shown))
 }
 
@@ -192,12 +192,7 @@ async function convert(frame: Frame, request: PublicRequest, person: Person): Pr
 }
 
 export const exchangeRoutes: Routes = (frame, _withPerson, withMoney) => {
-  type Act = (frame: Frame, request: PublicRequest, person: Person) => Promise<PublicAnswer>
-  const route = (method: 'GET' | 'POST', path: string, permission: 'fx:read' | 'fx:write', act: Act) => ({
-    method,
-    path: `/console/exchange${path}`,
-    handle: permitted(withMoney, permission, (request, person) => act(frame, request, person)),
-  })
+  const route = routesOf(frame, withMoney, 'exchange')
   return [
     route('GET', '', 'fx:read', (_frame, request, person) =>
       show(frame, request, person, readQuery(request, quoteFields)),

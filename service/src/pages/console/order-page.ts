@@ -1,6 +1,7 @@
 /** Standing orders: the list, the form of a new one, and the page of one with its dates. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
+import { listPage, type Listed } from './list-page.ts'
 import {
   badge,
   calendarDay,
@@ -52,54 +53,20 @@ const statusBadge = ({ language }: ConsoleView, status: OrderStatus): Html =>
 const orderCall = `POST /v1/payouts/standing-orders
 { "beneficiaryId": "…", "amount": 950.00, "currency": "EUR", "schedule": { "frequency": "Monthly", "startsOn": "2027-01-01" } }`
 
-type Orders = {
-  readonly rows: readonly OrderRow[]
-  readonly values: Values
-  readonly problems: Problems
-  readonly pages: Pages
-  readonly mayWrite: boolean
-}
-
 export const orderFilters: readonly string[] = ['status']
 
-export function ordersPage(view: ConsoleView, { rows, values, problems, pages, mayWrite }: Orders): string {
+export function ordersPage(
+  view: ConsoleView,
+  { rows, mayWrite, ...shown }: Listed<OrderRow> & { readonly mayWrite: boolean },
+): string {
   const o = orderTexts[view.language]
   const p = paymentTexts[view.language]
-  const isFiltered = Object.keys(values).length > 0
-  return shell(view, {
+  return listPage(view, shown, {
     title: view.t.standingOrders,
-    wide: true,
-    problems,
-    main: html`<div class="heading">
-        <h1>${view.t.standingOrders}</h1>
-        ${mayWrite && html`<a class="button primary" href="${view.root}standing-orders/new">${o.newOrder}</a>`}
-      </div>
-      <p class="lead">${o.lead}</p>
-      ${filters(view, {
-        path: `${view.root}standing-orders`,
-        main: [
-          select({
-            ...{ id: 'status', name: 'status', label: p.status, value: values['status'], error: problems['status'] },
-            ...{ options: optionsOf(o.status), any: p.any },
-          }),
-        ],
-        active: isFiltered,
-      })}
-      ${list(view, {
-        table: orderTable(view, rows),
-        isEmpty: rows.length === 0,
-        isFiltered: isFiltered || pages.first !== undefined,
-        none: { title: o.empty, text: o.emptyText, more: call(view, orderCall, o.call) },
-        pages,
-      })}`,
-  })
-}
-
-function orderTable(view: ConsoleView, rows: readonly OrderRow[]): Html {
-  const o = orderTexts[view.language]
-  const p = paymentTexts[view.language]
-  return table({
-    caption: view.t.standingOrders,
+    path: 'standing-orders',
+    lead: o.lead,
+    create: mayWrite && { text: o.newOrder, href: `${view.root}standing-orders/new` },
+    filters: [{ name: 'status', label: p.status, options: optionsOf(o.status) }],
     columns: [
       { label: p.payee, kind: 'head' },
       { label: o.frequency },
@@ -107,13 +74,14 @@ function orderTable(view: ConsoleView, rows: readonly OrderRow[]): Html {
       { label: o.next },
       { label: p.amount, kind: 'number' },
     ],
-    rows: rows.map(({ id, payee, frequency, status, nextAt, amount, currency }) => [
+    cells: rows.map(({ id, payee, frequency, status, nextAt, amount, currency }) => [
       html`<a href="${view.root}standing-orders/${id}">${payee}</a>`,
       o.frequencies[frequency],
       statusBadge(view, status),
       nextAt === undefined ? '' : time(view, nextAt),
       money(view, amount, currency),
     ]),
+    none: { title: o.empty, text: o.emptyText, more: call(view, orderCall, o.call) },
   })
 }
 

@@ -3,7 +3,7 @@ import type { FieldError, Permission } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
 import { fill } from '../language.ts'
 import { consoleMessage } from './message-page.ts'
-import { page, type Visitor, type With } from './request.ts'
+import { type Frame, page, type Visitor, type With } from './request.ts'
 import type { PaymentTexts } from './texts/payments-en.ts'
 import { homeOf } from './view.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -132,6 +132,52 @@ export async function listed<T>(
     return { data: [], nextCursor: null, problems: problemsOf(p, error, fields) }
   }
 }
+
+/** Days of the filters as times. */
+export const timesOf = ({ createdFrom, createdTo, updatedSince, ...rest }: Values): Partial<Values> => ({
+  ...rest,
+  createdFrom: createdFrom && dayStart(createdFrom),
+  createdTo: createdTo && dayStart(createdTo, 1),
+  updatedSince: updatedSince && dayStart(updatedSince),
+})
+
+/** Links of the pages of a list. */
+export const pagesOf = (path: string, values: Values, cursor: string | undefined, nextCursor: string | null) => ({
+  next: nextCursor === null ? undefined : linkOf(path, { ...values, cursor: nextCursor }),
+  first: cursor && linkOf(path, values),
+})
+
+/** Reads a page of a list by the filters and the cursor of the query. */
+export async function readList<T>(
+  request: PublicRequest,
+  { view }: Pick<Visitor, 'view'>,
+  filters: readonly string[],
+  read: (query: Partial<Values>) => ReturnType<Parameters<typeof listed<T>>[2]>,
+) {
+  const values = readQuery(request, filters)
+  const { cursor } = readQuery(request, ['cursor'])
+  const found = await listed(paymentTexts[view.language], filters, () => read({ ...timesOf(values), cursor }))
+  const { data, nextCursor, problems } = found
+  const path = request.path.split('/').at(-1) ?? ''
+  return { data, shown: { values, problems, pages: pagesOf(path, values, cursor, nextCursor) } }
+}
+
+/** The status of a page with a form or filters. */
+export const statusOf = (problems: Problems): 200 | 400 => (Object.keys(problems).length > 0 ? 400 : 200)
+
+/** Makes the routes of a place. Each asks for a permission first. */
+export const routesOf =
+  <P extends Visitor>(frame: Frame, withMoney: With<P>, place: string) =>
+  (
+    method: 'GET' | 'POST',
+    path: string,
+    permission: Permission,
+    act: (frame: Frame, request: PublicRequest, person: P) => Promise<PublicAnswer> | PublicAnswer,
+  ): PublicRoute => ({
+    method,
+    path: `/console/${place}${path}`,
+    handle: permitted(withMoney, permission, async (request, person) => act(frame, request, person)),
+  })
 
 /** The answer, or undefined if there is none. */
 export const ifFound = <T>(reading: Promise<T>): Promise<T | undefined> =>

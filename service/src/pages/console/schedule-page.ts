@@ -1,7 +1,8 @@
 /** Schedules of reports: the list and the form of a new one. */
 import { html, type Html } from '../html.ts'
-import { call, dialog, dialogButtons, field, hiddenField, message, openDialog, table, time } from './components.ts'
-import { freeText, list, optionsOf, type Pages, select } from './lists.ts'
+import { listPage, type Listed } from './list-page.ts'
+import { call, dialog, dialogButtons, field, hiddenField, openDialog, time } from './components.ts'
+import { freeText, list, optionsOf, select } from './lists.ts'
 import {
   contentFields,
   type Draft,
@@ -24,9 +25,7 @@ type ScheduleRow = {
   readonly nextAt: Date
 }
 
-type Schedules = {
-  readonly rows: readonly ScheduleRow[]
-  readonly pages: Pages
+type Schedules = Listed<ScheduleRow> & {
   readonly mayWrite: boolean
   readonly done?: 'scheduleCreated' | 'scheduleDeleted' | undefined
 }
@@ -34,36 +33,16 @@ type Schedules = {
 const scheduleCall = `POST /v1/reports/schedules
 { "kind": "statement", "format": "pdf", "currency": "EUR", "frequency": "monthly", "emails": ["ann@example.com"] }`
 
-export function schedulesPage(view: ConsoleView, { rows, pages, mayWrite, done }: Schedules): string {
+export function schedulesPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: Schedules): string {
   const r = reportTexts[view.language]
-  return shell(view, {
+  return listPage(view, shown, {
     title: r.schedules,
-    wide: true,
-    main: html`${done !== undefined && message('good', r[done])}
-      <div class="heading">
-        <h1>${view.t.reports}</h1>
-        ${mayWrite && html`<a class="button primary" href="${view.root}reports/schedules/new">${r.newSchedule}</a>`}
-      </div>
-      <p class="lead">${r.schedulesLead}</p>
-      ${reportTabs(view, 'schedules')}
-      ${list(view, {
-        table: scheduleTable(view, rows, mayWrite),
-        isEmpty: rows.length === 0,
-        isFiltered: pages.first !== undefined,
-        none: {
-          title: r.schedulesEmpty,
-          text: r.schedulesEmptyText,
-          more: call(view, scheduleCall, r.schedulesCall),
-        },
-        pages,
-      })}`,
-  })
-}
-
-function scheduleTable(view: ConsoleView, rows: readonly ScheduleRow[], mayWrite: boolean): Html {
-  const r = reportTexts[view.language]
-  return table({
-    caption: r.schedules,
+    heading: view.t.reports,
+    path: 'reports/schedules',
+    lead: r.schedulesLead,
+    done: done && r[done],
+    create: mayWrite && { text: r.newSchedule, href: `${view.root}reports/schedules/new` },
+    tabs: reportTabs(view, 'schedules'),
     columns: [
       { label: r.kind, kind: 'head' },
       { label: r.format },
@@ -73,7 +52,7 @@ function scheduleTable(view: ConsoleView, rows: readonly ScheduleRow[], mayWrite
       { label: r.next },
       ...(mayWrite ? [{ label: view.t.actions, kind: 'actions' as const }] : []),
     ],
-    rows: rows.map((row) => [
+    cells: rows.map((row) => [
       r.kinds[row.kind],
       r.formats[row.format],
       r.frequencies[row.frequency],
@@ -82,6 +61,7 @@ function scheduleTable(view: ConsoleView, rows: readonly ScheduleRow[], mayWrite
       time(view, row.nextAt),
       ...(mayWrite ? [deletion(view, row)] : []),
     ]),
+    none: { title: r.schedulesEmpty, text: r.schedulesEmptyText, more: call(view, scheduleCall, r.schedulesCall) },
   })
 }
 

@@ -1,19 +1,9 @@
 /** The service accounts of a partner: the list, the page of one, and the page that shows a secret once. */
 import type { Permission } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
-import {
-  badge,
-  call,
-  copyButton,
-  dialog,
-  dialogButtons,
-  field,
-  message,
-  openDialog,
-  table,
-  time,
-} from './components.ts'
-import { facts, identifier, list, optionsOf, type Pages, select, filters } from './lists.ts'
+import { listPage, type Listed } from './list-page.ts'
+import { badge, call, copyButton, dialog, dialogButtons, field, message, openDialog, time } from './components.ts'
+import { facts, identifier, list, optionsOf, filters } from './lists.ts'
 import { type Problems } from './payments-request.ts'
 import { keyPair, limitFields, permissionFields } from './service-account-form.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -45,19 +35,17 @@ const tones = { Active: 'good', Expired: 'neutral', Revoked: 'neutral' } as cons
 const statusBadge = (view: ConsoleView, status: ServiceAccountRow['status']): Html =>
   badge(tones[status], serviceAccountTexts[view.language].statuses[status])
 
-type List = {
-  readonly rows: readonly ServiceAccountRow[]
-  readonly status: string | undefined
-  readonly pages: Pages
-  readonly mayWrite: boolean
-  readonly problems: Problems
-}
-
-export function serviceAccountsPage(view: ConsoleView, { rows, status, pages, mayWrite, problems }: List): string {
+export function serviceAccountsPage(
+  view: ConsoleView,
+  { rows, mayWrite, ...shown }: Listed<ServiceAccountRow> & { readonly mayWrite: boolean },
+): string {
   const s = serviceAccountTexts[view.language]
-  const p = paymentTexts[view.language]
-  const shown = table({
-    caption: s.title,
+  return listPage(view, shown, {
+    title: s.title,
+    path: 'service-accounts',
+    lead: s.lead,
+    create: mayWrite && { text: s.newAccount, href: `${view.root}service-accounts/new` },
+    filters: [{ name: 'status', label: s.status, options: optionsOf(s.statuses) }],
     columns: [
       { label: s.name, kind: 'head' },
       { label: s.status },
@@ -65,40 +53,14 @@ export function serviceAccountsPage(view: ConsoleView, { rows, status, pages, ma
       { label: s.lastUsed },
       { label: s.expires },
     ],
-    rows: rows.map((row) => [
+    cells: rows.map((row) => [
       html`<a href="${view.root}service-accounts/${row.serviceAccountId}">${row.name}</a>`,
       statusBadge(view, row.status),
       row.impersonation ? s.staff : row.permissions.join(', '),
       row.lastUsedAt === null ? s.never : time(view, row.lastUsedAt),
       row.expiresAt === null ? s.noEnd : time(view, row.expiresAt),
     ]),
-  })
-  return shell(view, {
-    title: s.title,
-    wide: true,
-    problems,
-    main: html`<div class="heading">
-        <h1>${s.title}</h1>
-        ${mayWrite && html`<a class="button primary" href="${view.root}service-accounts/new">${s.newAccount}</a>`}
-      </div>
-      <p class="lead">${s.lead}</p>
-      ${filters(view, {
-        path: `${view.root}service-accounts`,
-        main: [
-          select({
-            ...{ id: 'status', name: 'status', label: s.status, value: status ?? '', any: p.any },
-            ...{ options: optionsOf(s.statuses), error: problems['status'] },
-          }),
-        ],
-        active: status !== undefined,
-      })}
-      ${list(view, {
-        table: shown,
-        isEmpty: rows.length === 0,
-        isFiltered: pages.first !== undefined || status !== undefined,
-        none: { title: s.empty, text: s.emptyText, more: call(view, createCall, s.call) },
-        pages,
-      })}`,
+    none: { title: s.empty, text: s.emptyText, more: call(view, createCall, s.call) },
   })
 }
 

@@ -1,6 +1,7 @@
 /** The webhook endpoints of a partner, and the page of one endpoint with its deliveries. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
+import { listPage, type Listed } from './list-page.ts'
 import { badge, call, dialog, dialogButtons, hiddenField, message, openDialog, table, time } from './components.ts'
 import { facts, filters, list, optionsOf, type Pages, select, strip } from './lists.ts'
 import { type Problems, type Values } from './payments-request.ts'
@@ -23,46 +24,31 @@ const createCall = `POST /v1/webhooks
 const statusBadge = (view: ConsoleView, status: WebhookRow['status']): Html =>
   badge(status === 'Enabled' ? 'good' : 'bad', developerTexts[view.language].subscriptionStatus[status])
 
-type Webhooks = {
-  readonly rows: readonly WebhookRow[]
-  readonly pages: Pages
+type Webhooks = Listed<WebhookRow> & {
   readonly mayWrite: boolean
   /** Whether the person may see the guest links. */
   readonly hasGuests: boolean
   readonly done?: 'deleted' | undefined
 }
 
-export function webhooksPage(view: ConsoleView, { rows, pages, mayWrite, hasGuests, done }: Webhooks): string {
+export function webhooksPage(view: ConsoleView, { rows, mayWrite, hasGuests, done, ...shown }: Webhooks): string {
   const d = developerTexts[view.language]
-  const shown = table({
-    caption: view.t.webhooks,
+  const guests = html`<a class="button" href="${view.root}webhooks/guests">${guestTexts[view.language].button}</a>`
+  return listPage(view, shown, {
+    title: view.t.webhooks,
+    path: 'webhooks',
+    lead: d.lead,
+    done: done && d[done],
+    ...(hasGuests && { links: guests }),
+    create: mayWrite && { text: d.newWebhook, href: `${view.root}webhooks/new` },
     columns: [{ label: d.url, kind: 'head' }, { label: d.events }, { label: d.status }, { label: d.created }],
-    rows: rows.map(({ id, url, events, status, createdAt }) => [
+    cells: rows.map(({ id, url, events, status, createdAt }) => [
       html`<a href="${view.root}webhooks/${id}">${url}</a>`,
       events.join(', '),
       statusBadge(view, status),
       time(view, createdAt, 'date'),
     ]),
-  })
-  return shell(view, {
-    title: view.t.webhooks,
-    wide: true,
-    main: html`${done !== undefined && message('good', d[done])}
-      <div class="heading">
-        <h1>${view.t.webhooks}</h1>
-        <div class="buttons">
-          ${hasGuests && html`<a class="button" href="${view.root}webhooks/guests">${guestTexts[view.language].button}</a>`}
-          ${mayWrite && html`<a class="button primary" href="${view.root}webhooks/new">${d.newWebhook}</a>`}
-        </div>
-      </div>
-      <p class="lead">${d.lead}</p>
-      ${list(view, {
-        table: shown,
-        isEmpty: rows.length === 0,
-        isFiltered: pages.first !== undefined,
-        none: { title: d.empty, text: d.emptyText, more: call(view, createCall, d.createCall) },
-        pages,
-      })}`,
+    none: { title: d.empty, text: d.emptyText, more: call(view, createCall, d.createCall) },
   })
 }
 
