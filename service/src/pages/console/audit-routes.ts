@@ -11,7 +11,7 @@ import {
   type RecordProof,
 } from './audit-page.ts'
 import { wordOf } from './payment-words.ts'
-import { callOf, ifFound, listed, queryText, readList, readQuery, routesOf, statusOf } from './payments-request.ts'
+import { callOf, ifFound, queryText, readList, readQuery, routesOf, statusOf } from './payments-request.ts'
 import { type Frame, headersOf, idOf, page, type Person, type Routes } from './request.ts'
 import { operationOf, subjectsOf } from './subjects.ts'
 import { paymentTexts } from './texts/payments.ts'

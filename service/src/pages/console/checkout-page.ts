@@ -1,19 +1,7 @@
 /** Checkout sessions: the list, the form of a new one, and the page of one with the link for the payer. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import {
-  badge,
-  call,
-  copyButton,
-  dialog,
-  dialogButtons,
-  field,
-  hiddenField,
-  message,
-  openDialog,
-  table,
-  time,
-} from './components.ts'
+import { asking, badge, call, copyButton, field, hiddenField, message, openDialog, table, time } from './components.ts'
 import {
   account,
   facts,
@@ -262,20 +250,9 @@ function expiry(view: ConsoleView, { id, amount, currency, creditorReference }: 
   return html`<p class="buttons">
       ${openDialog({ id: expireId, label: c.expire, about: creditorReference, tone: 'danger' })}
     </p>
-    ${dialog({
-      id: expireId,
-      title: c.expireTitle,
-      body: html`<form method="post" action="${view.root}checkout/${id}/expire">
-        <p><strong>${moneyText(view, amount, currency)}</strong></p>
-        <ul class="effects">
-          <li>${c.expireEffect}</li>
-          <li>${c.expireLate}</li>
-        </ul>
-        ${dialogButtons(
-          expireId,
-          html`<button type="submit" class="primary danger">${c.expire}</button>`,
-          view.t.cancel,
-        )}
-      </form>`,
+    ${asking({
+      ...{ id: expireId, title: c.expireTitle, action: `${view.root}checkout/${id}/expire` },
+      about: html`<p><strong>${moneyText(view, amount, currency)}</strong></p>`,
+      ...{ effects: [c.expireEffect, c.expireLate], submit: c.expire, cancel: view.t.cancel },
     })}`
 }

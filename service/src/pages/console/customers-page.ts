@@ -2,7 +2,7 @@
 import { html } from '../html.ts'
 import { listPage } from './list-page.ts'
 import { call, time } from './components.ts'
-import { filters, freeText, identifier, list, optionsOf, type Pages } from './lists.ts'
+import { freeText, identifier, optionsOf, type Pages } from './lists.ts'
 import { type Problems, type Values } from './payments-request.ts'
 import { customerTexts } from './texts/customers.ts'
 import { paymentTexts } from './texts/payments.ts'

@@ -2,21 +2,7 @@
 import type { DailyBalances } from '../../modules/accounts/index.ts'
 import { html, type Html } from '../html.ts'
 import { balancePlot, plotOf } from './balance-plot.ts'
-import {
-  badge,
-  calendarDay,
-  call,
-  choices,
-  copyButton,
-  dialog,
-  dialogButtons,
-  empty,
-  field,
-  message,
-  openDialog,
-  table,
-  time,
-} from './components.ts'
+import { asking, badge, calendarDay, call, choices, copyButton, empty, field, message, openDialog, table, time } from './components.ts'
 import {
   account,
   facts,
@@ -245,16 +231,10 @@ const oneThing = (view: ConsoleView): Html =>
 
 const dialogs = (): Html =>
   html`${openDialog({ id: 'dialog-example', label: 'Remove', about: 'Ada Lovelace', tone: 'danger' })}
-  ${dialog({
+  ${asking({
     id: 'dialog-example',
     title: 'Remove Ada Lovelace from the team?',
-    body: html`<ul class="effects">
-        <li>All sessions of this person end at once.</li>
-        <li>Invitations that the person sent stay valid.</li>
-      </ul>
-      ${dialogButtons(
-        'dialog-example',
-        html`<button type="button" class="primary danger">Remove from team</button>`,
-        'Cancel',
-      )}`,
+    action: 'design',
+    effects: ['All sessions of this person end at once.', 'Invitations that the person sent stay valid.'],
+    ...{ submit: 'Remove from team', cancel: 'Cancel' },
   })}`

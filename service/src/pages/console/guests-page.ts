@@ -4,7 +4,7 @@ import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { listPage, type Listed } from './list-page.ts'
 import { badge, call, field, hiddenField, time, type Tone } from './components.ts'
-import { facts, list, optionsOf, select } from './lists.ts'
+import { facts, optionsOf, select } from './lists.ts'
 import { guestTexts } from './texts/guests.ts'
 import { type ConsoleView, shell } from './view.ts'
 

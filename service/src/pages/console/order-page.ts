@@ -2,32 +2,8 @@
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { listPage, type Listed } from './list-page.ts'
-import {
-  badge,
-  calendarDay,
-  call,
-  dialog,
-  dialogButtons,
-  field,
-  hiddenField,
-  message,
-  openDialog,
-  table,
-  time,
-} from './components.ts'
-import {
-  facts,
-  filters,
-  identifier,
-  list,
-  money,
-  moneyText,
-  optionsOf,
-  type Pages,
-  pager,
-  select,
-  strip,
-} from './lists.ts'
+import { asking, badge, calendarDay, call, field, hiddenField, message, openDialog, table, time } from './components.ts'
+import { facts, identifier, money, moneyText, optionsOf, type Pages, pager, select, strip } from './lists.ts'
 import { type Problems, type Values } from './payments-request.ts'
 import { orderTexts } from './texts/orders.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -264,21 +240,10 @@ function actions(view: ConsoleView, { id, payee, amount, currency, status }: Ord
       <form method="post" action="${path}/${act}"><button type="submit" class="small">${label}</button></form>
       ${openDialog({ id: cancelId, label: o.cancel, about, tone: 'danger' })}
     </div>
-    ${dialog({
-      id: cancelId,
-      title: o.cancelTitle,
-      body: html`<form method="post" action="${path}/cancel">
-        <p><strong>${about}</strong></p>
-        <ul class="effects">
-          <li>${o.cancelEffect}</li>
-          <li>${o.cancelMade}</li>
-          <li>${o.cancelFinal}</li>
-        </ul>
-        ${dialogButtons(
-          cancelId,
-          html`<button type="submit" class="primary danger">${o.cancel}</button>`,
-          view.t.cancel,
-        )}
-      </form>`,
+    ${asking({
+      ...{ id: cancelId, title: o.cancelTitle, action: `${path}/cancel` },
+      about: html`<p><strong>${about}</strong></p>`,
+      effects: [o.cancelEffect, o.cancelMade, o.cancelFinal],
+      ...{ submit: o.cancel, cancel: view.t.cancel },
     })}`
 }

@@ -1,7 +1,7 @@
 /** The page of one payee: account, verification of the name, its payouts, and the forms that change or delete it. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { dialog, dialogButtons, field, message, openDialog, time } from './components.ts'
+import { asking, field, message, openDialog, time } from './components.ts'
 import { account, facts, identifier } from './lists.ts'
 import { accountTypeText, type PayeeRow } from './payees-page.ts'
 import { type Verification, verificationPart } from './payee-verification.ts'
@@ -109,19 +109,9 @@ function changeForm(view: ConsoleView, { id, name, alias = '', typed, problems }
 function deletion(view: ConsoleView, { id, name }: Payee): Html {
   const p = paymentTexts[view.language]
   return html`<p class="buttons">${openDialog({ id: deleteId, label: p.deletePayee, about: name, tone: 'danger' })}</p>
-    ${dialog({
-      id: deleteId,
-      title: fill(p.deletePayeeTitle, { name }),
-      body: html`<form method="post" action="${view.root}payees/${id}/delete">
-        <ul class="effects">
-          <li>${p.deletePayeeEffect}</li>
-          <li>${p.deletePayeePayouts}</li>
-        </ul>
-        ${dialogButtons(
-          deleteId,
-          html`<button type="submit" class="primary danger">${p.deletePayee}</button>`,
-          view.t.cancel,
-        )}
-      </form>`,
+    ${asking({
+      ...{ id: deleteId, title: fill(p.deletePayeeTitle, { name }), action: `${view.root}payees/${id}/delete` },
+      effects: [p.deletePayeeEffect, p.deletePayeePayouts],
+      ...{ submit: p.deletePayee, cancel: view.t.cancel },
     })}`
 }

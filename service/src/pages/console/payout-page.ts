@@ -1,6 +1,6 @@
 /** The page of one payout: sum and payee, what it waits for, what happened, and what a person may do now. */
 import { html, type Html } from '../html.ts'
-import { dialog, dialogButtons, message, time } from './components.ts'
+import { asking, message, time } from './components.ts'
 import { account, facts, identifier, money, rawJson, type Step, steps, strip } from './lists.ts'
 import { type Recalls, recallPart } from './payout-recalls.ts'
 import { payoutBadge, wordOf } from './payment-words.ts'
@@ -133,18 +133,11 @@ function approvalPart(view: ConsoleView, approval: NonNullable<Payout['approval'
 
 function cancelDialog(view: ConsoleView, { id, payee, amount, currency }: Payout): Html {
   const p = paymentTexts[view.language]
-  return dialog({
-    id: cancelId,
-    title: p.cancelTitle,
-    body: html`<form method="post" action="${view.root}payouts/${id}/cancel">
-      <p>${money(view, amount, currency, 'main')}</p>
-      <p>${payee}</p>
-      <ul class="effects">
-        <li>${p.cancelEffect}</li>
-        <li>${p.cancelMoney}</li>
-        <li>${p.cancelFinal}</li>
-      </ul>
-      ${dialogButtons(cancelId, html`<button type="submit" class="primary danger">${p.cancelPayout}</button>`, p.keep)}
-    </form>`,
+  return asking({
+    ...{ id: cancelId, title: p.cancelTitle, action: `${view.root}payouts/${id}/cancel` },
+    about: html`<p>${money(view, amount, currency, 'main')}</p>
+      <p>${payee}</p>`,
+    effects: [p.cancelEffect, p.cancelMoney, p.cancelFinal],
+    ...{ submit: p.cancelPayout, cancel: p.keep },
   })
 }

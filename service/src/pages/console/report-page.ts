@@ -2,8 +2,8 @@
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { listPage, type Listed } from './list-page.ts'
-import { badge, call, dialog, dialogButtons, field, hiddenField, message, openDialog, time } from './components.ts'
-import { facts, filters, identifier, list, optionsOf, select, strip, tabs } from './lists.ts'
+import { asking, badge, call, field, hiddenField, message, openDialog, time } from './components.ts'
+import { facts, identifier, optionsOf, select, strip, tabs } from './lists.ts'
 import { type Problems, type Values } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { reportTexts } from './texts/reports.ts'
@@ -199,18 +199,8 @@ function removal(view: ConsoleView, { id, kind }: Report): Html {
   return html`<p class="buttons">
       ${openDialog({ id: removeId, label: r.remove, about: r.kinds[kind], tone: 'danger' })}
     </p>
-    ${dialog({
-      id: removeId,
-      title: r.removeTitle,
-      body: html`<form method="post" action="${view.root}reports/${id}/delete">
-        <ul class="effects">
-          <li>${r.removeEffect}</li>
-        </ul>
-        ${dialogButtons(
-          removeId,
-          html`<button type="submit" class="primary danger">${r.remove}</button>`,
-          view.t.cancel,
-        )}
-      </form>`,
+    ${asking({
+      ...{ id: removeId, title: r.removeTitle, action: `${view.root}reports/${id}/delete` },
+      ...{ effects: [r.removeEffect], submit: r.remove, cancel: view.t.cancel },
     })}`
 }

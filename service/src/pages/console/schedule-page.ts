@@ -1,8 +1,8 @@
 /** Schedules of reports: the list and the form of a new one. */
 import { html, type Html } from '../html.ts'
 import { listPage, type Listed } from './list-page.ts'
-import { call, dialog, dialogButtons, field, hiddenField, openDialog, time } from './components.ts'
-import { freeText, list, optionsOf, select } from './lists.ts'
+import { asking, call, field, hiddenField, openDialog, time } from './components.ts'
+import { freeText, optionsOf, select } from './lists.ts'
 import {
   contentFields,
   type Draft,
@@ -70,20 +70,10 @@ function deletion(view: ConsoleView, { id, kind, frequency }: ScheduleRow): Html
   const own = `delete-${id}`
   const about = `${r.kinds[kind]}, ${r.frequencies[frequency]}`
   return html`${openDialog({ id: own, label: r.deleteSchedule, about, tone: 'danger' })}
-  ${dialog({
-    id: own,
-    title: r.deleteScheduleTitle,
-    body: html`<form method="post" action="${view.root}reports/schedules/${id}/delete">
-      <p><strong>${about}</strong></p>
-      <ul class="effects">
-        <li>${r.deleteScheduleEffect}</li>
-      </ul>
-      ${dialogButtons(
-        own,
-        html`<button type="submit" class="primary danger">${r.deleteSchedule}</button>`,
-        view.t.cancel,
-      )}
-    </form>`,
+  ${asking({
+    ...{ id: own, title: r.deleteScheduleTitle, action: `${view.root}reports/schedules/${id}/delete` },
+    about: html`<p><strong>${about}</strong></p>`,
+    ...{ effects: [r.deleteScheduleEffect], submit: r.deleteSchedule, cancel: view.t.cancel },
   })}`
 }
 

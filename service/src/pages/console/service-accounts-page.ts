@@ -2,8 +2,8 @@
 import type { Permission } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import { listPage, type Listed } from './list-page.ts'
-import { badge, call, copyButton, dialog, dialogButtons, field, message, openDialog, time } from './components.ts'
-import { facts, identifier, list, optionsOf, filters } from './lists.ts'
+import { asking, badge, call, copyButton, field, message, openDialog, time } from './components.ts'
+import { facts, identifier, optionsOf } from './lists.ts'
 import { type Problems } from './payments-request.ts'
 import { keyPair, limitFields, permissionFields } from './service-account-form.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -159,15 +159,10 @@ function revocation(view: ConsoleView, { serviceAccountId, name }: ServiceAccoun
   const s = serviceAccountTexts[view.language]
   const id = 'revoke'
   return html`<p class="buttons">${openDialog({ id, label: s.revoke, about: name, tone: 'danger' })}</p>
-    ${dialog({
-      ...{ id, title: s.revokeTitle },
-      body: html`<form method="post" action="${view.root}service-accounts/${serviceAccountId}/revoke">
-        <p><strong>${name}</strong></p>
-        <ul class="effects">
-          <li>${s.revokeText}</li>
-        </ul>
-        ${dialogButtons(id, html`<button type="submit" class="primary danger">${s.revoke}</button>`, view.t.cancel)}
-      </form>`,
+    ${asking({
+      ...{ id, title: s.revokeTitle, action: `${view.root}service-accounts/${serviceAccountId}/revoke` },
+      about: html`<p><strong>${name}</strong></p>`,
+      ...{ effects: [s.revokeText], submit: s.revoke, cancel: view.t.cancel },
     })}`
 }
 

@@ -1,7 +1,7 @@
 /** The page on which an Admin sets the provider of single sign-on, and proves the domain of the team. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { choices, dialog, dialogButtons, field, message, openDialog, time } from './components.ts'
+import { asking, choices, field, message, openDialog, time } from './components.ts'
 import { facts, whole } from './lists.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { signOnTexts } from './texts/single-sign-on.ts'
@@ -132,11 +132,9 @@ function removal(view: ConsoleView): Html {
   const { settings } = signOnTexts[view.language]
   const id = 'remove-sso'
   return html`<p class="buttons">${openDialog({ id, label: settings.remove, about: '', tone: 'danger' })}</p>
-    ${dialog({
-      ...{ id, title: settings.remove },
-      body: html`<p>${settings.removeText}</p>
-        <form method="post" action="${view.root}team/single-sign-on/remove">
-          ${dialogButtons(id, html`<button type="submit" class="danger">${settings.remove}</button>`, view.t.cancel)}
-        </form>`,
+    ${asking({
+      ...{ id, title: settings.remove, action: `${view.root}team/single-sign-on/remove` },
+      about: html`<p>${settings.removeText}</p>`,
+      ...{ submit: settings.remove, look: 'danger', cancel: view.t.cancel },
     })}`
 }

@@ -2,7 +2,7 @@
 import { html } from '../html.ts'
 import { listPage, type Listed } from './list-page.ts'
 import { call, time } from './components.ts'
-import { filters, freeText, list, money, optionsOf } from './lists.ts'
+import { freeText, money, optionsOf } from './lists.ts'
 import { transactionBadge, wordOf } from './payment-words.ts'
 import { linkOf } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'

@@ -2,7 +2,7 @@
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { listPage, type Listed } from './list-page.ts'
-import { badge, call, dialog, dialogButtons, hiddenField, message, openDialog, table, time } from './components.ts'
+import { asking, badge, call, hiddenField, message, openDialog, table, time } from './components.ts'
 import { facts, filters, list, optionsOf, type Pages, select, strip } from './lists.ts'
 import { type Problems, type Values } from './payments-request.ts'
 import { developerTexts } from './texts/developers.ts'
@@ -183,35 +183,18 @@ function testResult(view: ConsoleView, { delivered, durationMs, status, error, r
 /** The forms that ask first: a new secret, and the end of the endpoint. */
 function webhookDialogs(view: ConsoleView, { url, idempotencyKey }: Webhook, path: string): Html {
   const d = developerTexts[view.language]
-  const ask = (id: string, title: string, effects: readonly string[], fields: Html | undefined, act: Html) =>
-    dialog({
-      ...{ id, title },
-      body: html`<form method="post" action="${path}/${id}">
-        ${fields}
-        <ul class="effects">
-          ${effects.map((effect) => html`<li>${effect}</li>`)}
-        </ul>
-        ${dialogButtons(id, act, view.t.cancel)}
-      </form>`,
-    })
+  const ask = (id: string) => ({ id, action: `${path}/${id}`, cancel: view.t.cancel })
   return html`<p class="buttons">
       ${openDialog({ id: rotateId, label: d.rotate, about: url })}
       ${openDialog({ id: deleteId, label: d.deleteWebhook, about: url, tone: 'danger' })}
     </p>
-    ${ask(
-      rotateId,
-      d.rotateTitle,
-      [d.rotateEffect, d.rotateOverlap],
-      hiddenField('idempotencyKey', idempotencyKey),
-      html`<button type="submit" class="primary">${d.rotate}</button>`,
-    )}
-    ${ask(
-      deleteId,
-      d.deleteTitle,
-      [d.deleteEffect, d.deleteFeed],
-      undefined,
-      html`<button type="submit" class="primary danger">${d.deleteWebhook}</button>`,
-    )}`
+    ${asking({
+      ...{ ...ask(rotateId), title: d.rotateTitle, effects: [d.rotateEffect, d.rotateOverlap] },
+      ...{ about: hiddenField('idempotencyKey', idempotencyKey), submit: d.rotate, look: 'primary' },
+    })}
+    ${asking({
+      ...{ ...ask(deleteId), title: d.deleteTitle, effects: [d.deleteEffect, d.deleteFeed], submit: d.deleteWebhook },
+    })}`
 }
 
 const tones = { Pending: 'warning', Delivered: 'good', Held: 'bad' } as const

@@ -2,10 +2,9 @@
 import { fill } from '../language.ts'
 import { html, type Html } from '../html.ts'
 import {
+  asking,
   badge,
   call,
-  dialog,
-  dialogButtons,
   empty,
   field,
   hiddenField,
@@ -230,13 +229,9 @@ function deciding(view: ConsoleView, change: DeskChange): Html {
 function rejecting(view: ConsoleView, { id, isOwn }: DeskChange): Html {
   const d = commandTexts[view.language]
   const label = isOwn ? d.withdraw : d.reject
-  const act = html`<button type="submit" class="danger">${label}</button>`
-  return dialog({
-    id: `reject-${id}`,
-    title: label,
-    body: html`<form method="post" action="${view.root}changes/${id}/reject">
-      ${field({ id: `note-${id}`, name: 'note', label: d.note, more: html`maxlength="500"` })}
-      ${dialogButtons(`reject-${id}`, act, d.cancel)}
-    </form>`,
+  return asking({
+    ...{ id: `reject-${id}`, title: label, action: `${view.root}changes/${id}/reject` },
+    about: field({ id: `note-${id}`, name: 'note', label: d.note, more: html`maxlength="500"` }),
+    ...{ submit: label, look: 'danger', cancel: d.cancel },
   })
 }

@@ -2,18 +2,7 @@
 import type { RuleState } from '../../modules/monitoring/index.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import {
-  badge,
-  call,
-  dialog,
-  dialogButtons,
-  empty,
-  field,
-  hiddenField,
-  message,
-  table,
-  time,
-} from '../console/components.ts'
+import { asking, badge, call, empty, field, hiddenField, message, table, time } from '../console/components.ts'
 import { facts, freeText, identifier, strip } from '../console/lists.ts'
 import type { Form } from '../console/request.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
@@ -192,15 +181,13 @@ function switches(view: ConsoleView, last: RuleVersion, on: RuleVersion | undefi
     html`<button type="button" class="${tone}" popovertarget="rule-${name}-dialog" aria-haspopup="dialog">
       ${label}
     </button>`
-  const form = (name: 'on' | 'off', version: number, title: string, text: string, tone: string) =>
-    dialog({
-      ...{ id: `rule-${name}-dialog`, title },
-      body: html`<form method="post" action="${view.root}rules/${last.id}/${name}">
-        <p>${text}</p>
+  const form = (name: 'on' | 'off', version: number, title: string, text: string, look: string) =>
+    asking({
+      ...{ id: `rule-${name}-dialog`, title, action: `${view.root}rules/${last.id}/${name}` },
+      about: html`<p>${text}</p>
         ${hiddenField('version', String(version))}
-        ${field({ id: `rule-${name}-note`, name: 'note', label: d.note, more: html`maxlength="500"` })}
-        ${dialogButtons(`rule-${name}-dialog`, html`<button type="submit" class="${tone}">${title}</button>`, view.t.cancel)}
-      </form>`,
+        ${field({ id: `rule-${name}-note`, name: 'note', label: d.note, more: html`maxlength="500"` })}`,
+      ...{ submit: title, look, cancel: view.t.cancel },
     })
   const mayTurnOn = last.onSince === null
   return html`<div class="buttons">
