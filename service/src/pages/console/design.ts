@@ -2,7 +2,20 @@
 import type { DailyBalances } from '../../modules/accounts/index.ts'
 import { html, type Html } from '../html.ts'
 import { balancePlot, plotOf } from './balance-plot.ts'
-import { asking, badge, calendarDay, call, choices, copyButton, empty, field, message, openDialog, table, time } from './components.ts'
+import {
+  asking,
+  badge,
+  calendarDay,
+  call,
+  choices,
+  copyButton,
+  empty,
+  field,
+  message,
+  openDialog,
+  table,
+  time,
+} from './components.ts'
 import {
   account,
   facts,

@@ -4,7 +4,18 @@ import { fill } from '../language.ts'
 import { listPage, type Listed, type Filter, isPart } from './list-page.ts'
 import { badge, calendarDay, call, message, time } from './components.ts'
 import { grouped } from './money.ts'
-import { facts, freeText, identifier, type Link, links, type Options, optionsOf, rawJson, strip, tabs } from './lists.ts'
+import {
+  facts,
+  freeText,
+  identifier,
+  type Link,
+  links,
+  type Options,
+  optionsOf,
+  rawJson,
+  strip,
+  tabs,
+} from './lists.ts'
 import { linkOf } from './payments-request.ts'
 import { requestLogTexts } from './texts/request-log.ts'
 import { type ConsoleView, shell } from './view.ts'
