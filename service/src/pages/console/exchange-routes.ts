@@ -14,20 +14,18 @@ import {
   readQuery,
   routesOf,
   statusOf,
+  textsWith,
   type Values,
+  valuesIn,
 } from './payments-request.ts'
 import { type Frame, idOf, page, type Person, readForm, type Routes, seeOther } from './request.ts'
 import { exchangeTexts } from './texts/exchange.ts'
-import { paymentTexts } from './texts/payments.ts'
 import { transactionHref } from './transaction-routes.ts'
 
 type FoundQuote = ResponseOf<'getFxQuote'>
 
 /** Words of the refusals: those of all pages, and those of exchange. */
-const refusalTexts = ({ view: { language } }: Person) => {
-  const p = paymentTexts[language]
-  return { ...p, refusal: { ...p.refusal, ...exchangeTexts[language].refusal } }
-}
+const refusalTexts = (person: Person) => textsWith(person, exchangeTexts)
 
 /** The rates of a base. No rates: the source has none that are current, or the base was refused. */
 async function ratesOf({ operate }: Frame, request: PublicRequest, person: Person, base: string | undefined) {
@@ -93,9 +91,7 @@ function quoteProblems(person: Person, error: unknown, { sellCurrency, buyCurren
 async function createQuote(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const x = exchangeTexts[person.view.language]
   const given = readForm(request)
-  const values: Values = Object.fromEntries(
-    quoteFields.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])),
-  )
+  const values = valuesIn(given, quoteFields)
   const { amount: amountText = '', side, ...rest } = values
   const amount = readExactAmount(amountText)
   if (amount === undefined || amount === 'ambiguous')

@@ -16,19 +16,17 @@ import {
   readQuery,
   routesOf,
   statusOf,
+  textsWith,
   type Values,
+  valuesIn,
 } from './payments-request.ts'
 import { type Frame, idOf, page, type Person, readForm, type Routes, seeOther } from './request.ts'
 import { orderTexts } from './texts/orders.ts'
-import { paymentTexts } from './texts/payments.ts'
 
 type Order = ResponseOf<'getStandingOrder'>
 
 /** Words of the refusals: those of all pages, and those of standing orders. */
-const refusalTexts = ({ view: { language } }: Person) => {
-  const p = paymentTexts[language]
-  return { ...p, refusal: { ...p.refusal, ...orderTexts[language].refusal } }
-}
+const refusalTexts = (person: Person) => textsWith(person, orderTexts)
 
 /** The names of payees, by id. A deleted payee has none. */
 async function namesOf({ operate }: Frame, request: PublicRequest, person: Person, ids: readonly string[]) {
@@ -147,9 +145,7 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
   const given = readForm(request)
   const typed = {
     beneficiaryId: given('beneficiaryId'),
-    values: Object.fromEntries(
-      orderFields.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])),
-    ),
+    values: valuesIn(given, orderFields),
     idempotencyKey: given('idempotencyKey') || newId(),
   }
   const { amount: amountText = '', reference, dayOfMonth, count, ...schedule } = typed.values

@@ -2,8 +2,9 @@
 import type { FieldError, Permission } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
 import { fill } from '../language.ts'
+import type { ConsoleLanguage } from './language.ts'
 import { consoleMessage } from './message-page.ts'
-import { type Frame, page, type Visitor, type With } from './request.ts'
+import { type Form, type Frame, page, type Visitor, type With } from './request.ts'
 import type { PaymentTexts } from './texts/payments-en.ts'
 import { homeOf } from './view.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -51,6 +52,10 @@ export function readQuery({ query }: PublicRequest, names: readonly string[]): V
   )
 }
 
+/** The fields of a form, by their names. Empty ones are absent. */
+export const valuesIn = (given: Form, names: readonly string[]): Values =>
+  Object.fromEntries(names.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])))
+
 /** A query of RFC 3986: the API reads `+` as a plus. */
 export const queryText = (values: Readonly<Record<string, string | undefined>>): string =>
   Object.entries(values)
@@ -93,6 +98,15 @@ export function readExactAmount(text: string): string | undefined {
 }
 
 export type Problems = Readonly<Record<string, string>>
+
+/** The words of all pages, with the refusals of a place. */
+export function textsWith(
+  { view: { language } }: Pick<Visitor, 'view'>,
+  own: Readonly<Record<ConsoleLanguage, { readonly refusal: Readonly<Record<string, string>> }>>,
+): PaymentTexts {
+  const p = paymentTexts[language]
+  return { ...p, refusal: { ...p.refusal, ...own[language].refusal } }
+}
 
 /** Words a refusal in the language of the page: by field, and as `form` what concerns the whole. Throws other errors. */
 export function problemsOf(p: PaymentTexts, error: unknown, fields: readonly string[], own: Problems = {}): Problems {

@@ -12,29 +12,17 @@ import {
   readQuery,
   routesOf,
   statusOf,
+  textsWith,
   type Values,
+  valuesIn,
 } from './payments-request.ts'
 import { newReportPage, reportFields, reportFilters, reportPage, type ReportRow, reportsPage } from './report-page.ts'
-import {
-  type Form,
-  type Frame,
-  headersOf,
-  idOf,
-  page,
-  type Person,
-  readForm,
-  type Routes,
-  seeOther,
-} from './request.ts'
+import { type Frame, headersOf, idOf, page, type Person, readForm, type Routes, seeOther } from './request.ts'
 import { newSchedulePage, scheduleFields, schedulesPage } from './schedule-page.ts'
-import { paymentTexts } from './texts/payments.ts'
 import { reportTexts } from './texts/reports.ts'
 
 /** Words of the refusals: those of all pages, and those of reports. */
-const refusalTexts = ({ view: { language } }: Person) => {
-  const p = paymentTexts[language]
-  return { ...p, refusal: { ...p.refusal, ...reportTexts[language].refusal } }
-}
+const refusalTexts = (person: Person) => textsWith(person, reportTexts)
 
 const mayWriteOf = ({ caller }: Person) => caller.permissions.includes('reports:write')
 
@@ -82,9 +70,6 @@ async function download({ download: read }: Frame, request: PublicRequest, perso
   return { status, headers: { ...headersOf, ...headers }, body }
 }
 
-const valuesOf = (given: Form, names: readonly string[]): Values =>
-  Object.fromEntries(names.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])))
-
 type Drafts = { readonly values: Values; readonly idempotencyKey?: string; readonly problems?: Problems }
 
 const showNew = (
@@ -98,7 +83,7 @@ const showNew = (
 
 async function create({ operate, clock }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const given = readForm(request)
-  const values = valuesOf(given, reportFields)
+  const values = valuesIn(given, reportFields)
   const { from = '', to = '' } = values
   const end = dayStart(to, 1)
   const now = clock.now().toISOString()
@@ -130,7 +115,7 @@ async function showSchedules({ operate }: Frame, request: PublicRequest, person:
 
 async function createSchedule({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const given = readForm(request)
-  const values = valuesOf(given, scheduleFields)
+  const values = valuesIn(given, scheduleFields)
   const emails = (values['emails'] ?? '').split(/[\s,;]+/).filter((each) => each !== '')
   const call = { ...callOf(person, request), body: { ...values, emails } }
   try {

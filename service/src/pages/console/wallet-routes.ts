@@ -14,6 +14,7 @@ import {
   routesOf,
   statusOf,
   type Values,
+  valuesIn,
 } from './payments-request.ts'
 import { type Frame, idOf, page, type Person, readForm, type Routes, seeOther } from './request.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -92,9 +93,7 @@ function walletProblems({ view: { language } }: Person, error: unknown): Problem
 async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const given = readForm(request)
   const idempotencyKey = given('idempotencyKey') || newId()
-  const body: Values = Object.fromEntries(
-    walletFields.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])),
-  )
+  const body = valuesIn(given, walletFields)
   try {
     const { id } = await operate('createWallet', { ...callOf(person, request), body, idempotencyKey })
     return seeOther(`${id}?done=created`)

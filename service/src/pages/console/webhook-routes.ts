@@ -14,6 +14,7 @@ import {
   readQuery,
   routesOf,
   statusOf,
+  textsWith,
 } from './payments-request.ts'
 import { type Frame, idOf, page, type Visitor, readForm, type GuestPages, seeOther, uuid } from './request.ts'
 import { developerTexts } from './texts/developers.ts'
@@ -43,10 +44,7 @@ const deliveryOf = (delivery: ResponseOf<'getDelivery'>): DeliveryRow => {
 }
 
 /** Words of the refusals: those of all pages, and those of webhooks. */
-const refusalTexts = ({ view: { language } }: Visitor) => {
-  const p = paymentTexts[language]
-  return { ...p, refusal: { ...p.refusal, ...developerTexts[language].refusal } }
-}
+const refusalTexts = (person: Visitor) => textsWith(person, developerTexts)
 
 const mayWriteOf = ({ caller }: Visitor) => caller.permissions.includes('webhooks:write')
 
