@@ -130,10 +130,6 @@ function fieldText(p: PaymentTexts, code: FieldError['code']): string {
   return code === 'exists' ? p.fieldExists : p.fieldWrong
 }
 
-/** Problems as the summary of a page lists them, each with a link to its field. */
-export const summaryOf = (problems: Problems) =>
-  Object.entries(problems).map(([field, text]) => (field === 'form' ? { text } : { text, field }))
-
 /** The page of a list. A filter that the operation refuses gives an empty list with the problem at its field. */
 export async function listed<T>(
   p: PaymentTexts,

@@ -68,7 +68,7 @@ export type ConsolePage = {
   readonly wide?: boolean
   /** The whole main part is one card. */
   readonly card?: boolean
-  /** What a form refused. The page begins with it, and the title of the tab says so. */
+  /** Refusals of a form. The page begins with them, and the title of the tab says so. */
   readonly problems?: Problems
 }
 
