@@ -1,7 +1,7 @@
 /** The pages about how a person signs in: the passkeys and the password, and a new password with its authenticator app. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { empty, errorSummary, hiddenField, message, table, time } from './components.ts'
+import { empty, hiddenField, message, table, time } from './components.ts'
 import { passkeyForm } from './passkey-form.ts'
 import { passwordFields, type PasswordErrors, type Totp } from './password-fields.ts'
 import { connection } from './single-sign-on.ts'
@@ -33,9 +33,8 @@ export function accountPage(view: ConsoleView, account: Account): string {
   return shell(view, {
     title: t.title,
     wide: true,
-    hasErrors: error !== undefined,
+    problems: { form: error },
     main: html`${confirmation !== undefined && message('good', confirmation)}
-      ${error !== undefined && errorSummary(view, [{ text: error }])}
       <h1>${t.title}</h1>
       <p class="lead">${t.lead}</p>
       <section aria-labelledby="passkeys-title">
@@ -108,19 +107,16 @@ type NewPassword = {
 
 export function newPasswordPage(view: ConsoleView, { nonce, email, totp, errors = {} }: NewPassword): string {
   const t = accountTexts[view.language]
-  const problems = Object.entries(errors).map(([name, text]) => (name === 'form' ? { text } : { text, field: name }))
   return shell(view, {
     title: t.password,
-    hasErrors: problems.length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, problems)}
-      <h1>${t.title}</h1>
+    problems: errors,
+    card: true,
+    main: html`<h1>${t.title}</h1>
       <h2>${t.password}</h2>
       <p>${t.passwordText}</p>
       <form method="post" action="${view.root}account/password">
         ${hiddenField('nonce', nonce)} ${passwordFields(view, { email, totp, errors })}
         <button type="submit" class="primary">${t.setPassword}</button>
-      </form>
-    </div>`,
+      </form>`,
   })
 }

@@ -1,7 +1,7 @@
 /** How the payment pages of a partner look: name, colours and logo, with a picture of both themes. */
 import { html, type Html } from '../html.ts'
-import { errorSummary, field, message } from './components.ts'
-import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import { field, message } from './components.ts'
+import { type Problems, type Values } from './payments-request.ts'
 import { appearanceTexts } from './texts/appearance.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -24,8 +24,8 @@ export function appearancePage(view: ConsoleView, appearance: Appearance): strin
   const { problems, isSaved, mayWrite } = appearance
   return shell(view, {
     title: a.title,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${isSaved && message('good', a.saved)}
+    problems,
+    main: html`${isSaved && message('good', a.saved)}
       <h1>${a.title}</h1>
       <p class="lead">${a.lead}</p>
       ${pictures(view, appearance)} ${mayWrite && form(view, appearance)}

@@ -96,7 +96,7 @@ export const appearanceRoutes: Routes = (frame, _withPerson, withMoney) => {
     handle: permitted(withMoney, permission, async (request, person) => act(frame, request, person)),
   })
   return [
-    route('GET', '', 'checkout:read', (...given) => show(...given)),
+    route('GET', '', 'checkout:read', show),
     route('POST', '', 'checkout:write', save),
     route('GET', '/logo', 'checkout:read', showLogo),
   ]

@@ -1,7 +1,7 @@
 /** The page on which a second person approves or rejects a payout, or those of a bulk. What stands first is what the person signs. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { errorSummary, field, hiddenField, message, time } from './components.ts'
+import { field, hiddenField, message, time } from './components.ts'
 import { grouped } from './money.ts'
 import { passkeyForm } from './passkey-form.ts'
 import type { ApprovalWords } from './texts/approvals.ts'
@@ -39,13 +39,11 @@ export type Approval = {
 
 export function approvalPage(view: ConsoleView, approval: Approval): string {
   const { words: t, errors = {}, facts, more } = approval
-  const problems = Object.entries(errors).map(([name, text]) => (name === 'form' ? { text } : { text, field: name }))
   return shell(view, {
     title: t.title,
-    hasErrors: problems.length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, problems)}
-      <h1>${t.title}</h1>
+    problems: errors,
+    card: true,
+    main: html`<h1>${t.title}</h1>
       <p class="lead">${fill(t.lead, { name: approval.requestedName })}</p>
       <dl class="signed">
         ${facts.map(
@@ -58,8 +56,7 @@ export function approvalPage(view: ConsoleView, approval: Approval): string {
       </dl>
       ${more} ${approval.beyond === undefined ? confirmation(view, approval) : overMaximum(view, t, approval.beyond)}
       ${rejection(view, approval)}
-      <p class="foot"><a href="${view.root}${approval.path}">${t.back}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}${approval.path}">${t.back}</a></p>`,
   })
 }
 

@@ -1,9 +1,10 @@
 /** The audit log of a partner: its records, the page of one with its proof, and the signed heads. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { call, copyButton, errorSummary, field, message, table, time } from './components.ts'
-import { facts, filters, identifier, type Link, links, list, type Pages, rawJson, strip, tabs } from './lists.ts'
-import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
+import { listPage, type Listed } from './list-page.ts'
+import { call, copyButton, message, time } from './components.ts'
+import { facts, identifier, type Link, links, rawJson, strip, tabs } from './lists.ts'
+import { linkOf } from './payments-request.ts'
 import { auditTexts } from './texts/audit.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -20,13 +21,6 @@ export type AuditRow = {
   /** Steps of a payment, in words. */
   readonly steps: readonly string[]
   readonly subjects: readonly Link[]
-}
-
-type Records = {
-  readonly rows: readonly AuditRow[]
-  readonly values: Values
-  readonly problems: Problems
-  readonly pages: Pages
 }
 
 const auditTabs = (view: ConsoleView, current: 'records' | 'heads'): Html => {
@@ -56,48 +50,25 @@ const actionPart = ({ language }: ConsoleView, { action, summary, steps }: Audit
   </span>`
 }
 
-export function auditPage(view: ConsoleView, { rows, values, problems, pages }: Records): string {
+export function auditPage(view: ConsoleView, { rows, ...shown }: Listed<AuditRow>): string {
   const a = auditTexts[view.language]
-  const day = (name: string, label: string) =>
-    field({
-      ...{ id: name, name, label, type: 'date', value: values[name] ?? '', error: problems[name] },
-      optional: true,
-    })
-  const isFiltered = Object.keys(values).length > 0
-  return shell(view, {
+  return listPage(view, shown, {
     title: view.t.audit,
-    wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <h1>${view.t.audit}</h1>
-      <p class="lead">${a.lead}</p>
-      ${auditTabs(view, 'records')}
-      ${filters(view, {
-        path: `${view.root}audit`,
-        main: [day('createdFrom', a.from), day('createdTo', a.until)],
-        active: isFiltered,
-      })}
-      ${list(view, {
-        table: recordTable(view, rows),
-        isEmpty: rows.length === 0,
-        isFiltered: isFiltered || pages.first !== undefined,
-        none: { title: a.empty, text: a.emptyText, more: call(view, 'GET /v1/audit', a.call) },
-        pages,
-      })}`,
-  })
-}
-
-function recordTable(view: ConsoleView, rows: readonly AuditRow[]): Html {
-  const a = auditTexts[view.language]
-  return table({
-    caption: view.t.audit,
+    path: 'audit',
+    lead: a.lead,
+    tabs: auditTabs(view, 'records'),
+    filters: [
+      { name: 'createdFrom', label: a.from, type: 'date' },
+      { name: 'createdTo', label: a.until, type: 'date' },
+    ],
     columns: [{ label: a.at, kind: 'head' }, { label: a.actor }, { label: a.action }, { label: a.subject }],
-    rows: rows.map((row) => [
+    cells: rows.map((row) => [
       html`<a href="${view.root}audit/${row.id}">${time(view, row.at)}</a>`,
       actorText(view, row.actor),
       actionPart(view, row),
       links(row.subjects) ?? '',
     ]),
+    none: { title: a.empty, text: a.emptyText, more: call(view, 'GET /v1/audit', a.call) },
   })
 }
 
@@ -182,41 +153,31 @@ function proofPart(view: ConsoleView, proof: RecordProof): Html {
     <p><a class="button" href="${fileHref}">${a.saveProof}</a></p>`
 }
 
-type Heads = {
-  readonly rows: readonly (Head & { readonly json: string })[]
-  readonly pages: Pages
-}
-
-export function auditHeadsPage(view: ConsoleView, { rows, pages }: Heads): string {
+export function auditHeadsPage(
+  view: ConsoleView,
+  { rows, ...shown }: Listed<Head & { readonly json: string }>,
+): string {
   const a = auditTexts[view.language]
-  return shell(view, {
+  return listPage(view, shown, {
     title: a.heads,
-    wide: true,
-    main: html`<h1>${view.t.audit}</h1>
-      <p class="lead">${a.headsLead}</p>
-      ${auditTabs(view, 'heads')}
-      ${list(view, {
-        table: table({
-          caption: a.heads,
-          columns: [
-            { label: a.period, kind: 'head' },
-            { label: a.recordsOfHead },
-            { label: a.root },
-            { label: a.publicKey },
-            { label: view.t.actions, kind: 'actions' },
-          ],
-          rows: rows.map(({ from, to, firstSequence, lastSequence, root, publicKey, json }) => [
-            html`${time(view, from)} – ${time(view, to)}`,
-            `${firstSequence}–${lastSequence}`,
-            html`<code title="${root}">${root.slice(0, 8)}…</code>`,
-            html`<code title="${publicKey}">…${publicKey.slice(-9)}</code>`,
-            copyButton(view, json, fill(a.copyHead, { time: from.toISOString() })),
-          ]),
-        }),
-        isEmpty: rows.length === 0,
-        isFiltered: pages.first !== undefined,
-        none: { title: a.headsEmpty, text: a.headsEmptyText, more: call(view, 'GET /v1/audit/heads', a.headsCall) },
-        pages,
-      })}`,
+    heading: view.t.audit,
+    path: 'audit/heads',
+    lead: a.headsLead,
+    tabs: auditTabs(view, 'heads'),
+    columns: [
+      { label: a.period, kind: 'head' },
+      { label: a.recordsOfHead },
+      { label: a.root },
+      { label: a.publicKey },
+      { label: view.t.actions, kind: 'actions' },
+    ],
+    cells: rows.map(({ from, to, firstSequence, lastSequence, root, publicKey, json }) => [
+      html`${time(view, from)} – ${time(view, to)}`,
+      `${firstSequence}–${lastSequence}`,
+      html`<code title="${root}">${root.slice(0, 8)}…</code>`,
+      html`<code title="${publicKey}">…${publicKey.slice(-9)}</code>`,
+      copyButton(view, json, fill(a.copyHead, { time: from.toISOString() })),
+    ]),
+    none: { title: a.headsEmpty, text: a.headsEmptyText, more: call(view, 'GET /v1/audit/heads', a.headsCall) },
   })
 }

@@ -11,7 +11,7 @@ import {
   type RecordProof,
 } from './audit-page.ts'
 import { wordOf } from './payment-words.ts'
-import { callOf, dayStart, ifFound, linkOf, listed, permitted, queryText, readQuery } from './payments-request.ts'
+import { callOf, ifFound, queryText, readList, readQuery, routesOf, statusOf } from './payments-request.ts'
 import { type Frame, headersOf, idOf, page, type Person, type Routes } from './request.ts'
 import { operationOf, subjectsOf } from './subjects.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -38,27 +38,11 @@ function rowOf(person: Person, record: AuditRecord): AuditRow {
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
-  const values = readQuery(request, auditFilters)
-  const { cursor } = readQuery(request, ['cursor'])
-  const { createdFrom, createdTo } = values
-  const query = queryText({
-    createdFrom: createdFrom && dayStart(createdFrom),
-    createdTo: createdTo && dayStart(createdTo, 1),
-    cursor,
-  })
-  const { data, nextCursor, problems } = await listed(paymentTexts[view.language], auditFilters, () =>
-    operate('listAuditRecords', { ...callOf(person, request), query }),
+  const { data, shown } = await readList(request, person, auditFilters, (query) =>
+    operate('listAuditRecords', { ...callOf(person, request), query: queryText(query) }),
   )
-  const shown = {
-    rows: data.map((record) => rowOf(person, record)),
-    ...{ values, problems },
-    pages: {
-      next: nextCursor === null ? undefined : linkOf('audit', { ...values, cursor: nextCursor }),
-      first: cursor && linkOf('audit', values),
-    },
-  }
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, auditPage({ ...view, current: 'audit' }, shown))
+  const rows = data.map((record) => rowOf(person, record))
+  return page(request, statusOf(shown.problems), auditPage({ ...view, current: 'audit' }, { ...shown, rows }))
 }
 
 /** The last time that PostgreSQL and the API store. A later one belongs to no record. */
@@ -139,27 +123,21 @@ async function saveProof(frame: Frame, request: PublicRequest, person: Person): 
 }
 
 async function showHeads({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { view } = person
-  const { cursor } = readQuery(request, ['cursor'])
-  const call = { ...callOf(person, request), query: queryText({ cursor }) }
-  const { data, nextCursor } = await operate('listAuditHeads', call)
-  const path = `${view.root}audit/heads`
-  const shown = {
-    rows: data.map((head) => ({ ...headOf(head.content), publicKey: head.publicKey, json: JSON.stringify(head) })),
-    pages: {
-      next: nextCursor === null ? undefined : linkOf(path, { cursor: nextCursor }),
-      first: cursor && path,
-    },
-  }
-  return page(request, 200, auditHeadsPage({ ...view, current: 'audit' }, shown))
+  const { data, shown } = await readList(request, person, [], (query) =>
+    operate('listAuditHeads', { ...callOf(person, request), query: queryText(query) }),
+  )
+  const rows = data.map((head) => ({
+    ...{ ...headOf(head.content), publicKey: head.publicKey, json: JSON.stringify(head) },
+  }))
+  return page(request, 200, auditHeadsPage({ ...person.view, current: 'audit' }, { ...shown, rows }))
 }
 
 export const auditRoutes: Routes = (frame, _withPerson, withMoney) => {
-  type Act = (frame: Frame, request: PublicRequest, person: Person) => Promise<PublicAnswer>
-  const get = (path: string, act: Act) => ({
-    method: 'GET' as const,
-    path: `/console/audit${path}`,
-    handle: permitted(withMoney, 'users:read', (request, person) => act(frame, request, person)),
-  })
-  return [get('', showList), get('/heads', showHeads), get('/{id}', showOne), get('/{id}/proof', saveProof)]
+  const route = routesOf(frame, withMoney, 'audit')
+  return [
+    route('GET', '', 'users:read', showList),
+    route('GET', '/heads', 'users:read', showHeads),
+    route('GET', '/{id}', 'users:read', showOne),
+    route('GET', '/{id}/proof', 'users:read', saveProof),
+  ]
 }

@@ -1,10 +1,11 @@
 /** Bulk payouts: the list, the upload with the problems of a file, the preview, and the page of one with its results. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { badge, call, choices, errorSummary, hiddenField, message, table, time } from './components.ts'
+import { listPage, type Listed } from './list-page.ts'
+import { badge, call, choices, hiddenField, message, table, time } from './components.ts'
 import { type BulkProblem } from './bulk-csv.ts'
-import { facts, filters, freeText, identifier, list, money, optionsOf, type Pages, select, strip } from './lists.ts'
-import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import { facts, filters, freeText, identifier, money, optionsOf, select, strip } from './lists.ts'
+import { type Problems, type Values } from './payments-request.ts'
 import { bulkTexts } from './texts/bulk.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -29,42 +30,32 @@ const count = ({ language }: ConsoleView, n: number): string => n.toLocaleString
 const bulkCall = `POST /v1/payouts/bulk
 { "mode": "BestEffort", "idempotencyKey": "…", "payouts": [ … ] }`
 
-type Bulks = { readonly rows: readonly BulkRow[]; readonly pages: Pages; readonly mayWrite: boolean }
-
-export function bulksPage(view: ConsoleView, { rows, pages, mayWrite }: Bulks): string {
+export function bulksPage(
+  view: ConsoleView,
+  { rows, mayWrite, ...shown }: Listed<BulkRow> & { readonly mayWrite: boolean },
+): string {
   const b = bulkTexts[view.language]
   const p = paymentTexts[view.language]
-  return shell(view, {
+  return listPage(view, shown, {
     title: view.t.bulkPayouts,
-    wide: true,
-    main: html`<div class="heading">
-        <h1>${view.t.bulkPayouts}</h1>
-        ${mayWrite && html`<a class="button primary" href="${view.root}bulk-payouts/new">${b.newBulk}</a>`}
-      </div>
-      <p class="lead">${b.lead}</p>
-      ${list(view, {
-        table: table({
-          caption: view.t.bulkPayouts,
-          columns: [
-            { label: p.created, kind: 'head' },
-            { label: p.status },
-            { label: b.payouts, kind: 'number' },
-            { label: b.accepted, kind: 'number' },
-            { label: b.refused, kind: 'number' },
-          ],
-          rows: rows.map((row) => [
-            html`<a href="${view.root}bulk-payouts/${row.id}">${time(view, row.createdAt)}</a>`,
-            statusBadge(view, row.status),
-            count(view, row.payouts),
-            count(view, row.accepted),
-            count(view, row.refused),
-          ]),
-        }),
-        isEmpty: rows.length === 0,
-        isFiltered: pages.first !== undefined,
-        none: { title: b.empty, text: b.emptyText, more: call(view, bulkCall, b.call) },
-        pages,
-      })}`,
+    path: 'bulk-payouts',
+    lead: b.lead,
+    create: mayWrite && { text: b.newBulk, href: `${view.root}bulk-payouts/new` },
+    columns: [
+      { label: p.created, kind: 'head' },
+      { label: p.status },
+      { label: b.payouts, kind: 'number' },
+      { label: b.accepted, kind: 'number' },
+      { label: b.refused, kind: 'number' },
+    ],
+    cells: rows.map((row) => [
+      html`<a href="${view.root}bulk-payouts/${row.id}">${time(view, row.createdAt)}</a>`,
+      statusBadge(view, row.status),
+      count(view, row.payouts),
+      count(view, row.accepted),
+      count(view, row.refused),
+    ]),
+    none: { title: b.empty, text: b.emptyText, more: call(view, bulkCall, b.call) },
   })
 }
 
@@ -85,9 +76,8 @@ export function newBulkPage(view: ConsoleView, { mode, problems, inFile }: Uploa
   return shell(view, {
     title: b.newBulk,
     wide: inFile !== undefined,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <h1>${b.newBulk}</h1>
+    problems,
+    main: html`<h1>${b.newBulk}</h1>
       <form class="card" method="post" action="${view.root}bulk-payouts/new/check" enctype="multipart/form-data">
         ${choices({
           ...{ id: 'mode', name: 'mode', legend: b.mode, chosen: mode ?? 'BestEffort', error: problems['mode'] },
@@ -217,9 +207,8 @@ export function bulkPage(view: ConsoleView, bulk: Bulk): string {
   return shell(view, {
     title: b.bulk,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      ${done !== undefined && status === 'Processing' && message('neutral', b[done])}
+    problems,
+    main: html`${done !== undefined && status === 'Processing' && message('neutral', b[done])}
       <h1>${b.bulk}</h1>
       ${bulk.waiting !== undefined && waitingPart(view, id, bulk.waiting)}
       ${strip([

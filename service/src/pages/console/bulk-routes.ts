@@ -1,6 +1,6 @@
 /** Bulk payouts: the upload of a file is checked and previewed, and then sent by the operation. */
 import { bulkPayouts, decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
+import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { fill } from '../language.ts'
 import { type BulkFile, readBulkFile, readParts, sumsOf, tooMany } from './bulk-csv.ts'
@@ -16,12 +16,13 @@ import {
 import {
   callOf,
   ifFound,
-  linkOf,
-  permitted,
   type Problems,
   problemsOf,
   queryText,
+  readList,
   readQuery,
+  routesOf,
+  statusOf,
 } from './payments-request.ts'
 import { type Frame, idOf, page, type Person, type Routes, seeOther } from './request.ts'
 import { bulkTexts } from './texts/bulk.ts'
@@ -38,18 +39,12 @@ const rowOf = ({ createdAt, ...bulk }: ResponseOf<'getBulkPayout'>): BulkRow => 
 })
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { cursor } = readQuery(request, ['cursor'])
-  const call = { ...callOf(person, request), query: queryText({ cursor }) }
-  const { data, nextCursor } = await operate('listBulkPayouts', call)
-  const shown = {
-    rows: data.map(rowOf),
-    pages: {
-      next: nextCursor === null ? undefined : linkOf('bulk-payouts', { cursor: nextCursor }),
-      first: cursor && 'bulk-payouts',
-    },
-    mayWrite: person.caller.permissions.includes('payouts:write'),
-  }
-  return page(request, 200, bulksPage({ ...person.view, current: 'bulk-payouts' }, shown))
+  const { data, shown } = await readList(request, person, [], (query) =>
+    operate('listBulkPayouts', { ...callOf(person, request), query: queryText(query) }),
+  )
+  const mayWrite = person.caller.permissions.includes('payouts:write')
+  const view = { ...person.view, current: 'bulk-payouts' }
+  return page(request, 200, bulksPage(view, { ...shown, rows: data.map(rowOf), mayWrite }))
 }
 
 async function showOne({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -75,8 +70,7 @@ async function showOne({ operate }: Frame, request: PublicRequest, person: Perso
     waiting: waitingOf(waiting, person),
     done: readQuery(request, ['done'])['done'] === 'created' ? ('created' as const) : undefined,
   }
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, bulkPage({ ...view, current: 'bulk-payouts' }, shown))
+  return page(request, statusOf(problems), bulkPage({ ...view, current: 'bulk-payouts' }, shown))
 }
 
 /** Undefined: nothing waits. */
@@ -102,8 +96,11 @@ const showForm = (
   problems: Problems = {},
   inFile?: { readonly shown: BulkFile['problems']; readonly count: number },
 ): PublicAnswer => {
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, newBulkPage({ ...view, current: 'bulk-payouts' }, { mode, problems, inFile }))
+  return page(
+    request,
+    statusOf(problems),
+    newBulkPage({ ...view, current: 'bulk-payouts' }, { mode, problems, inFile }),
+  )
 }
 
 /** Reads the form with the file. A file with problems shows the form again, with the first of them. */
@@ -167,23 +164,12 @@ const send = ({ operate }: Frame, request: PublicRequest, person: Person): Promi
   })
 
 export const bulkRoutes: Routes = (frame, _withPerson, withMoney) => {
-  type Act = (frame: Frame, request: PublicRequest, person: Person) => Promise<PublicAnswer> | PublicAnswer
-  const route = (
-    method: 'GET' | 'POST',
-    path: string,
-    permission: 'payouts:read' | 'payouts:write',
-    act: Act,
-  ): PublicRoute => ({
-    method,
-    path: `/console/bulk-payouts${path}`,
-    ...(method === 'POST' ? { bodyBytesMax: fileBytesMax } : {}),
-    handle: permitted(withMoney, permission, async (request, person) => act(frame, request, person)),
-  })
+  const route = routesOf(frame, withMoney, 'bulk-payouts')
   return [
     route('GET', '', 'payouts:read', showList),
     route('GET', '/new', 'payouts:write', (_frame, request, person) => showForm(request, person)),
-    route('POST', '/new/check', 'payouts:write', preview),
-    route('POST', '/new/send', 'payouts:write', send),
+    { ...route('POST', '/new/check', 'payouts:write', preview), bodyBytesMax: fileBytesMax },
+    { ...route('POST', '/new/send', 'payouts:write', send), bodyBytesMax: fileBytesMax },
     route('GET', '/{id}', 'payouts:read', showOne),
   ]
 }

@@ -1,20 +1,7 @@
 /** Checkout sessions: the list, the form of a new one, and the page of one with the link for the payer. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import {
-  badge,
-  call,
-  copyButton,
-  dialog,
-  dialogButtons,
-  errorSummary,
-  field,
-  hiddenField,
-  message,
-  openDialog,
-  table,
-  time,
-} from './components.ts'
+import { asking, badge, call, copyButton, field, hiddenField, message, openDialog, table, time } from './components.ts'
 import {
   account,
   facts,
@@ -28,7 +15,7 @@ import {
   select,
   strip,
 } from './lists.ts'
-import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
+import { linkOf, type Problems, type Values } from './payments-request.ts'
 import { type Refunds, refundPart } from './refund-page.ts'
 import { appearanceTexts } from './texts/appearance.ts'
 import { checkoutTexts } from './texts/checkout.ts'
@@ -86,9 +73,8 @@ export function sessionsOfCheckoutPage(view: ConsoleView, sessions: Sessions): s
   return shell(view, {
     title: view.t.checkout,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <div class="heading">
+    problems,
+    main: html`<div class="heading">
         <h1>${view.t.checkout}</h1>
         <div class="buttons">
           <a class="button" href="${view.root}checkout/appearance">${appearanceTexts[view.language].open}</a>
@@ -177,10 +163,9 @@ export function newSessionPage(view: ConsoleView, draft: NewSession): string {
     })
   return shell(view, {
     title: c.newSession,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, summaryOf(problems))}
-      <h1>${c.newSession}</h1>
+    problems,
+    card: true,
+    main: html`<h1>${c.newSession}</h1>
       <form method="post" action="${view.root}checkout/new">
         ${hiddenField('idempotencyKey', idempotencyKey)} ${input('amount', p.amount, c.amountHelp, true)}
         ${input('currency', p.currency, p.currencyHelp, true)} ${input('email', c.email, c.emailHelp)}
@@ -191,8 +176,7 @@ export function newSessionPage(view: ConsoleView, draft: NewSession): string {
         ${choice('expiresInSeconds', c.validity, c.validities)}
         <button type="submit" class="primary">${c.create}</button>
       </form>
-      <p class="foot"><a href="${view.root}checkout">${p.back}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}checkout">${p.back}</a></p>`,
   })
 }
 
@@ -220,9 +204,8 @@ export function sessionOfCheckoutPage(view: ConsoleView, session: Session): stri
   const simulation = linkOf(`${view.root}simulations/checkout`, { sessionId: id })
   return shell(view, {
     title: `${c.session} ${creditorReference}`,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      ${done !== undefined && message('good', done === 'refunded' ? r.created : c[done])}
+    problems,
+    main: html`${done !== undefined && message('good', done === 'refunded' ? r.created : c[done])}
       <div class="heading">
         <h1>${creditorReference}</h1>
         <div class="buttons">
@@ -267,20 +250,9 @@ function expiry(view: ConsoleView, { id, amount, currency, creditorReference }: 
   return html`<p class="buttons">
       ${openDialog({ id: expireId, label: c.expire, about: creditorReference, tone: 'danger' })}
     </p>
-    ${dialog({
-      id: expireId,
-      title: c.expireTitle,
-      body: html`<form method="post" action="${view.root}checkout/${id}/expire">
-        <p><strong>${moneyText(view, amount, currency)}</strong></p>
-        <ul class="effects">
-          <li>${c.expireEffect}</li>
-          <li>${c.expireLate}</li>
-        </ul>
-        ${dialogButtons(
-          expireId,
-          html`<button type="submit" class="primary danger">${c.expire}</button>`,
-          view.t.cancel,
-        )}
-      </form>`,
+    ${asking({
+      ...{ id: expireId, title: c.expireTitle, action: `${view.root}checkout/${id}/expire` },
+      about: html`<p><strong>${moneyText(view, amount, currency)}</strong></p>`,
+      ...{ effects: [c.expireEffect, c.expireLate], submit: c.expire, cancel: view.t.cancel },
     })}`
 }

@@ -10,22 +10,6 @@ export const badge = (tone: Tone, text: string): Html => html`<span class="badge
 /** Says what happened after a form. The frame of the page reads it to screen readers. */
 export const message = (tone: Tone, text: string): Html => html`<p class="message ${tone}" role="status">${text}</p>`
 
-export type Problem = { readonly text: string | Html; readonly field?: string }
-
-/** Lists what a form refused, each with a link to its field. Takes the focus, so that a screen reader begins here. */
-export function errorSummary({ t }: ConsoleView, problems: readonly Problem[]): Html | undefined {
-  if (problems.length === 0) return undefined
-  const items = problems.map(({ text, field }) =>
-    field === undefined ? html`<li>${text}</li>` : html`<li><a href="#${field}">${text}</a></li>`,
-  )
-  return html`<div class="summary" role="alert" tabindex="-1" autofocus aria-labelledby="summary-title">
-    <h2 id="summary-title">${t.errorTitle}</h2>
-    <ul>
-      ${items}
-    </ul>
-  </div>`
-}
-
 type Field = {
   readonly id: string
   readonly label: string
@@ -126,7 +110,7 @@ export const calendarDay = ({ language }: ConsoleView, day: string): Html =>
     >${new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))}</time
   >`
 
-type Table = {
+export type Table = {
   readonly caption: string
   /** `kind`: `number` is right-aligned, `actions` has no visible heading, `head` names the row. */
   readonly columns: readonly { readonly label: string; readonly kind?: 'head' | 'number' | 'actions' }[]
@@ -171,15 +155,6 @@ export function table({ caption, columns, rows }: Table): Html {
   </div>`
 }
 
-type Dialog = { readonly id: string; readonly title: string; readonly body: Html }
-
-/** A native dialog as a popover: `openDialog` opens it without a script; Escape and a click outside close it. */
-export const dialog = ({ id, title, body }: Dialog): Html =>
-  html`<dialog id="${id}" popover aria-labelledby="${id}-title">
-    <h2 id="${id}-title" tabindex="-1" autofocus>${title}</h2>
-    ${body}
-  </dialog>`
-
 type Opener = { readonly id: string; readonly label: string; readonly about: string; readonly tone?: 'danger' }
 
 /** `about` names the row of a table for screen readers. */
@@ -188,11 +163,42 @@ export const openDialog = ({ id, label, about, tone }: Opener): Html =>
     ${label}<span class="away"> ${about}</span>
   </button>`
 
-/** The last row of a dialog: what it does, and the way out. */
-export const dialogButtons = (id: string, act: Html, cancel: string): Html =>
-  html`<div class="buttons">
-    ${act}<button type="button" popovertarget="${id}" popovertargetaction="hide">${cancel}</button>
-  </div>`
+type Asking = {
+  readonly id: string
+  readonly title: string
+  readonly action: string
+  /** Precedes the effects. */
+  readonly about?: Html | undefined
+  readonly effects?: readonly string[]
+  readonly fields?: Html | undefined
+  readonly submit: string
+  /** Class of the button. */
+  readonly look?: string
+  readonly cancel: string
+}
+
+/**
+ * A dialog that asks before a form is sent: it says what the form does, and has a way out. It is native, and a popover: `openDialog` opens it
+ * without a script; Escape and a click outside close it.
+ */
+export const asking = ({ id, title, action, about, effects = [], fields, submit, look, cancel }: Asking): Html =>
+  html`<dialog id="${id}" popover aria-labelledby="${id}-title">
+    <h2 id="${id}-title" tabindex="-1" autofocus>${title}</h2>
+    <form method="post" action="${action}">
+      ${about}
+      ${
+        effects.length > 0 &&
+        html`<ul class="effects">
+          ${effects.map((effect) => html`<li>${effect}</li>`)}
+        </ul>`
+      }
+      ${fields}
+      <div class="buttons">
+        <button type="submit" class="${look ?? 'primary danger'}">${submit}</button>
+        <button type="button" popovertarget="${id}" popovertargetaction="hide">${cancel}</button>
+      </div>
+    </form>
+  </dialog>`
 
 type Empty = { readonly title: string; readonly text: string; readonly more?: Html }
 

@@ -82,6 +82,8 @@ function checkoutPages(language: ConsoleLanguage, text: string): Named {
   ]
 }
 
+const unfiltered = { values: {}, problems: {} }
+
 function reportPages(language: ConsoleLanguage, text: string): Named {
   const view = insideOf(language, 'reports')
   const row = {
@@ -107,9 +109,12 @@ function reportPages(language: ConsoleLanguage, text: string): Named {
     ['report', reportPage(view, { ...one, rows: 12 })],
     ['new report queued', reportPage(view, { ...one, status: 'Queued', done: 'created' })],
     ['failed report', reportPage(view, { ...one, status: 'Failed', failure: text, mayWrite: false })],
-    ['schedules', schedulesPage(view, { rows: [schedule], pages, mayWrite: true, done: 'scheduleCreated' })],
-    ['schedules read only', schedulesPage(view, { rows: [schedule], pages: {}, mayWrite: false })],
-    ['no schedules', schedulesPage(view, { rows: [], pages: {}, mayWrite: true })],
+    [
+      'schedules',
+      schedulesPage(view, { ...unfiltered, rows: [schedule], pages, mayWrite: true, done: 'scheduleCreated' }),
+    ],
+    ['schedules read only', schedulesPage(view, { ...unfiltered, rows: [schedule], pages: {}, mayWrite: false })],
+    ['no schedules', schedulesPage(view, { ...unfiltered, rows: [], pages: {}, mayWrite: true })],
     ['new schedule', newSchedulePage(view, fresh)],
     ['refused schedule', newSchedulePage(view, { values: planned, problems: planned, idempotencyKey: text })],
   ]
@@ -133,8 +138,8 @@ function bulkPages(language: ConsoleLanguage, text: string): Named {
   const preview = { mode: row.mode, csv: text, idempotencyKey: text, payouts: 2, sums: [line] }
   const waiting = { payouts: 2, totals: [{ amount: '5.00', currency: text }], expiresAt: at, may: true }
   return [
-    ['bulks', bulksPage(view, { rows: [row], pages, mayWrite: true })],
-    ['no bulks', bulksPage(view, { rows: [], pages: {}, mayWrite: false })],
+    ['bulks', bulksPage(view, { ...unfiltered, rows: [row], pages, mayWrite: true })],
+    ['no bulks', bulksPage(view, { ...unfiltered, rows: [], pages: {}, mayWrite: false })],
     ['new bulk', newBulkPage(view, { mode: undefined, problems: {} })],
     ['refused bulk', newBulkPage(view, { mode: text, problems: { file: text, mode: text, form: text } })],
     ['wrong file', newBulkPage(view, { mode: text, problems: { file: text }, inFile: { shown, count: 20_000 } })],

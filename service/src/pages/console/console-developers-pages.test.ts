@@ -24,6 +24,8 @@ import { webhookPage, webhooksPage } from './webhooks-page.ts'
 const at = new Date('2026-11-24T14:30:00Z')
 const pages = { next: '../x', first: '../x' }
 
+const unfiltered = { values: {}, problems: {} }
+
 function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
   const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'webhooks' })
   const row = { id: 'w1', url: text, events: [text], status: 'Disabled' as const, createdAt: at }
@@ -55,8 +57,11 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
     { name: 'other', description: text },
   ]
   return [
-    ['webhooks', webhooksPage(view, { rows: [row], pages, mayWrite: true, hasGuests: true, done: 'deleted' })],
-    ['no webhooks', webhooksPage(view, { rows: [], pages: {}, mayWrite: false, hasGuests: false })],
+    [
+      'webhooks',
+      webhooksPage(view, { ...unfiltered, rows: [row], pages, mayWrite: true, hasGuests: true, done: 'deleted' }),
+    ],
+    ['no webhooks', webhooksPage(view, { ...unfiltered, rows: [], pages: {}, mayWrite: false, hasGuests: false })],
     ['new webhook', newWebhookPage(view, { draft: typed, types, problems: {} })],
     [
       'refused webhook',
@@ -99,12 +104,15 @@ function serviceAccountPages(language: ConsoleLanguage, text: string): readonly 
   return [
     [
       'accounts',
-      serviceAccountsPage(view, { rows: [account, ended, open], status: text, pages, mayWrite: true, problems: {} }),
+      serviceAccountsPage(view, {
+        rows: [account, ended, open],
+        values: { status: text },
+        pages,
+        mayWrite: true,
+        problems: {},
+      }),
     ],
-    [
-      'no accounts',
-      serviceAccountsPage(view, { rows: [], status: undefined, pages: {}, mayWrite: false, problems: {} }),
-    ],
+    ['no accounts', serviceAccountsPage(view, { ...unfiltered, rows: [], pages: {}, mayWrite: false })],
     ['new account', newServiceAccountPage(view, { draft, held: permissions, problems: {} })],
     [
       'refused account',
@@ -140,8 +148,8 @@ function auditPages(language: ConsoleLanguage, text: string): readonly (readonly
       const shown = { ...row, ip: text, reason: text, requestId: text, proof, raw: { text } }
       return [`audit record ${proof.state}`, auditRecordPage(view, shown)] as const
     }),
-    ['heads', auditHeadsPage(view, { rows: [{ ...head, json: text }], pages })],
-    ['no heads', auditHeadsPage(view, { rows: [], pages: {} })],
+    ['heads', auditHeadsPage(view, { ...unfiltered, rows: [{ ...head, json: text }], pages })],
+    ['no heads', auditHeadsPage(view, { ...unfiltered, rows: [], pages: {} })],
   ]
 }
 
@@ -187,8 +195,8 @@ function requestLogPages(language: ConsoleLanguage, text: string): readonly (rea
   return [
     ['requests', requestsPage(view, { rows: [row, plain, failed], values, problems: values, pages, choices })],
     ['no requests', requestsPage(view, { rows: [], values: {}, problems: {}, pages: {}, choices })],
-    ['problems', requestProblemsPage(view, { rows: [problem], values: days, problems: days })],
-    ['no problems', requestProblemsPage(view, { rows: [], values: {}, problems: {} })],
+    ['problems', requestProblemsPage(view, { rows: [problem], values: days, problems: days, pages: {} })],
+    ['no problems', requestProblemsPage(view, { ...unfiltered, rows: [], pages: {} })],
     ['request refused', requestPage(view, { ...refused, doctor: '../x' })],
     ['request', requestPage(view, { ...plain, ...about, subjects: [], created: [] })],
   ]

@@ -2,8 +2,8 @@
 import type { kycFields } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { choices, errorSummary, field, hiddenField } from './components.ts'
-import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import { choices, field, hiddenField } from './components.ts'
+import { type Problems, type Values } from './payments-request.ts'
 import { customerTexts } from './texts/customers.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -54,10 +54,9 @@ export function customerFormPage(view: ConsoleView, draft: Draft): string {
   const back = id === undefined ? 'customers' : `customers/${id}`
   return shell(view, {
     title,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, summaryOf(problems))}
-      <h1>${title}</h1>
+    problems,
+    card: true,
+    main: html`<h1>${title}</h1>
       ${id !== undefined && html`<p class="lead">${c.editText}</p>`}
       <form method="post" action="${view.root}customers/${id === undefined ? 'new' : `${id}/edit`}">
         ${hiddenField('idempotencyKey', draft.idempotencyKey)} ${id === undefined && typeChoices(view, draft)}
@@ -67,8 +66,7 @@ export function customerFormPage(view: ConsoleView, draft: Draft): string {
         ${group(view, draft, c.address, addressFields, false)} ${group(view, draft, c.owners, ownerFields, false)}
         <button type="submit" class="primary">${id === undefined ? c.create : p.save}</button>
       </form>
-      <p class="foot"><a href="${view.root}${back}">${p.back}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}${back}">${p.back}</a></p>`,
   })
 }
 

@@ -2,12 +2,12 @@
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { badge, call, dialog, dialogButtons, errorSummary, message, openDialog, table, time } from './components.ts'
+import { asking, badge, call, message, openDialog, table, time } from './components.ts'
 import { identityPart, type Verifications } from './customer-identity.ts'
 import type { CustomerRow } from './customers-page.ts'
 import { account, freeText, identifier, money, rawJson, strip } from './lists.ts'
 import { wordOf } from './payment-words.ts'
-import { linkOf, type Problems, summaryOf } from './payments-request.ts'
+import { linkOf, type Problems } from './payments-request.ts'
 import { identityTexts } from './texts/identity.ts'
 import { customerTexts } from './texts/customers.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -85,8 +85,8 @@ export function customerPage(view: ConsoleView, customer: Customer): string {
   return shell(view, {
     title: name,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done !== undefined && message('good', c[done])}
+    problems,
+    main: html`${done !== undefined && message('good', c[done])}
       <div class="heading">
         <h1>${name}</h1>
         ${may.write && html`<a class="button" href="${view.root}customers/${id}/edit">${c.edit}</a>`}
@@ -239,25 +239,16 @@ function dataPart(view: ConsoleView, { id, name, may }: Customer): Html {
     ${
       may.write &&
       html`<p class="buttons">${openDialog({ id: eraseId, label: c.erase, about: shownName, tone: 'danger' })}</p>
-        ${dialog({
+        ${asking({
           id: eraseId,
           title: fill(c.eraseTitle, { name: shownName }),
-          body: html`<form method="post" action="${view.root}customers/${id}/erase">
-            <ul class="effects">
-              <li>${c.eraseEffects}</li>
-              <li>${c.eraseKept}</li>
-              <li>${c.eraseFinal}</li>
-            </ul>
-            <p class="check">
-              <input type="checkbox" id="nothing-owed" name="nothingOwed" value="true" />
-              <label for="nothing-owed">${c.nothingOwed}</label>
-            </p>
-            ${dialogButtons(
-              eraseId,
-              html`<button type="submit" class="primary danger">${c.erase}</button>`,
-              view.t.cancel,
-            )}
-          </form>`,
+          action: `${view.root}customers/${id}/erase`,
+          effects: [c.eraseEffects, c.eraseKept, c.eraseFinal],
+          fields: html`<p class="check">
+            <input type="checkbox" id="nothing-owed" name="nothingOwed" value="true" />
+            <label for="nothing-owed">${c.nothingOwed}</label>
+          </p>`,
+          ...{ submit: c.erase, cancel: view.t.cancel },
         })}`
     }`
 }

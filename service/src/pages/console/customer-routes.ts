@@ -1,6 +1,6 @@
 /** Customers: the list, the page of one, and the forms that create, change and erase one and open its account. */
 import { decimalText, kycFields, type Permission, type ResponseOf } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
+import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { customerFormPage } from './customer-form.ts'
 import { isUndecided, kindFields } from './customer-identity.ts'
@@ -8,15 +8,15 @@ import { customerPage } from './customer-page.ts'
 import { customerFilters, type CustomerRow, customersPage } from './customers-page.ts'
 import {
   callOf,
-  dayStart,
   ifFound,
   linkOf,
-  listed,
-  permitted,
   type Problems,
   problemsOf,
   queryText,
+  readList,
   readQuery,
+  routesOf,
+  statusOf,
   type Values,
 } from './payments-request.ts'
 import { type Frame, page, type Person, readForm, type Routes, seeOther } from './request.ts'
@@ -28,7 +28,6 @@ const pin = 'personalIdentificationNumber'
 const baseFields = ['email', 'partnerCustomerIdentifier'] as const
 const formFields: readonly string[] = ['customerType', ...baseFields, ...kycFields]
 const idOf = ({ params }: PublicRequest) => params['id'] ?? ''
-const statusOf = (problems: Problems) => (Object.keys(problems).length > 0 ? 400 : 200)
 
 const rowOf = ({ guid, serviceId, email, partnerCustomerIdentifier, createdAt, kyc }: Customer): CustomerRow => ({
   ...{ id: guid, serviceId, email, type: kyc.customerType, identifier: partnerCustomerIdentifier },
@@ -38,24 +37,15 @@ const rowOf = ({ guid, serviceId, email, partnerCustomerIdentifier, createdAt, k
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view, caller } = person
-  const values = readQuery(request, customerFilters)
-  const { cursor, done } = readQuery(request, ['cursor', 'done'])
-  const { createdFrom, createdTo } = values
-  const days = { createdFrom: createdFrom && dayStart(createdFrom), createdTo: createdTo && dayStart(createdTo, 1) }
-  const { data, nextCursor, problems } = await listed(paymentTexts[view.language], customerFilters, () =>
-    operate('listCustomers', { ...callOf(person, request), query: queryText({ ...values, ...days, cursor }) }),
+  const { done } = readQuery(request, ['done'])
+  const { data, shown } = await readList(request, person, customerFilters, (query) =>
+    operate('listCustomers', { ...callOf(person, request), query: queryText(query) }),
   )
-  const shown = {
-    rows: data.map(rowOf),
-    pages: {
-      next: nextCursor === null ? undefined : linkOf('customers', { ...values, cursor: nextCursor }),
-      first: cursor && linkOf('customers', values),
-    },
-    mayWrite: caller.permissions.includes('customers:write'),
+  const customers = {
+    ...{ ...shown, rows: data.map(rowOf), mayWrite: caller.permissions.includes('customers:write') },
     done: (['erased', 'erasedKept'] as const).find((each) => each === done),
-    ...{ values, problems },
   }
-  return page(request, statusOf(problems), customersPage({ ...view, current: 'customers' }, shown))
+  return page(request, statusOf(shown.problems), customersPage({ ...view, current: 'customers' }, customers))
 }
 async function showOne(
   { operate }: Frame,
@@ -107,12 +97,7 @@ async function showOne(
 }
 export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
   const { operate } = frame
-  type Act = Parameters<typeof permitted<Person>>[2]
-  const route = (method: 'GET' | 'POST', path: string, permission: Permission, act: Act): PublicRoute => ({
-    method,
-    path: `/console/customers${path}`,
-    handle: permitted(withMoney, permission, act),
-  })
+  const route = routesOf(frame, withMoney, 'customers')
   /** Words a refusal of a form of the page of one customer, and shows that page again. */
   const orProblem = async (
     request: PublicRequest,
@@ -126,16 +111,16 @@ export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
     }
   }
   return [
-    route('GET', '', 'customers:read', (request, person) => showList(frame, request, person)),
+    route('GET', '', 'customers:read', showList),
     ...customerFormRoutes(frame, withPerson, withMoney),
-    route('GET', '/{id}', 'customers:read', (request, person) => showOne(frame, request, person)),
-    route('POST', '/{id}/account', 'accounts:write', (request, person) =>
+    route('GET', '/{id}', 'customers:read', showOne),
+    route('POST', '/{id}/account', 'accounts:write', (_frame, request, person) =>
       orProblem(request, person, async () => {
         await operate('createCustomerAccount', { ...callOf(person, request), params: { id: idOf(request) } })
         return `../${idOf(request)}?done=accountOpened`
       }),
     ),
-    route('POST', '/{id}/verifications', 'customers:write', (request, person) =>
+    route('POST', '/{id}/verifications', 'customers:write', (_frame, request, person) =>
       orProblem(request, person, async () => {
         const given = readForm(request)
         const chosen = kindFields.filter((kind) => given(kind) === 'true')
@@ -146,7 +131,7 @@ export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
         return `../${idOf(request)}#identity-title`
       }),
     ),
-    route('POST', '/{id}/erase', 'customers:write', (request, person) =>
+    route('POST', '/{id}/erase', 'customers:write', (_frame, request, person) =>
       orProblem(request, person, async () => {
         const body = readForm(request)('nothingOwed') === 'true' ? { nothingOwed: true } : {}
         const call = { ...callOf(person, request), params: { id: idOf(request) } }
@@ -188,13 +173,14 @@ const typedIn = (request: PublicRequest): Values => {
 }
 
 /** The form of a new customer and of a change. A change sends only what differs, and null for an emptied field. */
-const customerFormRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
+const customerFormRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const { operate } = frame
   type Form = { readonly values: Values; readonly id?: string; readonly problems?: Problems; readonly key?: string }
   const show = (request: PublicRequest, { view }: Person, { values, id, problems = {}, key }: Form): PublicAnswer => {
     const draft = { values, id, problems, idempotencyKey: key || newId() }
     return page(request, statusOf(problems), customerFormPage({ ...view, current: 'customers' }, draft))
   }
-  const create = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+  const create = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const values = typedIn(request)
     const key = readForm(request)('idempotencyKey') || newId()
     const given = (names: readonly string[]) =>
@@ -214,7 +200,7 @@ const customerFormRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
       return show(request, person, { values, problems, key })
     }
   }
-  const change = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+  const change = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const call = { ...callOf(person, request), params: { id: idOf(request) } }
     const typed = typedIn(request)
     const before = valuesOf(await operate('getCustomer', call))
@@ -239,19 +225,17 @@ const customerFormRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
       return show(request, person, { values: typed, id: call.params.id, problems })
     }
   }
-  const edit = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+  const edit = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const call = { ...callOf(person, request), params: { id: idOf(request) } }
     return show(request, person, { values: valuesOf(await operate('getCustomer', call)), id: call.params.id })
   }
-  const route = (method: 'GET' | 'POST', path: string, act: Parameters<typeof permitted<Person>>[2]): PublicRoute => ({
-    method,
-    path: `/console/customers/${path}`,
-    handle: permitted(withMoney, 'customers:write', act),
-  })
+  const route = routesOf(frame, withMoney, 'customers')
   return [
-    route('GET', 'new', async (request, person) => show(request, person, { values: { customerType: 'Individual' } })),
-    route('POST', 'new', create),
-    route('GET', '{id}/edit', edit),
-    route('POST', '{id}/edit', change),
+    route('GET', '/new', 'customers:write', (_frame, request, person) =>
+      show(request, person, { values: { customerType: 'Individual' } }),
+    ),
+    route('POST', '/new', 'customers:write', create),
+    route('GET', '/{id}/edit', 'customers:write', edit),
+    route('POST', '/{id}/edit', 'customers:write', change),
   ]
 }

@@ -1,11 +1,12 @@
 /** The list of customers. */
-import { html, type Html } from '../html.ts'
-import { call, errorSummary, field, message, table, time } from './components.ts'
-import { filters, freeText, identifier, list, optionsOf, type Pages, select } from './lists.ts'
-import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import { html } from '../html.ts'
+import { listPage } from './list-page.ts'
+import { call, time } from './components.ts'
+import { freeText, identifier, optionsOf, type Pages } from './lists.ts'
+import { type Problems, type Values } from './payments-request.ts'
 import { customerTexts } from './texts/customers.ts'
 import { paymentTexts } from './texts/payments.ts'
-import { type ConsoleView, shell } from './view.ts'
+import { type ConsoleView } from './view.ts'
 
 export type CustomerRow = {
   readonly id: string
@@ -27,85 +28,41 @@ type Customers = {
   readonly done?: 'erased' | 'erasedKept' | undefined
 }
 
-const moreFilters: readonly string[] = ['partnerCustomerIdentifier', 'serviceId', 'createdFrom', 'createdTo']
 export const customerFilters: readonly string[] = [
   'namePrefix',
   'email',
   'verificationState',
   'customerType',
-  ...moreFilters,
+  'partnerCustomerIdentifier',
+  'serviceId',
+  'createdFrom',
+  'createdTo',
 ]
 
 const customerCall = `POST /v1/customers
 { "email": "ada@example.com", "kyc": { "fullName": "Ada Lovelace" } }`
 
-export function customersPage(view: ConsoleView, customers: Customers): string {
+export function customersPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: Customers): string {
   const c = customerTexts[view.language]
-  const { rows, values, problems, pages, mayWrite, done } = customers
-  const isFiltered = Object.keys(values).length > 0
-  return shell(view, {
+  const p = paymentTexts[view.language]
+  return listPage(view, shown, {
     title: view.t.customers,
-    wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done !== undefined && message('good', c[done])}
-      <div class="heading">
-        <h1>${view.t.customers}</h1>
-        ${mayWrite && html`<a class="button primary" href="${view.root}customers/new">${c.newCustomer}</a>`}
-      </div>
-      <p class="lead">${c.text}</p>
-      ${filterForm(view, values, problems)}
-      ${list(view, {
-        table: customerTable(view, rows),
-        isEmpty: rows.length === 0,
-        isFiltered: isFiltered || pages.first !== undefined,
-        none: { title: c.empty, text: c.emptyText, more: call(view, customerCall, c.call) },
-        pages,
-      })}`,
-  })
-}
-
-function filterForm(view: ConsoleView, values: Values, problems: Problems): Html {
-  const p = paymentTexts[view.language]
-  const c = customerTexts[view.language]
-  const input = (name: string, label: string, type: 'text' | 'date' = 'text') =>
-    field({
-      ...{ id: name, name, label, type, value: values[name] ?? '', error: problems[name] },
-      ...(name === 'namePrefix' ? { help: c.namePrefixHelp } : {}),
-      optional: true,
-      more: html`autocomplete="off"`,
-    })
-  const choice = (name: string, label: string, words: Readonly<Record<string, string>>) =>
-    select({
-      ...{ id: name, name, label, value: values[name], error: problems[name] },
-      options: optionsOf(words),
-      any: p.any,
-    })
-  return filters(view, {
-    path: `${view.root}customers`,
-    main: [
-      input('namePrefix', c.namePrefix),
-      input('email', c.email),
-      choice('verificationState', c.verificationState, c.states),
-      choice('customerType', c.customerType, c.type),
+    path: 'customers',
+    lead: c.text,
+    done: done && c[done],
+    create: mayWrite && { text: c.newCustomer, href: `${view.root}customers/new` },
+    filters: [
+      { name: 'namePrefix', label: c.namePrefix, help: c.namePrefixHelp },
+      { name: 'email', label: c.email },
+      { name: 'verificationState', label: c.verificationState, options: optionsOf(c.states) },
+      { name: 'customerType', label: c.customerType, options: optionsOf(c.type) },
     ],
-    more: {
-      fields: [
-        input('partnerCustomerIdentifier', c.identifier),
-        input('serviceId', c.serviceId),
-        input('createdFrom', p.createdFrom, 'date'),
-        input('createdTo', p.createdTo, 'date'),
-      ],
-      open: moreFilters.some((name) => name in values),
-    },
-    active: Object.keys(values).length > 0,
-  })
-}
-
-function customerTable(view: ConsoleView, rows: readonly CustomerRow[]): Html {
-  const p = paymentTexts[view.language]
-  const c = customerTexts[view.language]
-  return table({
-    caption: view.t.customers,
+    more: [
+      { name: 'partnerCustomerIdentifier', label: c.identifier },
+      { name: 'serviceId', label: c.serviceId },
+      { name: 'createdFrom', label: p.createdFrom, type: 'date' },
+      { name: 'createdTo', label: p.createdTo, type: 'date' },
+    ],
     columns: [
       { label: p.customer, kind: 'head' },
       { label: c.customerType },
@@ -113,7 +70,7 @@ function customerTable(view: ConsoleView, rows: readonly CustomerRow[]): Html {
       { label: c.serviceId },
       { label: p.created },
     ],
-    rows: rows.map(({ id, serviceId, name, email, type, identifier: own, createdAt }) => [
+    cells: rows.map(({ id, serviceId, name, email, type, identifier: own, createdAt }) => [
       html`<a href="${view.root}customers/${id}">${name ?? c.unnamed}</a>
         ${email !== undefined && html`<span class="soft">${email}</span>`}`,
       c.type[type],
@@ -121,5 +78,6 @@ function customerTable(view: ConsoleView, rows: readonly CustomerRow[]): Html {
       identifier(view, serviceId, c.serviceId),
       time(view, createdAt, 'date'),
     ]),
+    none: { title: c.empty, text: c.emptyText, more: call(view, customerCall, c.call) },
   })
 }

@@ -3,15 +3,13 @@ import type { DailyBalances } from '../../modules/accounts/index.ts'
 import { html, type Html } from '../html.ts'
 import { balancePlot, plotOf } from './balance-plot.ts'
 import {
+  asking,
   badge,
   calendarDay,
   call,
   choices,
   copyButton,
-  dialog,
-  dialogButtons,
   empty,
-  errorSummary,
   field,
   message,
   openDialog,
@@ -32,7 +30,7 @@ import {
   strip,
   tabs,
 } from './lists.ts'
-import { type ConsoleView, shell } from './view.ts'
+import { type ConsoleView, errorSummary, shell } from './view.ts'
 
 /** The page is for developers of the console, so its texts are English only. */
 export function designPage(view: ConsoleView): string {
@@ -60,10 +58,10 @@ const messages = (view: ConsoleView): Html =>
   html`${message('good', 'The invitation is on its way to joan@example.com.')}
   ${message('neutral', 'The report is being prepared.')} ${message('warning', 'This key expires in 3 days.')}
   ${message('bad', 'The last delivery failed.')}
-  ${errorSummary(view, [
-    { text: 'The password has fewer than 12 characters.', field: 'field-wrong' },
-    { text: 'The team needs an Admin.' },
-  ])}`
+  ${errorSummary(view, {
+    'field-wrong': 'The password has fewer than 12 characters.',
+    form: 'The team needs an Admin.',
+  })}`
 
 const badges = (): Html =>
   html`<p>
@@ -246,16 +244,10 @@ const oneThing = (view: ConsoleView): Html =>
 
 const dialogs = (): Html =>
   html`${openDialog({ id: 'dialog-example', label: 'Remove', about: 'Ada Lovelace', tone: 'danger' })}
-  ${dialog({
+  ${asking({
     id: 'dialog-example',
     title: 'Remove Ada Lovelace from the team?',
-    body: html`<ul class="effects">
-        <li>All sessions of this person end at once.</li>
-        <li>Invitations that the person sent stay valid.</li>
-      </ul>
-      ${dialogButtons(
-        'dialog-example',
-        html`<button type="button" class="primary danger">Remove from team</button>`,
-        'Cancel',
-      )}`,
+    action: 'design',
+    effects: ['All sessions of this person end at once.', 'Invitations that the person sent stay valid.'],
+    ...{ submit: 'Remove from team', cancel: 'Cancel' },
   })}`

@@ -1,12 +1,12 @@
 /** The events of a partner, and the page of one with its data and its deliveries. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { call, copyButton, errorSummary, field, hiddenField, message, table, time } from './components.ts'
-import { facts, filters, freeText, identifier, list, type Options, type Pages, select, strip } from './lists.ts'
-import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
+import { listPage, type Listed, isPart } from './list-page.ts'
+import { call, copyButton, hiddenField, message, table, time } from './components.ts'
+import { facts, freeText, identifier, strip } from './lists.ts'
+import { linkOf, type Problems } from './payments-request.ts'
 import { developerTexts } from './texts/developers.ts'
 import { eventTexts } from './texts/events.ts'
-import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
 import { attemptsOf, deliveryBadge, type DeliveryRow } from './webhooks-page.ts'
 
@@ -19,66 +19,32 @@ export type EventRow = {
   readonly occurredAt: Date
 }
 
-type Events = {
-  readonly rows: readonly (EventRow & { readonly sequence: number })[]
-  readonly types: readonly string[]
-  readonly values: Values
-  readonly problems: Problems
-  readonly pages: Pages
-}
+type Events = Listed<EventRow & { readonly sequence: number }> & { readonly types: readonly string[] }
 
-export function eventsPage(view: ConsoleView, { rows, types, values, problems, pages }: Events): string {
+export function eventsPage(view: ConsoleView, { rows, types, ...shown }: Events): string {
   const e = eventTexts[view.language]
-  const options: Options = types.map((type) => [type, type])
-  const isFiltered = Object.keys(values).length > 0
-  return shell(view, {
+  return listPage(view, shown, {
     title: view.t.events,
-    wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <h1>${view.t.events}</h1>
-      <p class="lead">${e.lead}</p>
-      ${filters(view, {
-        path: `${view.root}events`,
-        main: [
-          select({
-            ...{ id: 'types', name: 'types', label: e.type, value: values['types'], error: problems['types'] },
-            ...{ options, any: paymentTexts[view.language].any },
-          }),
-          field({
-            ...{ id: 'reference', name: 'reference', label: e.reference, value: values['reference'] ?? '' },
-            ...{ error: problems['reference'], optional: true, more: html`autocomplete="off" maxlength="140"` },
-          }),
-        ],
-        active: isFiltered,
-      })}
-      ${isFiltered && pages.next !== undefined && html`<p class="soft">${e.searched}</p>`}
-      ${list(view, {
-        table: eventTable(view, rows),
-        isEmpty: rows.length === 0,
-        isFiltered: isFiltered || pages.first !== undefined,
-        none: { title: e.empty, text: e.emptyText, more: call(view, 'GET /v1/events', e.call) },
-        pages,
-      })}`,
-  })
-}
-
-function eventTable(view: ConsoleView, rows: Events['rows']): Html {
-  const e = eventTexts[view.language]
-  return table({
-    caption: view.t.events,
+    path: 'events',
+    lead: e.lead,
+    filters: [
+      { name: 'types', label: e.type, options: types.map((type) => [type, type]) },
+      { name: 'reference', label: e.reference, charsMax: 140 },
+    ],
+    note: isPart(shown) && html`<p class="soft">${e.searched}</p>`,
     columns: [
       { label: e.type, kind: 'head' },
       { label: e.reference },
       { label: e.occurred },
       { label: e.sequence, kind: 'number' },
     ],
-    rows: rows.map(({ id, type, reference, occurredAt, sequence }) => [
+    cells: rows.map(({ id, type, reference, occurredAt, sequence }) => [
       html`<a href="${view.root}events/${id}">${type}</a>`,
       freeText(reference),
       time(view, occurredAt),
       String(sequence),
     ]),
+    none: { title: e.empty, text: e.emptyText, more: call(view, 'GET /v1/events', e.call) },
   })
 }
 
@@ -105,10 +71,9 @@ export function eventPage(view: ConsoleView, event: Event): string {
   const json = JSON.stringify(data, null, 2)
   return shell(view, {
     title: type,
-    hasErrors: Object.keys(problems).length > 0,
+    problems,
     wide: true,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      ${done !== undefined && message('good', developerTexts[view.language][done])}
+    main: html`${done !== undefined && message('good', developerTexts[view.language][done])}
       <h1>${type}</h1>
       ${strip([
         [e.reference, freeText(reference)],

@@ -6,13 +6,13 @@ import { type EventDelivery, eventFilters, eventPage, eventsPage } from './event
 import {
   callOf,
   ifFound,
-  linkOf,
-  listed,
-  permitted,
   type Problems,
   problemsOf,
   queryText,
+  readList,
   readQuery,
+  routesOf,
+  statusOf,
 } from './payments-request.ts'
 import { type Frame, idOf, page, type Visitor, readForm, type GuestPages, seeOther, uuid } from './request.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -25,27 +25,17 @@ const rowOf = ({ id, eventType, reference, occurredAt }: Omit<ResponseOf<'getEve
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
   const { view } = person
-  const values = readQuery(request, eventFilters)
-  const { cursor } = readQuery(request, ['cursor'])
-  const query = queryText({ ...values, order: 'newest', after: cursor })
-  const [types, { data, nextCursor, problems }] = await Promise.all([
+  const [types, { data, shown }] = await Promise.all([
     operate('listEventTypes', callOf(person, request)),
-    listed(paymentTexts[view.language], eventFilters, async () => {
+    readList(request, person, eventFilters, async ({ cursor, ...values }) => {
+      const query = queryText({ ...values, order: 'newest', after: cursor })
       const { hasMore, ...feed } = await operate('listEvents', { ...callOf(person, request), query })
       return { ...feed, nextCursor: hasMore ? feed.nextCursor : null }
     }),
   ])
-  const shown = {
-    rows: data.map((event) => ({ ...rowOf(event), sequence: event.sequence })),
-    types: types.data.map(({ name }) => name),
-    ...{ values, problems },
-    pages: {
-      next: nextCursor === null ? undefined : linkOf('events', { ...values, cursor: nextCursor }),
-      first: cursor && linkOf('events', values),
-    },
-  }
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, eventsPage({ ...view, current: 'events' }, shown))
+  const rows = data.map((event) => ({ ...rowOf(event), sequence: event.sequence }))
+  const events = { ...shown, rows, types: types.data.map(({ name }) => name) }
+  return page(request, statusOf(shown.problems), eventsPage({ ...view, current: 'events' }, events))
 }
 
 type DeliveryKey = ResponseOf<'getEvent'>['deliveries'][number]
@@ -94,8 +84,7 @@ async function showOne(
     mayWrite: caller.permissions.includes('webhooks:write'),
     done: readQuery(request, ['done'])['done'] === 'redelivered' ? ('redelivered' as const) : undefined,
   }
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, eventPage({ ...view, current: 'events' }, shown))
+  return page(request, statusOf(problems), eventPage({ ...view, current: 'events' }, shown))
 }
 
 async function redeliver(frame: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
@@ -111,20 +100,11 @@ async function redeliver(frame: Frame, request: PublicRequest, person: Visitor):
   return seeOther(`../${id}?done=redelivered`)
 }
 
-export const eventRoutes: GuestPages = (frame, withVisitor) => [
-  {
-    method: 'GET',
-    path: '/console/events',
-    handle: permitted(withVisitor, 'webhooks:read', (request, person) => showList(frame, request, person)),
-  },
-  {
-    method: 'GET',
-    path: '/console/events/{id}',
-    handle: permitted(withVisitor, 'webhooks:read', (request, person) => showOne(frame, request, person)),
-  },
-  {
-    method: 'POST',
-    path: '/console/events/{id}/redeliver',
-    handle: permitted(withVisitor, 'webhooks:write', (request, person) => redeliver(frame, request, person)),
-  },
-]
+export const eventRoutes: GuestPages = (frame, withVisitor) => {
+  const route = routesOf(frame, withVisitor, 'events')
+  return [
+    route('GET', '', 'webhooks:read', showList),
+    route('GET', '/{id}', 'webhooks:read', showOne),
+    route('POST', '/{id}/redeliver', 'webhooks:write', redeliver),
+  ]
+}

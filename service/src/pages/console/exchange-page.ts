@@ -1,11 +1,11 @@
 /** Exchange: the rates with the form of a quote, and the page of one quote, which becomes the page of its conversion. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { choices, empty, errorSummary, field, hiddenField, message, table, time } from './components.ts'
+import { choices, empty, field, hiddenField, message, table, time } from './components.ts'
 import type { CustomerLink } from './customer-link.ts'
 import { facts, filters, money, moneyText, select, strip } from './lists.ts'
 import { grouped } from './money.ts'
-import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
+import { linkOf, type Problems, type Values } from './payments-request.ts'
 import { exchangeTexts } from './texts/exchange.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -43,9 +43,8 @@ export function exchangePage(view: ConsoleView, exchange: Exchange): string {
   return shell(view, {
     title: view.t.exchange,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <div class="heading">
+    problems,
+    main: html`<div class="heading">
         <h1>${view.t.exchange}</h1>
         ${may.transactions && html`<a class="button" href="${conversions}">${x.conversions}</a>`}
       </div>
@@ -178,9 +177,8 @@ export function quotePage(view: ConsoleView, quote: Quote): string {
   const title = { Open: x.checkTitle, Accepted: x.exchangedTitle, Expired: x.expiredTitle }[status]
   return shell(view, {
     title,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      ${isNew && status === 'Accepted' && message('good', x.exchanged)}
+    problems,
+    main: html`${isNew && status === 'Accepted' && message('good', x.exchanged)}
       <h1>${title}</h1>
       ${status === 'Open' && html`<p class="lead">${x.checkText}</p>`}
       ${status === 'Expired' && html`<p class="lead">${x.expiredText}</p>`}

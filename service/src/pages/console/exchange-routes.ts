@@ -8,25 +8,24 @@ import {
   callOf,
   ifFound,
   linkOf,
-  permitted,
   type Problems,
   problemsOf,
   readExactAmount,
   readQuery,
+  routesOf,
+  statusOf,
+  textsWith,
   type Values,
+  valuesIn,
 } from './payments-request.ts'
 import { type Frame, idOf, page, type Person, readForm, type Routes, seeOther } from './request.ts'
 import { exchangeTexts } from './texts/exchange.ts'
-import { paymentTexts } from './texts/payments.ts'
 import { transactionHref } from './transaction-routes.ts'
 
 type FoundQuote = ResponseOf<'getFxQuote'>
 
 /** Words of the refusals: those of all pages, and those of exchange. */
-const refusalTexts = ({ view: { language } }: Person) => {
-  const p = paymentTexts[language]
-  return { ...p, refusal: { ...p.refusal, ...exchangeTexts[language].refusal } }
-}
+const refusalTexts = (person: Person) => textsWith(person, exchangeTexts)
 
 /** The rates of a base. No rates: the source has none that are current, or the base was refused. */
 async function ratesOf({ operate }: Frame, request: PublicRequest, person: Person, base: string | undefined) {
@@ -69,8 +68,7 @@ async function show(
       transactions: caller.permissions.includes('transactions:read'),
     },
   }
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, exchangePage({ ...view, current: 'exchange' }, shown))
+  return page(request, statusOf(problems), exchangePage({ ...view, current: 'exchange' }, shown))
 }
 
 /** Words what the quote was refused for. An amount has one field, whichever side it is for. */
@@ -93,9 +91,7 @@ function quoteProblems(person: Person, error: unknown, { sellCurrency, buyCurren
 async function createQuote(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const x = exchangeTexts[person.view.language]
   const given = readForm(request)
-  const values: Values = Object.fromEntries(
-    quoteFields.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])),
-  )
+  const values = valuesIn(given, quoteFields)
   const { amount: amountText = '', side, ...rest } = values
   const amount = readExactAmount(amountText)
   if (amount === undefined || amount === 'ambiguous')
@@ -177,7 +173,7 @@ async function showQuote(
     idempotencyKey: newId(),
     isNew: done === 'exchanged',
   }
-  const code = Object.keys(problems).length > 0 ? 400 : 200
+  const code = statusOf(problems)
   return page(request, code, quotePage({ ...view, current: 'exchange' }, shown))
 }
 
@@ -193,12 +189,7 @@ async function convert(frame: Frame, request: PublicRequest, person: Person): Pr
 }
 
 export const exchangeRoutes: Routes = (frame, _withPerson, withMoney) => {
-  type Act = (frame: Frame, request: PublicRequest, person: Person) => Promise<PublicAnswer>
-  const route = (method: 'GET' | 'POST', path: string, permission: 'fx:read' | 'fx:write', act: Act) => ({
-    method,
-    path: `/console/exchange${path}`,
-    handle: permitted(withMoney, permission, (request, person) => act(frame, request, person)),
-  })
+  const route = routesOf(frame, withMoney, 'exchange')
   return [
     route('GET', '', 'fx:read', (_frame, request, person) =>
       show(frame, request, person, readQuery(request, quoteFields)),

@@ -1,7 +1,7 @@
 /** The page of the first Admin of a partner. */
 import { html } from '../html.ts'
 import { fill } from '../language.ts'
-import { errorSummary, field, hiddenField } from './components.ts'
+import { field, hiddenField } from './components.ts'
 import { firstAdminTexts } from './texts/first-admin.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -18,13 +18,11 @@ export function firstAdminPage(
   { token, partnerName, fullName, email, errors = {} }: FirstAdmin,
 ): string {
   const t = firstAdminTexts[view.language]
-  const problems = Object.entries(errors).map(([name, text]) => (name === 'form' ? { text } : { text, field: name }))
   return shell(view, {
     title: fill(t.title, { partner: partnerName }),
-    hasErrors: problems.length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, problems)}
-      <h1>${fill(t.title, { partner: partnerName })}</h1>
+    problems: errors,
+    card: true,
+    main: html`<h1>${fill(t.title, { partner: partnerName })}</h1>
       <p class="lead">${t.lead}</p>
       <form method="post" action="${view.root}first-admin">
         ${hiddenField('token', token)}
@@ -46,7 +44,6 @@ export function firstAdminPage(
           ...(email === undefined ? {} : { value: email }),
         })}
         <div class="buttons"><button type="submit" class="primary">${view.t.continue}</button></div>
-      </form>
-    </div>`,
+      </form>`,
   })
 }

@@ -3,7 +3,16 @@ import { guestLinks as wire } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { guestsPage, openGuestPage } from './guests-page.ts'
-import { callOf, linkOf, permitted, type Problems, problemsOf, queryText, readQuery } from './payments-request.ts'
+import {
+  callOf,
+  type Problems,
+  problemsOf,
+  queryText,
+  readList,
+  readQuery,
+  routesOf,
+  statusOf,
+} from './payments-request.ts'
 import {
   type Frame,
   page,
@@ -26,26 +35,23 @@ async function showList(
   person: Person,
   refused?: Refused,
 ): Promise<PublicAnswer> {
-  const { cursor, done } = readQuery(request, ['cursor', 'done'])
-  const call = { ...callOf(person, request), query: queryText({ cursor }) }
-  const { data, nextCursor } = await operate('listGuestLinks', call)
-  const shown = {
+  const { done } = readQuery(request, ['done'])
+  const { data, shown } = await readList(request, person, [], (query) =>
+    operate('listGuestLinks', { ...callOf(person, request), query: queryText(query) }),
+  )
+  const guests = {
+    ...shown,
     rows: data.map((each) => ({
       ...each,
       expiresAt: new Date(each.expiresAt),
       lastUsedAt: each.lastUsedAt === null ? null : new Date(each.lastUsedAt),
     })),
-    pages: {
-      next: nextCursor === null ? undefined : linkOf(`${person.view.root}webhooks/guests`, { cursor: nextCursor }),
-      first: cursor && `${person.view.root}webhooks/guests`,
-    },
     mayWrite: person.caller.permissions.includes('users:write'),
     idempotencyKey: newId(),
     ...{ typed: refused?.typed ?? {}, problems: refused?.problems ?? {} },
     done: (['sent', 'revoked'] as const).find((each) => each === done),
   }
-  const status = refused === undefined ? 200 : 400
-  return page(request, status, guestsPage({ ...person.view, current: 'webhooks' }, shown))
+  return page(request, statusOf(guests.problems), guestsPage({ ...person.view, current: 'webhooks' }, guests))
 }
 
 async function create(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -78,37 +84,28 @@ async function revoke({ operate }: Frame, request: PublicRequest, person: Person
   return seeOther('../guests?done=revoked')
 }
 
-export const guestRoutes: Routes = (frame, withPerson) => [
-  {
-    method: 'GET',
-    path: '/console/webhooks/guests',
-    handle: permitted(withPerson, 'users:read', (request, person) => showList(frame, request, person)),
-  },
-  {
-    method: 'POST',
-    path: '/console/webhooks/guests',
-    handle: permitted(withPerson, 'users:write', (request, person) => create(frame, request, person)),
-  },
-  {
-    method: 'POST',
-    path: '/console/webhooks/guests/revoke',
-    handle: permitted(withPerson, 'users:write', (request, person) => revoke(frame, request, person)),
-  },
-  {
-    method: 'GET',
-    path: '/console/guest',
-    handle: async (request) => {
-      const token = new URLSearchParams(request.query).get('token') ?? ''
-      const { link, partnerName } = await frame.guests.shown(token)
-      return page(request, 200, openGuestPage(viewOf(frame, request), { ...link, token, partnerName }))
+export const guestRoutes: Routes = (frame, withPerson) => {
+  const route = routesOf(frame, withPerson, 'webhooks/guests')
+  return [
+    route('GET', '', 'users:read', showList),
+    route('POST', '', 'users:write', create),
+    route('POST', '/revoke', 'users:write', revoke),
+    {
+      method: 'GET',
+      path: '/console/guest',
+      handle: async (request) => {
+        const token = new URLSearchParams(request.query).get('token') ?? ''
+        const { link, partnerName } = await frame.guests.shown(token)
+        return page(request, 200, openGuestPage(viewOf(frame, request), { ...link, token, partnerName }))
+      },
     },
-  },
-  {
-    method: 'POST',
-    path: '/console/guest',
-    handle: async (request) => {
-      const token = await frame.guests.open(readForm(request)('token'), request.ip)
-      return seeOther('webhooks', sessionCookieOf(token))
+    {
+      method: 'POST',
+      path: '/console/guest',
+      handle: async (request) => {
+        const token = await frame.guests.open(readForm(request)('token'), request.ip)
+        return seeOther('webhooks', sessionCookieOf(token))
+      },
     },
-  },
-]
+  ]
+}

@@ -2,9 +2,9 @@
 import type { ResponseOf } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { badge, call, errorSummary, field, hiddenField, message, table, time, type Tone } from './components.ts'
-import { facts, list, optionsOf, type Pages, select } from './lists.ts'
-import { type Problems, summaryOf } from './payments-request.ts'
+import { listPage, type Listed } from './list-page.ts'
+import { badge, call, field, hiddenField, time, type Tone } from './components.ts'
+import { facts, optionsOf, select } from './lists.ts'
 import { guestTexts } from './texts/guests.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -13,14 +13,11 @@ export type GuestRow = Pick<
   'guestLinkId' | 'email' | 'fullName' | 'access' | 'status' | 'madeByFullName'
 > & { readonly expiresAt: Date; readonly lastUsedAt: Date | null }
 
-type Guests = {
-  readonly rows: readonly GuestRow[]
-  readonly pages: Pages
+type Guests = Listed<GuestRow> & {
   readonly mayWrite: boolean
   readonly idempotencyKey: string
   /** Texts that were typed in a form that was refused. */
   readonly typed: Readonly<Partial<Record<'email' | 'fullName' | 'access' | 'expiresInHours', string>>>
-  readonly problems: Problems
   readonly done?: 'sent' | 'revoked' | undefined
 }
 
@@ -33,9 +30,12 @@ const tones: Readonly<Record<GuestRow['status'], Tone>> = {
 
 export function guestsPage(view: ConsoleView, guests: Guests): string {
   const g = guestTexts[view.language]
-  const { rows, pages, mayWrite, problems, done } = guests
-  const shown = table({
-    caption: g.title,
+  const { rows, mayWrite, done } = guests
+  return listPage(view, guests, {
+    title: g.title,
+    path: 'webhooks/guests',
+    lead: g.lead,
+    done: done && g[done],
     columns: [
       { label: g.guest, kind: 'head' },
       { label: g.access },
@@ -45,7 +45,7 @@ export function guestsPage(view: ConsoleView, guests: Guests): string {
       { label: g.lastUsed },
       ...(mayWrite ? [{ label: g.actions, kind: 'actions' as const }] : []),
     ],
-    rows: rows.map((row) => [
+    cells: rows.map((row) => [
       html`<span class="name">${row.fullName}</span> <span class="soft">${row.email}</span>`,
       g.accesses[row.access],
       badge(tones[row.status], g.statuses[row.status]),
@@ -54,22 +54,8 @@ export function guestsPage(view: ConsoleView, guests: Guests): string {
       row.lastUsedAt === null ? g.never : time(view, row.lastUsedAt),
       ...(mayWrite ? [revocation(view, row)] : []),
     ]),
-  })
-  return shell(view, {
-    title: g.title,
-    wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done !== undefined && message('good', g[done])}
-      <h1>${g.title}</h1>
-      <p class="lead">${g.lead}</p>
-      ${list(view, {
-        table: shown,
-        isEmpty: rows.length === 0,
-        isFiltered: pages.first !== undefined,
-        none: { title: g.empty, text: g.emptyText, more: call(view, createCall, g.call) },
-        pages,
-      })}
-      ${mayWrite && newLink(view, guests)}
+    none: { title: g.empty, text: g.emptyText, more: call(view, createCall, g.call) },
+    after: html`${mayWrite && newLink(view, guests)}
       <p class="foot"><a href="${view.root}webhooks">${g.back}</a></p>`,
   })
 }
@@ -129,8 +115,8 @@ export function openGuestPage(view: ConsoleView, opening: Opening): string {
   const title = fill(g.openTitle, { partner: partnerName })
   return shell(view, {
     title,
-    main: html`<div class="card">
-      <h1>${title}</h1>
+    card: true,
+    main: html`<h1>${title}</h1>
       <p class="lead">${fill(g.openText, { maker, guest })}</p>
       ${facts([
         [g.openAccess, g.accesses[access]],
@@ -140,7 +126,6 @@ export function openGuestPage(view: ConsoleView, opening: Opening): string {
       <form method="post" action="${view.root}guest">
         ${hiddenField('token', token)}
         <button type="submit" class="primary">${g.open}</button>
-      </form>
-    </div>`,
+      </form>`,
   })
 }

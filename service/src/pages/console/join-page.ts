@@ -1,7 +1,7 @@
 /** The page of an invitation: join with a passkey, or with a password and an authenticator app. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { errorSummary, hiddenField, time } from './components.ts'
+import { hiddenField, time } from './components.ts'
 import { passkeyForm } from './passkey-form.ts'
 import { passwordFields, type PasswordErrors, type Totp } from './password-fields.ts'
 import { signOnWay } from './single-sign-on.ts'
@@ -28,19 +28,13 @@ type Invitation = {
 export function joinPage(view: ConsoleView, invitation: Invitation): string {
   const { t, root } = view
   const { partnerName, errors = {}, token } = invitation
-  const problems = [
-    ...(errors.form === undefined ? [] : [{ text: errors.form }]),
-    ...(errors.password === undefined ? [] : [{ text: errors.password, field: 'password' }]),
-    ...(errors.code === undefined ? [] : [{ text: errors.code, field: 'code' }]),
-  ]
   const title = fill(invitation.isRecovery === true ? t.recoverTitle : t.joinTitle, { partner: partnerName })
   const path = pathOf(invitation)
   return shell(view, {
     title,
-    hasErrors: problems.length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, problems)}
-      <h1>${title}</h1>
+    problems: errors,
+    card: true,
+    main: html`<h1>${title}</h1>
       ${facts(view, invitation)}
       ${passkeyForm(view, {
         action: `${root}${path}/passkey`,
@@ -55,8 +49,7 @@ export function joinPage(view: ConsoleView, invitation: Invitation): string {
         invitation.sso === true &&
         signOnWay(view, { href: `${root}join/sso?token=${encodeURIComponent(token)}`, label: 'join' })
       }
-      ${passwordWay(view, invitation)}
-    </div>`,
+      ${passwordWay(view, invitation)}`,
   })
 }
 

@@ -212,11 +212,14 @@ export const rawJson = ({ language }: ConsoleView, value: unknown): Html =>
     <pre tabindex="0"><code>${JSON.stringify(value, null, 2)}</code></pre>
   </details>`
 
+/** An empty list says what will be here. */
+export type None = Parameters<typeof empty>[0]
+
 type List = {
   readonly table: Html
   readonly isEmpty: boolean
   readonly isFiltered: boolean
-  readonly none: { readonly title: string; readonly text: string; readonly more?: Html }
+  readonly none: None
   readonly pages: Pages
 }
 

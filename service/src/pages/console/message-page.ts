@@ -7,13 +7,12 @@ export type MessageAction = { readonly href: string; readonly label: string }
 export function consoleMessage(view: ConsoleView, title: string, text: string, action?: MessageAction): string {
   return shell(view, {
     title,
-    main: html`<div class="card">
-      <h1>${title}</h1>
+    card: true,
+    main: html`<h1>${title}</h1>
       <p class="lead">${text}</p>
       ${
         action !== undefined &&
         html`<p class="buttons"><a class="button primary" href="${action.href}">${action.label}</a></p>`
-      }
-    </div>`,
+      }`,
   })
 }

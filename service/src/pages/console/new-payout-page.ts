@@ -1,11 +1,11 @@
 /** The way to a new payout: choose the payee, fill in the form, check the preview, send. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { badge, empty, errorSummary, field, hiddenField, message, table, time } from './components.ts'
+import { badge, empty, field, hiddenField, message, table, time } from './components.ts'
 import { account, facts, inFours, money, moneyText, pager, type Pages } from './lists.ts'
 import { wordOf } from './payment-words.ts'
 import { type PayeeRow, payeeNameCell } from './payees-page.ts'
-import { linkOf, type Problems, summaryOf } from './payments-request.ts'
+import { linkOf, type Problems } from './payments-request.ts'
 import type { PaymentTexts } from './texts/payments-en.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -82,10 +82,9 @@ export function newPayoutPage(view: ConsoleView, draft: PayoutDraft): string {
   const { payee, payeeAccount, currency, amount, reference, problems } = draft
   return shell(view, {
     title: p.newPayout,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, summaryOf(problems))}
-      <h1>${p.newPayout}</h1>
+    problems,
+    card: true,
+    main: html`<h1>${p.newPayout}</h1>
       ${facts([
         [p.payee, payee],
         [p.account, account(view, payeeAccount)],
@@ -107,8 +106,7 @@ export function newPayoutPage(view: ConsoleView, draft: PayoutDraft): string {
         })}
         <button type="submit" class="primary">${p.preview}</button>
       </form>
-      <p class="foot"><a href="${view.root}payouts/new">${p.otherPayee}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}payouts/new">${p.otherPayee}</a></p>`,
   })
 }
 
@@ -138,9 +136,8 @@ export function payoutPreviewPage(view: ConsoleView, preview: PayoutPreview): st
   const failsAtBank = accepted && rules.some(({ verdict }) => verdict === 'failed')
   return shell(view, {
     title: p.previewTitle,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <h1>${p.previewTitle}</h1>
+    problems,
+    main: html`<h1>${p.previewTitle}</h1>
       <p class="lead">${p.previewText}</p>
       ${!accepted && message('bad', p.previewRefused)} ${failsAtBank && message('warning', p.previewFails)}
       <section class="card" aria-labelledby="sum">

@@ -6,13 +6,14 @@ import { choosePayeePage, newPayoutPage, type PayoutDraft, payoutPreviewPage } f
 import { payeeRowOf } from './payee-routes.ts'
 import {
   callOf,
-  linkOf,
+  pagesOf,
   permitted,
   type Problems,
   problemsOf,
   queryText,
   readAmount,
   readQuery,
+  statusOf,
 } from './payments-request.ts'
 import { type Frame, page, type Person, readForm, type Routes, seeOther } from './request.ts'
 import { orderTexts } from './texts/orders.ts'
@@ -37,10 +38,7 @@ export async function choose(
     ...callOf(person, request),
     query: queryText({ cursor }),
   })
-  const pages = {
-    next: nextCursor === null ? undefined : linkOf('new', { cursor: nextCursor }),
-    first: cursor && 'new',
-  }
+  const pages = pagesOf('new', {}, cursor, nextCursor)
   const title = place === 'payouts' ? paymentTexts[language].newPayout : orderTexts[language].newOrder
   const shown = { rows: data.map(payeeRowOf), pages, title, path: `${place}/new` }
   return page(request, 200, choosePayeePage({ ...person.view, current: place }, shown))
@@ -55,7 +53,7 @@ async function draftOf({ operate }: Frame, request: PublicRequest, person: Perso
 export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
   const form = async (request: PublicRequest, person: Person, typed: Typed, problems: Problems = {}) => {
-    const status = Object.keys(problems).length > 0 ? 400 : 200
+    const status = statusOf(problems)
     const draft = await draftOf(frame, request, person, typed, problems)
     return page(request, status, newPayoutPage({ ...person.view, current: 'payouts' }, draft))
   }

@@ -1,8 +1,8 @@
 /** The form of a new webhook endpoint, and the page that shows a signing secret once. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { copyButton, errorSummary, field, hiddenField } from './components.ts'
-import { type Problems, summaryOf } from './payments-request.ts'
+import { copyButton, field, hiddenField } from './components.ts'
+import { type Problems } from './payments-request.ts'
 import { developerTexts } from './texts/developers.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -28,10 +28,9 @@ export function newWebhookPage(view: ConsoleView, { draft, types, problems }: Ne
   const p = paymentTexts[view.language]
   return shell(view, {
     title: d.newWebhook,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, summaryOf(problems))}
-      <h1>${d.newWebhook}</h1>
+    problems,
+    card: true,
+    main: html`<h1>${d.newWebhook}</h1>
       <form method="post" action="${view.root}webhooks/new">
         ${hiddenField('idempotencyKey', draft.idempotencyKey)}
         ${field({
@@ -46,8 +45,7 @@ export function newWebhookPage(view: ConsoleView, { draft, types, problems }: Ne
         ${eventChoices(view, draft, types, problems['events'])}
         <button type="submit" class="primary">${d.createWebhook}</button>
       </form>
-      <p class="foot"><a href="${view.root}webhooks">${p.back}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}webhooks">${p.back}</a></p>`,
   })
 }
 
@@ -91,8 +89,8 @@ export function secretPage(
   const d = developerTexts[view.language]
   return shell(view, {
     title: d.secretTitle,
-    main: html`<div class="card">
-      <h1>${d.secretTitle}</h1>
+    card: true,
+    main: html`<h1>${d.secretTitle}</h1>
       <p class="lead">${url}</p>
       ${
         secret === undefined
@@ -103,7 +101,6 @@ export function secretPage(
                 ${copyButton(view, secret, d.secret)}
               </div>`
       }
-      <p class="foot"><a href="${view.root}webhooks/${id}">${d.openWebhook}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}webhooks/${id}">${d.openWebhook}</a></p>`,
   })
 }

@@ -1,34 +1,10 @@
 /** Standing orders: the list, the form of a new one, and the page of one with its dates. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import {
-  badge,
-  calendarDay,
-  call,
-  dialog,
-  dialogButtons,
-  errorSummary,
-  field,
-  hiddenField,
-  message,
-  openDialog,
-  table,
-  time,
-} from './components.ts'
-import {
-  facts,
-  filters,
-  identifier,
-  list,
-  money,
-  moneyText,
-  optionsOf,
-  type Pages,
-  pager,
-  select,
-  strip,
-} from './lists.ts'
-import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import { listPage, type Listed } from './list-page.ts'
+import { asking, badge, calendarDay, call, field, hiddenField, message, openDialog, table, time } from './components.ts'
+import { facts, identifier, money, moneyText, optionsOf, type Pages, pager, select, strip } from './lists.ts'
+import { type Problems, type Values } from './payments-request.ts'
 import { orderTexts } from './texts/orders.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -53,55 +29,20 @@ const statusBadge = ({ language }: ConsoleView, status: OrderStatus): Html =>
 const orderCall = `POST /v1/payouts/standing-orders
 { "beneficiaryId": "…", "amount": 950.00, "currency": "EUR", "schedule": { "frequency": "Monthly", "startsOn": "2027-01-01" } }`
 
-type Orders = {
-  readonly rows: readonly OrderRow[]
-  readonly values: Values
-  readonly problems: Problems
-  readonly pages: Pages
-  readonly mayWrite: boolean
-}
-
 export const orderFilters: readonly string[] = ['status']
 
-export function ordersPage(view: ConsoleView, { rows, values, problems, pages, mayWrite }: Orders): string {
+export function ordersPage(
+  view: ConsoleView,
+  { rows, mayWrite, ...shown }: Listed<OrderRow> & { readonly mayWrite: boolean },
+): string {
   const o = orderTexts[view.language]
   const p = paymentTexts[view.language]
-  const isFiltered = Object.keys(values).length > 0
-  return shell(view, {
+  return listPage(view, shown, {
     title: view.t.standingOrders,
-    wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <div class="heading">
-        <h1>${view.t.standingOrders}</h1>
-        ${mayWrite && html`<a class="button primary" href="${view.root}standing-orders/new">${o.newOrder}</a>`}
-      </div>
-      <p class="lead">${o.lead}</p>
-      ${filters(view, {
-        path: `${view.root}standing-orders`,
-        main: [
-          select({
-            ...{ id: 'status', name: 'status', label: p.status, value: values['status'], error: problems['status'] },
-            ...{ options: optionsOf(o.status), any: p.any },
-          }),
-        ],
-        active: isFiltered,
-      })}
-      ${list(view, {
-        table: orderTable(view, rows),
-        isEmpty: rows.length === 0,
-        isFiltered: isFiltered || pages.first !== undefined,
-        none: { title: o.empty, text: o.emptyText, more: call(view, orderCall, o.call) },
-        pages,
-      })}`,
-  })
-}
-
-function orderTable(view: ConsoleView, rows: readonly OrderRow[]): Html {
-  const o = orderTexts[view.language]
-  const p = paymentTexts[view.language]
-  return table({
-    caption: view.t.standingOrders,
+    path: 'standing-orders',
+    lead: o.lead,
+    create: mayWrite && { text: o.newOrder, href: `${view.root}standing-orders/new` },
+    filters: [{ name: 'status', label: p.status, options: optionsOf(o.status) }],
     columns: [
       { label: p.payee, kind: 'head' },
       { label: o.frequency },
@@ -109,13 +50,14 @@ function orderTable(view: ConsoleView, rows: readonly OrderRow[]): Html {
       { label: o.next },
       { label: p.amount, kind: 'number' },
     ],
-    rows: rows.map(({ id, payee, frequency, status, nextAt, amount, currency }) => [
+    cells: rows.map(({ id, payee, frequency, status, nextAt, amount, currency }) => [
       html`<a href="${view.root}standing-orders/${id}">${payee}</a>`,
       o.frequencies[frequency],
       statusBadge(view, status),
       nextAt === undefined ? '' : time(view, nextAt),
       money(view, amount, currency),
     ]),
+    none: { title: o.empty, text: o.emptyText, more: call(view, orderCall, o.call) },
   })
 }
 
@@ -160,10 +102,9 @@ export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
     })
   return shell(view, {
     title: o.newOrder,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, summaryOf(problems))}
-      <h1>${o.newOrder}</h1>
+    problems,
+    card: true,
+    main: html`<h1>${o.newOrder}</h1>
       ${facts([[p.payee, payee]])}
       <form method="post" action="${view.root}standing-orders/new">
         ${hiddenField('beneficiaryId', beneficiaryId)} ${hiddenField('idempotencyKey', idempotencyKey)}
@@ -175,8 +116,7 @@ export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
         ${input('count', o.count)} ${choice('businessDays', o.businessDays, o.businessDayRules, 'Following')}
         <button type="submit" class="primary">${o.create}</button>
       </form>
-      <p class="foot"><a href="${view.root}standing-orders/new">${p.otherPayee}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}standing-orders/new">${p.otherPayee}</a></p>`,
   })
 }
 
@@ -215,8 +155,8 @@ export function orderPage(view: ConsoleView, order: Order): string {
   return shell(view, {
     title: `${o.order}: ${payee}`,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done !== undefined && message('good', o[done])}
+    problems,
+    main: html`${done !== undefined && message('good', o[done])}
       <div class="heading">
         <h1>${payee}</h1>
         <a class="button" href="${order.payeeHref}">${p.toPayee}</a>
@@ -300,21 +240,10 @@ function actions(view: ConsoleView, { id, payee, amount, currency, status }: Ord
       <form method="post" action="${path}/${act}"><button type="submit" class="small">${label}</button></form>
       ${openDialog({ id: cancelId, label: o.cancel, about, tone: 'danger' })}
     </div>
-    ${dialog({
-      id: cancelId,
-      title: o.cancelTitle,
-      body: html`<form method="post" action="${path}/cancel">
-        <p><strong>${about}</strong></p>
-        <ul class="effects">
-          <li>${o.cancelEffect}</li>
-          <li>${o.cancelMade}</li>
-          <li>${o.cancelFinal}</li>
-        </ul>
-        ${dialogButtons(
-          cancelId,
-          html`<button type="submit" class="primary danger">${o.cancel}</button>`,
-          view.t.cancel,
-        )}
-      </form>`,
+    ${asking({
+      ...{ id: cancelId, title: o.cancelTitle, action: `${path}/cancel` },
+      about: html`<p><strong>${about}</strong></p>`,
+      effects: [o.cancelEffect, o.cancelMade, o.cancelFinal],
+      ...{ submit: o.cancel, cancel: view.t.cancel },
     })}`
 }

@@ -7,27 +7,26 @@ import { newOrderPage, orderFields, orderFilters, orderPage, type OrderRow, orde
 import {
   callOf,
   ifFound,
-  linkOf,
-  listed,
-  permitted,
+  pagesOf,
   type Problems,
   problemsOf,
   queryText,
   readAmount,
+  readList,
   readQuery,
+  routesOf,
+  statusOf,
+  textsWith,
   type Values,
+  valuesIn,
 } from './payments-request.ts'
 import { type Frame, idOf, page, type Person, readForm, type Routes, seeOther } from './request.ts'
 import { orderTexts } from './texts/orders.ts'
-import { paymentTexts } from './texts/payments.ts'
 
 type Order = ResponseOf<'getStandingOrder'>
 
 /** Words of the refusals: those of all pages, and those of standing orders. */
-const refusalTexts = ({ view: { language } }: Person) => {
-  const p = paymentTexts[language]
-  return { ...p, refusal: { ...p.refusal, ...orderTexts[language].refusal } }
-}
+const refusalTexts = (person: Person) => textsWith(person, orderTexts)
 
 /** The names of payees, by id. A deleted payee has none. */
 async function namesOf({ operate }: Frame, request: PublicRequest, person: Person, ids: readonly string[]) {
@@ -51,24 +50,15 @@ function rowOf({ view }: Person, order: Order, names: ReadonlyMap<string, string
 
 async function showList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view, caller } = person
-  const values = readQuery(request, orderFilters)
-  const { cursor } = readQuery(request, ['cursor'])
-  const { data, nextCursor, problems } = await listed(paymentTexts[view.language], orderFilters, () =>
-    frame.operate('listStandingOrders', { ...callOf(person, request), query: queryText({ ...values, cursor }) }),
+  const { data, shown } = await readList(request, person, orderFilters, (query) =>
+    frame.operate('listStandingOrders', { ...callOf(person, request), query: queryText(query) }),
   )
   const ids = data.map(({ beneficiaryId }) => beneficiaryId)
   const names = await namesOf(frame, request, person, ids)
-  const shown = {
-    rows: data.map((order) => rowOf(person, order, names)),
-    ...{ values, problems },
-    pages: {
-      next: nextCursor === null ? undefined : linkOf('standing-orders', { ...values, cursor: nextCursor }),
-      first: cursor && linkOf('standing-orders', values),
-    },
-    mayWrite: caller.permissions.includes('payouts:write'),
-  }
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, ordersPage({ ...view, current: 'standing-orders' }, shown))
+  const rows = data.map((order) => rowOf(person, order, names))
+  const mayWrite = caller.permissions.includes('payouts:write')
+  const body = ordersPage({ ...view, current: 'standing-orders' }, { ...shown, rows, mayWrite })
+  return page(request, statusOf(shown.problems), body)
 }
 
 async function executionsOf({ operate }: Frame, request: PublicRequest, { view, ...person }: Person) {
@@ -81,10 +71,7 @@ async function executionsOf({ operate }: Frame, request: PublicRequest, { view, 
       ...{ date, status, attempts, problem: problem?.detail },
       payoutHref: payoutId && `${view.root}payouts/${payoutId}`,
     })),
-    pages: {
-      next: nextCursor === null ? undefined : linkOf(path, { cursor: nextCursor }),
-      first: cursor && path,
-    },
+    pages: pagesOf(path, {}, cursor, nextCursor),
   }
 }
 
@@ -125,8 +112,7 @@ async function showOne(
     mayWrite: caller.permissions.includes('payouts:write'),
     done: (['created', 'paused', 'resumed', 'cancelled'] as const).find((each) => each === done),
   }
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, orderPage({ ...view, current: 'standing-orders' }, shown))
+  return page(request, statusOf(problems), orderPage({ ...view, current: 'standing-orders' }, shown))
 }
 
 type Typed = { readonly beneficiaryId: string; readonly values: Values; readonly idempotencyKey: string }
@@ -140,8 +126,7 @@ async function showForm(
 ): Promise<PublicAnswer> {
   const payee = await operate('getBeneficiary', { ...callOf(person, request), params: { id: typed.beneficiaryId } })
   const draft = { ...typed, payee: payee.name, currency: payee.currency, problems }
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, newOrderPage({ ...person.view, current: 'standing-orders' }, draft))
+  return page(request, statusOf(problems), newOrderPage({ ...person.view, current: 'standing-orders' }, draft))
 }
 
 async function begin(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -160,9 +145,7 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
   const given = readForm(request)
   const typed = {
     beneficiaryId: given('beneficiaryId'),
-    values: Object.fromEntries(
-      orderFields.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])),
-    ),
+    values: valuesIn(given, orderFields),
     idempotencyKey: given('idempotencyKey') || newId(),
   }
   const { amount: amountText = '', reference, dayOfMonth, count, ...schedule } = typed.values
@@ -190,12 +173,7 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
 }
 
 export const orderRoutes: Routes = (frame, _withPerson, withMoney) => {
-  type Act = (frame: Frame, request: PublicRequest, person: Person) => Promise<PublicAnswer>
-  const route = (method: 'GET' | 'POST', path: string, permission: 'payouts:read' | 'payouts:write', act: Act) => ({
-    method,
-    path: `/console/standing-orders${path}`,
-    handle: permitted(withMoney, permission, (request, person) => act(frame, request, person)),
-  })
+  const route = routesOf(frame, withMoney, 'standing-orders')
   /** A form of one order. A refusal shows its page again. */
   const form = (
     name: string,

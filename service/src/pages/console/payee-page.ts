@@ -1,11 +1,11 @@
 /** The page of one payee: account, verification of the name, its payouts, and the forms that change or delete it. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { dialog, dialogButtons, errorSummary, field, message, openDialog, time } from './components.ts'
+import { asking, field, message, openDialog, time } from './components.ts'
 import { account, facts, identifier } from './lists.ts'
 import { accountTypeText, type PayeeRow } from './payees-page.ts'
 import { type Verification, verificationPart } from './payee-verification.ts'
-import { linkOf, type Problems, summaryOf } from './payments-request.ts'
+import { linkOf, type Problems } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -32,9 +32,8 @@ export function payeePage(view: ConsoleView, payee: Payee): string {
   const pay = linkOf(`${view.root}payouts/new`, { beneficiaryId: id })
   return shell(view, {
     title: name,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done === 'saved' && message('good', p.payeeSaved)}
-      ${done === 'changed' && message('good', p.saved)}
+    problems,
+    main: html`${done === 'saved' && message('good', p.payeeSaved)} ${done === 'changed' && message('good', p.saved)}
       <div class="heading">
         <h1>${name}</h1>
         ${may.pay && !isWallet && html`<a class="button primary" href="${pay}">${p.newPayout}</a>`}
@@ -110,19 +109,9 @@ function changeForm(view: ConsoleView, { id, name, alias = '', typed, problems }
 function deletion(view: ConsoleView, { id, name }: Payee): Html {
   const p = paymentTexts[view.language]
   return html`<p class="buttons">${openDialog({ id: deleteId, label: p.deletePayee, about: name, tone: 'danger' })}</p>
-    ${dialog({
-      id: deleteId,
-      title: fill(p.deletePayeeTitle, { name }),
-      body: html`<form method="post" action="${view.root}payees/${id}/delete">
-        <ul class="effects">
-          <li>${p.deletePayeeEffect}</li>
-          <li>${p.deletePayeePayouts}</li>
-        </ul>
-        ${dialogButtons(
-          deleteId,
-          html`<button type="submit" class="primary danger">${p.deletePayee}</button>`,
-          view.t.cancel,
-        )}
-      </form>`,
+    ${asking({
+      ...{ id: deleteId, title: fill(p.deletePayeeTitle, { name }), action: `${view.root}payees/${id}/delete` },
+      effects: [p.deletePayeeEffect, p.deletePayeePayouts],
+      ...{ submit: p.deletePayee, cancel: view.t.cancel },
     })}`
 }

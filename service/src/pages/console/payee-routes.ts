@@ -16,13 +16,13 @@ import {
 import {
   callOf,
   ifFound,
-  linkOf,
-  listed,
-  permitted,
   type Problems,
   problemsOf,
   queryText,
+  readList,
   readQuery,
+  routesOf,
+  statusOf,
 } from './payments-request.ts'
 import { type Frame, page, type Person, readForm, type Routes, seeOther } from './request.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -44,29 +44,22 @@ const verificationOf = ({ result, matchedName, reason, answeredAt }: ResponseOf<
 })
 
 const idOf = ({ params }: PublicRequest) => params['id'] ?? ''
-const hasAny = (problems: Problems) => Object.keys(problems).length > 0
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view, caller } = person
-  const values = readQuery(request, payeeFilters)
-  const { cursor, done } = readQuery(request, ['cursor', 'done'])
-  const { data, nextCursor, problems } = await listed(paymentTexts[view.language], payeeFilters, () =>
-    operate('listBeneficiaries', { ...callOf(person, request), query: queryText({ ...values, cursor }) }),
+  const { done } = readQuery(request, ['done'])
+  const { data, shown } = await readList(request, person, payeeFilters, (query) =>
+    operate('listBeneficiaries', { ...callOf(person, request), query: queryText(query) }),
   )
-  const shown = {
-    rows: data.map(payeeRowOf),
-    pages: {
-      next: nextCursor === null ? undefined : linkOf('payees', { ...values, cursor: nextCursor }),
-      first: cursor && linkOf('payees', values),
-    },
+  const payees = {
+    ...{ ...shown, rows: data.map(payeeRowOf) },
     may: {
       write: caller.permissions.includes('beneficiaries:write'),
       pay: caller.permissions.includes('payouts:write'),
     },
     done: done === 'deleted' ? ('deleted' as const) : undefined,
-    ...{ values, problems },
   }
-  return page(request, hasAny(problems) ? 400 : 200, payeesPage({ ...view, current: 'payees' }, shown))
+  return page(request, statusOf(shown.problems), payeesPage({ ...view, current: 'payees' }, payees))
 }
 async function showOne(
   { operate }: Frame,
@@ -95,15 +88,14 @@ async function showOne(
     may: { write: may('beneficiaries:write'), pay: may('payouts:write'), readPayouts: may('payouts:read') },
     done: (['saved', 'changed'] as const).find((each) => each === done),
   }
-  return page(request, hasAny(problems) ? 400 : 200, payeePage({ ...view, current: 'payees' }, shown))
+  return page(request, statusOf(problems), payeePage({ ...view, current: 'payees' }, shown))
 }
 export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
+  const route = routesOf(frame, withMoney, 'payees')
   /** A form of one payee. A refusal shows its page again. */
-  const form = (name: string, act: (request: PublicRequest, person: Person) => Promise<string>): PublicRoute => ({
-    method: 'POST',
-    path: `/console/payees/{id}/${name}`,
-    handle: permitted(withMoney, 'beneficiaries:write', async (request, person) => {
+  const form = (name: string, act: (request: PublicRequest, person: Person) => Promise<string>): PublicRoute =>
+    route('POST', `/{id}/${name}`, 'beneficiaries:write', async (_frame, request, person) => {
       try {
         return seeOther(await act(request, person))
       } catch (error) {
@@ -112,20 +104,11 @@ export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
         const problems = problemsOf(paymentTexts[person.view.language], error, ['name', 'alias'])
         return showOne(frame, request, person, problems, typed)
       }
-    }),
-  })
+    })
   return [
-    {
-      method: 'GET',
-      path: '/console/payees',
-      handle: permitted(withMoney, 'beneficiaries:read', (request, person) => showList(frame, request, person)),
-    },
+    route('GET', '', 'beneficiaries:read', showList),
     ...newPayeeRoutes(frame, _withPerson, withMoney),
-    {
-      method: 'GET',
-      path: '/console/payees/{id}',
-      handle: permitted(withMoney, 'beneficiaries:read', (request, person) => showOne(frame, request, person)),
-    },
+    route('GET', '/{id}', 'beneficiaries:read', showOne),
     form('change', async (request, person) => {
       const given = readForm(request)
       const [name, alias] = [given('name').trim(), given('alias').trim()]
@@ -167,9 +150,10 @@ function accountFields({ account, currency }: Pick<PayeeDraft, 'account' | 'curr
 }
 
 /** Saving a payee: the form, the answer of the bank about the name, and the operation. */
-const newPayeeRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
+const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const { operate } = frame
   const show = (request: PublicRequest, { view }: Person, draft: PayeeDraft, problems: Problems = {}): PublicAnswer =>
-    page(request, hasAny(problems) ? 400 : 200, newPayeePage({ ...view, current: 'payees' }, draft, problems))
+    page(request, statusOf(problems), newPayeePage({ ...view, current: 'payees' }, draft, problems))
   const refused = (request: PublicRequest, person: Person, error: unknown): PublicAnswer => {
     const p = paymentTexts[person.view.language]
     const names = ['iban', 'walletAddress', 'sortCode', 'routingNumber', 'accountNumber']
@@ -182,7 +166,7 @@ const newPayeeRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
       ...others,
     })
   }
-  const check = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+  const check = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const draft = draftOf(request)
     const { name, account } = draft
     try {
@@ -199,7 +183,7 @@ const newPayeeRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
       return refused(request, person, error)
     }
   }
-  const save = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+  const save = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const draft = draftOf(request)
     const { name, account: _account, currency, idempotencyKey, ...others } = draft
     const given = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== ''))
@@ -211,18 +195,14 @@ const newPayeeRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
       return refused(request, person, error)
     }
   }
-  const route = (method: 'GET' | 'POST', path: string, act: Parameters<typeof permitted<Person>>[2]): PublicRoute => ({
-    method,
-    path: `/console/payees/${path}`,
-    handle: permitted(withMoney, 'beneficiaries:write', act),
-  })
+  const route = routesOf(frame, withMoney, 'payees/new')
   return [
-    route('GET', 'new', async (request, person) => {
+    route('GET', '', 'beneficiaries:write', (_frame, request, person) => {
       const { customerId = '' } = readQuery(request, ['customerId'])
       return show(request, person, { ...emptyDraft, customerId, idempotencyKey: newId() })
     }),
-    route('POST', 'new', async (request, person) => show(request, person, draftOf(request))),
-    route('POST', 'new/check', check),
-    route('POST', 'new/save', save),
+    route('POST', '', 'beneficiaries:write', (_frame, request, person) => show(request, person, draftOf(request))),
+    route('POST', '/check', 'beneficiaries:write', check),
+    route('POST', '/save', 'beneficiaries:write', save),
   ]
 }

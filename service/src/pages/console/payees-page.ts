@@ -2,9 +2,10 @@
 import type { AccountType } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { call, errorSummary, field, hiddenField, message, table, time } from './components.ts'
-import { account, facts, filters, inFours, list, optionsOf, type Pages, select } from './lists.ts'
-import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
+import { listPage, type Listed } from './list-page.ts'
+import { call, field, hiddenField, time } from './components.ts'
+import { account, facts, inFours, optionsOf, select } from './lists.ts'
+import { linkOf, type Problems } from './payments-request.ts'
 import { type Verification, verificationPart } from './payee-verification.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -24,11 +25,7 @@ export type PayeeRow = {
   readonly createdAt: Date
 }
 
-type Payees = {
-  readonly rows: readonly PayeeRow[]
-  readonly values: Values
-  readonly problems: Problems
-  readonly pages: Pages
+type Payees = Listed<PayeeRow> & {
   readonly may: { readonly write: boolean; readonly pay: boolean }
   readonly done?: 'deleted' | undefined
 }
@@ -38,64 +35,38 @@ export const payeeFilters: readonly string[] = ['currency', 'customerId']
 const payeeCall = `POST /v1/beneficiaries
 { "name": "Grace Hopper", "iban": "NL91ABNA0417164300", "currency": "EUR" }`
 
-export function payeesPage(view: ConsoleView, payees: Payees): string {
+export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: Payees): string {
   const p = paymentTexts[view.language]
-  const { rows, values, problems, pages, may, done } = payees
-  const input = (name: string, label: string) =>
-    field({
-      ...{ id: name, name, label, value: values[name] ?? '', error: problems[name] },
-      optional: true,
-      more: html`autocomplete="off"`,
-    })
-  const isFiltered = Object.keys(values).length > 0
-  return shell(view, {
+  return listPage(view, shown, {
     title: view.t.payees,
-    wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done === 'deleted' && message('good', p.payeeDeleted)}
-      <div class="heading">
-        <h1>${view.t.payees}</h1>
-        ${may.write && html`<a class="button primary" href="${view.root}payees/new">${p.newPayee}</a>`}
-      </div>
-      <p class="lead">${p.payeesText}</p>
-      ${filters(view, {
-        path: `${view.root}payees`,
-        main: [input('currency', p.currency), input('customerId', p.customerId)],
-        active: isFiltered,
-      })}
-      ${list(view, {
-        table: payeeTable(view, rows, may.pay),
-        isEmpty: rows.length === 0,
-        isFiltered: isFiltered || pages.first !== undefined,
-        none: { title: p.payeesEmpty, text: p.payeesEmptyText, more: call(view, payeeCall, p.payeesCall) },
-        pages,
-      })}`,
-  })
-}
-
-export const payeeNameCell = ({ alias }: PayeeRow, name: Html | string): Html =>
-  html`<span class="name">${name}</span> ${alias !== undefined && html`<span class="soft">${alias}</span>`}`
-
-function payeeTable(view: ConsoleView, rows: readonly PayeeRow[], mayPay: boolean): Html {
-  const p = paymentTexts[view.language]
-  return table({
-    caption: view.t.payees,
+    path: 'payees',
+    lead: p.payeesText,
+    done: done === 'deleted' && p.payeeDeleted,
+    create: may.write && { text: p.newPayee, href: `${view.root}payees/new` },
+    filters: [
+      { name: 'currency', label: p.currency },
+      { name: 'customerId', label: p.customerId },
+    ],
     columns: [
       { label: p.payee, kind: 'head' },
       { label: p.account },
       { label: p.currency },
       { label: p.created },
-      ...(mayPay ? [{ label: view.t.actions, kind: 'actions' as const }] : []),
+      ...(may.pay ? [{ label: view.t.actions, kind: 'actions' as const }] : []),
     ],
-    rows: rows.map((row) => [
+    cells: rows.map((row) => [
       payeeNameCell(row, html`<a href="${view.root}payees/${row.id}">${row.name}</a>`),
       account(view, row.account),
       row.currency,
       time(view, row.createdAt, 'date'),
-      ...(mayPay ? [row.isWallet ? '' : payLink(view, row)] : []),
+      ...(may.pay ? [row.isWallet ? '' : payLink(view, row)] : []),
     ]),
+    none: { title: p.payeesEmpty, text: p.payeesEmptyText, more: call(view, payeeCall, p.payeesCall) },
   })
 }
+
+export const payeeNameCell = ({ alias }: PayeeRow, name: Html | string): Html =>
+  html`<span class="name">${name}</span> ${alias !== undefined && html`<span class="soft">${alias}</span>`}`
 
 const payLink = (view: ConsoleView, { id, name }: PayeeRow): Html =>
   html`<div class="actions">
@@ -124,10 +95,9 @@ export function newPayeePage(view: ConsoleView, draft: PayeeDraft, problems: Pro
     })
   return shell(view, {
     title: p.newPayee,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, summaryOf(problems))}
-      <h1>${p.newPayee}</h1>
+    problems,
+    card: true,
+    main: html`<h1>${p.newPayee}</h1>
       <form method="post" action="${view.root}payees/new/check">
         ${hiddenField('idempotencyKey', draft.idempotencyKey)} ${input('name', p.payeeName, p.payeeNameHelp, '140')}
         ${input('account', p.account, p.payeeAccountHelp, '128')} ${input('currency', p.currency, p.currencyHelp, '5')}
@@ -140,8 +110,7 @@ export function newPayeePage(view: ConsoleView, draft: PayeeDraft, problems: Pro
         ${input('customerId', p.customerId, p.payeeCustomerHelp, '36', true)}
         <button type="submit" class="primary">${p.checkPayee}</button>
       </form>
-      <p class="foot"><a href="${view.root}payees">${p.back}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}payees">${p.back}</a></p>`,
   })
 }
 
@@ -151,8 +120,8 @@ export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verificatio
   const isSure = verification === undefined || verification.result === 'Match'
   return shell(view, {
     title: p.checkTitle,
-    main: html`<div class="card">
-      <h1>${p.checkTitle}</h1>
+    card: true,
+    main: html`<h1>${p.checkTitle}</h1>
       ${facts([
         [p.payeeName, draft.name],
         [p.account, html`<code class="account">${inFours(draft.account)}</code>`],
@@ -164,7 +133,6 @@ export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verificatio
         ${Object.entries(draft).map(([name, value]) => hiddenField(name, value))}
         <button type="submit" class="primary">${isSure ? p.savePayee : p.saveAnyway}</button>
         <button type="submit" formaction="${view.root}payees/new">${p.change}</button>
-      </form>
-    </div>`,
+      </form>`,
   })
 }

@@ -2,8 +2,9 @@
 import type { FieldError, Permission } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
 import { fill } from '../language.ts'
+import type { ConsoleLanguage } from './language.ts'
 import { consoleMessage } from './message-page.ts'
-import { page, type Visitor, type With } from './request.ts'
+import { type Form, type Frame, page, type Visitor, type With } from './request.ts'
 import type { PaymentTexts } from './texts/payments-en.ts'
 import { homeOf } from './view.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -51,6 +52,10 @@ export function readQuery({ query }: PublicRequest, names: readonly string[]): V
   )
 }
 
+/** The fields of a form, by their names. Empty ones are absent. */
+export const valuesIn = (given: Form, names: readonly string[]): Values =>
+  Object.fromEntries(names.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])))
+
 /** A query of RFC 3986: the API reads `+` as a plus. */
 export const queryText = (values: Readonly<Record<string, string | undefined>>): string =>
   Object.entries(values)
@@ -94,6 +99,15 @@ export function readExactAmount(text: string): string | undefined {
 
 export type Problems = Readonly<Record<string, string>>
 
+/** The words of all pages, with the refusals of a place. */
+export function textsWith(
+  { view: { language } }: Pick<Visitor, 'view'>,
+  own: Readonly<Record<ConsoleLanguage, { readonly refusal: Readonly<Record<string, string>> }>>,
+): PaymentTexts {
+  const p = paymentTexts[language]
+  return { ...p, refusal: { ...p.refusal, ...own[language].refusal } }
+}
+
 /** Words a refusal in the language of the page: by field, and as `form` what concerns the whole. Throws other errors. */
 export function problemsOf(p: PaymentTexts, error: unknown, fields: readonly string[], own: Problems = {}): Problems {
   if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
@@ -116,10 +130,6 @@ function fieldText(p: PaymentTexts, code: FieldError['code']): string {
   return code === 'exists' ? p.fieldExists : p.fieldWrong
 }
 
-/** Problems as the summary of a page lists them, each with a link to its field. */
-export const summaryOf = (problems: Problems) =>
-  Object.entries(problems).map(([field, text]) => (field === 'form' ? { text } : { text, field }))
-
 /** The page of a list. A filter that the operation refuses gives an empty list with the problem at its field. */
 export async function listed<T>(
   p: PaymentTexts,
@@ -132,6 +142,52 @@ export async function listed<T>(
     return { data: [], nextCursor: null, problems: problemsOf(p, error, fields) }
   }
 }
+
+/** Days of the filters as times. */
+export const timesOf = ({ createdFrom, createdTo, updatedSince, ...rest }: Values): Partial<Values> => ({
+  ...rest,
+  createdFrom: createdFrom && dayStart(createdFrom),
+  createdTo: createdTo && dayStart(createdTo, 1),
+  updatedSince: updatedSince && dayStart(updatedSince),
+})
+
+/** Links of the pages of a list. */
+export const pagesOf = (path: string, values: Values, cursor: string | undefined, nextCursor: string | null) => ({
+  next: nextCursor === null ? undefined : linkOf(path, { ...values, cursor: nextCursor }),
+  first: cursor && linkOf(path, values),
+})
+
+/** Reads a page of a list by the filters and the cursor of the query. */
+export async function readList<T>(
+  request: PublicRequest,
+  { view }: Pick<Visitor, 'view'>,
+  filters: readonly string[],
+  read: (query: Partial<Values>) => ReturnType<Parameters<typeof listed<T>>[2]>,
+) {
+  const values = readQuery(request, filters)
+  const { cursor } = readQuery(request, ['cursor'])
+  const found = await listed(paymentTexts[view.language], filters, () => read({ ...timesOf(values), cursor }))
+  const { data, nextCursor, problems } = found
+  const path = request.path.split('/').at(-1) ?? ''
+  return { data, shown: { values, problems, pages: pagesOf(path, values, cursor, nextCursor) } }
+}
+
+/** The status of a page with a form or filters. */
+export const statusOf = (problems: Problems): 200 | 400 => (Object.keys(problems).length > 0 ? 400 : 200)
+
+/** Makes the routes of a place. Each asks for a permission first. */
+export const routesOf =
+  <P extends Visitor>(frame: Frame, withMoney: With<P>, place: string) =>
+  (
+    method: 'GET' | 'POST',
+    path: string,
+    permission: Permission,
+    act: (frame: Frame, request: PublicRequest, person: P) => Promise<PublicAnswer> | PublicAnswer,
+  ): PublicRoute => ({
+    method,
+    path: `/console/${place}${path}`,
+    handle: permitted(withMoney, permission, async (request, person) => act(frame, request, person)),
+  })
 
 /** The answer, or undefined if there is none. */
 export const ifFound = <T>(reading: Promise<T>): Promise<T | undefined> =>

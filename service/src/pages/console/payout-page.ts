@@ -1,10 +1,10 @@
 /** The page of one payout: sum and payee, what it waits for, what happened, and what a person may do now. */
 import { html, type Html } from '../html.ts'
-import { dialog, dialogButtons, errorSummary, message, time } from './components.ts'
+import { asking, message, time } from './components.ts'
 import { account, facts, identifier, money, rawJson, type Step, steps, strip } from './lists.ts'
 import { type Recalls, recallPart } from './payout-recalls.ts'
 import { payoutBadge, wordOf } from './payment-words.ts'
-import { type Problems, summaryOf } from './payments-request.ts'
+import { type Problems } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -58,8 +58,8 @@ export function payoutPage(view: ConsoleView, payout: Payout): string {
   const { amount, currency, payee, status, createdAt, problems, transactionHref } = payout
   return shell(view, {
     title: `${p.payout} ${payout.reference}`,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${outcome(view, payout)}
+    problems,
+    main: html`${outcome(view, payout)}
       <div class="heading">
         <h1>${payee}</h1>
         <div class="buttons">
@@ -133,18 +133,11 @@ function approvalPart(view: ConsoleView, approval: NonNullable<Payout['approval'
 
 function cancelDialog(view: ConsoleView, { id, payee, amount, currency }: Payout): Html {
   const p = paymentTexts[view.language]
-  return dialog({
-    id: cancelId,
-    title: p.cancelTitle,
-    body: html`<form method="post" action="${view.root}payouts/${id}/cancel">
-      <p>${money(view, amount, currency, 'main')}</p>
-      <p>${payee}</p>
-      <ul class="effects">
-        <li>${p.cancelEffect}</li>
-        <li>${p.cancelMoney}</li>
-        <li>${p.cancelFinal}</li>
-      </ul>
-      ${dialogButtons(cancelId, html`<button type="submit" class="primary danger">${p.cancelPayout}</button>`, p.keep)}
-    </form>`,
+  return asking({
+    ...{ id: cancelId, title: p.cancelTitle, action: `${view.root}payouts/${id}/cancel` },
+    about: html`<p>${money(view, amount, currency, 'main')}</p>
+      <p>${payee}</p>`,
+    effects: [p.cancelEffect, p.cancelMoney, p.cancelFinal],
+    ...{ submit: p.cancelPayout, cancel: p.keep },
   })
 }

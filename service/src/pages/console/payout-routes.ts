@@ -1,6 +1,6 @@
 /** The list of payouts, the page of one, its cancellation and its recalls. `approval-routes.ts` approves and rejects. */
 import { decimalText, type Permission, type ResponseOf } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
+import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
 import { amountText, type Currency, isUuid, type Minor, newId } from '../../kernel/index.ts'
 import type { WaitingApproval } from '../../modules/payouts/index.ts'
 import { payoutPage } from './payout-page.ts'
@@ -14,15 +14,15 @@ import {
 } from './payouts-page.ts'
 import {
   callOf,
-  dayStart,
   ifFound,
   linkOf,
-  listed,
-  permitted,
   type Problems,
   problemsOf,
   queryText,
+  readList,
   readQuery,
+  routesOf,
+  statusOf,
 } from './payments-request.ts'
 import { type Frame, page, type Person, readForm, type Routes, seeOther } from './request.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -33,32 +33,14 @@ type Payout = ResponseOf<'listPayouts'>['data'][number]
 
 async function showList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view, caller } = person
-  const p = paymentTexts[view.language]
-  const given = readQuery(request, ['tab', 'cursor'])
+  const given = readQuery(request, ['tab'])
   const tab = payoutTabs.find((each) => each === given['tab']) ?? 'all'
   if (tab !== 'all') return showWaiting(frame, request, person, tab)
-  const values = readQuery(request, payoutFilters)
-  const { cursor } = given
-  const { createdFrom, createdTo } = values
-  const query = queryText({
-    ...values,
-    createdFrom: createdFrom && dayStart(createdFrom),
-    createdTo: createdTo && dayStart(createdTo, 1),
-    cursor,
-  })
-  const { data, nextCursor, problems } = await listed(p, payoutFilters, () =>
-    frame.operate('listPayouts', { ...callOf(person, request), query }),
+  const { data, shown } = await readList(request, person, payoutFilters, (query) =>
+    frame.operate('listPayouts', { ...callOf(person, request), query: queryText(query) }),
   )
-  const shown = {
-    rows: data.map(rowOf),
-    pages: {
-      next: nextCursor === null ? undefined : linkOf('payouts', { ...values, cursor: nextCursor }),
-      first: cursor && linkOf('payouts', values),
-    },
-    ...{ values, problems, mayWrite: caller.permissions.includes('payouts:write') },
-  }
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, payoutsPage({ ...view, current: 'payouts' }, shown))
+  const payouts = { ...shown, rows: data.map(rowOf), mayWrite: caller.permissions.includes('payouts:write') }
+  return page(request, statusOf(shown.problems), payoutsPage({ ...view, current: 'payouts' }, payouts))
 }
 
 const waitingPerPage = 25
@@ -145,8 +127,7 @@ async function showOne(
     },
     ...{ problems, raw },
   }
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, payoutPage({ ...view, current: 'payouts' }, shown))
+  return page(request, statusOf(problems), payoutPage({ ...view, current: 'payouts' }, shown))
 }
 
 const outcomes = ['created', 'cancelled', 'recallRequested'] as const
@@ -170,7 +151,7 @@ const recallRowOf = (view: ConsoleView, recall: ResponseOf<'listPayoutRecalls'>[
 
 export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
-  const cancel = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+  const cancel = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const id = request.params['id'] ?? ''
     try {
       await operate('cancelPayout', { ...callOf(person, request), params: { id } })
@@ -179,7 +160,7 @@ export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     }
     return seeOther(`../${id}?done=cancelled`)
   }
-  const recall = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+  const recall = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const id = request.params['id'] ?? ''
     const given = readForm(request)
     const typed = { reason: given('reason'), text: given('text').trim() }
@@ -193,14 +174,10 @@ export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     }
     return seeOther(`../${id}?done=recallRequested`)
   }
-  const route = (method: 'GET' | 'POST', path: string, permission: Permission, act: typeof cancel): PublicRoute => ({
-    method,
-    path: `/console/payouts${path}`,
-    handle: permitted(withMoney, permission, act),
-  })
+  const route = routesOf(frame, withMoney, 'payouts')
   return [
-    route('GET', '', 'payouts:read', (request, person) => showList(frame, request, person)),
-    route('GET', '/{id}', 'payouts:read', (request, person) => showOne(frame, request, person)),
+    route('GET', '', 'payouts:read', showList),
+    route('GET', '/{id}', 'payouts:read', showOne),
     route('POST', '/{id}/cancel', 'payouts:write', cancel),
     route('POST', '/{id}/recall', 'payouts:write', recall),
   ]

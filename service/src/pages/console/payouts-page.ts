@@ -1,10 +1,10 @@
 /** The list of payouts, and the tabs of what waits for an approval, where a bulk is one row. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { call, errorSummary, field, table, time } from './components.ts'
-import { account, filters, freeText, list, money, optionsOf, pager, type Pages, select, tabs } from './lists.ts'
+import { listPage, type Listed } from './list-page.ts'
+import { call, table, time } from './components.ts'
+import { account, freeText, money, optionsOf, pager, type Pages, tabs } from './lists.ts'
 import { payoutBadge } from './payment-words.ts'
-import { type Problems, summaryOf, type Values } from './payments-request.ts'
 import { bulkTexts } from './texts/bulk.ts'
 import type { PaymentTexts } from './texts/payments-en.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -39,16 +39,10 @@ export type WaitingRow = {
 )
 export type WaitingTab = Exclude<PayoutTab, 'all'>
 
-type Payouts = {
-  readonly rows: readonly PayoutRow[]
-  readonly values: Values
-  readonly problems: Problems
+type WaitingShown = {
+  readonly rows: readonly WaitingRow[]
   readonly pages: Pages
   readonly mayWrite: boolean
-}
-
-type WaitingShown = Pick<Payouts, 'pages' | 'mayWrite'> & {
-  readonly rows: readonly WaitingRow[]
   readonly tab: WaitingTab
 }
 
@@ -77,22 +71,48 @@ function tabsOf({ root, language }: ConsoleView, tab: PayoutTab): Html {
   })
 }
 
-function heading({ root, language, t }: ConsoleView, mayWrite: boolean): Html {
-  return html`<div class="heading">
-    <h1>${t.payouts}</h1>
-    ${mayWrite && html`<a class="button primary" href="${root}payouts/new">${paymentTexts[language].newPayout}</a>`}
-  </div>`
-}
+const payoutCall = `POST /v1/payouts/fiat
+{ "amount": 12.50, "currency": "EUR", "beneficiaryId": "…", "idempotencyKey": "…" }`
 
-export function payoutsPage(view: ConsoleView, payouts: Payouts): string {
-  const { values, problems, mayWrite } = payouts
-  return shell(view, {
+export function payoutsPage(
+  view: ConsoleView,
+  { rows, mayWrite, ...shown }: Listed<PayoutRow> & { readonly mayWrite: boolean },
+): string {
+  const p = paymentTexts[view.language]
+  return listPage(view, shown, {
     title: view.t.payouts,
-    wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${heading(view, mayWrite)}
-      <p class="lead">${paymentTexts[view.language].payoutsText}</p>
-      ${tabsOf(view, 'all')} ${filterForm(view, values, problems)} ${rowsOf(view, payouts)}`,
+    path: 'payouts',
+    lead: p.payoutsText,
+    create: mayWrite && { text: p.newPayout, href: `${view.root}payouts/new` },
+    tabs: tabsOf(view, 'all'),
+    filters: [
+      { name: 'status', label: p.status, options: optionsOf(p.payoutStatus) },
+      { name: 'currency', label: p.currency },
+      { name: 'reference', label: p.reference },
+      { name: 'createdFrom', label: p.createdFrom, type: 'date' },
+      { name: 'createdTo', label: p.createdTo, type: 'date' },
+    ],
+    more: [
+      { name: 'beneficiaryId', label: p.payeeId },
+      { name: 'customerId', label: p.customerId },
+      { name: 'idempotencyKey', label: p.idempotencyKey },
+    ],
+    columns: [
+      { label: p.payee, kind: 'head' },
+      { label: p.reference },
+      { label: p.status },
+      { label: p.created },
+      { label: p.amount, kind: 'number' },
+    ],
+    cells: rows.map((row) => [
+      html`<a href="${view.root}payouts/${row.id}">${row.payee}</a>
+        <span class="soft">${account(view, row.payeeAccount)}</span>`,
+      freeText(row.reference),
+      payoutBadge(view, row.status),
+      time(view, row.createdAt),
+      money(view, row.amount, row.currency),
+    ]),
+    none: { title: p.payoutsEmpty, text: p.payoutsEmptyText, more: call(view, payoutCall, p.payoutsCall) },
   })
 }
 
@@ -102,7 +122,10 @@ export function waitingPage(view: ConsoleView, { rows, tab, pages, mayWrite }: W
   return shell(view, {
     title: namesOf(p)[tab],
     wide: true,
-    main: html`${heading(view, mayWrite)}
+    main: html`<div class="heading">
+        <h1>${view.t.payouts}</h1>
+        ${mayWrite && html`<a class="button primary" href="${view.root}payouts/new">${p.newPayout}</a>`}
+      </div>
       <p class="lead">${p.tabNote}</p>
       ${tabsOf(view, tab)}
       ${
@@ -136,72 +159,6 @@ function waitingTable(view: ConsoleView, rows: readonly WaitingRow[]): Html {
       freeText(row.requestedBy),
       time(view, row.expiresAt),
       html`<span class="lines">${row.totals.map((sum) => money(view, sum.amount, sum.currency))}</span>`,
-    ]),
-  })
-}
-
-function filterForm(view: ConsoleView, values: Values, problems: Problems): Html {
-  const p = paymentTexts[view.language]
-  const input = (name: string, label: string, type: 'text' | 'date' = 'text') =>
-    field({
-      ...{ id: name, name, label, type, value: values[name] ?? '', error: problems[name] },
-      optional: true,
-      more: html`autocomplete="off"`,
-    })
-  const choice = { id: 'status', name: 'status', label: p.status, any: p.any, error: problems['status'] }
-  return filters(view, {
-    path: `${view.root}payouts`,
-    main: [
-      select({ ...choice, value: values['status'], options: optionsOf(p.payoutStatus) }),
-      input('currency', p.currency),
-      input('reference', p.reference),
-      input('createdFrom', p.createdFrom, 'date'),
-      input('createdTo', p.createdTo, 'date'),
-    ],
-    more: {
-      fields: [
-        input('beneficiaryId', p.payeeId),
-        input('customerId', p.customerId),
-        input('idempotencyKey', p.idempotencyKey),
-      ],
-      open: ['beneficiaryId', 'customerId', 'idempotencyKey'].some((name) => name in values),
-    },
-    active: Object.keys(values).length > 0,
-  })
-}
-
-const payoutCall = `POST /v1/payouts/fiat
-{ "amount": 12.50, "currency": "EUR", "beneficiaryId": "…", "idempotencyKey": "…" }`
-
-function rowsOf(view: ConsoleView, { rows, values, pages }: Payouts): Html {
-  const p = paymentTexts[view.language]
-  return list(view, {
-    table: payoutTable(view, rows),
-    isEmpty: rows.length === 0,
-    isFiltered: Object.keys(values).length > 0 || pages.first !== undefined,
-    none: { title: p.payoutsEmpty, text: p.payoutsEmptyText, more: call(view, payoutCall, p.payoutsCall) },
-    pages,
-  })
-}
-
-function payoutTable(view: ConsoleView, rows: readonly PayoutRow[]): Html {
-  const p = paymentTexts[view.language]
-  return table({
-    caption: view.t.payouts,
-    columns: [
-      { label: p.payee, kind: 'head' },
-      { label: p.reference },
-      { label: p.status },
-      { label: p.created },
-      { label: p.amount, kind: 'number' },
-    ],
-    rows: rows.map((row) => [
-      html`<a href="${view.root}payouts/${row.id}">${row.payee}</a>
-        <span class="soft">${account(view, row.payeeAccount)}</span>`,
-      freeText(row.reference),
-      payoutBadge(view, row.status),
-      time(view, row.createdAt),
-      money(view, row.amount, row.currency),
     ]),
   })
 }

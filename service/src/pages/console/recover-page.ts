@@ -10,8 +10,8 @@ export function cancelRecoveryPage(view: ConsoleView, shown: CancellableRecovery
   const { token, begunByName: by, fullName: person, email, partnerName: partner, reason, dueAt } = shown
   return shell(view, {
     title: t.cancelRecovery,
-    main: html`<div class="card">
-      <h1>${t.cancelRecovery}</h1>
+    card: true,
+    main: html`<h1>${t.cancelRecovery}</h1>
       <p class="lead">${fill(t.cancelRecoveryText, { by, person, partner })}</p>
       <dl class="facts">
         <div>
@@ -37,7 +37,6 @@ export function cancelRecoveryPage(view: ConsoleView, shown: CancellableRecovery
       <form method="post" action="${root}recover/cancel">
         ${hiddenField('token', token)}
         <button type="submit" class="primary danger">${t.cancelRecoverySubmit}</button>
-      </form>
-    </div>`,
+      </form>`,
   })
 }

@@ -7,8 +7,8 @@ export function recoveryCodesPage(view: ConsoleView, { codes }: { readonly codes
   const { t, root, person } = view
   return shell(view, {
     title: t.recoveryCodes,
-    main: html`<div class="card">
-      <h1>${t.recoveryCodes}</h1>
+    card: true,
+    main: html`<h1>${t.recoveryCodes}</h1>
       ${person !== undefined && html`<p class="lead">${person.partnerName}, ${person.email}</p>`}
       <p class="message warning">${t.recoveryCodesOnce}</p>
       <p>${t.recoveryCodesText}</p>
@@ -18,7 +18,6 @@ export function recoveryCodesPage(view: ConsoleView, { codes }: { readonly codes
       <div class="buttons">
         <a class="button primary" href="${root}home">${t.continue}</a>
         ${copyButton(view, codes.join('\n'), t.recoveryCodes)}
-      </div>
-    </div>`,
+      </div>`,
   })
 }

@@ -1,21 +1,10 @@
 /** Reports as files: the list, the form of a new one, and the page of one with its download. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import {
-  badge,
-  call,
-  dialog,
-  dialogButtons,
-  errorSummary,
-  field,
-  hiddenField,
-  message,
-  openDialog,
-  table,
-  time,
-} from './components.ts'
-import { facts, filters, identifier, list, optionsOf, type Pages, select, strip, tabs } from './lists.ts'
-import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import { listPage, type Listed } from './list-page.ts'
+import { asking, badge, call, field, hiddenField, message, openDialog, time } from './components.ts'
+import { facts, identifier, optionsOf, select, strip, tabs } from './lists.ts'
+import { type Problems, type Values } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { reportTexts } from './texts/reports.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -67,55 +56,19 @@ const reportCall = `POST /v1/reports
 
 export const reportFilters: readonly string[] = ['status']
 
-type Reports = {
-  readonly rows: readonly ReportRow[]
-  readonly values: Values
-  readonly problems: Problems
-  readonly pages: Pages
-  readonly mayWrite: boolean
-  readonly done?: 'removed' | undefined
-}
+type Reports = Listed<ReportRow> & { readonly mayWrite: boolean; readonly done?: 'removed' | undefined }
 
-export function reportsPage(view: ConsoleView, { rows, values, problems, pages, mayWrite, done }: Reports): string {
+export function reportsPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: Reports): string {
   const r = reportTexts[view.language]
   const p = paymentTexts[view.language]
-  const isFiltered = Object.keys(values).length > 0
-  return shell(view, {
+  return listPage(view, shown, {
     title: view.t.reports,
-    wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done !== undefined && message('good', r[done])}
-      <div class="heading">
-        <h1>${view.t.reports}</h1>
-        ${mayWrite && html`<a class="button primary" href="${view.root}reports/new">${r.newReport}</a>`}
-      </div>
-      <p class="lead">${r.lead}</p>
-      ${reportTabs(view, 'files')}
-      ${filters(view, {
-        path: `${view.root}reports`,
-        main: [
-          select({
-            ...{ id: 'status', name: 'status', label: p.status, value: values['status'], error: problems['status'] },
-            ...{ options: optionsOf(r.status), any: p.any },
-          }),
-        ],
-        active: isFiltered,
-      })}
-      ${list(view, {
-        table: reportTable(view, rows),
-        isEmpty: rows.length === 0,
-        isFiltered: isFiltered || pages.first !== undefined,
-        none: { title: r.empty, text: r.emptyText, more: call(view, reportCall, r.call) },
-        pages,
-      })}`,
-  })
-}
-
-function reportTable(view: ConsoleView, rows: readonly ReportRow[]): Html {
-  const r = reportTexts[view.language]
-  const p = paymentTexts[view.language]
-  return table({
-    caption: view.t.reports,
+    path: 'reports',
+    lead: r.lead,
+    done: done && r[done],
+    create: mayWrite && { text: r.newReport, href: `${view.root}reports/new` },
+    tabs: reportTabs(view, 'files'),
+    filters: [{ name: 'status', label: p.status, options: optionsOf(r.status) }],
     columns: [
       { label: r.kind, kind: 'head' },
       { label: r.format },
@@ -124,7 +77,7 @@ function reportTable(view: ConsoleView, rows: readonly ReportRow[]): Html {
       { label: p.status },
       { label: view.t.actions, kind: 'actions' },
     ],
-    rows: rows.map((row) => [
+    cells: rows.map((row) => [
       html`<a href="${view.root}reports/${row.id}">${r.kinds[row.kind]}</a>`,
       r.formats[row.format],
       row.currency ?? '',
@@ -132,6 +85,7 @@ function reportTable(view: ConsoleView, rows: readonly ReportRow[]): Html {
       statusPart(view, row),
       row.status === 'Ready' ? downloadLink(view, row.id, `${r.kinds[row.kind]}, ${r.formats[row.format]}`) : '',
     ]),
+    none: { title: r.empty, text: r.emptyText, more: call(view, reportCall, r.call) },
   })
 }
 
@@ -179,17 +133,15 @@ export function newReportPage(view: ConsoleView, draft: Draft): string {
     })
   return shell(view, {
     title: r.newReport,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, summaryOf(problems))}
-      <h1>${r.newReport}</h1>
+    problems,
+    card: true,
+    main: html`<h1>${r.newReport}</h1>
       <form method="post" action="${view.root}reports/new">
         ${hiddenField('idempotencyKey', idempotencyKey)} ${contentFields(view, draft)} ${day('from', r.from)}
         ${day('to', r.to, r.toHelp)} ${scopeFields(view, draft)}
         <button type="submit" class="primary">${r.create}</button>
       </form>
-      <p class="foot"><a href="${view.root}reports">${r.backToReports}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}reports">${r.backToReports}</a></p>`,
   })
 }
 
@@ -247,18 +199,8 @@ function removal(view: ConsoleView, { id, kind }: Report): Html {
   return html`<p class="buttons">
       ${openDialog({ id: removeId, label: r.remove, about: r.kinds[kind], tone: 'danger' })}
     </p>
-    ${dialog({
-      id: removeId,
-      title: r.removeTitle,
-      body: html`<form method="post" action="${view.root}reports/${id}/delete">
-        <ul class="effects">
-          <li>${r.removeEffect}</li>
-        </ul>
-        ${dialogButtons(
-          removeId,
-          html`<button type="submit" class="primary danger">${r.remove}</button>`,
-          view.t.cancel,
-        )}
-      </form>`,
+    ${asking({
+      ...{ id: removeId, title: r.removeTitle, action: `${view.root}reports/${id}/delete` },
+      ...{ effects: [r.removeEffect], submit: r.remove, cancel: view.t.cancel },
     })}`
 }

@@ -1,40 +1,28 @@
 /** Reports: the files, the schedules, and the forms that create and delete them. A file is streamed as the operation answers it. */
 import type { ResponseOf } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest, PublicRoute } from '../../api/index.ts'
+import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import {
   callOf,
   dayStart,
-  linkOf,
-  listed,
-  permitted,
   type Problems,
   problemsOf,
   queryText,
+  readList,
   readQuery,
+  routesOf,
+  statusOf,
+  textsWith,
   type Values,
+  valuesIn,
 } from './payments-request.ts'
 import { newReportPage, reportFields, reportFilters, reportPage, type ReportRow, reportsPage } from './report-page.ts'
-import {
-  type Form,
-  type Frame,
-  headersOf,
-  idOf,
-  page,
-  type Person,
-  readForm,
-  type Routes,
-  seeOther,
-} from './request.ts'
+import { type Frame, headersOf, idOf, page, type Person, readForm, type Routes, seeOther } from './request.ts'
 import { newSchedulePage, scheduleFields, schedulesPage } from './schedule-page.ts'
-import { paymentTexts } from './texts/payments.ts'
 import { reportTexts } from './texts/reports.ts'
 
 /** Words of the refusals: those of all pages, and those of reports. */
-const refusalTexts = ({ view: { language } }: Person) => {
-  const p = paymentTexts[language]
-  return { ...p, refusal: { ...p.refusal, ...reportTexts[language].refusal } }
-}
+const refusalTexts = (person: Person) => textsWith(person, reportTexts)
 
 const mayWriteOf = ({ caller }: Person) => caller.permissions.includes('reports:write')
 
@@ -45,25 +33,19 @@ const rowOf = ({ from, to, createdAt, ...report }: ResponseOf<'getReport'>): Rep
   createdAt: new Date(createdAt),
 })
 
-const pagesOf = (path: string, values: Values, cursor: string | undefined, next: string | null) => ({
-  next: next === null ? undefined : linkOf(path, { ...values, cursor: next }),
-  first: cursor && linkOf(path, values),
-})
-
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { view } = person
-  const values = readQuery(request, reportFilters)
-  const { cursor, done } = readQuery(request, ['cursor', 'done'])
-  const { data, nextCursor, problems } = await listed(paymentTexts[view.language], reportFilters, () =>
-    operate('listReports', { ...callOf(person, request), query: queryText({ ...values, cursor }) }),
+  const { done } = readQuery(request, ['done'])
+  const { data, shown } = await readList(request, person, reportFilters, (query) =>
+    operate('listReports', { ...callOf(person, request), query: queryText(query) }),
   )
-  const shown = {
-    rows: data.map(rowOf),
-    ...{ values, problems, pages: pagesOf('reports', values, cursor, nextCursor), mayWrite: mayWriteOf(person) },
-    done: done === 'removed' ? ('removed' as const) : undefined,
-  }
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, reportsPage({ ...view, current: 'reports' }, shown))
+  const body = reportsPage(
+    { ...person.view, current: 'reports' },
+    {
+      ...{ ...shown, rows: data.map(rowOf), mayWrite: mayWriteOf(person) },
+      done: done === 'removed' ? done : undefined,
+    },
+  )
+  return page(request, statusOf(shown.problems), body)
 }
 
 async function showOne({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -88,9 +70,6 @@ async function download({ download: read }: Frame, request: PublicRequest, perso
   return { status, headers: { ...headersOf, ...headers }, body }
 }
 
-const valuesOf = (given: Form, names: readonly string[]): Values =>
-  Object.fromEntries(names.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])))
-
 type Drafts = { readonly values: Values; readonly idempotencyKey?: string; readonly problems?: Problems }
 
 const showNew = (
@@ -99,13 +78,12 @@ const showNew = (
   form: typeof newReportPage,
   { values, idempotencyKey = newId(), problems = {} }: Drafts,
 ): PublicAnswer => {
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, form({ ...view, current: 'reports' }, { values, idempotencyKey, problems }))
+  return page(request, statusOf(problems), form({ ...view, current: 'reports' }, { values, idempotencyKey, problems }))
 }
 
 async function create({ operate, clock }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const given = readForm(request)
-  const values = valuesOf(given, reportFields)
+  const values = valuesIn(given, reportFields)
   const { from = '', to = '' } = values
   const end = dayStart(to, 1)
   const now = clock.now().toISOString()
@@ -123,22 +101,21 @@ async function create({ operate, clock }: Frame, request: PublicRequest, person:
 }
 
 async function showSchedules({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { view } = person
-  const { cursor, done } = readQuery(request, ['cursor', 'done'])
-  const call = { ...callOf(person, request), query: queryText({ cursor }) }
-  const { data, nextCursor } = await operate('listReportSchedules', call)
-  const shown = {
+  const { done } = readQuery(request, ['done'])
+  const { data, shown } = await readList(request, person, [], (query) =>
+    operate('listReportSchedules', { ...callOf(person, request), query: queryText(query) }),
+  )
+  const schedules = {
+    ...{ ...shown, mayWrite: mayWriteOf(person) },
     rows: data.map((schedule) => ({ ...schedule, nextAt: new Date(schedule.nextRunAt) })),
-    pages: pagesOf(`${view.root}reports/schedules`, {}, cursor, nextCursor),
-    mayWrite: mayWriteOf(person),
     done: (['scheduleCreated', 'scheduleDeleted'] as const).find((each) => each === done),
   }
-  return page(request, 200, schedulesPage({ ...view, current: 'reports' }, shown))
+  return page(request, 200, schedulesPage({ ...person.view, current: 'reports' }, schedules))
 }
 
 async function createSchedule({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const given = readForm(request)
-  const values = valuesOf(given, scheduleFields)
+  const values = valuesIn(given, scheduleFields)
   const emails = (values['emails'] ?? '').split(/[\s,;]+/).filter((each) => each !== '')
   const call = { ...callOf(person, request), body: { ...values, emails } }
   try {
@@ -155,17 +132,7 @@ async function createSchedule({ operate }: Frame, request: PublicRequest, person
 }
 
 export const reportRoutes: Routes = (frame, _withPerson, withMoney) => {
-  type Act = (frame: Frame, request: PublicRequest, person: Person) => Promise<PublicAnswer> | PublicAnswer
-  const route = (
-    method: 'GET' | 'POST',
-    path: string,
-    permission: 'reports:read' | 'reports:write',
-    act: Act,
-  ): PublicRoute => ({
-    method,
-    path: `/console/reports${path}`,
-    handle: permitted(withMoney, permission, async (request, person) => act(frame, request, person)),
-  })
+  const route = routesOf(frame, withMoney, 'reports')
   return [
     route('GET', '', 'reports:read', showList),
     route('GET', '/new', 'reports:write', (_frame, request, person) =>

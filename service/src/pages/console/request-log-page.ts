@@ -1,36 +1,30 @@
 /** The request log of a partner: its requests, their problems with the cures, and the page of one request. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { badge, calendarDay, call, errorSummary, field, message, table, time } from './components.ts'
+import { listPage, type Listed, type Filter, isPart } from './list-page.ts'
+import { badge, calendarDay, call, message, time } from './components.ts'
 import { grouped } from './money.ts'
 import {
   facts,
-  filters,
   freeText,
   identifier,
   type Link,
   links,
-  list,
   type Options,
   optionsOf,
-  type Pages,
   rawJson,
-  select,
   strip,
   tabs,
 } from './lists.ts'
-import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
-import { paymentTexts } from './texts/payments.ts'
+import { linkOf } from './payments-request.ts'
 import { requestLogTexts } from './texts/request-log.ts'
 import { type ConsoleView, shell } from './view.ts'
 
-const mainFilters = ['statusClass', 'code', 'operation', 'serviceAccountId'] as const
-const moreFilters = ['requestId', 'createdFrom', 'createdTo'] as const
-export const requestFilters: readonly string[] = [...mainFilters, ...moreFilters]
-/** The operation of a request whose method and path are those of none. */
-export const unknownOperation = 'unknown'
 /** Filters of the pages that count. */
 export const periodFilters: readonly string[] = ['createdFrom', 'createdTo']
+export const requestFilters = ['statusClass', 'code', 'operation', 'serviceAccountId', 'requestId', ...periodFilters]
+/** The operation of a request whose method and path are those of none. */
+export const unknownOperation = 'unknown'
 
 export type RequestRow = {
   readonly id: string
@@ -46,11 +40,7 @@ export type RequestRow = {
   readonly replayed: boolean
 }
 
-type Requests = {
-  readonly rows: readonly RequestRow[]
-  readonly values: Values
-  readonly problems: Problems
-  readonly pages: Pages
+type Requests = Listed<RequestRow> & {
   readonly choices: { readonly operations: Options; readonly codes: Options; readonly accounts: Options }
 }
 
@@ -75,69 +65,29 @@ export const duration = ({ language }: ConsoleView, ms: number): string =>
 export const operationPart = (view: ConsoleView, { operation }: Pick<RequestRow, 'operation'>): Html | string =>
   operation === undefined ? requestLogTexts[view.language].unknown : html`<code>${operation}</code>`
 
-function fieldsOf(view: ConsoleView, { values, problems, choices }: Requests) {
-  const r = requestLogTexts[view.language]
-  const { any } = paymentTexts[view.language]
-  const choose = (name: (typeof mainFilters)[number], label: string, options: Options) =>
-    select({ id: name, name, label, options, any, value: values[name], error: problems[name] })
-  return {
-    main: [
-      choose('statusClass', r.status, optionsOf(r.classes)),
-      choose('code', r.problem, choices.codes),
-      choose('operation', r.operation, choices.operations),
-      choose('serviceAccountId', r.account, choices.accounts),
-    ],
-    more: {
-      fields: [
-        field({
-          ...{ id: 'requestId', name: 'requestId', label: r.requestId, value: values['requestId'] ?? '' },
-          ...{ error: problems['requestId'], optional: true, more: html`autocomplete="off" maxlength="64"` },
-        }),
-        ...dayFields(view, values, problems),
-      ],
-      open: moreFilters.some((name) => values[name] !== undefined),
-    },
-  }
+export function dayFilters({ language }: ConsoleView): readonly Filter[] {
+  const r = requestLogTexts[language]
+  return [
+    { name: 'createdFrom', label: r.from, type: 'date' },
+    { name: 'createdTo', label: r.until, type: 'date' },
+  ]
 }
 
-export function dayFields(view: ConsoleView, values: Values, problems: Problems): readonly Html[] {
+export function requestsPage(view: ConsoleView, { rows, choices, ...shown }: Requests): string {
   const r = requestLogTexts[view.language]
-  const day = (name: string, label: string) =>
-    field({
-      ...{ id: name, name, label, type: 'date', value: values[name] ?? '', error: problems[name] },
-      optional: true,
-    })
-  return [day('createdFrom', r.from), day('createdTo', r.until)]
-}
-
-export function requestsPage(view: ConsoleView, shown: Requests): string {
-  const r = requestLogTexts[view.language]
-  const { rows, values, problems, pages } = shown
-  const isFiltered = Object.keys(values).length > 0
-  return shell(view, {
+  return listPage(view, shown, {
     title: view.t.requests,
-    wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <h1>${view.t.requests}</h1>
-      <p class="lead">${r.lead}</p>
-      ${requestTabs(view, 'all')}
-      ${filters(view, { path: `${view.root}requests`, ...fieldsOf(view, shown), active: isFiltered })}
-      ${isFiltered && pages.next !== undefined && html`<p class="soft">${r.searched}</p>`}
-      ${list(view, {
-        table: requestTable(view, rows),
-        isEmpty: rows.length === 0,
-        isFiltered: isFiltered || pages.first !== undefined,
-        none: { title: r.empty, text: r.emptyText, more: call(view, 'GET /v1/requests', r.call) },
-        pages,
-      })}`,
-  })
-}
-
-function requestTable(view: ConsoleView, rows: readonly RequestRow[]): Html {
-  const r = requestLogTexts[view.language]
-  return table({
-    caption: view.t.requests,
+    path: 'requests',
+    lead: r.lead,
+    tabs: requestTabs(view, 'all'),
+    filters: [
+      { name: 'statusClass', label: r.status, options: optionsOf(r.classes) },
+      { name: 'code', label: r.problem, options: choices.codes },
+      { name: 'operation', label: r.operation, options: choices.operations },
+      { name: 'serviceAccountId', label: r.account, options: choices.accounts },
+    ],
+    more: [{ name: 'requestId', label: r.requestId, charsMax: 64 }, ...dayFilters(view)],
+    note: isPart(shown) && html`<p class="soft">${r.searched}</p>`,
     columns: [
       { label: r.at, kind: 'head' },
       { label: r.status },
@@ -146,7 +96,7 @@ function requestTable(view: ConsoleView, rows: readonly RequestRow[]): Html {
       { label: r.account },
       { label: r.duration, kind: 'number' },
     ],
-    rows: rows.map((row) => [
+    cells: rows.map((row) => [
       html`<a href="${view.root}requests/${row.id}">${time(view, row.at, 'seconds')}</a>`,
       statusBadge(row.status),
       html`<span class="free"><span class="soft">${row.method}</span> ${operationPart(view, row)}</span>`,
@@ -154,6 +104,7 @@ function requestTable(view: ConsoleView, rows: readonly RequestRow[]): Html {
       accountPart(view, row),
       duration(view, row.durationMs),
     ]),
+    none: { title: r.empty, text: r.emptyText, more: call(view, 'GET /v1/requests', r.call) },
   })
 }
 
@@ -179,46 +130,15 @@ export type ProblemRow = {
   readonly lastDay: string
 }
 
-type ProblemCounts = {
-  readonly rows: readonly ProblemRow[]
-  readonly values: Values
-  readonly problems: Problems
-}
-
-export function requestProblemsPage(view: ConsoleView, { rows, values, problems }: ProblemCounts): string {
+export function requestProblemsPage(view: ConsoleView, { rows, ...shown }: Listed<ProblemRow>): string {
   const r = requestLogTexts[view.language]
-  const isFiltered = Object.keys(values).length > 0
-  return shell(view, {
+  return listPage(view, shown, {
     title: r.problemsTitle,
-    wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <h1>${view.t.requests}</h1>
-      <p class="lead">${r.problemsLead} ${r.period}</p>
-      ${requestTabs(view, 'problems')}
-      ${filters(view, {
-        path: `${view.root}requests/problems`,
-        main: dayFields(view, values, problems),
-        active: isFiltered,
-      })}
-      ${list(view, {
-        table: problemTable(view, rows, values),
-        isEmpty: rows.length === 0,
-        isFiltered,
-        none: {
-          title: r.noProblem,
-          text: r.noProblemText,
-          more: call(view, 'GET /v1/requests/problems', r.problemsCall),
-        },
-        pages: {},
-      })}`,
-  })
-}
-
-function problemTable(view: ConsoleView, rows: readonly ProblemRow[], values: Values): Html {
-  const r = requestLogTexts[view.language]
-  return table({
-    caption: r.problemsTitle,
+    heading: view.t.requests,
+    path: 'requests/problems',
+    lead: `${r.problemsLead} ${r.period}`,
+    tabs: requestTabs(view, 'problems'),
+    filters: dayFilters(view),
     columns: [
       { label: r.problem, kind: 'head' },
       { label: r.count, kind: 'number' },
@@ -226,8 +146,8 @@ function problemTable(view: ConsoleView, rows: readonly ProblemRow[], values: Va
       { label: r.cure },
       { label: r.operations },
     ],
-    rows: rows.map(({ code, status, title, cure, explained, count, operations, lastDay }) => [
-      html`<a href="${linkOf(`${view.root}requests`, { ...values, code })}"><code>${breakable(code)}</code></a>
+    cells: rows.map(({ code, status, title, cure, explained, count, operations, lastDay }) => [
+      html`<a href="${linkOf(`${view.root}requests`, { ...shown.values, code })}"><code>${breakable(code)}</code></a>
         <span class="soft"><span lang="en">${title}</span> (${String(status)})</span>`,
       grouped(view.language, String(count)),
       calendarDay(view, lastDay),
@@ -235,10 +155,11 @@ function problemTable(view: ConsoleView, rows: readonly ProblemRow[], values: Va
       links(
         operations.map((operation) => ({
           text: operation === unknownOperation ? r.unknown : operation,
-          href: linkOf(`${view.root}requests`, { ...values, code, operation }),
+          href: linkOf(`${view.root}requests`, { ...shown.values, code, operation }),
         })),
       ) ?? '',
     ]),
+    none: { title: r.noProblem, text: r.noProblemText, more: call(view, 'GET /v1/requests/problems', r.problemsCall) },
   })
 }
 

@@ -10,7 +10,7 @@ import {
 import type { PublicAnswer, PublicRequest } from '../../api/index.ts'
 import { createdBy } from './creating-request.ts'
 import type { Options } from './lists.ts'
-import { callOf, dayStart, linkOf, listed, permitted, queryText, readQuery, type Values } from './payments-request.ts'
+import { callOf, queryText, readList, routesOf, statusOf } from './payments-request.ts'
 import {
   periodFilters,
   requestFilters,
@@ -23,7 +23,6 @@ import {
 import { requestUsagePage } from './request-usage-page.ts'
 import { type Frame, idOf, page, type Person, type Routes } from './request.ts'
 import { operationOf, subjectsOf } from './subjects.ts'
-import { paymentTexts } from './texts/payments.ts'
 import { requestLogTexts } from './texts/request-log.ts'
 import { transactionHref } from './transaction-routes.ts'
 import type { ConsoleView } from './view.ts'
@@ -34,13 +33,6 @@ const rowOf = ({ at, operation, ...row }: LoggedRequest): RequestRow => ({
   ...row,
   at: new Date(at),
   operation: operation === unknownOperation ? undefined : operation,
-})
-
-/** Days of the filters become times. */
-const timesOf = ({ createdFrom, createdTo, ...rest }: Values) => ({
-  ...rest,
-  createdFrom: createdFrom && dayStart(createdFrom),
-  createdTo: createdTo && dayStart(createdTo, 1),
 })
 
 const codes: Options = Object.keys(catalogue)
@@ -62,31 +54,20 @@ const including = (options: Options, value: string | undefined): Options =>
 
 async function showList({ operate, sandbox }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
-  const values = readQuery(request, requestFilters)
-  const { cursor } = readQuery(request, ['cursor'])
   const call = callOf(person, request)
-  const [accounts, { data, nextCursor, problems }] = await Promise.all([
+  const [accounts, { data, shown }] = await Promise.all([
     operate('listServiceAccounts', { ...call, query: queryText({ limit: '100' }) }),
-    listed(paymentTexts[view.language], requestFilters, () =>
-      operate('listRequests', { ...call, query: queryText({ ...timesOf(values), cursor }) }),
-    ),
+    readList(request, person, requestFilters, (query) => operate('listRequests', { ...call, query: queryText(query) })),
   ])
+  const { values, problems } = shown
   const named: Options = accounts.data.map(({ serviceAccountId, name }) => [serviceAccountId, name])
-  const shown = {
-    rows: data.map(rowOf),
-    ...{ values, problems },
-    choices: {
-      operations: including(operationsOf(view, sandbox), values['operation']),
-      codes: including(codes, values['code']),
-      accounts: including(named, values['serviceAccountId']),
-    },
-    pages: {
-      next: nextCursor === null ? undefined : linkOf('requests', { ...values, cursor: nextCursor }),
-      first: cursor && linkOf('requests', values),
-    },
+  const choices = {
+    operations: including(operationsOf(view, sandbox), values['operation']),
+    codes: including(codes, values['code']),
+    accounts: including(named, values['serviceAccountId']),
   }
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, requestsPage({ ...view, current: 'requests' }, shown))
+  const requests = { ...shown, rows: data.map(rowOf), choices }
+  return page(request, statusOf(problems), requestsPage({ ...view, current: 'requests' }, requests))
 }
 
 /** The pages about problems are beside the console. */
@@ -94,25 +75,23 @@ const explainedAt = ({ root }: ConsoleView, type: string): string => `${root}..$
 
 async function showProblems({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
-  const values = readQuery(request, periodFilters)
-  const { data, problems } = await listed(paymentTexts[view.language], periodFilters, async () => {
-    const query = queryText(timesOf(values))
-    return { ...(await operate('listRequestProblems', { ...callOf(person, request), query })), nextCursor: null }
+  const { data, shown } = await readList(request, person, periodFilters, async (query) => {
+    const call = { ...callOf(person, request), query: queryText(query) }
+    return { ...(await operate('listRequestProblems', call)), nextCursor: null }
   })
   const rows = data.map(({ type, ...row }) => ({ ...row, explained: explainedAt(view, type) }))
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, requestProblemsPage({ ...view, current: 'requests' }, { rows, values, problems }))
+  const body = requestProblemsPage({ ...view, current: 'requests' }, { ...shown, rows })
+  return page(request, statusOf(shown.problems), body)
 }
 
 async function showUsage({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
-  const values = readQuery(request, periodFilters)
-  const { data, problems } = await listed(paymentTexts[view.language], periodFilters, async () => {
-    const query = queryText(timesOf(values))
-    return { ...(await operate('listRequestSums', { ...callOf(person, request), query })), nextCursor: null }
+  const { data, shown } = await readList(request, person, periodFilters, async (query) => {
+    const call = { ...callOf(person, request), query: queryText(query) }
+    return { ...(await operate('listRequestSums', call)), nextCursor: null }
   })
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, requestUsagePage({ ...view, current: 'requests' }, { sums: data, values, problems }))
+  const body = requestUsagePage({ ...view, current: 'requests' }, { sums: data, ...shown })
+  return page(request, statusOf(shown.problems), body)
 }
 
 /** A problem of another version of the service has no page. */
@@ -152,11 +131,11 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
 }
 
 export const requestLogRoutes: Routes = (frame, _withPerson, withMoney) => {
-  type Act = (frame: Frame, request: PublicRequest, person: Person) => Promise<PublicAnswer>
-  const get = (path: string, act: Act) => ({
-    method: 'GET' as const,
-    path: `/console/requests${path}`,
-    handle: permitted(withMoney, 'users:read', (request, person) => act(frame, request, person)),
-  })
-  return [get('', showList), get('/problems', showProblems), get('/usage', showUsage), get('/{id}', showOne)]
+  const route = routesOf(frame, withMoney, 'requests')
+  return [
+    route('GET', '', 'users:read', showList),
+    route('GET', '/problems', 'users:read', showProblems),
+    route('GET', '/usage', 'users:read', showUsage),
+    route('GET', '/{id}', 'users:read', showOne),
+  ]
 }

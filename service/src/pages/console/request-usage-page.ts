@@ -1,11 +1,12 @@
 /** The page that counts the requests of a partner: by operation and by day. */
 import type { ResponseOf } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
-import { calendarDay, call, errorSummary, table } from './components.ts'
-import { filters, list } from './lists.ts'
+import { calendarDay, call, table } from './components.ts'
+import { filterForm, type Listed } from './list-page.ts'
+import { list } from './lists.ts'
 import { grouped } from './money.ts'
-import { type Problems, linkOf, summaryOf, type Values } from './payments-request.ts'
-import { dayFields, duration, operationPart, requestTabs, unknownOperation } from './request-log-page.ts'
+import { linkOf, type Values } from './payments-request.ts'
+import { dayFilters, duration, operationPart, requestTabs, unknownOperation } from './request-log-page.ts'
 import { requestLogTexts } from './texts/request-log.ts'
 import { type ConsoleView, shell } from './view.ts'
 
@@ -31,23 +32,18 @@ export function summedBy(
   })
 }
 
-type Shown = { readonly sums: readonly RequestSum[]; readonly values: Values; readonly problems: Problems }
+type Shown = Omit<Listed<never>, 'rows'> & { readonly sums: readonly RequestSum[] }
 
-export function requestUsagePage(view: ConsoleView, { sums, values, problems }: Shown): string {
+export function requestUsagePage(view: ConsoleView, { sums, ...shown }: Shown): string {
   const r = requestLogTexts[view.language]
+  const { values, problems } = shown
   return shell(view, {
     title: r.usageTitle,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <h1>${view.t.requests}</h1>
+    problems,
+    main: html`<h1>${view.t.requests}</h1>
       <p class="lead">${r.usageLead} ${r.period}</p>
-      ${requestTabs(view, 'usage')}
-      ${filters(view, {
-        path: `${view.root}requests/usage`,
-        main: dayFields(view, values, problems),
-        active: Object.keys(values).length > 0,
-      })}
+      ${requestTabs(view, 'usage')} ${filterForm(view, shown, { path: 'requests/usage', filters: dayFilters(view) })}
       ${list(view, {
         table: html`${operationTable(view, sums, values)} ${dayTable(view, sums)}`,
         isEmpty: sums.length === 0,

@@ -1,7 +1,7 @@
 /** The saved views of a list: links above its filters, and the forms that save, rename and delete one. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { errorSummary, field, hiddenField, message } from './components.ts'
+import { field, hiddenField, message } from './components.ts'
 import { optionsOf, select, tabs } from './lists.ts'
 import { savedViewTexts } from './texts/saved-views.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -101,9 +101,8 @@ export function refusedViewPage(view: ConsoleView, { error, saving, changing }: 
   const title = savedViewTexts[view.language].refused
   return shell(view, {
     title,
-    hasErrors: true,
-    main: html`${errorSummary(view, [{ text: error, field: 'view-name' }])}
-      <h1>${title}</h1>
+    problems: { 'view-name': error },
+    main: html`<h1>${title}</h1>
       <div class="card">
         ${saving && saveFields(view, saving, error)} ${changing && changeFields(view, changing, error)}
       </div>`,

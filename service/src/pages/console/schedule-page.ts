@@ -1,19 +1,8 @@
 /** Schedules of reports: the list and the form of a new one. */
 import { html, type Html } from '../html.ts'
-import {
-  call,
-  dialog,
-  dialogButtons,
-  errorSummary,
-  field,
-  hiddenField,
-  message,
-  openDialog,
-  table,
-  time,
-} from './components.ts'
-import { freeText, list, optionsOf, type Pages, select } from './lists.ts'
-import { summaryOf } from './payments-request.ts'
+import { listPage, type Listed } from './list-page.ts'
+import { asking, call, field, hiddenField, openDialog, time } from './components.ts'
+import { freeText, optionsOf, select } from './lists.ts'
 import {
   contentFields,
   type Draft,
@@ -36,9 +25,7 @@ type ScheduleRow = {
   readonly nextAt: Date
 }
 
-type Schedules = {
-  readonly rows: readonly ScheduleRow[]
-  readonly pages: Pages
+type Schedules = Listed<ScheduleRow> & {
   readonly mayWrite: boolean
   readonly done?: 'scheduleCreated' | 'scheduleDeleted' | undefined
 }
@@ -46,36 +33,16 @@ type Schedules = {
 const scheduleCall = `POST /v1/reports/schedules
 { "kind": "statement", "format": "pdf", "currency": "EUR", "frequency": "monthly", "emails": ["ann@example.com"] }`
 
-export function schedulesPage(view: ConsoleView, { rows, pages, mayWrite, done }: Schedules): string {
+export function schedulesPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: Schedules): string {
   const r = reportTexts[view.language]
-  return shell(view, {
+  return listPage(view, shown, {
     title: r.schedules,
-    wide: true,
-    main: html`${done !== undefined && message('good', r[done])}
-      <div class="heading">
-        <h1>${view.t.reports}</h1>
-        ${mayWrite && html`<a class="button primary" href="${view.root}reports/schedules/new">${r.newSchedule}</a>`}
-      </div>
-      <p class="lead">${r.schedulesLead}</p>
-      ${reportTabs(view, 'schedules')}
-      ${list(view, {
-        table: scheduleTable(view, rows, mayWrite),
-        isEmpty: rows.length === 0,
-        isFiltered: pages.first !== undefined,
-        none: {
-          title: r.schedulesEmpty,
-          text: r.schedulesEmptyText,
-          more: call(view, scheduleCall, r.schedulesCall),
-        },
-        pages,
-      })}`,
-  })
-}
-
-function scheduleTable(view: ConsoleView, rows: readonly ScheduleRow[], mayWrite: boolean): Html {
-  const r = reportTexts[view.language]
-  return table({
-    caption: r.schedules,
+    heading: view.t.reports,
+    path: 'reports/schedules',
+    lead: r.schedulesLead,
+    done: done && r[done],
+    create: mayWrite && { text: r.newSchedule, href: `${view.root}reports/schedules/new` },
+    tabs: reportTabs(view, 'schedules'),
     columns: [
       { label: r.kind, kind: 'head' },
       { label: r.format },
@@ -85,7 +52,7 @@ function scheduleTable(view: ConsoleView, rows: readonly ScheduleRow[], mayWrite
       { label: r.next },
       ...(mayWrite ? [{ label: view.t.actions, kind: 'actions' as const }] : []),
     ],
-    rows: rows.map((row) => [
+    cells: rows.map((row) => [
       r.kinds[row.kind],
       r.formats[row.format],
       r.frequencies[row.frequency],
@@ -94,6 +61,7 @@ function scheduleTable(view: ConsoleView, rows: readonly ScheduleRow[], mayWrite
       time(view, row.nextAt),
       ...(mayWrite ? [deletion(view, row)] : []),
     ]),
+    none: { title: r.schedulesEmpty, text: r.schedulesEmptyText, more: call(view, scheduleCall, r.schedulesCall) },
   })
 }
 
@@ -102,20 +70,10 @@ function deletion(view: ConsoleView, { id, kind, frequency }: ScheduleRow): Html
   const own = `delete-${id}`
   const about = `${r.kinds[kind]}, ${r.frequencies[frequency]}`
   return html`${openDialog({ id: own, label: r.deleteSchedule, about, tone: 'danger' })}
-  ${dialog({
-    id: own,
-    title: r.deleteScheduleTitle,
-    body: html`<form method="post" action="${view.root}reports/schedules/${id}/delete">
-      <p><strong>${about}</strong></p>
-      <ul class="effects">
-        <li>${r.deleteScheduleEffect}</li>
-      </ul>
-      ${dialogButtons(
-        own,
-        html`<button type="submit" class="primary danger">${r.deleteSchedule}</button>`,
-        view.t.cancel,
-      )}
-    </form>`,
+  ${asking({
+    ...{ id: own, title: r.deleteScheduleTitle, action: `${view.root}reports/schedules/${id}/delete` },
+    about: html`<p><strong>${about}</strong></p>`,
+    ...{ effects: [r.deleteScheduleEffect], submit: r.deleteSchedule, cancel: view.t.cancel },
   })}`
 }
 
@@ -136,10 +94,9 @@ export function newSchedulePage(view: ConsoleView, draft: Draft): string {
     })
   return shell(view, {
     title: r.newSchedule,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, summaryOf(problems))}
-      <h1>${r.newSchedule}</h1>
+    problems,
+    card: true,
+    main: html`<h1>${r.newSchedule}</h1>
       <p class="lead">${r.schedulesEmptyText}</p>
       <form method="post" action="${view.root}reports/schedules/new">
         ${hiddenField('idempotencyKey', idempotencyKey)} ${contentFields(view, draft)}
@@ -151,7 +108,6 @@ export function newSchedulePage(view: ConsoleView, draft: Draft): string {
         ${scopeFields(view, draft)}
         <button type="submit" class="primary">${r.createSchedule}</button>
       </form>
-      <p class="foot"><a href="${view.root}reports/schedules">${r.backToReports}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}reports/schedules">${r.backToReports}</a></p>`,
   })
 }

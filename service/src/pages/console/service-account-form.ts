@@ -2,8 +2,8 @@
 import { type Permission, tags } from '@partner-payments/wire'
 import { fill } from '../language.ts'
 import { html, type Html } from '../html.ts'
-import { errorSummary, field, hiddenField } from './components.ts'
-import { type Problems, summaryOf } from './payments-request.ts'
+import { field, hiddenField } from './components.ts'
+import { type Problems } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { serviceAccountTexts } from './texts/service-accounts.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -28,9 +28,8 @@ export function newServiceAccountPage(
   const p = paymentTexts[view.language]
   return shell(view, {
     title: s.newAccount,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <h1>${s.newAccount}</h1>
+    problems,
+    main: html`<h1>${s.newAccount}</h1>
       ${keyPair(view, {
         action: `${view.root}service-accounts/new`,
         idempotencyKey: draft.idempotencyKey,

@@ -5,13 +5,14 @@ import { minuteMs, newId } from '../../kernel/index.ts'
 import {
   callOf,
   dayStart,
-  linkOf,
-  listed,
   permitted,
   type Problems,
   problemsOf,
   queryText,
+  readList,
   readQuery,
+  routesOf,
+  statusOf,
 } from './payments-request.ts'
 import {
   type Form,
@@ -75,16 +76,11 @@ function atFields(error: unknown): unknown {
 }
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { cursor, status } = readQuery(request, ['cursor', 'status'])
-  const { data, nextCursor, problems } = await listed(paymentTexts[person.view.language], ['status'], () =>
-    operate('listServiceAccounts', { ...callOf(person, request), query: queryText({ cursor, status }) }),
+  const { data, shown } = await readList(request, person, ['status'], (query) =>
+    operate('listServiceAccounts', { ...callOf(person, request), query: queryText(query) }),
   )
-  const pages = {
-    next: nextCursor ? linkOf('service-accounts', { status, cursor: nextCursor }) : undefined,
-    first: cursor && linkOf('service-accounts', { status }),
-  }
-  const shown = { rows: data.map(rowOf), status, pages, mayWrite: mayWriteOf(person), problems }
-  return page(request, Object.keys(problems).length > 0 ? 400 : 200, serviceAccountsPage(viewOf(person), shown))
+  const accounts = { ...shown, rows: data.map(rowOf), mayWrite: mayWriteOf(person) }
+  return page(request, statusOf(shown.problems), serviceAccountsPage(viewOf(person), accounts))
 }
 
 type Refused = {
@@ -109,7 +105,7 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person, ref
 const showNew = (request: PublicRequest, person: Person, draft: AccountDraft, problems: Problems = {}): PublicAnswer =>
   page(
     request,
-    Object.keys(problems).length > 0 ? 400 : 200,
+    statusOf(problems),
     newServiceAccountPage(viewOf(person), { draft, held: person.caller.permissions, problems }),
   )
 
@@ -190,6 +186,7 @@ async function revoke({ operate }: Frame, request: PublicRequest, person: Person
 }
 
 export const serviceAccountRoutes: Routes = (frame, withPerson) => {
+  const route = routesOf(frame, withPerson, 'service-accounts')
   type Act = (request: PublicRequest, person: Person) => PublicAnswer | Promise<PublicAnswer>
   /** Lets people act whose sign-in is recent. */
   const recent = (msMax: number, asked: string | undefined, act: Act) =>
@@ -213,11 +210,7 @@ export const serviceAccountRoutes: Routes = (frame, withPerson) => {
     }),
   })
   return [
-    {
-      method: 'GET',
-      path: '/console/service-accounts',
-      handle: permitted(withPerson, 'users:read', (request, person) => showList(frame, request, person)),
-    },
+    route('GET', '', 'users:read', showList),
     {
       method: 'GET',
       path: '/console/service-accounts/new',
@@ -234,11 +227,7 @@ export const serviceAccountRoutes: Routes = (frame, withPerson) => {
       path: '/console/service-accounts/new',
       handle: recent(sendMsMax, 'service-accounts/new', (request, person) => create(frame, request, person)),
     },
-    {
-      method: 'GET',
-      path: '/console/service-accounts/{id}',
-      handle: permitted(withPerson, 'users:read', (request, person) => showOne(frame, request, person)),
-    },
+    route('GET', '/{id}', 'users:read', showOne),
     form('change', change),
     form('rotate', rotate),
     form('revoke', revoke),

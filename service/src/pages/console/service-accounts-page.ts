@@ -1,21 +1,10 @@
 /** The service accounts of a partner: the list, the page of one, and the page that shows a secret once. */
 import type { Permission } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
-import {
-  badge,
-  call,
-  copyButton,
-  dialog,
-  dialogButtons,
-  errorSummary,
-  field,
-  message,
-  openDialog,
-  table,
-  time,
-} from './components.ts'
-import { facts, identifier, list, optionsOf, type Pages, select, filters } from './lists.ts'
-import { type Problems, summaryOf } from './payments-request.ts'
+import { listPage, type Listed } from './list-page.ts'
+import { asking, badge, call, copyButton, field, message, openDialog, time } from './components.ts'
+import { facts, identifier, optionsOf } from './lists.ts'
+import { type Problems } from './payments-request.ts'
 import { keyPair, limitFields, permissionFields } from './service-account-form.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { fill } from '../language.ts'
@@ -46,19 +35,17 @@ const tones = { Active: 'good', Expired: 'neutral', Revoked: 'neutral' } as cons
 const statusBadge = (view: ConsoleView, status: ServiceAccountRow['status']): Html =>
   badge(tones[status], serviceAccountTexts[view.language].statuses[status])
 
-type List = {
-  readonly rows: readonly ServiceAccountRow[]
-  readonly status: string | undefined
-  readonly pages: Pages
-  readonly mayWrite: boolean
-  readonly problems: Problems
-}
-
-export function serviceAccountsPage(view: ConsoleView, { rows, status, pages, mayWrite, problems }: List): string {
+export function serviceAccountsPage(
+  view: ConsoleView,
+  { rows, mayWrite, ...shown }: Listed<ServiceAccountRow> & { readonly mayWrite: boolean },
+): string {
   const s = serviceAccountTexts[view.language]
-  const p = paymentTexts[view.language]
-  const shown = table({
-    caption: s.title,
+  return listPage(view, shown, {
+    title: s.title,
+    path: 'service-accounts',
+    lead: s.lead,
+    create: mayWrite && { text: s.newAccount, href: `${view.root}service-accounts/new` },
+    filters: [{ name: 'status', label: s.status, options: optionsOf(s.statuses) }],
     columns: [
       { label: s.name, kind: 'head' },
       { label: s.status },
@@ -66,41 +53,14 @@ export function serviceAccountsPage(view: ConsoleView, { rows, status, pages, ma
       { label: s.lastUsed },
       { label: s.expires },
     ],
-    rows: rows.map((row) => [
+    cells: rows.map((row) => [
       html`<a href="${view.root}service-accounts/${row.serviceAccountId}">${row.name}</a>`,
       statusBadge(view, row.status),
       row.impersonation ? s.staff : row.permissions.join(', '),
       row.lastUsedAt === null ? s.never : time(view, row.lastUsedAt),
       row.expiresAt === null ? s.noEnd : time(view, row.expiresAt),
     ]),
-  })
-  return shell(view, {
-    title: s.title,
-    wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <div class="heading">
-        <h1>${s.title}</h1>
-        ${mayWrite && html`<a class="button primary" href="${view.root}service-accounts/new">${s.newAccount}</a>`}
-      </div>
-      <p class="lead">${s.lead}</p>
-      ${filters(view, {
-        path: `${view.root}service-accounts`,
-        main: [
-          select({
-            ...{ id: 'status', name: 'status', label: s.status, value: status ?? '', any: p.any },
-            ...{ options: optionsOf(s.statuses), error: problems['status'] },
-          }),
-        ],
-        active: status !== undefined,
-      })}
-      ${list(view, {
-        table: shown,
-        isEmpty: rows.length === 0,
-        isFiltered: pages.first !== undefined || status !== undefined,
-        none: { title: s.empty, text: s.emptyText, more: call(view, createCall, s.call) },
-        pages,
-      })}`,
+    none: { title: s.empty, text: s.emptyText, more: call(view, createCall, s.call) },
   })
 }
 
@@ -129,8 +89,8 @@ export function serviceAccountPage(view: ConsoleView, one: One): string {
   return shell(view, {
     title: account.name,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done !== undefined && message('good', s[done])}
+    problems,
+    main: html`${done !== undefined && message('good', s[done])}
       <h1>${account.name}</h1>
       <p>${statusBadge(view, account.status)}</p>
       ${account.impersonation && message('neutral', s.impersonation)}
@@ -199,15 +159,10 @@ function revocation(view: ConsoleView, { serviceAccountId, name }: ServiceAccoun
   const s = serviceAccountTexts[view.language]
   const id = 'revoke'
   return html`<p class="buttons">${openDialog({ id, label: s.revoke, about: name, tone: 'danger' })}</p>
-    ${dialog({
-      ...{ id, title: s.revokeTitle },
-      body: html`<form method="post" action="${view.root}service-accounts/${serviceAccountId}/revoke">
-        <p><strong>${name}</strong></p>
-        <ul class="effects">
-          <li>${s.revokeText}</li>
-        </ul>
-        ${dialogButtons(id, html`<button type="submit" class="primary danger">${s.revoke}</button>`, view.t.cancel)}
-      </form>`,
+    ${asking({
+      ...{ id, title: s.revokeTitle, action: `${view.root}service-accounts/${serviceAccountId}/revoke` },
+      about: html`<p><strong>${name}</strong></p>`,
+      ...{ effects: [s.revokeText], submit: s.revoke, cancel: view.t.cancel },
     })}`
 }
 
@@ -219,12 +174,11 @@ export function issuedPage(
   const s = serviceAccountTexts[view.language]
   return shell(view, {
     title: s.issued,
-    main: html`<div class="card">
-      <h1>${s.issued}</h1>
+    card: true,
+    main: html`<h1>${s.issued}</h1>
       <p>${s.issuedOnce}</p>
       ${secret(view, s.apiKey, apiKey)} ${secret(view, s.apiSecret, apiSecret)}
-      <p class="foot"><a href="${view.root}service-accounts/${id}">${s.open}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}service-accounts/${id}">${s.open}</a></p>`,
   })
 }
 

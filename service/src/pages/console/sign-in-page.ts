@@ -1,7 +1,7 @@
 /** The pages of signing in: with a passkey or a password, and the page that mails a person the links of their businesses. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { errorSummary, field, hiddenField, message } from './components.ts'
+import { field, hiddenField, message } from './components.ts'
 import { passkeyForm } from './passkey-form.ts'
 import { signOnWay } from './single-sign-on.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -31,10 +31,9 @@ export function signInPage(view: ConsoleView, given: SignIn): string {
   const title = partnerName === undefined ? t.signIn : fill(t.signInTo, { partner: partnerName })
   return shell(view, {
     title,
-    hasErrors: error !== undefined,
-    main: html`<div class="card">
-      ${error !== undefined && errorSummary(view, [{ text: error }])}
-      <h1>${title}</h1>
+    problems: { form: error },
+    card: true,
+    main: html`<h1>${title}</h1>
       ${passkeyForm(view, {
         action: `${root}sign-in/passkey`,
         kind: 'get',
@@ -46,8 +45,7 @@ export function signInPage(view: ConsoleView, given: SignIn): string {
       })}
       ${given.sso === true && signOnWay(view, { href: `${root}sign-in/sso${queryOf(kept)}`, label: 'signIn' })}
       ${passwordWay(view, given, kept)}
-      ${partner !== undefined && html`<p class="foot"><a href="${root}sign-in">${t.otherPartner}</a></p>`}
-    </div>`,
+      ${partner !== undefined && html`<p class="foot"><a href="${root}sign-in">${t.otherPartner}</a></p>`}`,
   })
 }
 
@@ -95,14 +93,13 @@ export function findPartnerPage(view: ConsoleView, { sent = false }: { readonly 
   const { t, root } = view
   return shell(view, {
     title: t.signIn,
-    main: html`<div class="card">
-      ${sent && message('good', t.findSent)}
+    card: true,
+    main: html`${sent && message('good', t.findSent)}
       <h1>${t.signIn}</h1>
       <p class="lead">${t.findText}</p>
       <form method="post" action="${root}sign-in/find">
         ${field({ id: 'email', name: 'email', type: 'email', label: t.email, more: html`autocomplete="email" maxlength="254"` })}
         <button type="submit" class="primary">${t.findSend}</button>
-      </form>
-    </div>`,
+      </form>`,
   })
 }

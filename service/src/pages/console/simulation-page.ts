@@ -1,9 +1,9 @@
 /** The simulations of the sandbox, and the form of one. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { errorSummary, field, hiddenField, message, table } from './components.ts'
+import { field, hiddenField, message, table } from './components.ts'
 import { facts, identifier, select } from './lists.ts'
-import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
+import { linkOf, type Problems, type Values } from './payments-request.ts'
 import { simulated, type SimulatedField, simulationNames } from './simulations.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { type SimulationName, simulationTexts } from './texts/simulations.ts'
@@ -42,10 +42,9 @@ export function simulationPage(view: ConsoleView, form: Form): string {
   const { name, problems, idempotencyKey, result } = form
   return shell(view, {
     title: s.names[name],
-    hasErrors: Object.keys(problems).length > 0,
+    problems,
     main: html`${result !== undefined && resultPart(view, form, result)}
       <div class="card">
-        ${errorSummary(view, summaryOf(problems))}
         <h1>${s.names[name]}</h1>
         <p class="lead">${s.effects[name]}</p>
         <form method="post" action="${view.root}simulations/${name}">

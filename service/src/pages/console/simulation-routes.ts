@@ -2,7 +2,16 @@
 import { operations, rawNumber } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, Refusal } from '../../api/index.ts'
 import { newId } from '../../kernel/index.ts'
-import { callOf, linkOf, permitted, type Problems, problemsOf, readQuery, type Values } from './payments-request.ts'
+import {
+  callOf,
+  linkOf,
+  type Problems,
+  problemsOf,
+  readQuery,
+  routesOf,
+  statusOf,
+  type Values,
+} from './payments-request.ts'
 import { type Frame, page, type Person, readForm, type Routes, seeOther } from './request.ts'
 import { simulationPage, simulationsPage } from './simulation-page.ts'
 import { simulated, type SimulatedField, simulationNames } from './simulations.ts'
@@ -36,8 +45,7 @@ function showForm(
       events: caller.permissions.includes('webhooks:read'),
     },
   }
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, simulationPage({ ...view, current: 'simulations' }, shown))
+  return page(request, statusOf(problems), simulationPage({ ...view, current: 'simulations' }, shown))
 }
 
 const decimalForm = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,10}))?$/
@@ -82,24 +90,15 @@ async function run({ operate }: Frame, request: PublicRequest, person: Person): 
   }
 }
 
-export const simulationRoutes: Routes = (frame, _withPerson, withMoney) => [
-  {
-    method: 'GET',
-    path: '/console/simulations',
-    handle: permitted(withMoney, 'simulations:write', async (request, { view }) =>
+export const simulationRoutes: Routes = (frame, _withPerson, withMoney) => {
+  const route = routesOf(frame, withMoney, 'simulations')
+  return [
+    route('GET', '', 'simulations:write', (_frame, request, { view }) =>
       page(request, 200, simulationsPage({ ...view, current: 'simulations' })),
     ),
-  },
-  {
-    method: 'GET',
-    path: '/console/simulations/{name}',
-    handle: permitted(withMoney, 'simulations:write', async (request, person) =>
+    route('GET', '/{name}', 'simulations:write', (_frame, request, person) =>
       showForm(request, person, readQuery(request, fieldNames(nameOf(request)))),
     ),
-  },
-  {
-    method: 'POST',
-    path: '/console/simulations/{name}',
-    handle: permitted(withMoney, 'simulations:write', (request, person) => run(frame, request, person)),
-  },
-]
+    route('POST', '/{name}', 'simulations:write', run),
+  ]
+}

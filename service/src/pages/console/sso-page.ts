@@ -1,7 +1,7 @@
 /** The page on which an Admin sets the provider of single sign-on, and proves the domain of the team. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { choices, dialog, dialogButtons, errorSummary, field, message, openDialog, time } from './components.ts'
+import { asking, choices, field, message, openDialog, time } from './components.ts'
 import { facts, whole } from './lists.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { signOnTexts } from './texts/single-sign-on.ts'
@@ -38,14 +38,14 @@ export function ssoPage(view: ConsoleView, shown: Shown): string {
   const s = signOnTexts[view.language]
   const { current, may, errors = {}, confirmation } = shown
   const fields: readonly string[] = ssoFields
-  const problems = Object.entries(errors).map(([name, text]) =>
-    may.write && fields.includes(name) ? { text, field: `sso-${name}` } : { text },
+  const problems = Object.fromEntries(
+    Object.entries(errors).map(([name, text]) => [may.write && fields.includes(name) ? `sso-${name}` : 'form', text]),
   )
   return shell(view, {
     title: s.title,
     wide: true,
-    hasErrors: problems.length > 0,
-    main: html`${errorSummary(view, problems)} ${confirmation !== undefined && message('good', confirmation)}
+    problems,
+    main: html`${confirmation !== undefined && message('good', confirmation)}
       <h1>${s.title}</h1>
       <p class="lead">${s.settings.lead}</p>
       ${state(view, current)} ${current?.domainProvedAt === null && proof(view, current.domainRecord, may.write)}
@@ -132,11 +132,9 @@ function removal(view: ConsoleView): Html {
   const { settings } = signOnTexts[view.language]
   const id = 'remove-sso'
   return html`<p class="buttons">${openDialog({ id, label: settings.remove, about: '', tone: 'danger' })}</p>
-    ${dialog({
-      ...{ id, title: settings.remove },
-      body: html`<p>${settings.removeText}</p>
-        <form method="post" action="${view.root}team/single-sign-on/remove">
-          ${dialogButtons(id, html`<button type="submit" class="danger">${settings.remove}</button>`, view.t.cancel)}
-        </form>`,
+    ${asking({
+      ...{ id, title: settings.remove, action: `${view.root}team/single-sign-on/remove` },
+      about: html`<p>${settings.removeText}</p>`,
+      ...{ submit: settings.remove, look: 'danger', cancel: view.t.cancel },
     })}`
 }

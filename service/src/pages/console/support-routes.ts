@@ -11,14 +11,13 @@ export function enterSupportPage(view: ConsoleView, code: string): string {
   const s = supportTexts[view.language]
   return shell(view, {
     title: s.title,
-    main: html`<div class="card">
-      <h1>${s.title}</h1>
+    card: true,
+    main: html`<h1>${s.title}</h1>
       <p class="lead">${s.text}</p>
       <form method="post" action="${view.root}support">
         ${hiddenField('code', code)}
         <button type="submit" class="primary">${s.open}</button>
-      </form>
-    </div>`,
+      </form>`,
   })
 }
 

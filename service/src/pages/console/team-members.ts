@@ -1,7 +1,7 @@
 /** The table of members, with a dialog for a change of role and one for a removal. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { badge, choices, dialog, dialogButtons, hiddenField, openDialog, table, time } from './components.ts'
+import { asking, badge, choices, hiddenField, openDialog, table, time } from './components.ts'
 import { roleOptions } from './team-roles.ts'
 import { type ConsoleView, type RoleName, roleText } from './view.ts'
 
@@ -72,59 +72,35 @@ function actions(
 function roleDialog(view: ConsoleView, { id, fullName, roleName }: TeamMember, grantable: readonly RoleName[]): Html {
   const { t, root } = view
   const own = `role-of-${id}`
-  return dialog({
-    id: own,
-    title: fill(t.changeRoleOf, { name: fullName }),
-    body: html`<form method="post" action="${root}team/role">
-      ${hiddenField('id', id)}
-      ${choices({
-        id: `${own}-choice`,
-        name: 'role',
-        legend: t.role,
-        chosen: roleName,
-        options: roleOptions(view, grantable),
-      })}
-      <p>${t.changeRoleEffect}</p>
-      ${dialogButtons(own, html`<button type="submit" class="primary">${t.changeRole}</button>`, t.cancel)}
-    </form>`,
+  const role = { id: `${own}-choice`, name: 'role', legend: t.role, chosen: roleName }
+  return asking({
+    ...{ id: own, title: fill(t.changeRoleOf, { name: fullName }), action: `${root}team/role` },
+    about: html`${hiddenField('id', id)} ${choices({ ...role, options: roleOptions(view, grantable) })}`,
+    fields: html`<p>${t.changeRoleEffect}</p>`,
+    ...{ submit: t.changeRole, look: 'primary', cancel: t.cancel },
   })
 }
 
-function removeDialog({ t, root }: ConsoleView, { id, fullName, email }: TeamMember): Html {
-  const own = `remove-${id}`
-  const submit = html`<button type="submit" class="primary danger">${t.removeMember}</button>`
-  return dialog({
-    id: own,
-    title: fill(t.removeTitle, { name: fullName }),
-    body: html`<form method="post" action="${root}team/remove">
-      ${hiddenField('id', id)}
-      <p class="soft">${email}</p>
-      <ul class="effects">
-        <li>${t.removeSessions}</li>
-        <li>${t.removeSignIn}</li>
-        <li>${t.removeInvitations}</li>
-      </ul>
-      ${dialogButtons(own, submit, t.cancel)}
-    </form>`,
-  })
-}
+const aboutMember = ({ id, email }: TeamMember): Html =>
+  html`${hiddenField('id', id)}
+    <p class="soft">${email}</p>`
 
-function resetDialog({ t, root }: ConsoleView, { id, fullName, email }: TeamMember): Html {
-  const own = `reset-${id}`
-  const submit = html`<button type="submit" class="primary danger">${t.resetSignIn}</button>`
-  return dialog({
-    id: own,
-    title: fill(t.resetSignInTitle, { name: fullName }),
-    body: html`<form method="post" action="${root}team/reset">
-      ${hiddenField('id', id)}
-      <p class="soft">${email}</p>
-      <ul class="effects">
-        <li>${t.removeSessions}</li>
-        <li>${t.resetEndsFactors}</li>
-        <li>${t.resetMailsLink}</li>
-        <li>${t.resetTellsAdmins}</li>
-      </ul>
-      ${dialogButtons(own, submit, t.cancel)}
-    </form>`,
+const removeDialog = ({ t, root }: ConsoleView, member: TeamMember): Html =>
+  asking({
+    id: `remove-${member.id}`,
+    title: fill(t.removeTitle, { name: member.fullName }),
+    action: `${root}team/remove`,
+    about: aboutMember(member),
+    effects: [t.removeSessions, t.removeSignIn, t.removeInvitations],
+    ...{ submit: t.removeMember, cancel: t.cancel },
   })
-}
+
+const resetDialog = ({ t, root }: ConsoleView, member: TeamMember): Html =>
+  asking({
+    id: `reset-${member.id}`,
+    title: fill(t.resetSignInTitle, { name: member.fullName }),
+    action: `${root}team/reset`,
+    about: aboutMember(member),
+    effects: [t.removeSessions, t.resetEndsFactors, t.resetMailsLink, t.resetTellsAdmins],
+    ...{ submit: t.resetSignIn, cancel: t.cancel },
+  })

@@ -1,6 +1,6 @@
 /** The team of a partner: its members, its invitations, and the forms that change them. */
 import { html, type Html } from '../html.ts'
-import { choices, errorSummary, field, message } from './components.ts'
+import { choices, field, message } from './components.ts'
 import { invitationTable, type TeamInvitation } from './team-invitations.ts'
 import { memberTable, type TeamMember } from './team-members.ts'
 import { roleOptions } from './team-roles.ts'
@@ -35,15 +35,14 @@ const idOf: Readonly<Record<string, string>> = {
 export function teamPage(view: ConsoleView, team: Team): string {
   const { t } = view
   const { members, invitations, may, next, grantable, errors = {}, confirmation } = team
-  const problems = Object.entries(errors).map(([key, text]) => {
-    const id = may.write ? idOf[key] : undefined
-    return id === undefined ? { text } : { text, field: id }
-  })
+  const problems = Object.fromEntries(
+    Object.entries(errors).map(([key, text]) => [(may.write && idOf[key]) || 'form', text] as const),
+  )
   return shell(view, {
     title: t.team,
     wide: true,
-    hasErrors: problems.length > 0,
-    main: html`${errorSummary(view, problems)} ${confirmation !== undefined && message('good', confirmation)}
+    problems,
+    main: html`${confirmation !== undefined && message('good', confirmation)}
       <div class="heading">
         <h1>${t.team}</h1>
         <div class="buttons">

@@ -8,14 +8,14 @@ import type { Step } from './lists.ts'
 import { wordOf } from './payment-words.ts'
 import {
   callOf,
-  dayStart,
   linkOf,
-  listed,
-  permitted,
   problemsOf,
   queryText,
+  readList,
   readQuery,
-  type Values,
+  routesOf,
+  statusOf,
+  timesOf,
 } from './payments-request.ts'
 import { type Frame, headersOf, page, type Person, type Routes } from './request.ts'
 import { consoleMessage } from './message-page.ts'
@@ -42,18 +42,6 @@ export const stepsOf = ({ language }: ConsoleView, { data }: Timeline): readonly
   }))
 }
 
-/** The days of the filters become times. */
-const listQuery = (values: Values, cursor: string | undefined): string => {
-  const { createdFrom, createdTo, updatedSince } = values
-  return queryText({
-    ...values,
-    createdFrom: createdFrom && dayStart(createdFrom),
-    createdTo: createdTo && dayStart(createdTo, 1),
-    updatedSince: updatedSince && dayStart(updatedSince),
-    cursor,
-  })
-}
-
 const eventsHrefOf = ({ view, caller }: Person, reference: string): string | undefined =>
   caller.permissions.includes('webhooks:read') ? linkOf(`${view.root}events`, { reference }) : undefined
 
@@ -62,7 +50,10 @@ async function exportList({ operate }: Frame, request: PublicRequest, person: Pe
   const values = readQuery(request, transactionFilters)
   const call = callOf(person, request)
   const read = (cursor: string | undefined) =>
-    operate('listTransactions', { ...call, query: `${listQuery(values, cursor)}&limit=${exportPageRows}` })
+    operate('listTransactions', {
+      ...call,
+      query: `${queryText({ ...timesOf(values), cursor })}&limit=${exportPageRows}`,
+    })
   const p = paymentTexts[person.view.language]
   const refuse = (text: string) => {
     const back = { href: linkOf(`${person.view.root}transactions`, values), label: p.back }
@@ -84,26 +75,18 @@ async function exportList({ operate }: Frame, request: PublicRequest, person: Pe
 
 export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
-  const showList = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+  const showList = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { view } = person
-    const p = paymentTexts[view.language]
-    const values = readQuery(request, transactionFilters)
-    const { cursor } = readQuery(request, ['cursor'])
-    const { data, nextCursor, problems } = await listed(p, transactionFilters, () =>
-      operate('listTransactions', { ...callOf(person, request), query: listQuery(values, cursor) }),
-    )
-    // With `updatedSince` the last page has a cursor too, for changes to come.
-    const next =
-      data.length > 0 && nextCursor !== null ? linkOf('transactions', { ...values, cursor: nextCursor }) : undefined
-    const shown = {
-      rows: data.map((each) => ({ ...rowOf(view, each), party: partyOf(each)?.accountHolderName })),
-      ...{ values, problems },
-      pages: { next, first: cursor && linkOf('transactions', values) },
-    }
-    const status = Object.keys(problems).length > 0 ? 400 : 200
-    return page(request, status, transactionsPage({ ...view, current: 'transactions' }, shown))
+    const { data, shown } = await readList(request, person, transactionFilters, async (query) => {
+      const found = await operate('listTransactions', { ...callOf(person, request), query: queryText(query) })
+      // With `updatedSince` the last page has a cursor too, for changes to come.
+      return { ...found, nextCursor: found.data.length > 0 ? found.nextCursor : null }
+    })
+    const rows = data.map((each) => ({ ...rowOf(view, each), party: partyOf(each)?.accountHolderName }))
+    const body = transactionsPage({ ...view, current: 'transactions' }, { ...shown, rows })
+    return page(request, statusOf(shown.problems), body)
   }
-  const showOne = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
+  const showOne = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { view, caller } = person
     const reference = request.params['id'] ?? ''
     const call = { ...callOf(person, request), params: { reference } }
@@ -134,22 +117,11 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
     }
     return page(request, 200, transactionPage({ ...view, current: 'transactions' }, shown))
   }
+  const route = routesOf(frame, withMoney, 'transactions')
   return [
-    {
-      method: 'GET',
-      path: '/console/transactions',
-      handle: permitted(withMoney, 'transactions:read', showList),
-    },
-    {
-      method: 'GET',
-      path: '/console/exports/transactions.csv',
-      handle: permitted(withMoney, 'transactions:read', (request, person) => exportList(frame, request, person)),
-    },
-    {
-      method: 'GET',
-      path: '/console/transactions/{id}',
-      handle: permitted(withMoney, 'transactions:read', showOne),
-    },
+    route('GET', '', 'transactions:read', showList),
+    routesOf(frame, withMoney, 'exports')('GET', '/transactions.csv', 'transactions:read', exportList),
+    route('GET', '/{id}', 'transactions:read', showOne),
   ]
 }
 

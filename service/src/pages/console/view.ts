@@ -66,9 +66,14 @@ export type ConsolePage = {
   readonly main: Html
   /** Gives a table the whole width. */
   readonly wide?: boolean
-  /** Says in the title of the tab that a form was refused. */
-  readonly hasErrors?: boolean
+  /** The whole main part is one card. */
+  readonly card?: boolean
+  /** Refusals of a form. The page begins with them, and the title of the tab says so. */
+  readonly problems?: Problems
 }
+
+/** Problems by the id of the field. `form`: a problem of the form as a whole. */
+type Problems = Readonly<Record<string, string | undefined>>
 
 export function shell(view: ConsoleView, page: ConsolePage): string {
   const { language, t, root, css, js, sandbox, person, brand } = view
@@ -88,7 +93,7 @@ export function shell(view: ConsoleView, page: ConsolePage): string {
       <body class="${layout}${page.wide === true && ' wide'}${sandbox && ' sandbox'}">
         <a class="skip" href="#main">${t.skip}</a>
         ${banner(view)} ${person !== undefined && navigation(view)}
-        <main id="main" tabindex="-1">${page.hasErrors === true && view.saved?.invalid} ${page.main}</main>
+        <main id="main" tabindex="-1">${hasErrors(page) && view.saved?.invalid} ${mainOf(view, page)}</main>
         ${languageNavigation(view)}
         <p id="live" class="away" role="status"></p>
       </body>
@@ -96,9 +101,30 @@ export function shell(view: ConsoleView, page: ConsolePage): string {
   return text
 }
 
+const hasErrors = ({ problems = {} }: ConsolePage): boolean =>
+  Object.values(problems).some((text) => text !== undefined)
+
+function mainOf(view: ConsoleView, page: ConsolePage): Html {
+  const whole = html`${hasErrors(page) && errorSummary(view, page.problems)} ${page.main}`
+  return page.card === true ? html`<div class="card">${whole}</div>` : whole
+}
+
+/** Lists what a form refused, each with a link to its field. Takes the focus, so that a screen reader begins here. */
+export function errorSummary({ t }: ConsoleView, problems: Problems = {}): Html {
+  const items = Object.entries(problems)
+    .filter(([, text]) => text !== undefined)
+    .map(([id, text]) => html`<li>${id === 'form' ? text : html`<a href="#${id}">${text}</a>`}</li>`)
+  return html`<div class="summary" role="alert" tabindex="-1" autofocus aria-labelledby="summary-title">
+    <h2 id="summary-title">${t.errorTitle}</h2>
+    <ul>
+      ${items}
+    </ul>
+  </div>`
+}
+
 /** Production and sandbox differ in the title of the tab as well. */
-function titleOf({ t, sandbox, person, brand }: ConsoleView, { title, hasErrors }: ConsolePage): string {
-  const first = hasErrors === true ? `${t.errorPrefix}: ${title}` : title
+function titleOf({ t, sandbox, person, brand }: ConsoleView, page: ConsolePage): string {
+  const first = hasErrors(page) ? `${t.errorPrefix}: ${page.title}` : page.title
   const whole = [first, person?.partnerName, brand.name].filter((part) => part !== undefined).join(' · ')
   return sandbox ? `${t.sandbox}: ${whole}` : whole
 }

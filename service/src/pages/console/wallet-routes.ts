@@ -6,13 +6,15 @@ import { type CustomerLink, customerLinksOf } from './customer-link.ts'
 import {
   callOf,
   linkOf,
-  listed,
-  permitted,
   type Problems,
   problemsOf,
   queryText,
+  readList,
   readQuery,
+  routesOf,
+  statusOf,
   type Values,
+  valuesIn,
 } from './payments-request.ts'
 import { type Frame, idOf, page, type Person, readForm, type Routes, seeOther } from './request.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -35,24 +37,14 @@ function rowOf(wallet: ResponseOf<'getWallet'>, customers: ReadonlyMap<string, C
 
 async function showList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
-  const values = readQuery(request, walletFields)
-  const { cursor } = readQuery(request, ['cursor'])
-  const { data, nextCursor, problems } = await listed(paymentTexts[view.language], walletFields, () =>
-    frame.operate('listWallets', { ...callOf(person, request), query: queryText({ ...values, cursor }) }),
+  const { data, shown } = await readList(request, person, walletFields, (query) =>
+    frame.operate('listWallets', { ...callOf(person, request), query: queryText(query) }),
   )
   const ids = data.map(({ customerId }) => customerId)
   const customers = await customerLinksOf(frame, request, person, ids)
-  const shown = {
-    rows: data.map((wallet) => rowOf(wallet, customers)),
-    ...{ tokens, values, problems },
-    pages: {
-      next: nextCursor === null ? undefined : linkOf('wallets', { ...values, cursor: nextCursor }),
-      first: cursor && linkOf('wallets', values),
-    },
-    mayWrite: may(person, 'wallets:write'),
-  }
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, walletsPage({ ...view, current: 'wallets' }, shown))
+  const rows = data.map((wallet) => rowOf(wallet, customers))
+  const wallets = { ...shown, rows, tokens, mayWrite: may(person, 'wallets:write') }
+  return page(request, statusOf(shown.problems), walletsPage({ ...view, current: 'wallets' }, wallets))
 }
 
 async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -80,7 +72,7 @@ const showForm = (
   idempotencyKey: string,
   problems: Problems = {},
 ): PublicAnswer => {
-  const status = Object.keys(problems).length > 0 ? 400 : 200
+  const status = statusOf(problems)
   const draft = { tokens, values, idempotencyKey, problems }
   return page(request, status, newWalletPage({ ...view, current: 'wallets' }, draft))
 }
@@ -101,9 +93,7 @@ function walletProblems({ view: { language } }: Person, error: unknown): Problem
 async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const given = readForm(request)
   const idempotencyKey = given('idempotencyKey') || newId()
-  const body: Values = Object.fromEntries(
-    walletFields.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])),
-  )
+  const body = valuesIn(given, walletFields)
   try {
     const { id } = await operate('createWallet', { ...callOf(person, request), body, idempotencyKey })
     return seeOther(`${id}?done=created`)
@@ -113,12 +103,7 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
 }
 
 export const walletRoutes: Routes = (frame, _withPerson, withMoney) => {
-  type Act = (frame: Frame, request: PublicRequest, person: Person) => Promise<PublicAnswer> | PublicAnswer
-  const route = (method: 'GET' | 'POST', path: string, permission: 'wallets:read' | 'wallets:write', act: Act) => ({
-    method,
-    path: `/console/wallets${path}`,
-    handle: permitted(withMoney, permission, async (request, person) => act(frame, request, person)),
-  })
+  const route = routesOf(frame, withMoney, 'wallets')
   return [
     route('GET', '', 'wallets:read', showList),
     route('GET', '/new', 'wallets:write', (_frame, request, person) =>

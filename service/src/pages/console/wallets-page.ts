@@ -1,10 +1,11 @@
 /** Wallets: the list, the form that opens one, and the page of one with the address for payers. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { call, errorSummary, field, hiddenField, message, table, time } from './components.ts'
+import { listPage, type Listed } from './list-page.ts'
+import { call, field, hiddenField, message, time } from './components.ts'
 import type { CustomerLink } from './customer-link.ts'
-import { facts, filters, identifier, list, money, type Options, type Pages, select, strip, whole } from './lists.ts'
-import { linkOf, type Problems, summaryOf, type Values } from './payments-request.ts'
+import { facts, identifier, money, type Options, select, strip, whole } from './lists.ts'
+import { linkOf, type Problems, type Values } from './payments-request.ts'
 import { paymentTexts } from './texts/payments.ts'
 import { walletTexts } from './texts/wallets.ts'
 import { type ConsoleView, shell } from './view.ts'
@@ -26,63 +27,22 @@ export type WalletRow = {
 const walletCall = `POST /v1/wallets
 { "customerId": "…", "currency": "USDC" }`
 
-type Wallets = {
-  readonly rows: readonly WalletRow[]
-  readonly tokens: readonly string[]
-  readonly values: Values
-  readonly problems: Problems
-  readonly pages: Pages
-  readonly mayWrite: boolean
-}
+type Wallets = Listed<WalletRow> & { readonly tokens: readonly string[]; readonly mayWrite: boolean }
 
 const optionsOfTokens = (tokens: readonly string[]): Options => tokens.map((token) => [token, token] as const)
 
-export function walletsPage(view: ConsoleView, { rows, tokens, values, problems, pages, mayWrite }: Wallets): string {
+export function walletsPage(view: ConsoleView, { rows, tokens, mayWrite, ...shown }: Wallets): string {
   const w = walletTexts[view.language]
   const p = paymentTexts[view.language]
-  const isFiltered = Object.keys(values).length > 0
-  const newHref = linkOf(`${view.root}wallets/new`, values)
-  const [token, customerId] = [values['currency'], values['customerId'] ?? '']
-  return shell(view, {
+  return listPage(view, shown, {
     title: view.t.wallets,
-    wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))}
-      <div class="heading">
-        <h1>${view.t.wallets}</h1>
-        ${mayWrite && html`<a class="button primary" href="${newHref}">${w.newWallet}</a>`}
-      </div>
-      <p class="lead">${w.lead}</p>
-      ${filters(view, {
-        path: `${view.root}wallets`,
-        main: [
-          select({
-            ...{ id: 'currency', name: 'currency', label: w.token, value: token, error: problems['currency'] },
-            ...{ options: optionsOfTokens(tokens), any: p.any },
-          }),
-          field({
-            ...{ id: 'customerId', name: 'customerId', label: p.customerId, value: customerId, optional: true },
-            error: problems['customerId'],
-            more: html`autocomplete="off"`,
-          }),
-        ],
-        active: isFiltered,
-      })}
-      ${list(view, {
-        table: walletTable(view, rows),
-        isEmpty: rows.length === 0,
-        isFiltered: isFiltered || pages.first !== undefined,
-        none: { title: w.empty, text: w.emptyText, more: call(view, walletCall, w.call) },
-        pages,
-      })}`,
-  })
-}
-
-function walletTable(view: ConsoleView, rows: readonly WalletRow[]): Html {
-  const w = walletTexts[view.language]
-  const p = paymentTexts[view.language]
-  return table({
-    caption: view.t.wallets,
+    path: 'wallets',
+    lead: w.lead,
+    create: mayWrite && { text: w.newWallet, href: linkOf(`${view.root}wallets/new`, shown.values) },
+    filters: [
+      { name: 'currency', label: w.token, options: optionsOfTokens(tokens) },
+      { name: 'customerId', label: p.customerId },
+    ],
     columns: [
       { label: w.address, kind: 'head' },
       { label: w.owner },
@@ -91,7 +51,7 @@ function walletTable(view: ConsoleView, rows: readonly WalletRow[]): Html {
       { label: p.created },
       { label: w.received, kind: 'number' },
     ],
-    rows: rows.map(({ id, address, currency, network, customer, received, createdAt }) => [
+    cells: rows.map(({ id, address, currency, network, customer, received, createdAt }) => [
       html`<a href="${view.root}wallets/${id}"><code class="account">${address}</code></a>`,
       owner(view, customer),
       currency,
@@ -99,6 +59,7 @@ function walletTable(view: ConsoleView, rows: readonly WalletRow[]): Html {
       time(view, createdAt, 'date'),
       money(view, received, currency),
     ]),
+    none: { title: w.empty, text: w.emptyText, more: call(view, walletCall, w.call) },
   })
 }
 
@@ -121,10 +82,9 @@ export function newWalletPage(view: ConsoleView, { tokens, values, idempotencyKe
   const p = paymentTexts[view.language]
   return shell(view, {
     title: w.newWallet,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`<div class="card">
-      ${errorSummary(view, summaryOf(problems))}
-      <h1>${w.newWallet}</h1>
+    problems,
+    card: true,
+    main: html`<h1>${w.newWallet}</h1>
       <p class="lead">${w.newText}</p>
       <form method="post" action="${view.root}wallets/new">
         ${hiddenField('idempotencyKey', idempotencyKey)}
@@ -140,8 +100,7 @@ export function newWalletPage(view: ConsoleView, { tokens, values, idempotencyKe
         })}
         <button type="submit" class="primary">${w.open}</button>
       </form>
-      <p class="foot"><a href="${view.root}wallets">${p.back}</a></p>
-    </div>`,
+      <p class="foot"><a href="${view.root}wallets">${p.back}</a></p>`,
   })
 }
 

@@ -5,13 +5,16 @@ import { newId } from '../../kernel/index.ts'
 import { newWebhookPage, secretPage, type WebhookDraft } from './new-webhook-page.ts'
 import {
   callOf,
-  linkOf,
   listed,
-  permitted,
+  pagesOf,
   type Problems,
   problemsOf,
   queryText,
+  readList,
   readQuery,
+  routesOf,
+  statusOf,
+  textsWith,
 } from './payments-request.ts'
 import { type Frame, idOf, page, type Visitor, readForm, type GuestPages, seeOther, uuid } from './request.ts'
 import { developerTexts } from './texts/developers.ts'
@@ -41,30 +44,21 @@ const deliveryOf = (delivery: ResponseOf<'getDelivery'>): DeliveryRow => {
 }
 
 /** Words of the refusals: those of all pages, and those of webhooks. */
-const refusalTexts = ({ view: { language } }: Visitor) => {
-  const p = paymentTexts[language]
-  return { ...p, refusal: { ...p.refusal, ...developerTexts[language].refusal } }
-}
+const refusalTexts = (person: Visitor) => textsWith(person, developerTexts)
 
 const mayWriteOf = ({ caller }: Visitor) => caller.permissions.includes('webhooks:write')
 
-const pagesOf = (path: string, values: Readonly<Record<string, string>>, cursor?: string, next?: string | null) => ({
-  next: next ? linkOf(path, { ...values, cursor: next }) : undefined,
-  first: cursor && linkOf(path, values),
-})
-
 async function showList({ operate }: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
-  const { cursor, done } = readQuery(request, ['cursor', 'done'])
-  const call = { ...callOf(person, request), query: queryText({ cursor }) }
-  const { data, nextCursor } = await operate('listSubscriptions', call)
-  const shown = {
-    rows: data.map(rowOf),
-    pages: pagesOf('webhooks', {}, cursor, nextCursor),
-    mayWrite: mayWriteOf(person),
+  const { done } = readQuery(request, ['done'])
+  const { data, shown } = await readList(request, person, [], (query) =>
+    operate('listSubscriptions', { ...callOf(person, request), query: queryText(query) }),
+  )
+  const own = {
+    ...{ ...shown, rows: data.map(rowOf), mayWrite: mayWriteOf(person) },
     hasGuests: person.caller.permissions.includes('users:read'),
     done: done === 'deleted' ? ('deleted' as const) : undefined,
   }
-  return page(request, 200, webhooksPage({ ...person.view, current: 'webhooks' }, shown))
+  return page(request, 200, webhooksPage({ ...person.view, current: 'webhooks' }, own))
 }
 
 async function showOne(
@@ -96,8 +90,7 @@ async function showOne(
     ...{ mayWrite: mayWriteOf(person), idempotencyKey: newId(), test: after.test },
     done: (['enabled', 'redelivered'] as const).find((each) => each === done),
   }
-  const status = Object.keys(problems).length > 0 ? 400 : 200
-  return page(request, status, webhookPage({ ...view, current: 'webhooks' }, shown))
+  return page(request, statusOf(problems), webhookPage({ ...view, current: 'webhooks' }, shown))
 }
 
 async function showNew(
@@ -110,7 +103,7 @@ async function showNew(
   const { data } = await operate('listEventTypes', callOf(person, request))
   const types = data.map(({ name, description }) => ({ name, description }))
   const view = { ...person.view, current: 'webhooks' }
-  return page(request, Object.keys(problems).length > 0 ? 400 : 200, newWebhookPage(view, { draft, types, problems }))
+  return page(request, statusOf(problems), newWebhookPage(view, { draft, types, problems }))
 }
 
 /** Creates an endpoint. The page that shows the secret is the answer, because no later request can show it. */
@@ -152,40 +145,22 @@ async function rotate({ operate }: Frame, request: PublicRequest, person: Visito
 
 export const webhookRoutes: GuestPages = (frame, withVisitor) => {
   const { operate } = frame
+  const route = routesOf(frame, withVisitor, 'webhooks')
   type Act = (request: PublicRequest, person: Visitor) => Promise<PublicAnswer>
   /** A form of one endpoint. A refusal shows its page again. */
-  const form = (name: string, act: Act): PublicRoute => ({
-    method: 'POST',
-    path: `/console/webhooks/{id}/${name}`,
-    handle: permitted(withVisitor, 'webhooks:write', async (request, person) => {
+  const form = (name: string, act: Act): PublicRoute =>
+    route('POST', `/{id}/${name}`, 'webhooks:write', async (_frame, request, person) => {
       try {
         return await act(request, person)
       } catch (error) {
         return showOne(frame, request, person, { refused: problemsOf(refusalTexts(person), error, []) })
       }
-    }),
-  })
+    })
   return [
-    {
-      method: 'GET',
-      path: '/console/webhooks',
-      handle: permitted(withVisitor, 'webhooks:read', (request, person) => showList(frame, request, person)),
-    },
-    {
-      method: 'GET',
-      path: '/console/webhooks/new',
-      handle: permitted(withVisitor, 'webhooks:write', (request, person) => showNew(frame, request, person)),
-    },
-    {
-      method: 'POST',
-      path: '/console/webhooks/new',
-      handle: permitted(withVisitor, 'webhooks:write', (request, person) => create(frame, request, person)),
-    },
-    {
-      method: 'GET',
-      path: '/console/webhooks/{id}',
-      handle: permitted(withVisitor, 'webhooks:read', (request, person) => showOne(frame, request, person)),
-    },
+    route('GET', '', 'webhooks:read', showList),
+    route('GET', '/new', 'webhooks:write', showNew),
+    route('POST', '/new', 'webhooks:write', create),
+    route('GET', '/{id}', 'webhooks:read', showOne),
     form('enable', async (request, person) => {
       const id = idOf(request)
       await operate('enableSubscription', { ...callOf(person, request), params: { id } })

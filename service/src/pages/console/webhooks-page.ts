@@ -1,20 +1,10 @@
 /** The webhook endpoints of a partner, and the page of one endpoint with its deliveries. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import {
-  badge,
-  call,
-  dialog,
-  dialogButtons,
-  errorSummary,
-  hiddenField,
-  message,
-  openDialog,
-  table,
-  time,
-} from './components.ts'
+import { listPage, type Listed } from './list-page.ts'
+import { asking, badge, call, hiddenField, message, openDialog, table, time } from './components.ts'
 import { facts, filters, list, optionsOf, type Pages, select, strip } from './lists.ts'
-import { type Problems, summaryOf, type Values } from './payments-request.ts'
+import { type Problems, type Values } from './payments-request.ts'
 import { developerTexts } from './texts/developers.ts'
 import { guestTexts } from './texts/guests.ts'
 import { paymentTexts } from './texts/payments.ts'
@@ -34,46 +24,31 @@ const createCall = `POST /v1/webhooks
 const statusBadge = (view: ConsoleView, status: WebhookRow['status']): Html =>
   badge(status === 'Enabled' ? 'good' : 'bad', developerTexts[view.language].subscriptionStatus[status])
 
-type Webhooks = {
-  readonly rows: readonly WebhookRow[]
-  readonly pages: Pages
+type Webhooks = Listed<WebhookRow> & {
   readonly mayWrite: boolean
   /** True if the person may see the guest links. */
   readonly hasGuests: boolean
   readonly done?: 'deleted' | undefined
 }
 
-export function webhooksPage(view: ConsoleView, { rows, pages, mayWrite, hasGuests, done }: Webhooks): string {
+export function webhooksPage(view: ConsoleView, { rows, mayWrite, hasGuests, done, ...shown }: Webhooks): string {
   const d = developerTexts[view.language]
-  const shown = table({
-    caption: view.t.webhooks,
+  const guests = html`<a class="button" href="${view.root}webhooks/guests">${guestTexts[view.language].button}</a>`
+  return listPage(view, shown, {
+    title: view.t.webhooks,
+    path: 'webhooks',
+    lead: d.lead,
+    done: done && d[done],
+    ...(hasGuests && { links: guests }),
+    create: mayWrite && { text: d.newWebhook, href: `${view.root}webhooks/new` },
     columns: [{ label: d.url, kind: 'head' }, { label: d.events }, { label: d.status }, { label: d.created }],
-    rows: rows.map(({ id, url, events, status, createdAt }) => [
+    cells: rows.map(({ id, url, events, status, createdAt }) => [
       html`<a href="${view.root}webhooks/${id}">${url}</a>`,
       events.join(', '),
       statusBadge(view, status),
       time(view, createdAt, 'date'),
     ]),
-  })
-  return shell(view, {
-    title: view.t.webhooks,
-    wide: true,
-    main: html`${done !== undefined && message('good', d[done])}
-      <div class="heading">
-        <h1>${view.t.webhooks}</h1>
-        <div class="buttons">
-          ${hasGuests && html`<a class="button" href="${view.root}webhooks/guests">${guestTexts[view.language].button}</a>`}
-          ${mayWrite && html`<a class="button primary" href="${view.root}webhooks/new">${d.newWebhook}</a>`}
-        </div>
-      </div>
-      <p class="lead">${d.lead}</p>
-      ${list(view, {
-        table: shown,
-        isEmpty: rows.length === 0,
-        isFiltered: pages.first !== undefined,
-        none: { title: d.empty, text: d.emptyText, more: call(view, createCall, d.createCall) },
-        pages,
-      })}`,
+    none: { title: d.empty, text: d.emptyText, more: call(view, createCall, d.createCall) },
   })
 }
 
@@ -134,8 +109,8 @@ export function webhookPage(view: ConsoleView, webhook: Webhook): string {
   return shell(view, {
     title: url,
     wide: true,
-    hasErrors: Object.keys(problems).length > 0,
-    main: html`${errorSummary(view, summaryOf(problems))} ${done !== undefined && message('good', d[done])}
+    problems,
+    main: html`${done !== undefined && message('good', d[done])}
       <div class="heading">
         <h1>${url}</h1>
         ${mayWrite && webhookButtons(view, status, path)}
@@ -208,35 +183,18 @@ function testResult(view: ConsoleView, { delivered, durationMs, status, error, r
 /** The forms that ask first: a new secret, and the end of the endpoint. */
 function webhookDialogs(view: ConsoleView, { url, idempotencyKey }: Webhook, path: string): Html {
   const d = developerTexts[view.language]
-  const ask = (id: string, title: string, effects: readonly string[], fields: Html | undefined, act: Html) =>
-    dialog({
-      ...{ id, title },
-      body: html`<form method="post" action="${path}/${id}">
-        ${fields}
-        <ul class="effects">
-          ${effects.map((effect) => html`<li>${effect}</li>`)}
-        </ul>
-        ${dialogButtons(id, act, view.t.cancel)}
-      </form>`,
-    })
+  const ask = (id: string) => ({ id, action: `${path}/${id}`, cancel: view.t.cancel })
   return html`<p class="buttons">
       ${openDialog({ id: rotateId, label: d.rotate, about: url })}
       ${openDialog({ id: deleteId, label: d.deleteWebhook, about: url, tone: 'danger' })}
     </p>
-    ${ask(
-      rotateId,
-      d.rotateTitle,
-      [d.rotateEffect, d.rotateOverlap],
-      hiddenField('idempotencyKey', idempotencyKey),
-      html`<button type="submit" class="primary">${d.rotate}</button>`,
-    )}
-    ${ask(
-      deleteId,
-      d.deleteTitle,
-      [d.deleteEffect, d.deleteFeed],
-      undefined,
-      html`<button type="submit" class="primary danger">${d.deleteWebhook}</button>`,
-    )}`
+    ${asking({
+      ...{ ...ask(rotateId), title: d.rotateTitle, effects: [d.rotateEffect, d.rotateOverlap] },
+      ...{ about: hiddenField('idempotencyKey', idempotencyKey), submit: d.rotate, look: 'primary' },
+    })}
+    ${asking({
+      ...{ ...ask(deleteId), title: d.deleteTitle, effects: [d.deleteEffect, d.deleteFeed], submit: d.deleteWebhook },
+    })}`
 }
 
 const tones = { Pending: 'warning', Delivered: 'good', Held: 'bad' } as const

@@ -1,7 +1,7 @@
 /** The page of one case: what it may belong to, its owner, proposal and history. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { call, errorSummary, field, hiddenField, table, time } from '../console/components.ts'
+import { call, field, hiddenField, table, time } from '../console/components.ts'
 import { select } from '../console/lists.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
 import { candidateTable, relatedTable, type ShownCandidate } from './candidate-parts.ts'
@@ -46,9 +46,8 @@ export function casePage(view: ConsoleView, shown: Shown): string {
   ]
   return shell(view, {
     title: fill(d.case, { kind }),
-    hasErrors: error !== undefined,
-    main: html`${error !== undefined && errorSummary(view, [{ text: error }])}
-      <h1>${fill(d.case, { kind })}</h1>
+    problems: { form: error },
+    main: html`<h1>${fill(d.case, { kind })}</h1>
       <dl class="facts">
         ${facts.map(
           ([name, value]) =>

@@ -2,12 +2,10 @@
 import { fill } from '../language.ts'
 import { html, type Html } from '../html.ts'
 import {
+  asking,
   badge,
   call,
-  dialog,
-  dialogButtons,
   empty,
-  errorSummary,
   field,
   hiddenField,
   message,
@@ -52,9 +50,8 @@ export function devicePage(
   const d = commandTexts[view.language]
   return shell(view, {
     title: d.commands,
-    hasErrors: error,
-    main: html`${error && errorSummary(view, [{ text: d.wrongCode, field: 'code' }])}
-      <h1>${d.commands}</h1>
+    problems: { code: error ? d.wrongCode : undefined },
+    main: html`<h1>${d.commands}</h1>
       ${said !== undefined && message('good', said)}
       <p class="lead">${d.commandsText}</p>
       ${request === undefined ? lookUp(view, code, error) : confirming(view, code, request)}
@@ -164,9 +161,8 @@ export function changesPage(view: ConsoleView, { changes, error }: ChangesShown)
   return shell(view, {
     title: d.changes,
     wide: true,
-    hasErrors: error !== undefined,
-    main: html`${error !== undefined && errorSummary(view, [{ text: error }])}
-      <h1>${d.changes}</h1>
+    problems: { form: error },
+    main: html`<h1>${d.changes}</h1>
       <p class="lead">${d.changesText}</p>
       ${
         changes.length === 0
@@ -233,13 +229,9 @@ function deciding(view: ConsoleView, change: DeskChange): Html {
 function rejecting(view: ConsoleView, { id, isOwn }: DeskChange): Html {
   const d = commandTexts[view.language]
   const label = isOwn ? d.withdraw : d.reject
-  const act = html`<button type="submit" class="danger">${label}</button>`
-  return dialog({
-    id: `reject-${id}`,
-    title: label,
-    body: html`<form method="post" action="${view.root}changes/${id}/reject">
-      ${field({ id: `note-${id}`, name: 'note', label: d.note, more: html`maxlength="500"` })}
-      ${dialogButtons(`reject-${id}`, act, d.cancel)}
-    </form>`,
+  return asking({
+    ...{ id: `reject-${id}`, title: label, action: `${view.root}changes/${id}/reject` },
+    about: field({ id: `note-${id}`, name: 'note', label: d.note, more: html`maxlength="500"` }),
+    ...{ submit: label, look: 'danger', cancel: d.cancel },
   })
 }

@@ -6,7 +6,7 @@ import { page, readForm, seeOther, uuid } from '../console/request.ts'
 import type { ConsoleView } from '../console/view.ts'
 import { changesPage, type DeskChange, devicePage } from './command-pages.ts'
 import { commandTexts } from './command-texts.ts'
-import { type DeskFrame, noteOf, withStaff } from './request.ts'
+import { type DeskFrame, noteOf, staffRoute } from './request.ts'
 import { resultPage } from './staff-pages.ts'
 
 const changesShown = 100
@@ -37,50 +37,30 @@ function deviceRoutes(frame: DeskFrame): readonly PublicRoute[] {
     )
   }
   return [
-    {
-      method: 'GET',
-      path: '/desk/device',
-      handle: (request) =>
-        withStaff(frame, request, 'device', (person) =>
-          show(request, person, { code: new URLSearchParams(request.query).get('code') ?? '' }),
-        ),
-    },
-    {
-      method: 'POST',
-      path: '/desk/device',
-      handle: (request) =>
-        withStaff(frame, request, 'device', async (person) => {
-          const code = readForm(request)('code')
-          // A session that has rested may be in other hands.
-          if (person.signed.session.rested) return seeOther('sign-in')
-          const confirmed = await ifFound(staff.commands.confirm(person.signed, code))
-          if (confirmed === undefined) return show(request, person, { code, error: true })
-          const said = fill(commandTexts[person.view.language].confirmed, { origin: confirmed.origin })
-          return show(request, person, { code: '', said })
-        }),
-    },
-    {
-      method: 'POST',
-      path: '/desk/device/{id}/end',
-      handle: (request) =>
-        withStaff(frame, request, 'device', async ({ signed }) => {
-          const { id = '' } = request.params
-          const own = (await staff.commands.list(db, signed.account.id)).find((token) => token.id === id)
-          if (own !== undefined) await ifFound(db.transaction((tx) => staff.commands.end(tx, own.id)))
-          return seeOther('../../device')
-        }),
-    },
-    {
-      method: 'POST',
-      path: '/desk/sessions/{id}/end',
-      handle: (request) =>
-        withStaff(frame, request, 'device', async ({ signed }) => {
-          const { id = '' } = request.params
-          if (!uuid.test(id)) throw notFound('page')
-          await staff.endSession(signed.account.id, id)
-          return seeOther('../../device')
-        }),
-    },
+    staffRoute(frame, 'device', 'GET', '/device', (request, person) =>
+      show(request, person, { code: new URLSearchParams(request.query).get('code') ?? '' }),
+    ),
+    staffRoute(frame, 'device', 'POST', '/device', async (request, person) => {
+      const code = readForm(request)('code')
+      // A session that has rested may be in other hands.
+      if (person.signed.session.rested) return seeOther('sign-in')
+      const confirmed = await ifFound(staff.commands.confirm(person.signed, code))
+      if (confirmed === undefined) return show(request, person, { code, error: true })
+      const said = fill(commandTexts[person.view.language].confirmed, { origin: confirmed.origin })
+      return show(request, person, { code: '', said })
+    }),
+    staffRoute(frame, 'device', 'POST', '/device/{id}/end', async (request, { signed }) => {
+      const { id = '' } = request.params
+      const own = (await staff.commands.list(db, signed.account.id)).find((token) => token.id === id)
+      if (own !== undefined) await ifFound(db.transaction((tx) => staff.commands.end(tx, own.id)))
+      return seeOther('../../device')
+    }),
+    staffRoute(frame, 'device', 'POST', '/sessions/{id}/end', async (request, { signed }) => {
+      const { id = '' } = request.params
+      if (!uuid.test(id)) throw notFound('page')
+      await staff.endSession(signed.account.id, id)
+      return seeOther('../../device')
+    }),
   ]
 }
 
@@ -105,28 +85,20 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
     act: (signed: SignedStaff, id: string, request: PublicRequest) => Promise<unknown>,
     answer: (request: PublicRequest, view: ConsoleView, result: unknown) => PublicAnswer = () =>
       seeOther('../../changes'),
-  ): PublicRoute => ({
-    method: 'POST',
-    path: `/desk/changes/{id}/${name}`,
-    handle: (request) =>
-      withStaff(frame, request, 'changes', async ({ signed, view }) => {
-        const { id = '' } = request.params
-        if (!uuid.test(id)) throw notFound('page')
-        if (signed.session.rested) return seeOther('../../sign-in')
-        try {
-          return answer(request, view, await act(signed, id, request))
-        } catch (error) {
-          if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-          return show(request, view, signed, error.detail)
-        }
-      }),
-  })
+  ): PublicRoute =>
+    staffRoute(frame, 'changes', 'POST', `/changes/{id}/${name}`, async (request, { signed, view }) => {
+      const { id = '' } = request.params
+      if (!uuid.test(id)) throw notFound('page')
+      if (signed.session.rested) return seeOther('../../sign-in')
+      try {
+        return answer(request, view, await act(signed, id, request))
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+        return show(request, view, signed, error.detail)
+      }
+    })
   return [
-    {
-      method: 'GET',
-      path: '/desk/changes',
-      handle: (request) => withStaff(frame, request, 'changes', ({ view, signed }) => show(request, view, signed)),
-    },
+    staffRoute(frame, 'changes', 'GET', '/changes', (request, { view, signed }) => show(request, view, signed)),
     form(
       'run',
       ({ account }, id) => changes.carryOut(account, id),

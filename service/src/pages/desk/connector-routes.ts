@@ -3,18 +3,13 @@ import { operatorPartnerId } from '../../cases/index.ts'
 import type { PublicRoute } from '../../api/index.ts'
 import { page } from '../console/request.ts'
 import { connectorsPage } from './connector-pages.ts'
-import { type DeskFrame, withStaff } from './request.ts'
+import { type DeskFrame, staffRoute } from './request.ts'
 import { thingHref } from './things.ts'
 
 export const connectorRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
-  {
-    method: 'GET',
-    path: '/desk/connectors',
-    handle: (request) =>
-      withStaff(frame, request, 'connectors', async ({ view }) => {
-        const connectors = await frame.waiting.connectors()
-        const hrefOf = (subject: string) => thingHref({ partnerId: operatorPartnerId, kind: 'connector', subject })
-        return page(request, 200, connectorsPage(view, { connectors, hrefOf }))
-      }),
-  },
+  staffRoute(frame, 'connectors', 'GET', '/connectors', async (request, { view }) => {
+    const connectors = await frame.waiting.connectors()
+    const hrefOf = (subject: string) => thingHref({ partnerId: operatorPartnerId, kind: 'connector', subject })
+    return page(request, 200, connectorsPage(view, { connectors, hrefOf }))
+  }),
 ]

@@ -1,7 +1,7 @@
 /** The rules for countries: what holds, what waits for a second person, and the form of a change. */
 import { countryActions, type CountryRules, countrySides } from '../../screening/index.ts'
 import { html, type Html } from '../html.ts'
-import { badge, choices, empty, errorSummary, field, message, table } from '../console/components.ts'
+import { badge, choices, empty, field, message, table } from '../console/components.ts'
 import type { Form } from '../console/request.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
 import { changesTable, type DeskChange } from './command-pages.ts'
@@ -30,14 +30,8 @@ export function countriesPage(view: ConsoleView, { rules, changes, mayWrite, sai
   return shell(view, {
     title: d.countries,
     wide: true,
-    hasErrors: error !== undefined,
-    main: html`${
-        error !== undefined &&
-        errorSummary(view, [
-          error.field === undefined ? { text: error.text } : { text: error.text, field: error.field },
-        ])
-      }
-      <h1>${d.countries}</h1>
+    problems: { [error?.field ?? 'form']: error?.text },
+    main: html`<h1>${d.countries}</h1>
       ${said !== undefined && message(said === 'waits' ? 'warning' : 'good', d[said])}
       <p class="lead">${d.countriesText}</p>
       ${

@@ -5,23 +5,15 @@ import { type Form, page, readForm, seeOther } from '../console/request.ts'
 import { changesOf } from './command-routes.ts'
 import { countriesPage, countryActs } from './country-pages.ts'
 import { countryTexts } from './country-texts.ts'
-import { type DeskFrame, noteOf, type Person, withStaff } from './request.ts'
+import { type DeskFrame, noteOf, type Person, staffRoute } from './request.ts'
 
 const commands = { set: 'screening country set', remove: 'screening country remove' } as const
 
 type Refused = { readonly text: string; readonly field?: string; readonly form: Form }
 
 export const countryRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
-  {
-    method: 'GET',
-    path: '/desk/countries',
-    handle: (request) => withStaff(frame, request, 'countries', (person) => show(frame, request, person)),
-  },
-  {
-    method: 'POST',
-    path: '/desk/countries',
-    handle: (request) => withStaff(frame, request, 'countries', (person) => change(frame, request, person)),
-  },
+  staffRoute(frame, 'countries', 'GET', '/countries', (request, person) => show(frame, request, person)),
+  staffRoute(frame, 'countries', 'POST', '/countries', (request, person) => change(frame, request, person)),
 ]
 
 async function show(

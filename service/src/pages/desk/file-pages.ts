@@ -1,6 +1,6 @@
 /** The files of banks, and one file with what was read from it. No page shows a name or an account of a customer or a payee. */
 import { type BankFile, type BankFileFacts, bankFilesShown } from '../../rails/index.ts'
-import { badge, call, empty, errorSummary, field, hiddenField, message, table, time } from '../console/components.ts'
+import { badge, call, empty, field, hiddenField, message, table, time } from '../console/components.ts'
 import { facts, filters, freeText, identifier, pager, select, strip } from '../console/lists.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
 import { html, type Html } from '../html.ts'
@@ -103,9 +103,8 @@ export function filePage(view: ConsoleView, shown: FileShown & Taking): string {
   return shell(view, {
     title: `${d.name} ${file.name}`,
     wide: true,
-    hasErrors: error !== undefined,
-    main: html`${error !== undefined && errorSummary(view, [{ text: error }])}
-      <h1>${freeText(file.name)}</h1>
+    problems: { form: error },
+    main: html`<h1>${freeText(file.name)}</h1>
       ${waits && message('good', d.takeWaits)}
       ${strip([
         [d.state, badge(tones[state], d[state])],

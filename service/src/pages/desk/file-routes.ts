@@ -5,60 +5,46 @@ import { type BankFileFacts, bankFilesShown } from '../../rails/index.ts'
 import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
 import type { CasesAbout, FileShown } from './file-contents.ts'
 import { filePage, filesPage } from './file-pages.ts'
-import { type DeskFrame, noteOf, type Person, withStaff } from './request.ts'
+import { type DeskFrame, noteOf, type Person, staffRoute } from './request.ts'
 
 const filesShown = 50
 const rowsShown = 100
 const statementsShown = 100
 
 export const fileRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
-  {
-    method: 'GET',
-    path: '/desk/files',
-    handle: (request) =>
-      withStaff(frame, request, 'files', async ({ view }) => {
-        const wanted = wantedOf(request)
-        const { bankFiles, db } = frame
-        const rows = await bankFiles.page(db, { ...wanted, rowsMax: filesShown + 1 })
-        const files = rows.slice(0, filesShown)
-        const last = rows.length > filesShown ? files.at(-1) : undefined
-        const { connector: bank, show } = wanted
-        const query = (more: Readonly<Record<string, string>>) =>
-          `files?${new URLSearchParams({ show, ...(bank === undefined ? {} : { bank }), ...more }).toString()}`
-        return page(
-          request,
-          200,
-          filesPage(view, {
-            ...{ files, banks: bankFiles.connectorIds, bank, show },
-            next: last && query({ at: last.at.toISOString(), after: last.id }),
-            first: wanted.after && query({}),
-          }),
-        )
+  staffRoute(frame, 'files', 'GET', '/files', async (request, { view }) => {
+    const wanted = wantedOf(request)
+    const { bankFiles, db } = frame
+    const rows = await bankFiles.page(db, { ...wanted, rowsMax: filesShown + 1 })
+    const files = rows.slice(0, filesShown)
+    const last = rows.length > filesShown ? files.at(-1) : undefined
+    const { connector: bank, show } = wanted
+    const query = (more: Readonly<Record<string, string>>) =>
+      `files?${new URLSearchParams({ show, ...(bank === undefined ? {} : { bank }), ...more }).toString()}`
+    return page(
+      request,
+      200,
+      filesPage(view, {
+        ...{ files, banks: bankFiles.connectorIds, bank, show },
+        next: last && query({ at: last.at.toISOString(), after: last.id }),
+        first: wanted.after && query({}),
       }),
-  },
-  {
-    method: 'GET',
-    path: '/desk/files/{id}',
-    handle: (request) => withStaff(frame, request, 'files', (person) => show(frame, request, person)),
-  },
-  {
-    method: 'POST',
-    path: '/desk/files/{id}/take',
-    handle: (request) =>
-      withStaff(frame, request, 'files', async (person) => {
-        const { view, signed } = person
-        if (signed.session.rested) return seeOther(`${view.root}sign-in`)
-        const form = readForm(request)
-        try {
-          const about = { id: form('case'), note: noteOf(form) }
-          await frame.changes.run(signed.account, 'bank file take', about)
-          return seeOther(`../${request.params['id'] ?? ''}?waits`)
-        } catch (error) {
-          if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-          return show(frame, request, person, { error: error.detail, form })
-        }
-      }),
-  },
+    )
+  }),
+  staffRoute(frame, 'files', 'GET', '/files/{id}', (request, person) => show(frame, request, person)),
+  staffRoute(frame, 'files', 'POST', '/files/{id}/take', async (request, person) => {
+    const { view, signed } = person
+    if (signed.session.rested) return seeOther(`${view.root}sign-in`)
+    const form = readForm(request)
+    try {
+      const about = { id: form('case'), note: noteOf(form) }
+      await frame.changes.run(signed.account, 'bank file take', about)
+      return seeOther(`../${request.params['id'] ?? ''}?waits`)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+      return show(frame, request, person, { error: error.detail, form })
+    }
+  }),
 ]
 
 async function show(

@@ -1,6 +1,6 @@
 /** The page of the search: the field, and what was found. */
 import { amountText } from '../../kernel/index.ts'
-import { empty, errorSummary, field, message, table, time } from '../console/components.ts'
+import { empty, field, message, table, time } from '../console/components.ts'
 import { account, freeText, identifier, money } from '../console/lists.ts'
 import { payoutBadge } from '../console/payment-words.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
@@ -18,9 +18,8 @@ export function findPage(view: ConsoleView, { typed, isRefused = false, found }:
   return shell(view, {
     title: d.title,
     wide: true,
-    hasErrors: isRefused,
-    main: html`${isRefused && errorSummary(view, [{ text: d.refused, field: 'q' }])}
-      <h1>${d.title}</h1>
+    problems: { q: isRefused ? d.refused : undefined },
+    main: html`<h1>${d.title}</h1>
       <p class="lead">${d.text}</p>
       <form method="post" action="${view.root}find">
         ${field({

@@ -3,35 +3,25 @@ import type { PublicRoute } from '../../api/index.ts'
 import { page, readForm } from '../console/request.ts'
 import { find, readQuestion } from './find.ts'
 import { findPage } from './find-pages.ts'
-import { type DeskFrame, withStaff } from './request.ts'
+import { type DeskFrame, staffRoute } from './request.ts'
 
 export function findRoutes(frame: DeskFrame): readonly PublicRoute[] {
   return [
-    {
-      method: 'GET',
-      path: '/desk/find',
-      handle: (request) =>
-        withStaff(frame, request, 'find', ({ view }) => page(request, 200, findPage(view, { typed: '' }))),
-    },
-    {
-      // What is typed may be an IBAN: the text of an address would stay in logs of proxies and in the history of the browser.
-      method: 'POST',
-      path: '/desk/find',
-      handle: (request) =>
-        withStaff(frame, request, 'find', async ({ signed, view }) => {
-          const typed = readForm(request)('q')
-          const question = readQuestion(typed)
-          if (question === undefined) return page(request, 400, findPage(view, { typed, isRefused: true }))
-          const found = await find(frame, question)
-          const idOf = ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) => `${partnerId}/${id}`
-          await frame.staff.recordSearch(signed, {
-            by: question.by,
-            payouts: found.payouts.map(idOf),
-            customers: found.customers.map(idOf),
-            deposits: found.deposits.map(idOf),
-          })
-          return page(request, 200, findPage(view, { typed, found }))
-        }),
-    },
+    staffRoute(frame, 'find', 'GET', '/find', (request, { view }) => page(request, 200, findPage(view, { typed: '' }))),
+    // What is typed may be an IBAN: the text of an address would stay in logs of proxies and in the history of the browser.
+    staffRoute(frame, 'find', 'POST', '/find', async (request, { signed, view }) => {
+      const typed = readForm(request)('q')
+      const question = readQuestion(typed)
+      if (question === undefined) return page(request, 400, findPage(view, { typed, isRefused: true }))
+      const found = await find(frame, question)
+      const idOf = ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) => `${partnerId}/${id}`
+      await frame.staff.recordSearch(signed, {
+        by: question.by,
+        payouts: found.payouts.map(idOf),
+        customers: found.customers.map(idOf),
+        deposits: found.deposits.map(idOf),
+      })
+      return page(request, 200, findPage(view, { typed, found }))
+    }),
   ]
 }

@@ -1,7 +1,7 @@
 /** The open hits of screening, and the page of one hit: what was compared, and the decision. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { badge, call, choices, empty, errorSummary, field, table, time } from '../console/components.ts'
+import { badge, call, choices, empty, field, table, time } from '../console/components.ts'
 import { facts, freeText } from '../console/lists.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
 import { hitTexts } from './hit-texts.ts'
@@ -97,9 +97,8 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
   return shell(view, {
     title: fill(d.hit, { name }),
     wide: true,
-    hasErrors: error !== undefined,
-    main: html`${error !== undefined && errorSummary(view, [{ text: error }])}
-      <h1>${fill(d.hit, { name })}</h1>
+    problems: { form: error },
+    main: html`<h1>${fill(d.hit, { name })}</h1>
       ${facts([
         [d.listedName, hit.listedName],
         [d.list, `${hit.source} ${hit.reference}`],

@@ -6,7 +6,7 @@ import { page, readForm, seeOther } from '../console/request.ts'
 import type { ConsoleView } from '../console/view.ts'
 import { type DeskHit, hitPage, hitsPage } from './hit-pages.ts'
 import { hitTexts } from './hit-texts.ts'
-import { afterOf, type DeskFrame, keyOf, withStaff } from './request.ts'
+import { afterOf, type DeskFrame, keyOf, staffRoute } from './request.ts'
 import { readThing } from './thing-routes.ts'
 import { ownerOf } from './things.ts'
 
@@ -56,30 +56,21 @@ export function hitRoutes(frame: DeskFrame): readonly PublicRoute[] {
     }
   }
   return [
-    {
-      method: 'GET',
-      path: '/desk/hits',
-      handle: (request) =>
-        withStaff(frame, request, 'hits', async ({ view }) => {
-          const rows = await screening.openHits(afterOf(request), hitsShown + 1)
-          const shown = rows.slice(0, hitsShown)
-          const last = rows.length > hitsShown ? shown.at(-1) : undefined
-          const next = last === undefined ? null : `hits?at=${last.openedAt.toISOString()}&after=${last.id}`
-          const keys = shown.map(({ partnerId, id: subject }) => ({ partnerId, kind: 'hit', subject }) as const)
-          const owners = new Map((await staff.assignments.of(db, keys)).map((each) => [each.subject, each]))
-          const hits = shown.map((hit) => ({ ...toHit(hit), owner: ownerOf(owners.get(hit.id))?.fullName ?? null }))
-          return page(request, 200, hitsPage(view, { hits, next }))
-        }),
-    },
-    {
-      method: 'GET',
-      path: '/desk/hits/{partnerId}/{id}',
-      handle: (request) => withStaff(frame, request, 'hits', ({ view, signed }) => show(request, view, signed)),
-    },
-    {
-      method: 'POST',
-      path: '/desk/hits/{partnerId}/{id}/decide',
-      handle: (request) => withStaff(frame, request, 'hits', ({ view, signed }) => decide(request, view, signed)),
-    },
+    staffRoute(frame, 'hits', 'GET', '/hits', async (request, { view }) => {
+      const rows = await screening.openHits(afterOf(request), hitsShown + 1)
+      const shown = rows.slice(0, hitsShown)
+      const last = rows.length > hitsShown ? shown.at(-1) : undefined
+      const next = last === undefined ? null : `hits?at=${last.openedAt.toISOString()}&after=${last.id}`
+      const keys = shown.map(({ partnerId, id: subject }) => ({ partnerId, kind: 'hit', subject }) as const)
+      const owners = new Map((await staff.assignments.of(db, keys)).map((each) => [each.subject, each]))
+      const hits = shown.map((hit) => ({ ...toHit(hit), owner: ownerOf(owners.get(hit.id))?.fullName ?? null }))
+      return page(request, 200, hitsPage(view, { hits, next }))
+    }),
+    staffRoute(frame, 'hits', 'GET', '/hits/{partnerId}/{id}', (request, { view, signed }) =>
+      show(request, view, signed),
+    ),
+    staffRoute(frame, 'hits', 'POST', '/hits/{partnerId}/{id}/decide', (request, { view, signed }) =>
+      decide(request, view, signed),
+    ),
   ]
 }

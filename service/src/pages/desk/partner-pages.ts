@@ -1,19 +1,7 @@
 /** The partners, and one partner on one page: its rules, blocks and credentials, with the forms that change them. */
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import {
-  call,
-  dialog,
-  dialogButtons,
-  empty,
-  errorSummary,
-  field,
-  hiddenField,
-  message,
-  openDialog,
-  table,
-  time,
-} from '../console/components.ts'
+import { asking, call, empty, field, hiddenField, message, openDialog, table, time } from '../console/components.ts'
 import { facts, freeText, identifier, pager, select } from '../console/lists.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
 import type { Section, SectionField } from './partner-sections.ts'
@@ -78,9 +66,8 @@ export function partnerPage(view: ConsoleView, shown: PartnerShown): string {
   return shell(view, {
     title: partner.name,
     wide: true,
-    hasErrors: error !== undefined,
-    main: html`${error !== undefined && errorSummary(view, [{ text: error }])}
-      <h1>${partner.name}</h1>
+    problems: { form: error },
+    main: html`<h1>${partner.name}</h1>
       ${said !== undefined && message(said === 'done' ? 'good' : 'neutral', p[said])}
       ${facts([
         [p.partnerId, identifier(view, partner.id, p.partnerId)],
@@ -153,15 +140,12 @@ function removalDialog(view: ConsoleView, { partner }: PartnerShown, section: Se
   if (removal === undefined) return html``
   const id = `${section.id}-remove-${at}`
   const title = p[removal.command as keyof typeof p]
-  return dialog({
-    id,
-    title,
-    body: html`<form method="post" action="${view.root}partners/${partner.id}/change">
-      <p>${wordsOf(section, row)}</p>
+  return asking({
+    ...{ id, title, action: `${view.root}partners/${partner.id}/change` },
+    about: html`<p>${wordsOf(section, row)}</p>
       ${hiddenField('command', removal.command)} ${hiddenField(removal.option, String(row[removal.column]))}
-      ${field({ id: `${id}-note`, name: 'note', label: p.note, more: html`maxlength="500"` })}
-      ${dialogButtons(id, html`<button type="submit" class="danger">${title}</button>`, p.back)}
-    </form>`,
+      ${field({ id: `${id}-note`, name: 'note', label: p.note, more: html`maxlength="500"` })}`,
+    ...{ submit: title, look: 'danger', cancel: p.back },
   })
 }
 

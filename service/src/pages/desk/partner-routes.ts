@@ -3,7 +3,7 @@ import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refu
 import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
 import { type PartnerRow, partnerPage, partnersPage, type ShownSection } from './partner-pages.ts'
 import { type Section, sections } from './partner-sections.ts'
-import { type DeskFrame, noteOf, type Person, withStaff } from './request.ts'
+import { type DeskFrame, noteOf, type Person, staffRoute } from './request.ts'
 
 const partnersShown = 50
 /** More rows of one kind are read by the command. */
@@ -11,42 +11,24 @@ const rowsShown = 200
 
 export const partnerRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   ...listRoutes(frame),
-  {
-    method: 'GET',
-    path: '/desk/partners/{id}',
-    handle: (request) => withStaff(frame, request, 'partners', (person) => show(frame, request, person)),
-  },
-  {
-    method: 'POST',
-    path: '/desk/partners/{id}/change',
-    handle: (request) => withStaff(frame, request, 'partners', (person) => change(frame, request, person)),
-  },
+  staffRoute(frame, 'partners', 'GET', '/partners/{id}', (request, person) => show(frame, request, person)),
+  staffRoute(frame, 'partners', 'POST', '/partners/{id}/change', (request, person) => change(frame, request, person)),
 ]
 
 const listRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
-  {
-    method: 'GET',
-    path: '/desk/partners',
-    handle: (request) =>
-      withStaff(frame, request, 'partners', async ({ view }) => {
-        const after = new URLSearchParams(request.query).get('after')
-        const from = after !== null && uuid.test(after) ? after : null
-        const rows = await frame.partners.page(frame.db, from, partnersShown + 1)
-        const partners = rows.slice(0, partnersShown)
-        const next = rows.length > partnersShown ? `partners?after=${partners.at(-1)?.id ?? ''}` : undefined
-        return page(request, 200, partnersPage(view, { partners, next }))
-      }),
-  },
-  {
-    method: 'GET',
-    path: '/desk/partners/find',
-    handle: (request) =>
-      withStaff(frame, request, 'partners', () => {
-        const id = new URLSearchParams(request.query).get('id')?.trim().toLowerCase() ?? ''
-        if (!uuid.test(id)) throw notFound('partner')
-        return seeOther(id)
-      }),
-  },
+  staffRoute(frame, 'partners', 'GET', '/partners', async (request, { view }) => {
+    const after = new URLSearchParams(request.query).get('after')
+    const from = after !== null && uuid.test(after) ? after : null
+    const rows = await frame.partners.page(frame.db, from, partnersShown + 1)
+    const partners = rows.slice(0, partnersShown)
+    const next = rows.length > partnersShown ? `partners?after=${partners.at(-1)?.id ?? ''}` : undefined
+    return page(request, 200, partnersPage(view, { partners, next }))
+  }),
+  staffRoute(frame, 'partners', 'GET', '/partners/find', (request) => {
+    const id = new URLSearchParams(request.query).get('id')?.trim().toLowerCase() ?? ''
+    if (!uuid.test(id)) throw notFound('partner')
+    return seeOther(id)
+  }),
 ]
 
 async function find({ db, partners }: DeskFrame, { params }: PublicRequest): Promise<PartnerRow> {

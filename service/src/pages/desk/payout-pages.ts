@@ -1,5 +1,5 @@
 /** The page of a payout: where it stands, what the bank and the partner have said about it, and what staff can do. */
-import { errorSummary, field, message, table, time } from '../console/components.ts'
+import { field, message, table, time } from '../console/components.ts'
 import { facts, freeText, identifier, money, select, steps, strip } from '../console/lists.ts'
 import { payoutBadge } from '../console/payment-words.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
@@ -77,9 +77,8 @@ export function payoutPage(view: ConsoleView, shown: PayoutShown): string {
   return shell(view, {
     title,
     wide: true,
-    hasErrors: error !== undefined,
-    main: html`${error !== undefined && errorSummary(view, [{ text: error }])}
-      <h1>${title}</h1>
+    problems: { form: error },
+    main: html`<h1>${title}</h1>
       ${said === 'retried' && message('good', d.retried)}
       ${
         said === 'waits' &&

@@ -5,15 +5,11 @@ import { type Form, page, readForm, seeOther } from '../console/request.ts'
 import type { ConsoleView } from '../console/view.ts'
 import { type BankFacts, type PayoutFacts, paymentOutcomes, payoutPage } from './payout-pages.ts'
 import { payoutTexts } from './payout-texts.ts'
-import { type DeskFrame, keyOf, noteOf, type Person, withStaff } from './request.ts'
+import { type DeskFrame, keyOf, noteOf, type Person, staffRoute } from './request.ts'
 import { readThing } from './thing-routes.ts'
 
 export const payoutRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
-  {
-    method: 'GET',
-    path: '/desk/payouts/{partnerId}/{id}',
-    handle: (request) => withStaff(frame, request, 'find', (person) => show(frame, request, person)),
-  },
+  staffRoute(frame, 'find', 'GET', '/payouts/{partnerId}/{id}', (request, person) => show(frame, request, person)),
   acting(frame, 'retry', async (signed, about) => {
     await frame.changes.run(signed.account, 'payment retry', about)
     return 'retried'
@@ -33,24 +29,20 @@ const acting = (
     form: Form,
     view: ConsoleView,
   ) => Promise<'retried' | 'waits' | undefined>,
-): PublicRoute => ({
-  method: 'POST',
-  path: `/desk/payouts/{partnerId}/{id}/${name}`,
-  handle: (request) =>
-    withStaff(frame, request, 'find', async (person) => {
-      const { partnerId, id } = keyOf(request)
-      const { view, signed } = person
-      if (signed.session.rested) return seeOther(`${view.root}sign-in`)
-      const form = readForm(request)
-      try {
-        const said = await act(signed, { partner: partnerId, payout: id }, form, view)
-        return seeOther(said === undefined ? `../${id}` : `../${id}?said=${said}`)
-      } catch (error) {
-        if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-        return show(frame, request, person, { error: error.detail, form })
-      }
-    }),
-})
+): PublicRoute =>
+  staffRoute(frame, 'find', 'POST', `/payouts/{partnerId}/{id}/${name}`, async (request, person) => {
+    const { partnerId, id } = keyOf(request)
+    const { view, signed } = person
+    if (signed.session.rested) return seeOther(`${view.root}sign-in`)
+    const form = readForm(request)
+    try {
+      const said = await act(signed, { partner: partnerId, payout: id }, form, view)
+      return seeOther(said === undefined ? `../${id}` : `../${id}?said=${said}`)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+      return show(frame, request, person, { error: error.detail, form })
+    }
+  })
 
 /** The options of `payment end`. The evidence is a name and a digest, never a path that the server would read. Refuses: validation_failed. */
 function endOf(form: Form, view: ConsoleView) {

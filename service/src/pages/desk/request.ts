@@ -1,5 +1,13 @@
 /** Parts that the routes of the desk share: the view of a request, and the person of staff who is signed in. */
-import { notFound, Refusal, type PublicAnswer, type PublicRequest, readCookie, staffCookie } from '../../api/index.ts'
+import {
+  notFound,
+  Refusal,
+  type PublicAnswer,
+  type PublicRequest,
+  type PublicRoute,
+  readCookie,
+  staffCookie,
+} from '../../api/index.ts'
 import type { Cases, Decisions } from '../../cases/index.ts'
 import type { Access } from '../../access/index.ts'
 import type { Accounts } from '../../modules/accounts/index.ts'
@@ -190,6 +198,19 @@ export async function withStaff(
   const person = { fullName, email, roleName: html`${d[role]}`, partnerName: d.desk }
   return answer({ signed, view: { ...view, person, places: placesOf(view.language), current } })
 }
+
+/** A route for persons of staff. `current`: the place of its page in the navigation. */
+export const staffRoute = (
+  frame: DeskFrame,
+  current: DeskPlace,
+  method: 'GET' | 'POST',
+  path: string,
+  act: (request: PublicRequest, person: Person) => PublicAnswer | Promise<PublicAnswer>,
+): PublicRoute => ({
+  method,
+  path: `/desk${path}`,
+  handle: (request) => withStaff(frame, request, current, (person) => act(request, person)),
+})
 
 const attributes = 'Path=/; Secure; HttpOnly; SameSite=Strict'
 export const staffCookieOf = (token: string): string => `${staffCookie}=${token}; ${attributes}`

@@ -2,7 +2,7 @@
 import type { PublicRequest, PublicRoute } from '../../api/index.ts'
 import { isDay } from '../../modules/safeguarding/index.ts'
 import { page, uuid } from '../console/request.ts'
-import { type DeskFrame, withStaff } from './request.ts'
+import { type DeskFrame, staffRoute } from './request.ts'
 import { reviewsPage } from './review-pages.ts'
 
 const reviewsShown = 50
@@ -10,19 +10,14 @@ const reviewsShown = 50
 export function reviewRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { db, customers } = frame
   return [
-    {
-      method: 'GET',
-      path: '/desk/reviews',
-      handle: (request) =>
-        withStaff(frame, request, 'reviews', async ({ view }) => {
-          const after = lastOf(request)
-          const rows = await customers.reviews.overduePage(db, { after, rowsMax: reviewsShown + 1 })
-          const reviews = rows.slice(0, reviewsShown)
-          const last = rows.length > reviewsShown ? reviews.at(-1) : undefined
-          const next = last && `reviews?due=${last.dueOn}&after=${last.customerId}`
-          return page(request, 200, reviewsPage(view, { reviews, next, first: after && 'reviews' }))
-        }),
-    },
+    staffRoute(frame, 'reviews', 'GET', '/reviews', async (request, { view }) => {
+      const after = lastOf(request)
+      const rows = await customers.reviews.overduePage(db, { after, rowsMax: reviewsShown + 1 })
+      const reviews = rows.slice(0, reviewsShown)
+      const last = rows.length > reviewsShown ? reviews.at(-1) : undefined
+      const next = last && `reviews?due=${last.dueOn}&after=${last.customerId}`
+      return page(request, 200, reviewsPage(view, { reviews, next, first: after && 'reviews' }))
+    }),
   ]
 }
 

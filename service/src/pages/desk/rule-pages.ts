@@ -2,19 +2,7 @@
 import type { RuleState } from '../../modules/monitoring/index.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import {
-  badge,
-  call,
-  dialog,
-  dialogButtons,
-  empty,
-  errorSummary,
-  field,
-  hiddenField,
-  message,
-  table,
-  time,
-} from '../console/components.ts'
+import { asking, badge, call, empty, field, hiddenField, message, table, time } from '../console/components.ts'
 import { facts, freeText, identifier, strip } from '../console/lists.ts'
 import type { Form } from '../console/request.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
@@ -68,10 +56,9 @@ const isOn = ({ state }: RuleVersion): boolean => state === 'On' || state === 'O
 const severityOf = ({ settings }: RuleVersion) => (settings['severity'] ?? 'medium') as Severity
 const momentOf = ({ settings }: RuleVersion) => (settings['when'] ?? 'after') as 'before' | 'after'
 
-const summary = (view: ConsoleView, error: string | undefined) => {
-  if (error === undefined) return undefined
+const problemsOf = (error = '') => {
   const name = fieldOf(error)
-  return errorSummary(view, [name === undefined ? { text: error } : { text: error, field: `rule-${name}` }])
+  return { [name === undefined ? 'form' : `rule-${name}`]: error || undefined }
 }
 
 type Listed = Refused & {
@@ -85,9 +72,8 @@ export function rulesPage(view: ConsoleView, { rules, mayWrite, error, form = ()
   return shell(view, {
     title: d.rules,
     wide: true,
-    hasErrors: error !== undefined,
-    main: html`${summary(view, error)}
-      <h1>${d.rules}</h1>
+    problems: problemsOf(error),
+    main: html`<h1>${d.rules}</h1>
       <p class="lead">${d.rulesText}</p>
       ${
         rules.length === 0
@@ -146,9 +132,8 @@ export function rulePage(view: ConsoleView, { versions, mayWrite, error, form, r
   return shell(view, {
     title: last.name,
     wide: true,
-    hasErrors: error !== undefined,
-    main: html`${summary(view, error)}
-      <h1>${last.name}</h1>
+    problems: problemsOf(error),
+    main: html`<h1>${last.name}</h1>
       ${strip([
         [d.version, String(last.version)],
         [d.state, badge(tones[last.state], d[last.state])],
@@ -196,15 +181,13 @@ function switches(view: ConsoleView, last: RuleVersion, on: RuleVersion | undefi
     html`<button type="button" class="${tone}" popovertarget="rule-${name}-dialog" aria-haspopup="dialog">
       ${label}
     </button>`
-  const form = (name: 'on' | 'off', version: number, title: string, text: string, tone: string) =>
-    dialog({
-      ...{ id: `rule-${name}-dialog`, title },
-      body: html`<form method="post" action="${view.root}rules/${last.id}/${name}">
-        <p>${text}</p>
+  const form = (name: 'on' | 'off', version: number, title: string, text: string, look: string) =>
+    asking({
+      ...{ id: `rule-${name}-dialog`, title, action: `${view.root}rules/${last.id}/${name}` },
+      about: html`<p>${text}</p>
         ${hiddenField('version', String(version))}
-        ${field({ id: `rule-${name}-note`, name: 'note', label: d.note, more: html`maxlength="500"` })}
-        ${dialogButtons(`rule-${name}-dialog`, html`<button type="submit" class="${tone}">${title}</button>`, view.t.cancel)}
-      </form>`,
+        ${field({ id: `rule-${name}-note`, name: 'note', label: d.note, more: html`maxlength="500"` })}`,
+      ...{ submit: title, look, cancel: view.t.cancel },
     })
   const mayTurnOn = last.onSince === null
   return html`<div class="buttons">

@@ -1,7 +1,7 @@
 /** The rules of monitoring: each form runs the command of the operator that does the same. Every role of staff reads them. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
 import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
-import { type DeskFrame, noteOf, type Person, withStaff } from './request.ts'
+import { type DeskFrame, noteOf, type Person, staffRoute } from './request.ts'
 import { ruleOf } from './rule-form.ts'
 import { type RuleVersion, rulePage, rulesPage } from './rule-pages.ts'
 
@@ -27,41 +27,29 @@ export function ruleRoutes(frame: DeskFrame): readonly PublicRoute[] {
     path: string,
     command: string,
     { refused, read, to, again }: FormShape & { readonly again: typeof show },
-  ): PublicRoute => ({
-    method: 'POST',
-    path: `/desk/rules${path}`,
-    handle: (request) =>
-      withStaff(frame, request, 'rules', async (person): Promise<PublicAnswer> => {
-        const { id } = request.params
-        if (id !== undefined && !uuid.test(id)) throw notFound('page')
-        if (person.signed.session.rested) return seeOther(`${person.view.root}sign-in`)
-        const given = readForm(request)
-        try {
-          // The version on the page: a colleague may have written the next one meanwhile.
-          const seen = id === undefined ? {} : { id, version: given('version') }
-          const options = { ...read(given), ...seen }
-          const { result } = await changes.run(person.signed.account, command, options)
-          return seeOther(to((result as { readonly id: string }).id))
-        } catch (error) {
-          if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-          return again(request, person, { error: error.detail, form: given, refused })
-        }
-      }),
-  })
+  ): PublicRoute =>
+    staffRoute(frame, 'rules', 'POST', `/rules${path}`, async (request, person): Promise<PublicAnswer> => {
+      const { id } = request.params
+      if (id !== undefined && !uuid.test(id)) throw notFound('page')
+      if (person.signed.session.rested) return seeOther(`${person.view.root}sign-in`)
+      const given = readForm(request)
+      try {
+        // The version on the page: a colleague may have written the next one meanwhile.
+        const seen = id === undefined ? {} : { id, version: given('version') }
+        const options = { ...read(given), ...seen }
+        const { result } = await changes.run(person.signed.account, command, options)
+        return seeOther(to((result as { readonly id: string }).id))
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+        return again(request, person, { error: error.detail, form: given, refused })
+      }
+    })
   const rule = { refused: 'rule', read: (given: Form) => ({ rule: ruleOf(given) }) } as const
   const days = (given: Form) => ({ from: given('from').trim(), until: given('until').trim() })
   const note = (given: Form) => ({ note: noteOf(given) })
   return [
-    {
-      method: 'GET',
-      path: '/desk/rules',
-      handle: (request) => withStaff(frame, request, 'rules', (person) => list(request, person)),
-    },
-    {
-      method: 'GET',
-      path: '/desk/rules/{id}',
-      handle: (request) => withStaff(frame, request, 'rules', (person) => show(request, person)),
-    },
+    staffRoute(frame, 'rules', 'GET', '/rules', (request, person) => list(request, person)),
+    staffRoute(frame, 'rules', 'GET', '/rules/{id}', (request, person) => show(request, person)),
     form('', 'monitoring rule set', { ...rule, to: (id) => `rules/${id}`, again: list }),
     form('/{id}', 'monitoring rule set', { ...rule, to: (id) => id, again: show }),
     form('/{id}/backtest', 'monitoring backtest start', {

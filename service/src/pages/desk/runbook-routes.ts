@@ -3,17 +3,14 @@ import { notFound, type PublicRoute } from '../../api/index.ts'
 import { html } from '../html.ts'
 import { page } from '../console/request.ts'
 import { shell } from '../console/view.ts'
-import { type DeskFrame, withStaff } from './request.ts'
+import { type DeskFrame, staffRoute } from './request.ts'
 
 export const runbookRoutes = (frame: DeskFrame): readonly PublicRoute[] =>
-  ['', 'alerts/'].map((folder) => ({
-    method: 'GET',
-    path: `/desk/runbooks/${folder}{name}`,
-    handle: (request) =>
-      withStaff(frame, request, 'queue', async ({ view }) => {
-        const found = await frame.runbooks.find(`${folder}${request.params['name'] ?? ''}`)
-        if (found === undefined) throw notFound('page')
-        const main = html`<article class="document" lang="en">${found.body}</article>`
-        return page(request, 200, shell(view, { title: found.title, wide: true, main }))
-      }),
-  }))
+  ['', 'alerts/'].map((folder) =>
+    staffRoute(frame, 'queue', 'GET', `/runbooks/${folder}{name}`, async (request, { view }) => {
+      const found = await frame.runbooks.find(`${folder}${request.params['name'] ?? ''}`)
+      if (found === undefined) throw notFound('page')
+      const main = html`<article class="document" lang="en">${found.body}</article>`
+      return page(request, 200, shell(view, { title: found.title, wide: true, main }))
+    }),
+  )

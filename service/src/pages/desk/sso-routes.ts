@@ -6,7 +6,7 @@ import { browserOf, deviceCookieOf, page, seeOther } from '../console/request.ts
 import { attemptOf, failedPage, leadsOn, onToProvider, toProvider } from '../console/single-sign-on.ts'
 import { signOnTexts } from '../console/texts/single-sign-on.ts'
 import { consoleMessage } from '../console/message-page.ts'
-import { type DeskFrame, staffCookieOf, viewOf, withStaff } from './request.ts'
+import { type DeskFrame, staffCookieOf, staffRoute, viewOf } from './request.ts'
 
 /** Connecting another way to sign in needs a sign-in that is younger. */
 const signInMsMax = 5 * minuteMs
@@ -35,16 +35,11 @@ export function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
         return tried(request, async () => toProvider(await singleSignOn.begin({ kind: 'join', token })))
       },
     },
-    {
-      method: 'POST',
-      path: '/desk/sso/connect',
-      handle: (request) =>
-        withStaff(frame, request, 'device', ({ signed, view }) => {
-          if (clock.now().getTime() - signed.session.createdAt.getTime() >= signInMsMax) return seeOther('../sign-in')
-          const begin = () => singleSignOn.begin({ kind: 'connect', signed })
-          return tried(request, async () => onToProvider(request, view, await begin()))
-        }),
-    },
+    staffRoute(frame, 'device', 'POST', '/sso/connect', (request, { signed, view }) => {
+      if (clock.now().getTime() - signed.session.createdAt.getTime() >= signInMsMax) return seeOther('../sign-in')
+      const begin = () => singleSignOn.begin({ kind: 'connect', signed })
+      return tried(request, async () => onToProvider(request, view, await begin()))
+    }),
     {
       method: 'GET',
       path: '/desk/sso',

@@ -1,17 +1,6 @@
 /** The people of staff, impersonations, and results that are shown once. */
 import { html, type Html } from '../html.ts'
-import {
-  badge,
-  call,
-  dialog,
-  dialogButtons,
-  errorSummary,
-  field,
-  message,
-  openDialog,
-  table,
-  time,
-} from '../console/components.ts'
+import { asking, badge, call, field, message, openDialog, table, time } from '../console/components.ts'
 import { freeText, select } from '../console/lists.ts'
 import { supportTexts } from '../console/texts/support.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
@@ -48,9 +37,8 @@ export function staffPage(view: ConsoleView, { people, isAdmin, waits, error, ty
   return shell(view, {
     title: d.staff,
     wide: true,
-    hasErrors: error !== undefined,
-    main: html`${error !== undefined && errorSummary(view, [{ text: error }])}
-      <h1>${d.staff}</h1>
+    problems: { form: error },
+    main: html`<h1>${d.staff}</h1>
       ${waits && message('neutral', d.waits)}
       <p class="lead">${d.staffText}</p>
       ${table({
@@ -87,14 +75,12 @@ function actions(view: ConsoleView, { id, fullName }: DeskPerson): Html {
 
 function dialogs(view: ConsoleView, { id, fullName, role }: DeskPerson): Html {
   const d = staffTexts[view.language]
-  const form = (name: string, title: string, body: Html, tone = 'danger') =>
-    dialog({
-      id: `${name}-${id}`,
-      title: `${title}: ${fullName}`,
-      body: html`<form method="post" action="${view.root}staff/${id}/${name}">
-        ${body} ${field({ id: `${name}-note-${id}`, name: 'note', label: d.note, more: html`maxlength="500"` })}
-        ${dialogButtons(`${name}-${id}`, html`<button type="submit" class="${tone}">${title}</button>`, d.back)}
-      </form>`,
+  const form = (name: string, title: string, body: Html, look = 'danger') =>
+    asking({
+      ...{ id: `${name}-${id}`, title: `${title}: ${fullName}`, action: `${view.root}staff/${id}/${name}` },
+      about: html`${body}
+      ${field({ id: `${name}-note-${id}`, name: 'note', label: d.note, more: html`maxlength="500"` })}`,
+      ...{ submit: title, look, cancel: d.back },
     })
   const roleField = select({
     ...{ id: `role-field-${id}`, name: 'role', label: d.role, value: role, options: roleOptions(view) },

@@ -3,7 +3,7 @@ import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refu
 import type { SignedStaff } from '../../modules/staff/index.ts'
 import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
 import type { ConsoleView } from '../console/view.ts'
-import { type DeskFrame, noteOf, withStaff } from './request.ts'
+import { type DeskFrame, noteOf, staffRoute } from './request.ts'
 import { type DeskPerson, resultPage, staffPage } from './staff-pages.ts'
 
 type Person = { readonly view: ConsoleView; readonly signed: SignedStaff }
@@ -31,33 +31,25 @@ export function staffRoutes(frame: DeskFrame): readonly PublicRoute[] {
     command: string,
     read: (form: Form, id: string) => Typed,
     isSecret = false,
-  ): PublicRoute => ({
-    method: 'POST',
-    path: `/desk/staff/${path}`,
-    handle: (request) =>
-      withStaff(frame, request, 'staff', async (person): Promise<PublicAnswer> => {
-        const { view, signed } = person
-        const { id } = request.params
-        if (id !== undefined && !uuid.test(id)) throw notFound('page')
-        if (signed.session.rested) return seeOther(`${view.root}sign-in`)
-        const given = readForm(request)
-        try {
-          const { waits, result } = await changes.run(signed.account, command, read(given, id ?? ''))
-          if (waits !== undefined) return seeOther(`${view.root}staff?waits`)
-          if (!isSecret) return seeOther(`${view.root}staff`)
-          return page(request, 200, resultPage(view, { result, back: 'staff' }))
-        } catch (error) {
-          if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-          return show(request, person, error.detail, given)
-        }
-      }),
-  })
+  ): PublicRoute =>
+    staffRoute(frame, 'staff', 'POST', `/staff/${path}`, async (request, person): Promise<PublicAnswer> => {
+      const { view, signed } = person
+      const { id } = request.params
+      if (id !== undefined && !uuid.test(id)) throw notFound('page')
+      if (signed.session.rested) return seeOther(`${view.root}sign-in`)
+      const given = readForm(request)
+      try {
+        const { waits, result } = await changes.run(signed.account, command, read(given, id ?? ''))
+        if (waits !== undefined) return seeOther(`${view.root}staff?waits`)
+        if (!isSecret) return seeOther(`${view.root}staff`)
+        return page(request, 200, resultPage(view, { result, back: 'staff' }))
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
+        return show(request, person, error.detail, given)
+      }
+    })
   return [
-    {
-      method: 'GET',
-      path: '/desk/staff',
-      handle: (request) => withStaff(frame, request, 'staff', (person) => show(request, person)),
-    },
+    staffRoute(frame, 'staff', 'GET', '/staff', (request, person) => show(request, person)),
     form(
       'invite',
       'staff invite',

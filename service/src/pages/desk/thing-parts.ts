@@ -1,5 +1,5 @@
 /** The list of what waits besides cases, the owner and history of one thing, and the page of a thing without one of its own. */
-import { badge, errorSummary, message, table, time } from '../console/components.ts'
+import { badge, message, table, time } from '../console/components.ts'
 import { facts, freeText } from '../console/lists.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
 import { html, type Html } from '../html.ts'
@@ -130,9 +130,8 @@ export function thingPage(
   const title = first === undefined ? w.subject : w[first.why]
   return shell(view, {
     title,
-    hasErrors: error !== undefined,
-    main: html`${error !== undefined && errorSummary(view, [{ text: error }])}
-      <h1>${title}</h1>
+    problems: { form: error },
+    main: html`<h1>${title}</h1>
       ${facts([
         [w.subject, freeText(key.subject)],
         [d.partner, isOfPartner(key) ? key.partnerId : undefined],
