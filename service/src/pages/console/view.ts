@@ -73,7 +73,7 @@ export type ConsolePage = {
 }
 
 /** Problems by the id of the field. `form`: a problem of the form as a whole. */
-type Problems = Readonly<Record<string, string | undefined>>
+type Problems = Readonly<Record<string, string | Html | undefined>>
 
 export function shell(view: ConsoleView, page: ConsolePage): string {
   const { language, t, root, css, js, sandbox, person, brand } = view

@@ -1,4 +1,5 @@
 /** The queue and the decisions about cases. Two persons who signed in decide one. */
+import type { Html } from '../html.ts'
 import { type PublicRequest, type PublicRoute, Refusal, notFound } from '../../api/index.ts'
 import { caseActions, type CaseRow } from '../../cases/index.ts'
 import { amountText } from '../../kernel/index.ts'
@@ -36,7 +37,7 @@ const toCase = ({
 
 export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { db, cases, decisions, staff, reconciliation } = frame
-  const show = async (request: PublicRequest, view: ConsoleView, signed: SignedStaff, error?: string) => {
+  const show = async (request: PublicRequest, view: ConsoleView, signed: SignedStaff, error?: string | Html) => {
     const { partnerId, id } = keyOf(request)
     const row = await cases.byId(db, partnerId, id)
     if (row === undefined) throw notFound('case')
