@@ -90,6 +90,24 @@ test('400 when the request target has a fragment, signed or not', async () => {
   success(await client.send({ method: 'GET', target: '/v1/accounts' }))
 })
 
+test('401 when one of several Authorization headers has a bearer token, and 400 to an expectation that is unknown', async () => {
+  const tokens = ['Authorization: Basic YTpi', 'Authorization: Bearer token']
+  const twice = await exchangeRaw(head('GET /v1/customers HTTP/1.1', ...tokens))
+  assert.match(twice, /^HTTP\/1\.1 401 .*"code":"jwt_not_accepted"/s)
+  const signed = { method: 'POST', target: '/v1/customers', body: '{', headers: { Expect: 'the unexpected' } } as const
+  assertProblem(await service.client.send(signed), { status: 400, code: 'malformed_json' })
+})
+
+test('404 with a page, not JSON, when an address below the pages shows nothing', async () => {
+  for (const path of ['/console/nothing', '/console/team/invite', '/checkout/a/b/c']) {
+    const answer = await fetch(new URL(path, service.baseUrl))
+    assert.equal(answer.status, 404, path)
+    assert.match(answer.headers.get('content-type') ?? '', /^text\/html/, path)
+    assert.match(answer.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/, path)
+    assert.match(await answer.text(), /<h1/, path)
+  }
+})
+
 test('401 on a connection that stays usable after each refused request', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   let reused = 0

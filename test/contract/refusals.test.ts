@@ -187,7 +187,7 @@ for (const subject of asked)
     const { target } = subject.request(world)
     const paths = subjects.filter((each) => matches(each.operation.path, target))
     const taken: readonly string[] = paths.map((each) => each.operation.method)
-    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((each) => !taken.includes(each))) {
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE'].filter((each) => !taken.includes(each))) {
       const answer = await client.send({ method, target })
       assertProblem(answer, { status: 405, code: 'method_not_allowed' })
       // RFC 9110 section 15.5.6: a 405 must list the methods that the resource has.

@@ -29,7 +29,6 @@ async function runOnce(
     env: {
       ...inheritedEnvironment,
       PATH: shellPath,
-      PARTNER_PAYMENTS_URL: service.baseUrl,
       PARTNER_PAYMENTS_CREDENTIALS: service.credentialsFile,
       ...environment,
     },

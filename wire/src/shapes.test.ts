@@ -5,9 +5,23 @@ import { Reference, singleLinePattern, timestampPattern } from './shapes.ts'
 const line = new RegExp(singleLinePattern, 'u')
 
 test('a single line has a visible character and no control character', () => {
-  for (const text of ['a', ' a ', 'Größe 10', '\u00a0x', '😀', 'a\u3000'])
+  for (const text of ['a', ' a ', 'Größe 10', '\u00a0x', '😀', 'a\u3000', 'שלום\u200f', 'a\u200bb'])
     assert.ok(line.test(text), JSON.stringify(text))
-  for (const text of ['', ' ', '\u00a0\u2003\ufeff', 'a\nb', '\ta', 'a\u0000', 'a\u007f', '\r'])
+  for (const text of [
+    '',
+    ' ',
+    '\u00a0\u2003\ufeff',
+    '\u200b',
+    'a\nb',
+    '\ta',
+    'a\u0000',
+    'a\u007f',
+    '\r',
+    'a\u0085b',
+    'a\u2028b',
+    'a\u202eb',
+    'a\u2066b',
+  ])
     assert.ok(!line.test(text), JSON.stringify(text))
 })
 

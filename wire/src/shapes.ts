@@ -41,14 +41,16 @@ export const closed = <T extends TProperties>(properties: T, options: Record<str
 export const text = (charsMax: number, options: Record<string, unknown> = {}) =>
   Type.String({ minLength: 1, maxLength: charsMax, ...options })
 
-/** White space other than control characters. */
-const blank = ' \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff'
+/** White space and characters without width, other than control characters. */
+const blank = ' \\u00a0\\u1680\\u2000-\\u200b\\u202f\\u205f\\u2060\\u3000\\ufeff'
+/** Control characters, ends of lines, and marks that reverse text: an approver would read another name than the bank. */
+const control = '\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069'
 
 /**
  * One line of text without control characters and not only white space, because payment messages and emails contain it.
  * Adjacent parts of the pattern share no character, so that matching takes linear time on a long field.
  */
-export const singleLinePattern = `^[${blank}]*[^${blank}\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$`
+export const singleLinePattern = `^[${blank}]*[^${blank}${control}][^${control}]*$`
 export const singleLine = (charsMax: number, options: Record<string, unknown> = {}) =>
   text(charsMax, { pattern: singleLinePattern, ...options })
 

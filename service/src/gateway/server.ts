@@ -116,7 +116,7 @@ const keepAliveTimeoutMs = 72_000
 /** Status in logs and metrics only: the client closed the connection before the response. */
 const clientClosedStatus = 499
 const paramCharsMax = 2048
-const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const
 
 export type Server = {
   readonly app: FastifyInstance
@@ -141,6 +141,8 @@ export function createServer(options: ServerOptions): Server {
       headersTimeout: headersTimeoutMs,
       connectionsCheckingInterval: Math.min(timeoutCheckMs, headersTimeoutMs),
       requireHostHeader: false,
+      // Node would drop the second of two headers of one name unread, such as a bearer token behind other credentials.
+      joinDuplicateHeaders: true,
     },
     requestTimeout: headersTimeoutMs + bodyTimeoutMs + requestTimeoutMarginMs,
     keepAliveTimeout: keepAliveTimeoutMs,
@@ -162,6 +164,8 @@ export function createServer(options: ServerOptions): Server {
     },
   })
   app.server.on('connection', options.incoming.open)
+  // Node answers an `Expect` that it does not know with a 417 without a problem. RFC 9110, section 10.1.1, permits to ignore it.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   takeTurns(app.server)
   refuseFragments(app, options)
   leaveBodyUnread(app)

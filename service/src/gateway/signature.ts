@@ -34,7 +34,7 @@ export type SentSignature = Readonly<Record<'apiKey' | 'nonce' | 'timestamp' | '
 
 /** Refuses: jwt_not_accepted, signature_required. */
 export function readSentSignature(headers: Headers): SentSignature {
-  if (/^bearer(\s|$)/i.test(textOf(headers['authorization']))) throw new Refusal('jwt_not_accepted')
+  if (/(?:^|,\s*)bearer(?:\s|$)/i.test(textOf(headers['authorization']))) throw new Refusal('jwt_not_accepted')
   const missing = signatureHeaderNames.filter((name) => textOf(headers[name.toLowerCase()]) === '')
   if (missing.length > 0) {
     const names = missing.map((name) => `\`${name}\``).join(', ')

@@ -1,6 +1,6 @@
 /** The headers and the encoding of answers to browsers. */
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-import type { Encoding, PublicAnswer } from '../api/index.ts'
+import { type Encoding, notFound, type PublicAnswer, type PublicRoute } from '../api/index.ts'
 
 /** Policy without inline content, other hosts or frames. The browser test fails if it blocks anything of the pages. */
 const contentSecurityPolicy = [
@@ -28,6 +28,15 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 
 /** `quick`: for a page that is written for one request. `small`: for a file that is compressed once. */
 const brotliQuality = { quick: 5, small: constants.BROTLI_MAX_QUALITY } as const
+
+/** Answers addresses that show nothing, such as that of a form after a reload, with a page instead of a problem as JSON. */
+export const unknownPage = (path: string): PublicRoute => ({
+  method: 'GET',
+  path,
+  handle: () => {
+    throw notFound('page')
+  },
+})
 
 type Text = PublicAnswer<string | Buffer>
 

@@ -3,7 +3,7 @@ import { encodingFor, type PublicAnswer, type PublicRequest, type PublicRoute, t
 import { accentCss, type Brand } from '../branding/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Checkout, Payment } from '../modules/checkout/index.ts'
-import { compressed, pageHeaders } from './answer.ts'
+import { compressed, pageHeaders, unknownPage } from './answer.ts'
 import { type Assets, logoPolicy, readAssets } from './assets.ts'
 import { bankPage, nameCharsMax } from './bank-page.ts'
 import { languageOf, texts } from './language.ts'
@@ -30,6 +30,7 @@ export async function createCheckoutSite(deps: SiteDeps): Promise<PublicSite> {
       ...paymentRoutes(deps, viewOf),
       ...purchaseRoutes(deps, viewOf),
       ...bankRoutes(deps, viewOf),
+      unknownPage('/checkout/*'),
     ],
     refused: (request, { status }) => page(request, status, failurePage(viewOf(request), status)),
   }

@@ -3,7 +3,7 @@
  * completed transactions and one entry, and needs no bank.
  */
 import type { BodyOf } from '@partner-payments/wire'
-import { type Caller, readAmount, readCurrency, Refusal } from '../../api/index.ts'
+import { type Caller, readAmount, readCurrency, refuseField, Refusal } from '../../api/index.ts'
 import { type Clock, type Currency, type Minor, newId, partnerKey, present } from '../../kernel/index.ts'
 import {
   balanceStateIn,
@@ -97,8 +97,7 @@ export function createTransfers(deps: TransfersDeps): Transfers {
   }
 }
 
-const refused = (pointer: string, message: string) =>
-  new Refusal('validation_failed', undefined, { errors: [{ pointer, code: 'invalid_value', message }] })
+const refused = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
 const blocked = (what: string) => new Refusal('account_blocked', `${what} is blocked or closed.`)
 
 /** Refuses: customer_not_verified, account_blocked, balance_limit_exceeded. */

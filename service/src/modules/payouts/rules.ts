@@ -1,6 +1,6 @@
 /** Pure: the operations of payouts, the fingerprint of a request, rail, parties and types, the id of the instruction. */
 import { createHash } from 'node:crypto'
-import { type payouts, problems, type TransactionType } from '@partner-payments/wire'
+import type { payouts, TransactionType } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { currencies, type Currency, isFiat, type Minor, minuteMs, secondMs } from '../../kernel/index.ts'
 import { readDomestic } from '../../rails/index.ts'
@@ -21,18 +21,8 @@ export const payoutOperations = [
 ] as const
 export type PayoutOperation = (typeof payoutOperations)[number]
 
-/**
- * The stored problem of a refused payout that has no answer of its own: in a bulk, or of a standing order. The text of
- * a field replaces the general text of a code.
- */
-export function problemOf({ code, detail, errors }: Refusal) {
-  const [first] = errors
-  const isGeneral = detail === problems[code].detail
-  return {
-    problemCode: code,
-    problemDetail: isGeneral && first !== undefined ? `${first.pointer}: ${first.message}` : detail,
-  }
-}
+/** The stored problem of a refused payout that has no answer of its own: in a bulk, or of a standing order. */
+export const problemOf = ({ code, detail }: Refusal) => ({ problemCode: code, problemDetail: detail })
 
 /** Equal for requests that ask for the same payout: `100` and `100.00` are one amount. */
 export function fingerprintOf(request: {

@@ -1,5 +1,5 @@
 /** Pure: the rules for one payout, apart from its limits and its funds. Acceptance and preview judge by the same list. */
-import { Refusal } from '../../api/index.ts'
+import { refuseField, Refusal } from '../../api/index.ts'
 import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, isFiat, partnerKey, present } from '../../kernel/index.ts'
 import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutbound } from '../../ledger/index.ts'
@@ -248,5 +248,5 @@ const invalid = (
   code: 'not_found' | 'beneficiary_currency_mismatch' | 'beneficiary_not_payable' | 'country_not_supported',
   pointer: string,
   message: string,
-) => new Refusal(code, undefined, { errors: [{ pointer, code: 'invalid_value', message }] })
+) => refuseField({ pointer, code: 'invalid_value', message }, code)
 const notPayable = (message: string) => invalid('beneficiary_not_payable', '/beneficiaryId', message)

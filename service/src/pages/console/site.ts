@@ -1,5 +1,6 @@
 /** The routes of the team's pages: which page a request gets, and what a form does. */
 import { encodingFor, type PublicAnswer, type PublicRoute, type PublicSite } from '../../api/index.ts'
+import { unknownPage } from '../answer.ts'
 import { type Assets, readAssets } from '../assets.ts'
 import { accountRoutes } from './account-routes.ts'
 import { approvalRoutes } from './approval-routes.ts'
@@ -51,6 +52,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
       ...signInRoutes(frame),
       ...supportRoutes(frame),
       ...refusingSupport(frame, personRoutes(frame)),
+      unknownPage('/console/*'),
     ],
     refused: (request, { status }) => {
       const view = viewOf(frame, request)
