@@ -11,7 +11,7 @@ import { mailParts, mailTemplates } from './mail.ts'
 import { accountJobs } from '../modules/accounts/index.ts'
 import { renewalJob } from '../modules/beneficiaries/index.ts'
 import { customerJobs } from '../modules/customers/index.ts'
-import { identityJob } from '../modules/identity-checks/index.ts'
+import { identityJobs } from '../modules/identity-checks/index.ts'
 import { bulksJob } from '../modules/bulk-payouts/index.ts'
 import { approvalsJob } from '../modules/payouts/index.ts'
 import { recallsJob } from '../modules/recalls/index.ts'
@@ -91,7 +91,7 @@ export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly
     renewalJob(modules.renewals),
     ...customerJobs(modules.customers, modules.personalData),
     assignmentsJob(modules.staff.assignments),
-    identityJob(modules.identityChecks),
+    ...identityJobs(modules.identityChecks),
     ...upkeepJobs(deps, modules),
   ]
   return [...jobs, ...metricJobs(deps, modules, jobs)]

@@ -6,7 +6,7 @@
  * nothing. The state of the customer changes in the transaction that applies a report.
  */
 export { createIdentityErasure, type IdentityErasure } from './erasure.ts'
-export { identityJob } from './jobs.ts'
+export { identityJobs } from './jobs.ts'
 export { createIdentitiesOf } from './proofs.ts'
 export { identityRoutes, toVerification } from './routes.ts'
 export { sealedIdentities } from './sealed.ts'

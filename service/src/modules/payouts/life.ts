@@ -21,9 +21,10 @@ import type { Acknowledgement, PayeeResult } from '../../rails/index.ts'
 import { createAdvance } from './advance.ts'
 import type { PayoutLifeDeps } from './life-deps.ts'
 import { leaseMs } from './lifecycle.ts'
-import { createScreen, type ScreenedClaims } from './screen.ts'
+import { createScreen, postponeHeld, type ScreenedClaims } from './screen.ts'
 import * as store from './store.ts'
 import { lapsedApprovals } from './store-approvals.ts'
+import { partnersWithHeld } from './store-screening.ts'
 import { type BankReport, type Failure, type PayoutTrigger, type Person, readInstructions } from './triggers.ts'
 
 export type PayoutClaim = store.PayoutClaim
@@ -51,12 +52,19 @@ export type PayoutLife = {
     connector: string,
     partnerIds: readonly string[],
     payoutsMax: number,
+    /** Only those that wait for a decision. */
+    isHeld?: boolean,
   ) => Promise<readonly PayoutClaim[]>
   /**
    * Returns the claims that may be sent, and those about which only the bank is asked. The others wait for a decision
    * about a name, or are stopped: Pending -> Failed.
    */
   readonly screen: (claims: readonly PayoutClaim[]) => Promise<ScreenedClaims>
+  /**
+   * Applies the decisions about payouts that waited for one, which needs no bank: those that are stopped end. The others wait for the bank.
+   * Returns how many it claimed.
+   */
+  readonly screenHeld: (connector: string, payoutsMax: number) => Promise<number>
   /**
    * Pending -> Processing, after the checks have passed. Counts the attempt before the bank receives the instruction.
    * Returns undefined when the lease is lost.
@@ -103,10 +111,24 @@ type Advance = (trigger: PayoutTrigger) => Promise<Applied>
 export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
   const apply = createAdvance(deps)
   const advance = applyInBatches({ db: deps.db, read: readInstructions, work: apply })
+  const claiming = createClaiming(deps)
+  const screen = createScreen(deps, advance)
   return {
     ...createWaiting(deps, advance),
-    ...createClaiming(deps),
-    screen: createScreen(deps, advance),
+    ...claiming,
+    screen,
+    screenHeld: async (connector, payoutsMax) => {
+      const partners = await partnersWithHeld(deps.db, connector, deps.clock.now(), payoutsMax)
+      const partnerIds = partners.map(({ partnerId }) => partnerId)
+      const claims = await claiming.claim(connector, partnerIds, payoutsMax, true)
+      const { cleared } = await screen(claims)
+      if (cleared.length > 0)
+        await postponeHeld(
+          deps,
+          cleared.map((claim) => ({ claim, hold: undefined })),
+        )
+      return claims.length
+    },
     ...createSending(deps, advance),
     ...createReporting(deps, advance),
     matched: createMatched(apply),
@@ -155,10 +177,10 @@ function createClaiming({
       scannedUpTo.set(connector, partnerIds.at(-1) ?? nilId)
       return partnerIds
     },
-    claim: async (connector, partnerIds, payoutsMax) => {
+    claim: async (connector, partnerIds, payoutsMax, isHeld = false) => {
       const now = clock.now()
       const leaseId = newId()
-      const claim = { connector, now, leaseId, leaseUntil: after(now, leaseMs), payoutsMax }
+      const claim = { connector, now, leaseId, leaseUntil: after(now, leaseMs), payoutsMax, isHeld }
       const groups = db.sharded ? partnerIds.map((partnerId) => [partnerId]) : partnerIds.length > 0 ? [partnerIds] : []
       const rows = await Promise.all(groups.map((group) => store.claimDue(db, group, claim)))
       return rows

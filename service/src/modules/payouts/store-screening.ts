@@ -1,5 +1,5 @@
 /** The SQL of payouts that wait for a decision of screening or monitoring. */
-import { columnOf, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import { columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 
 export type Postponed = {
   readonly partnerId: string
@@ -31,4 +31,23 @@ export async function postpone(
     returning payout.partner_id, payout.transaction_id, payout.screening_since = given.held_at as begins`),
   )
   return changed.filter(({ begins }) => begins === true)
+}
+
+/** Partners with due payouts of the connector that wait for a decision, in no order. */
+export function partnersWithHeld(
+  tx: Tx,
+  connector: string,
+  now: Date,
+  payoutsMax: number,
+): Promise<readonly { readonly partnerId: string }[]> {
+  return tx.rows(
+    dueWork(
+      'finds partners with payouts that wait for a decision, without a lock, by an index of those',
+      (whose) => sql`/* payouts.partnersWithHeld */
+        select distinct partner_id from (
+          select partner_id from payouts.payouts
+          where screening_since is not null and due_at <= ${now} and status = 'Pending' and connector = ${connector} and ${whose()}
+          order by screening_since limit ${payoutsMax}) as held`,
+    ),
+  )
 }
