@@ -95,7 +95,7 @@ export const bankCommands = {
       const found = await service.cases.byId(tx, operatorPartnerId, id)
       if (found?.kind !== 'announced_missing')
         throw new Refusal('not_found', 'No case announced_missing of an entry that can be cancelled.')
-      const cancelled = await service.isoBanks.cancelEntry(tx, found.subject)
+      const cancelled = await service.cancelEntry(tx, found.subject)
       if (!(await service.decisions.resolveGone(tx, found, staff, note)))
         throw new Refusal('validation_failed', 'The case was decided before.')
       return { caseId: id, ...cancelled }

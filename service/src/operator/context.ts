@@ -12,6 +12,7 @@ export type Context = {
     | 'audit'
     | 'beneficiaries'
     | 'cancellations'
+    | 'cancelEntry'
     | 'cases'
     | 'chainKeys'
     | 'closePartner'
