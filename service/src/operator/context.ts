@@ -27,6 +27,7 @@ export type Context = {
     | 'payoutControls'
     | 'payouts'
     | 'rates'
+    | 'recalls'
     | 'reconciliation'
     | 'safeguarding'
     | 'screener'

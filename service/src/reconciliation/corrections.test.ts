@@ -190,7 +190,7 @@ test('a debit that was for another payment is taken from the one that it was mat
 
 /** Payments that the bank debits as one sum. */
 async function paidBatch(...amounts: readonly string[]) {
-  const payouts = []
+  const payouts: Awaited<ReturnType<typeof pay>>['payout'][] = []
   for (const amount of amounts) payouts.push((await pay(service, partner, amount)).payout)
   await submitDuePayouts(bank.settlement)
   const { batchId } = await markFiled(service)

@@ -36,6 +36,8 @@ export type PayoutLife = {
   readonly approve: (partnerId: string, payoutId: string, by: Person) => Promise<boolean>
   /** PendingApproval -> Cancelled, in time. */
   readonly decline: (partnerId: string, payoutId: string, by: Person, reason: string) => Promise<boolean>
+  /** As `cancel`, in the caller's transaction, because the bank has taken back the payment that these refund. */
+  readonly stopRefunds: (tx: Tx, partnerId: string, payoutIds: readonly string[]) => Promise<void>
   /** PendingApproval -> Cancelled, for payouts whose time for an approval has ended. Returns how many. */
   readonly lapseStep: () => Promise<number>
   /** Pending or PendingApproval -> Cancelled, before a worker records its first attempt. */
@@ -132,6 +134,12 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
     ...createSending(deps, advance),
     ...createReporting(deps, advance),
     matched: createMatched(apply),
+    stopRefunds: async (tx, partnerId, payoutIds) => {
+      const triggers = payoutIds.map((payoutId): PayoutTrigger => {
+        return { partnerId, payoutId, kind: 'cancelled', canceller: 'bank' }
+      })
+      await apply(tx, triggers, new Map())
+    },
   }
 }
 
