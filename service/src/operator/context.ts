@@ -25,6 +25,7 @@ export type Context = {
     | 'monitoring'
     | 'openPartner'
     | 'payoutControls'
+    | 'payoutLife'
     | 'payouts'
     | 'rates'
     | 'recalls'

@@ -270,10 +270,7 @@ test('a bank takes a payment back: refunds that have not left are cancelled with
     { payoutId: sent.row.id, reference: sent.payout.reference, ...named, status: 'Completed', amount: '9.90' },
   ])
   const { timeline } = await service.transactions.get(partnerId, waiting.payout.reference)
-  assert.deepEqual(
-    timeline.map(({ step, actor }) => [step, actor]).at(-1),
-    ['Cancelled', 'bank'],
-  )
+  assert.deepEqual(timeline.map(({ step, actor }) => [step, actor]).at(-1), ['Cancelled', 'bank'])
   // The other payment covers the claim: nothing is owed.
   assert.deepEqual([booked, (await balanceOf(service, partnerId)).posted], [null, 4000n])
   const recall = await service.recalls.create(operatorOf(partnerId), sent.row.id, { reason: 'DUPL' })
@@ -299,7 +296,14 @@ test('what the balance lacks for a payment that is taken back is owed, and is ch
   assert.deepEqual([booked, (await balanceOf(service, partnerId)).posted], [-4990n, 4000n])
   const { db, decisions } = service
   const charge = () => db.transaction((tx) => decisions.approve(tx, { partnerId, id, staff: 'Grace' }))
-  const proposed = { partnerId, id, action: 'charge', toPartnerId: partnerId, staff: 'Ada', note: 'Paid twice' } as const
+  const proposed = {
+    partnerId,
+    id,
+    action: 'charge',
+    toPartnerId: partnerId,
+    staff: 'Ada',
+    note: 'Paid twice',
+  } as const
   await db.transaction((tx) => decisions.propose(tx, proposed))
   await assert.rejects(charge(), code('validation_failed'))
   await paid('Grace Hopper', {}, opened.partner)

@@ -17,7 +17,7 @@ import { after, assert, type Currency, newId, nilId, present } from '../../kerne
 import { balanceStateIn } from '../../ledger/index.ts'
 import { type Applied, applyInBatches } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Acknowledgement, PayeeResult } from '../../rails/index.ts'
+import { type Acknowledgement, internalConnectorId, type PayeeResult } from '../../rails/index.ts'
 import { createAdvance } from './advance.ts'
 import type { PayoutLifeDeps } from './life-deps.ts'
 import { leaseMs } from './lifecycle.ts'
@@ -36,7 +36,7 @@ export type PayoutLife = {
   readonly approve: (partnerId: string, payoutId: string, by: Person) => Promise<boolean>
   /** PendingApproval -> Cancelled, in time. */
   readonly decline: (partnerId: string, payoutId: string, by: Person, reason: string) => Promise<boolean>
-  /** As `cancel`, in the caller's transaction, because the bank has taken back the payment that these refund. */
+  /** Cancels as `cancel` does, in the caller's transaction, because the bank has taken back the payment that these refund. */
   readonly stopRefunds: (tx: Tx, partnerId: string, payoutIds: readonly string[]) => Promise<void>
   /** PendingApproval -> Cancelled, for payouts whose time for an approval has ended. Returns how many. */
   readonly lapseStep: () => Promise<number>
@@ -93,6 +93,11 @@ export type PayoutLife = {
   /** Adds the bank's result for the payee to the timeline. False: it is there, or the payout has ended or is unknown. */
   readonly payeeChecked: (key: Omit<Reporting, 'report'>, payee: PayeeResult) => Promise<boolean>
   /**
+   * Sent -> Completed or Failed, by the written word of the bank that two persons have. A later report that says otherwise is a contradiction.
+   * Refuses: validation_failed (another status; a payout that no bank carries).
+   */
+  readonly endByWord: (tx: Tx, payment: store.PayoutId & { readonly end: 'paid' | 'not-paid' }) => Promise<void>
+  /**
    * An operator has found that money paid this payout, or came back from it. Works as a report of the bank, in the caller's
    * transaction. `payoutId`: of the payout, or of its instruction.
    */
@@ -134,6 +139,7 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
     ...createSending(deps, advance),
     ...createReporting(deps, advance),
     matched: createMatched(apply),
+    endByWord: createEndByWord(apply),
     stopRefunds: async (tx, partnerId, payoutIds) => {
       const triggers = payoutIds.map((payoutId): PayoutTrigger => {
         return { partnerId, payoutId, kind: 'cancelled', canceller: 'bank' }
@@ -284,4 +290,25 @@ const createMatched =
       assert(!(advanced instanceof Refusal), 'a report of the bank is not refused')
       if (advanced !== 'deferred') return present(advanced, 'a trigger has an answer')
     }
+  }
+
+const createEndByWord =
+  (apply: ReturnType<typeof createAdvance>): PayoutLife['endByWord'] =>
+  async (tx, { partnerId, id, end }) => {
+    const [payout] = await store.lockPayouts(tx, [{ partnerId, id }])
+    const { status, rail, connector } = present(payout, 'the caller has read the payout')
+    // A chain says itself what it has executed, and an account of this service is credited by its worker.
+    if (rail === 'Wallet' || connector === internalConnectorId)
+      throw new Refusal('validation_failed', 'No bank carries the payout: only one at a bank is ended by hand.')
+    if (status !== 'Sent')
+      throw new Refusal(
+        'validation_failed',
+        `The payout is ${status}: only one that waits at the bank is ended by hand.`,
+      )
+    const named = { partnerId, instructionId: id, report: { connector, notificationId: `word ${newId()}` } }
+    const failure = { errorKey: 'BankRejection', details: 'The bank did not execute the payment.' } as const
+    const trigger: PayoutTrigger =
+      end === 'paid' ? { ...named, kind: 'settled' } : { ...named, kind: 'rejected', failure }
+    const [ended] = await apply(tx, [trigger], new Map())
+    assert(ended === true, 'a payout that is Sent takes the word of its bank')
   }

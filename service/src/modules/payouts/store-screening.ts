@@ -33,21 +33,20 @@ export async function postpone(
   return changed.filter(({ begins }) => begins === true)
 }
 
-/** Partners with due payouts of the connector that wait for a decision, in no order. */
+/** Partners with due payouts of the connector that wait for a decision, the longest wait first. */
 export function partnersWithHeld(
   tx: Tx,
   connector: string,
   now: Date,
-  payoutsMax: number,
+  partnersMax: number,
 ): Promise<readonly { readonly partnerId: string }[]> {
   return tx.rows(
     dueWork(
       'finds partners with payouts that wait for a decision, without a lock, by an index of those',
       (whose) => sql`/* payouts.partnersWithHeld */
-        select distinct partner_id from (
-          select partner_id from payouts.payouts
-          where screening_since is not null and due_at <= ${now} and status = 'Pending' and connector = ${connector} and ${whose()}
-          order by screening_since limit ${payoutsMax}) as held`,
+        select partner_id from payouts.payouts
+        where screening_since is not null and due_at <= ${now} and status = 'Pending' and connector = ${connector} and ${whose()}
+        group by partner_id order by min(screening_since), partner_id limit ${partnersMax}`,
     ),
   )
 }

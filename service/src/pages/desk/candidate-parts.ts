@@ -79,11 +79,11 @@ export function refundTable(
         html`<a href="${view.root}payouts/${partnerId}/${payoutId}">${payoutId}</a>`,
         badge('neutral', status),
         money,
-        isPaid &&
-          recall !== undefined &&
-          html`<form method="post" action="${recall}">
-            ${hiddenField('payout', payoutId)}<button type="submit">${d.recallRefund}</button>
-          </form>`,
+        isPaid && recall !== undefined
+          ? html`<form method="post" action="${recall}">
+              ${hiddenField('payout', payoutId)}<button type="submit">${d.recallRefund}</button>
+            </form>`
+          : '',
       ]),
     })}`
 }

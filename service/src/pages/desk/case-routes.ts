@@ -99,14 +99,20 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
     form('remark', (signed, key, given) => staff.remarkCase(signed, { ...key, note: noteOf(() => given('remark')) })),
     form('propose', (signed, key, given) => staff.propose(signed, { ...key, ...proposalOf(given) })),
     form('approve', (signed, key, given) => staff.approve(signed, { ...key, proposalId: given('proposal') })),
-    form('recall', (signed, { partnerId: partner, id }, given) =>
-      frame.changes.run(signed.account, 'payment recall', {
-        ...{ partner, payout: given('payout'), reason: 'DUPL' },
-        note: `Case ${id}: the bank has taken back the payment of this refund.`,
-      }),
-    ),
+    form('recall', (signed, key, given) => recall(frame, signed, key, given('payout'))),
     form('reject', (signed, key, given) => staff.reject(signed, { ...key, note: noteOf(given) })),
   ]
+}
+
+/** Asks the bank of a refund that a case names for its money. A person has seen the case: the payer has the money twice. */
+const recall = (
+  { changes }: DeskFrame,
+  { account }: SignedStaff,
+  { partnerId: partner, id }: ReturnType<typeof keyOf>,
+  payout: string,
+) => {
+  const note = `Case ${id}: the bank has taken back the payment of this refund.`
+  return changes.run(account, 'payment recall', { partner, payout, reason: 'DUPL', note })
 }
 
 /** The refunds that a case names, as they are now. */
