@@ -10,5 +10,6 @@ const [, , crashAt = '', url = '', now = '', origin = ''] = process.argv
 const { wrapDatabase, passed } = createCrashPoints(Number(crashAt))
 const service = await createTestService({ url, now: new Date(now), wrapDatabase, identityProvider: providerAt(origin) })
 while ((await service.identityChecks.step()) > 0);
+while ((await service.identityChecks.expireStep()) > 0);
 await service.close()
 process.stdout.write(String(passed()))

@@ -18,6 +18,7 @@ after(() => service.close())
 
 const work = async () => {
   while ((await service.identityChecks.step()) > 0);
+  while ((await service.identityChecks.expireStep()) > 0);
 }
 
 test('a worker killed at any point leaves one session at the provider, and one event of each kind', async (t) => {

@@ -73,3 +73,33 @@ test('a process killed at any point leaves one refund for each request, and each
   })
   assert.ok(points >= pointsMin, `only ${points} points were passed`)
 })
+
+test('a process killed while a bank takes a payment back cancels the waiting refund with it, once', async (t) => {
+  const points = await killAtCrashPoints(t, 'refunds-child.ts', async (runChild) => {
+    const opened = await open()
+    const { partner, session } = opened
+    const { partnerId, caller } = partner
+    await service.checkout.simulate(partnerId, session.id, { step: 'credit' }, ip)
+    await settle()
+    const body = { amount: rawNumber('40.00'), idempotencyKey: 'waits' }
+    const { row } = await service.checkout.refund(caller, session.id, body, ip)
+    // No worker takes it before the bank's claim comes.
+    await service.db.run(
+      sql`update payouts.payouts set due_at = due_at + interval '1 day' where partner_id = ${partnerId}`,
+    )
+    await service.checkout.simulate(partnerId, session.id, { step: 'reverse' }, ip)
+    const request: RefundsRequest = { caller, sessionId: session.id, refunds: [] }
+    await runChild(service.url, service.clock.now().toISOString(), JSON.stringify(request))
+    service.clock.advance(2 * minuteMs)
+    while ((await processBankNotifications(service.settlement)) > 0);
+    assert.equal((await service.payouts.get(partnerId, row.id)).status, 'Cancelled')
+    assert.deepEqual(await balanceOf(service, partnerId), { posted: 0n, reserved: 0n, available: 0n })
+    const cases = (await service.cases.list(undefined, 1000)).filter((found) => found.partnerId === partnerId)
+    assert.deepEqual(
+      cases.map(({ kind, booked }) => [kind, booked]),
+      [['credit_reversed', null]],
+    )
+    await checkLedger(service.db, partnerId)
+  })
+  assert.ok(points >= 2, `only ${points} points were passed`)
+})

@@ -9,7 +9,7 @@ import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { alwaysNeedsTwo } from '../../service/src/operator/roles.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { lastListedOn } from '../../service/src/rails/index.ts'
-import { submitDuePayouts } from '../../service/src/settlement/index.ts'
+import { processBankNotifications, submitDuePayouts } from '../../service/src/settlement/index.ts'
 import { addPartner, balanceOf, createTestService, pay, type Service } from '../support/composition.ts'
 import {
   type BankFolders,
@@ -244,4 +244,33 @@ test('a debit is taken from the payment that it was matched with, and its case s
   assert.match(opened?.report ?? '', new RegExp(payout.reference))
   const { stderr } = await runOperator([...undo, ...(one ?? [])], env)
   assert.match(stderr, /The payout is Returned/)
+})
+
+test('a payout of a bank without files ends by the written word too, and one that the bank pays after all is a case', async () => {
+  const sandbox = await createTestService({ url: database.url, now: new Date() })
+  try {
+    const partner = await addPartner(sandbox, 1_000_00n)
+    const { partnerId } = partner
+    const { payout } = await pay(sandbox, partner, '10.00')
+    const word = ['--evidence', join(folder, 'letter.pdf'), '--note', 'Letter of the bank']
+    const end = (outcome: string) => [
+      ...['payment', 'end', '--partner', partnerId, '--payout', payout.id, '--outcome', outcome],
+      ...word,
+    ]
+    const early = await runOperator([...end('not-paid'), ...(one ?? [])], env)
+    assert.match(early.stderr, /The payout is Pending/)
+    await submitDuePayouts(sandbox.settlement)
+    await byTwo(...end('not-paid'))
+    assert.equal((await sandbox.payouts.get(partnerId, payout.id)).status, 'Failed')
+    assert.deepEqual(await balanceOf(sandbox, partnerId), { posted: 1_000_00n, reserved: 0n, available: 1_000_00n })
+    const again = await runOperator([...end('paid'), ...(one ?? [])], env)
+    assert.match(again.stderr, /The payout is Failed/)
+    sandbox.clock.advance(60_000)
+    while ((await processBankNotifications(sandbox.settlement)) > 0);
+    const opened = (await sandbox.cases.list(undefined, 1000)).find((found) => found.partnerId === partnerId)
+    assert.equal(opened?.kind, 'contradiction')
+    assert.equal((await sandbox.payouts.get(partnerId, payout.id)).status, 'Failed')
+  } finally {
+    await sandbox.close()
+  }
 })

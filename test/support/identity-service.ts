@@ -12,7 +12,7 @@ import { createIdentityWebhookSite } from '../../service/src/modules/identity-ch
 import { createTestService, type Service, type TestServiceOptions } from './composition.ts'
 
 export const simulatorKey = Buffer.alloc(32, 7)
-const timeoutMs = 300
+const timeoutMs = 2000
 
 /** The connector to a provider at an address. */
 export const providerAt = (origin: string) =>

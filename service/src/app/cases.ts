@@ -17,8 +17,10 @@ import type { Database } from '../postgres/index.ts'
 import type { BooksAccount } from '../rails/index.ts'
 import { createReconciliation, type Reconciliation } from '../reconciliation/index.ts'
 import {
+  type CancelEntry,
   type CandidatesDeps,
   type CaseEffectsDeps,
+  createCancelEntry,
   createCandidateSources,
   createCaseEffects,
   createInLedger,
@@ -44,6 +46,7 @@ export type Composed = {
   readonly returns: Returns
   readonly reconciliation: Reconciliation
   readonly undoPayment: UndoPayment
+  readonly cancelEntry: CancelEntry
 }
 
 export function composeDecisions(deps: Deps): Composed {
@@ -61,5 +64,6 @@ export function composeDecisions(deps: Deps): Composed {
     returns,
     reconciliation,
     undoPayment: createUndoPayment({ ...deps, books }),
+    cancelEntry: createCancelEntry({ ...deps, books }),
   }
 }

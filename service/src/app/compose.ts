@@ -118,6 +118,7 @@ export type Service = {
   /** Mails the Admins of a partner, in the transaction that opens the session. */
   readonly tellOfImpersonation: Modules['tellOfImpersonation']
   readonly undoPayment: Modules['undoPayment']
+  readonly cancelEntry: Modules['cancelEntry']
   /** Answers the requests of the operator's desk. `changes` carries out commands that a second person approves. */
   readonly desk: (changes: DeskChanges) => Promise<RequestListener>
   /** The simulated identity provider. Undefined: it is not used, or runs in another process. */

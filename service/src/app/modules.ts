@@ -33,7 +33,7 @@ import { createConfiguredRates } from '../rates/index.ts'
 import { createVerification, type OwnNames, schemeOf } from '../verification/index.ts'
 import { type Accounts, createAccounts, createCancellations, createMonitors } from '../modules/accounts/index.ts'
 import { type Beneficiaries, createBeneficiaries, createRenewals } from '../modules/beneficiaries/index.ts'
-import { createCheckout, createEndedRefunds } from '../modules/checkout/index.ts'
+import { createCheckout, createEndedRefunds, createPaymentRefunds } from '../modules/checkout/index.ts'
 import { createCustomers, type Customers } from '../modules/customers/index.ts'
 import { createDeposits, type Deposits } from '../modules/deposits/index.ts'
 import { createMonitoring, type Monitoring } from '../modules/monitoring/index.ts'
@@ -248,7 +248,8 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const cancelPayout = (partnerId: string, id: string) => payoutLife.cancel(partnerId, id, 'operator')
   const cancellations = createCancellations({ db, clock, log, waitingPayouts, cancelPayout })
   const ownersOf = ownersOfAccounts(accounts, wallets)
-  const deposits = createDeposits({ ...shared, ownersOf })
+  const refunds = createPaymentRefunds({ ...shared, ...outgoing })
+  const deposits = createDeposits({ ...shared, ownersOf, refunds })
   const screener = composeScreener({ ...shared, log, beneficiaries, deposits })
   const { membersByAddress } = users
   const reports = createReports({ ...shared, membersByAddress, keptDays: config.REPORT_KEPT_DAYS })

@@ -109,7 +109,7 @@ export function createDecisions(deps: DecisionsDeps): Decisions {
 
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
-const withoutProposal = { proposalId: null, proposal: null, proposedBy: null, proposedAt: null } as const
+export const withoutProposal = { proposalId: null, proposal: null, proposedBy: null, proposedAt: null } as const
 
 /** Locks the case, if no one has decided it. Refuses: not_found, validation_failed. */
 export async function lockUndecided(tx: Tx, partnerId: string, id: string): Promise<store.CaseRow> {

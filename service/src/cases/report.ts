@@ -17,6 +17,8 @@ export type CaseReport = {
   readonly endToEndId?: string | null
   readonly transactionHash?: string
   readonly details?: string
+  /** The refunds of a payment that its bank has taken back, as they were then. */
+  readonly refunds?: readonly { readonly payoutId: string }[]
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

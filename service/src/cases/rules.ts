@@ -72,7 +72,7 @@ export const resolutions = {
 } as const satisfies Readonly<Record<CaseAction, string>>
 /**
  * `gone`: the reason of the case has ended, so that it was resolved automatically. `released`: its money continued,
- * because the names were cleared.
+ * because the names were cleared, or its entry of the bank was corrected.
  */
 export type Resolution = (typeof resolutions)[CaseAction] | 'gone' | 'released'
 

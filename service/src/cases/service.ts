@@ -2,9 +2,9 @@
 import { amountText, assert, type Clock, type Log, newId, present } from '../kernel/index.ts'
 import type { Entry, Ledger } from '../ledger/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { type CaseKey, decide } from './decisions.ts'
+import { type CaseKey, decide, withoutProposal } from './decisions.ts'
 import { entryOfCase } from './entries.ts'
-import { type Booked, type CaseKind, openingTransfer, operatorPartnerId } from './rules.ts'
+import { type Booked, type CaseKind, openingTransfer, operatorPartnerId, reversingTransfer } from './rules.ts'
 import { lastRemarks } from './store-decisions.ts'
 import * as store from './store.ts'
 
@@ -39,6 +39,11 @@ export type Cases = {
    * in the same transaction.
    */
   readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
+  /**
+   * Resolves cases whose entry of the bank is corrected, and returns the entries that take their money out of suspense as it came. The caller
+   * holds the cases, and books the entries in the same transaction.
+   */
+  readonly withdraw: (tx: Tx, rows: readonly store.CaseRow[], note: string) => Promise<readonly Entry[]>
   /** Oldest first, in pages after `after`. */
   readonly list: (
     after: Pick<store.CaseRow, 'openedAt' | 'id'> | undefined,
@@ -88,19 +93,23 @@ export function createCases(deps: CasesDeps): Cases {
       db.transaction(async (tx) => {
         const row = await record(deps, tx, opened)
         if (row === undefined) return false
-        for (const entry of openingEntries(row)) await deps.ledger.enter(tx, entry)
+        for (const entry of entriesOf(row, openingTransfer)) await deps.ledger.enter(tx, entry)
         return true
       }),
     record: async (tx, opened) => {
       const entries: Entry[] = []
       for (const one of opened) {
         const row = await record(deps, tx, one)
-        if (row !== undefined) entries.push(...openingEntries(row))
+        if (row !== undefined) entries.push(...entriesOf(row, openingTransfer))
       }
       return entries
     },
     release: async (tx, keys, note) => {
       for (const key of keys) await release(deps, tx, key, note)
+    },
+    withdraw: async (tx, rows, note) => {
+      for (const row of rows) await release(deps, tx, row, note)
+      return rows.flatMap((row) => entriesOf(row, reversingTransfer))
     },
     list: (after, casesMax, tx = db, owned = 'any') => store.openCases(tx, after, casesMax, owned),
     byId: store.caseById,
@@ -155,18 +164,15 @@ async function release(deps: CasesDeps, tx: Tx, { partnerId, id }: CaseKey, note
   const row = present(await store.lockCase(tx, partnerId, id), 'money that waits has a case')
   assert(row.resolution === null, `case ${id} is open while its money waits`)
   const end = { resolution: 'released', resolvedBy: 'service', note, resolvedAt: deps.clock.now() } as const
-  await decide(deps, tx, row, { ...row, ...end }, { kind: 'released', actor: 'service', note })
+  await decide(deps, tx, row, { ...row, ...withoutProposal, ...end }, { kind: 'released', actor: 'service', note })
 }
 
 const undecided = {
+  ...withoutProposal,
   resolvedAt: null,
   resolution: null,
   resolvedBy: null,
   note: null,
-  proposalId: null,
-  proposal: null,
-  proposedBy: null,
-  proposedAt: null,
   returningSince: null,
   ownerId: null,
   ownerName: null,
@@ -179,7 +185,7 @@ const readable = (_key: string, value: unknown): unknown =>
 const isMoney = (value: unknown): value is Booked =>
   typeof value === 'object' && value !== null && 'currency' in value && typeof (value as Booked).amount === 'bigint'
 
-const openingEntries = (row: store.CaseRow): readonly Entry[] =>
+const entriesOf = (row: store.CaseRow, transfer: typeof openingTransfer): readonly Entry[] =>
   row.currency === null || row.booked === null
     ? []
-    : [entryOfCase(row, row.currency, openingTransfer(row.connector, row.booked))]
+    : [entryOfCase(row, row.currency, transfer(row.connector, row.booked))]

@@ -95,14 +95,14 @@ export const bankCommands = {
       const found = await service.cases.byId(tx, operatorPartnerId, id)
       if (found?.kind !== 'announced_missing')
         throw new Refusal('not_found', 'The case is not announced_missing, or its entry cannot be cancelled.')
-      const cancelled = await service.isoBanks.cancelEntry(tx, found.subject)
+      const cancelled = await service.cancelEntry(tx, found.subject)
       if (!(await service.decisions.resolveGone(tx, found, staff, note)))
         throw new Refusal('validation_failed', 'The case was decided before.')
       return { caseId: id, ...cancelled }
     })
   },
 
-  /** Ends a payment by the bank's written word, whose hash is recorded. Settlement then ends the payout. */
+  /** Ends a payment by the bank's written word, whose hash is recorded. That of a bank by files has a file, which the word is about. */
   'payment end': async (context: Context, options: Options) => {
     const end = readChoice({ outcome: required(options, 'outcome') }, 'outcome', paymentEnds)
     required(options, 'note')
@@ -110,7 +110,9 @@ export const bankCommands = {
     const key = await instructionOf(context, options)
     const change = { command: 'payment end', options: { ...options, evidence } }
     return decided(context, change, async (tx) => {
-      await context.service.isoBanks.endPayment(tx, { ...key, end })
+      const { isoBanks, payoutLife } = context.service
+      if ((await isoBanks.payment(key)) !== undefined) await isoBanks.endPayment(tx, { ...key, end })
+      else await payoutLife.endByWord(tx, { partnerId: key.partnerId, id: required(options, 'payout'), end })
       return { partnerId: key.partnerId, payoutId: required(options, 'payout'), outcome: end, evidence }
     })
   },

@@ -82,6 +82,7 @@ const operatorUsage = `operator commands (those that change something take --not
   operator deposit undo --partner ID --reference TEXT --note TEXT
   operator payment retry --partner ID --payout ID [--staff NAME]
   operator payment undo --partner ID --payout ID --note TEXT
+  operator payment recall --partner ID --payout ID --reason DUPL|TECH|FRAD|CUST|AC03|AM09 --note TEXT
   operator payment end --partner ID --payout ID --outcome paid|not-paid --evidence FILE --note TEXT
   operator screening load --from FILE [--name NAME] [--staff NAME]
     (FILE: the list of the UN, of the EU (1.1), SDN.XML or SDN_ADVANCED.XML; with NAME politically exposed persons, targets.simple.csv)

@@ -2,9 +2,11 @@
 import { ConfigError } from '../app/config.ts'
 import { amountText } from '../kernel/index.ts'
 import { instructionIdOf, partiesOf, type PayoutSearch } from '../modules/payouts/index.ts'
+import { operatorOf } from '../modules/recalls/index.ts'
+import { recallReasons } from '../connectors/iso20022/index.ts'
 import type { Context } from './context.ts'
 import { decided } from './limits.ts'
-import { type Options, readCurrencyOption, readDay, readMoney, required } from './options.ts'
+import { type Options, readChoice, readCurrencyOption, readDay, readMoney, required } from './options.ts'
 
 /** More than a person reads: the search is too wide. */
 const paymentsMax = 50
@@ -29,6 +31,18 @@ export const paymentCommands = {
     return decided(context, { command: 'payment undo', options }, async (tx) => {
       const { caseId, ...money } = await context.service.undoPayment(tx, undone)
       return { id: caseId, ...undone, ...money }
+    })
+  },
+
+  /** Asks the bank to have a paid payout back, such as the refund of a payment that its bank has taken back. */
+  'payment recall': (context: Context, options: Options) => {
+    required(options, 'reason')
+    const reason = readChoice(options, 'reason', recallReasons)
+    required(options, 'note')
+    return decided(context, { command: 'payment recall', options }, async (tx) => {
+      const [partnerId, payoutId] = [required(options, 'partner'), required(options, 'payout')]
+      const { id, status } = await context.service.recalls.create(operatorOf(partnerId), payoutId, { reason }, tx)
+      return { partnerId, payoutId, recallId: id, status }
     })
   },
 

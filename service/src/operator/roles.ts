@@ -25,7 +25,7 @@ const commandsOf = {
     ...['limit set', 'limit remove', 'fee set', 'fee remove', 'approval set', 'approval remove'],
     ...['cooling-off set', 'cooling-off remove', 'segregation cover', 'segregation set', 'bic load', 'sort-codes load'],
     ...['ibans import', 'ibans withdraw', 'payment end', 'payment retry', 'deposit undo', 'bank file take'],
-    ...['bank entry cancel', 'payment undo'],
+    ...['bank entry cancel', 'payment undo', 'payment recall'],
   ],
   compliance: [
     ...['screening load', 'screening decide', 'screening country set', 'screening country remove'],

@@ -168,7 +168,18 @@ export type BankBooks = {
     instruction: { readonly partnerId: string; readonly id: string },
     hasLeft: boolean,
   ) => Promise<void>
-  /** Takes the debit of a payment from it, as two persons decided that it was for something else. The payment counts as returned. */
+  /**
+   * Cancels an entry that counts and that its statement omits. Settlement takes a credit back, and returns the payments of a debit, whose sum is
+   * `cameBack`. Undefined: it is another entry, or is cancelled.
+   */
+  readonly cancel: (
+    tx: Tx,
+    entryId: string,
+  ) => Promise<{ readonly connector: string; readonly cameBack: Minor } | undefined>
+  /**
+   * Takes the debit of a payment from it, as two persons decided that it was for something else. The payment counts as returned; a batch stays the
+   * debit of its other payments.
+   */
   readonly unmatch: (
     tx: Tx,
     entryId: string,

@@ -86,10 +86,13 @@ const openKinds = async () =>
     .filter(({ resolution }) => resolution === null)
     .map(({ kind }) => kind)
     .toSorted()
-const cancelled = async () => {
-  const found = (await service.cases.list(undefined, 100)).find(({ kind }) => kind === 'announced_missing')
+/** Cancels the entry of a case whose text has these words. */
+const cancelled = async (words = '') => {
+  const found = (await service.cases.list(undefined, 100)).find(
+    ({ kind, report }) => kind === 'announced_missing' && report.includes(words),
+  )
   assert.ok(found)
-  return service.db.transaction((tx) => service.isoBanks.cancelEntry(tx, found.subject))
+  return service.db.transaction((tx) => service.cancelEntry(tx, found.subject))
 }
 
 test('an entry that the correction omits has a case, and two persons take its money back', async () => {
@@ -148,11 +151,22 @@ test('a payment whose debit the correction omits has a case, and two persons ret
   assert.deepEqual([await statusOf(), await posted(), await unexplained()], ['Returned', 7_00n, '0.00'])
 })
 
+const undo = (payoutId: string) => service.db.transaction((tx) => service.undoPayment(tx, { partnerId, payoutId }))
+type Decision = Pick<Parameters<Service['decisions']['propose']>[1], 'action' | 'toPartnerId' | 'payoutId'>
+/** Two persons decide about the open case with this money. */
+async function decide(money: bigint, decision: Decision) {
+  const found = (await service.cases.list(undefined, 100)).find(({ booked }) => booked === money)
+  const { partnerId: ownerId, id } = present(found, 'the case')
+  const key = { partnerId: ownerId, id }
+  const { db, decisions } = service
+  await db.transaction((tx) => decisions.propose(tx, { ...key, ...decision, staff: 'ada', note: 'Letter' }))
+  await db.transaction((tx) => decisions.approve(tx, { ...key, staff: 'grace' }))
+}
+
 test('a debit that was for another payment is taken from the one that it was matched with, and pays the other', async () => {
   const income = credit(10_00n, 'E1', 'R1')
   await list(income)
   const [first, second] = [await paidDebit('3.00', 3_00n), await paidDebit('3.00', 3_00n)]
-  const undo = (payoutId: string) => service.db.transaction((tx) => service.undoPayment(tx, { partnerId, payoutId }))
   await assert.rejects(undo(first.id), { code: 'validation_failed' })
   await assert.rejects(undo(operatorPartnerId), { code: 'not_found' })
   await list(income, first.debit)
@@ -163,11 +177,7 @@ test('a debit that was for another payment is taken from the one that it was mat
   assert.deepEqual([await first.statusOf(), await posted(), await unexplained()], ['Returned', 10_00n, '0.00'])
   const [opened, ...others] = await service.cases.list(undefined, 100)
   assert.deepEqual([opened?.kind, opened?.booked, others], ['unknown_debit', -3_00n, []])
-  const { partnerId: ownerId, id } = present(opened, 'the case')
-  const key = { partnerId: ownerId, id }
-  const match = { action: 'match', toPartnerId: partnerId, payoutId: second.id, staff: 'ada', note: 'Letter' } as const
-  await service.db.transaction((tx) => service.decisions.propose(tx, { ...key, ...match }))
-  await service.db.transaction((tx) => service.decisions.approve(tx, { ...key, staff: 'grace' }))
+  await decide(-3_00n, { action: 'match', toPartnerId: partnerId, payoutId: second.id })
   await look()
   assert.deepEqual([await second.statusOf(), await posted(), await unexplained()], ['Completed', 7_00n, '0.00'])
   assert.deepEqual(await openKinds(), [])
@@ -176,6 +186,113 @@ test('a debit that was for another payment is taken from the one that it was mat
   await list(income, first.debit, { ...first.debit, bankReference: 'D2' })
   await look()
   assert.deepEqual([await first.statusOf(), await openKinds(), await unexplained()], ['Returned', ['doubled'], '0.00'])
+})
+
+/** Payments that the bank debits as one sum. */
+async function paidBatch(...amounts: readonly string[]) {
+  const payouts: Awaited<ReturnType<typeof pay>>['payout'][] = []
+  for (const amount of amounts) payouts.push((await pay(service, partner, amount)).payout)
+  await submitDuePayouts(bank.settlement)
+  const { batchId } = await markFiled(service)
+  const sum = payouts.reduce((before, { amount }) => before + amount, 0n)
+  const batches = [{ batchId, count: payouts.length }]
+  const debit = { ...entryOf(-sum, { bookingDate: on, details: [], batches }), bankReference: 'B1' }
+  const statuses = async () => {
+    const ids = payouts.map(({ id }) => id)
+    const rows = await service.db.rows<{ status: string }>(
+      sql`select status from payouts.payouts where id = any(${ids}::uuid[]) order by id`,
+    )
+    return rows.map(({ status }) => status)
+  }
+  return { ids: payouts.map(({ id }) => id), debit, statuses }
+}
+
+test('a payment is taken from the debit of its batch, and all payments of a batch that the bank omits come back', async () => {
+  const income = credit(20_00n, 'E1', 'R1')
+  await list(income)
+  const batch = await paidBatch('3.00', '4.00', '5.00')
+  const another = await paidDebit('4.00', 4_00n)
+  await list(income, batch.debit)
+  await look()
+  assert.deepEqual([await batch.statuses(), await posted()], [['Completed', 'Completed', 'Completed'], 8_00n])
+  const [, wrong = ''] = batch.ids
+  const both = await Promise.allSettled([undo(wrong), undo(wrong)])
+  assert.deepEqual(both.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+  assert.deepEqual([await batch.statuses(), await posted()], [['Completed', 'Returned', 'Completed'], 12_00n])
+  assert.deepEqual([await openKinds(), await unexplained()], [['unknown_debit'], '0.00'])
+  await decide(-4_00n, { action: 'match', toPartnerId: partnerId, payoutId: another.id })
+  assert.deepEqual([await another.statusOf(), await posted(), await unexplained()], ['Completed', 8_00n, '0.00'])
+  await list(income)
+  await look()
+  const all = await Promise.allSettled([cancelled(), cancelled()])
+  assert.deepEqual(all.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+  assert.equal(await unexplained(), '0.00', 'before settlement has taken the returns')
+  await look()
+  assert.deepEqual(
+    [await batch.statuses(), await another.statusOf()],
+    [['Returned', 'Returned', 'Returned'], 'Returned'],
+  )
+  assert.deepEqual([await posted(), await openKinds(), await unexplained()], [20_00n, ['announced_missing'], '0.00'])
+  await checkLedger(service.db, partnerId)
+})
+
+test('a batch that is omitted while a part of it is in suspense leaves nothing there', async () => {
+  const income = credit(20_00n, 'E1', 'R1')
+  await list(income)
+  const batch = await paidBatch('3.00', '4.00')
+  await list(income, batch.debit)
+  await look()
+  await undo(batch.ids[0] ?? '')
+  await list(income)
+  await look()
+  await cancelled()
+  assert.equal(await unexplained(), '0.00')
+  await look()
+  assert.deepEqual([await batch.statuses(), await posted()], [['Returned', 'Returned'], 20_00n])
+  assert.deepEqual([await openKinds(), await unexplained()], [['announced_missing'], '0.00'])
+})
+
+test('an omitted debit of no payment leaves suspense, or comes back to who bore it', async () => {
+  const income = credit(20_00n, 'E1', 'R1')
+  const debits = [2_00n, 1_00n].map((minor) => ({
+    ...entryOf(-minor, { bookingDate: on, details: [{ references: { endToEndId: `F${minor}` } }] }),
+    bankReference: `F${minor}`,
+  }))
+  await list(income, ...debits)
+  await look()
+  assert.deepEqual(await openKinds(), ['unknown_debit', 'unknown_debit'])
+  await decide(-1_00n, { action: 'fees' })
+  await list(income)
+  await look()
+  const waiting = await cancelled('of -2.00 EUR')
+  assert.deepEqual([waiting.amount, waiting.openedCaseId, await unexplained()], ['-2.00', undefined, '0.00'])
+  const borne = await cancelled('of -1.00 EUR')
+  await assert.rejects(cancelled('of -1.00 EUR'), { code: 'validation_failed' })
+  assert.deepEqual([borne.amount, typeof borne.openedCaseId, await unexplained()], ['-1.00', 'string', '0.00'])
+  await look()
+  assert.deepEqual(await openKinds(), ['announced_missing', 'announced_missing', 'unknown_payment'])
+  await decide(1_00n, { action: 'fees' })
+  assert.deepEqual([await posted(), await unexplained()], [20_00n, '0.00'])
+})
+
+test('a debit of another amount than its payment is taken from it whole, and an omitted one leaves no difference', async () => {
+  const income = credit(20_00n, 'E1', 'R1')
+  await list(income)
+  const [first, second] = [await paidDebit('3.00', 5_00n), await paidDebit('5.00', 1_00n)]
+  await list(income, first.debit, { ...second.debit, bankReference: 'D2' })
+  await look()
+  assert.deepEqual([await posted(), await openKinds()], [12_00n, ['amount_differs', 'amount_differs']])
+  const undone = await undo(first.id)
+  assert.deepEqual([await first.statusOf(), await posted(), undone.amount], ['Returned', 15_00n, '5.00'])
+  assert.deepEqual([await openKinds(), await unexplained()], [['amount_differs', 'unknown_debit'], '0.00'])
+  await list(income, first.debit)
+  await look()
+  await cancelled('of -1.00 EUR')
+  assert.equal(await unexplained(), '0.00')
+  await look()
+  assert.deepEqual([await second.statusOf(), await posted(), await unexplained()], ['Returned', 20_00n, '0.00'])
+  assert.deepEqual(await openKinds(), ['announced_missing', 'unknown_debit'])
+  await checkLedger(service.db, partnerId)
 })
 
 test('of two cancellations at once, one takes the money back', async () => {

@@ -18,7 +18,7 @@ import { createNotificationStep, processBankNotifications, type RetryPauses } fr
 
 export { type CandidatesDeps, createCandidateSources } from './candidates.ts'
 export { type CaseEffectsDeps, createCaseEffects } from './case-effects.ts'
-export { createUndoPayment, type UndoPayment } from './undo-payment.ts'
+export { type CancelEntry, createCancelEntry, createUndoPayment, type UndoPayment } from './wrong-debits.ts'
 export { createInLedger } from './in-ledger.ts'
 export {
   processBankNotifications,

@@ -63,7 +63,8 @@ export function createSubmitter(deps: SettlementDeps, connector: Connector) {
     step: async (): Promise<number> => {
       while (sets.size >= callsMax) await Promise.race(sets)
       const state = breaker.state()
-      if (state === 'open' || (state === 'half-open' && sets.size > 0)) return 0
+      if (state === 'open' || (state === 'half-open' && sets.size > 0))
+        return deps.payouts.screenHeld(connector.id, instructionsPerCallMax)
       const claims = await claimDuePayouts(bank, state === 'half-open' ? 1 : instructionsPerCallMax)
       if (claims.length > 0) start(claims)
       return claims.length

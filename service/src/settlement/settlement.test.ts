@@ -90,7 +90,12 @@ const payouts = createPayouts({
   forecastOf: (_connector, payment, at) => bank.forecast(payment, at),
   waitMsOf: (_connector, payment) => bank.waitMsOf?.(payment) ?? 0,
 })
-const deposits = createDeposits({ ...shared, access, ownersOf: () => Promise.resolve(new Map()) })
+const deposits = createDeposits({
+  ...shared,
+  access,
+  ownersOf: () => Promise.resolve(new Map()),
+  refunds: { stop: () => Promise.resolve([]) },
+})
 const isPartner = () => Promise.resolve(true)
 const settlement = {
   log,

@@ -7,7 +7,6 @@ import { type BankHealth, type BankObserver, createIsoBank, type IsoBank } from 
 import { type Scheme, schemes, type Transport } from './deps.ts'
 import { createEndPayment, type PaymentEnd } from './end-payment.ts'
 import { createLetterAnswered, createLetterSent, createRecallLetter } from './recall-letter.ts'
-import { type CancelledEntry, createCancelEntry } from './cancel-entry.ts'
 import { createReleaseFile } from './release.ts'
 import { createRequestRecall, type RecallRequest } from './recalls.ts'
 import type { BankConfig } from './settings.ts'
@@ -45,8 +44,6 @@ export type IsoBanks = {
   ) => Promise<void>
   /** Lets the worker take a file that was put aside. The id is the subject of its case. Refuses: not_found, validation_failed. */
   readonly releaseFile: (tx: Tx, id: string) => Promise<{ readonly connector: string; readonly fileName: string }>
-  /** Cancels a credit that the bank does not have. The id is the subject of its case. Refuses: validation_failed. */
-  readonly cancelEntry: (tx: Tx, id: string) => Promise<CancelledEntry>
   /** The newest files of a connector, newest first. */
   readonly files: (connector: string) => Promise<readonly files.ListedFile[]>
   /** Shows files to staff. */
@@ -89,7 +86,6 @@ export function createIsoBanks(deps: Deps): IsoBanks {
     requestRecall: createRequestRecall(deps),
     endPayment: createEndPayment(deps),
     releaseFile: createReleaseFile(deps),
-    cancelEntry: createCancelEntry(deps),
     recallLetter: createRecallLetter({ ...deps, banks: configured }),
     letterSent: createLetterSent(deps),
     letterAnswered: createLetterAnswered(deps),

@@ -2,6 +2,7 @@
 import type { Minor } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankBooks, BankNotification, PendingReport } from '../../rails/index.ts'
+import { createCancel } from './cancel-entry.ts'
 import type { BankDeps } from './deps.ts'
 import * as store from './store-books.ts'
 
@@ -51,6 +52,7 @@ export function createIsoBooks({ operatorId, clock }: Pick<BankDeps, 'operatorId
       const rows = ids.length === 0 ? [] : await store.entriesByIds(tx, operatorId, ids)
       return new Set(rows.flatMap(({ id, statementId }) => (statementId === null ? [] : [id])))
     },
+    cancel: createCancel({ clock, operatorId }),
     merge: (tx, entryId) => merge(tx, operatorId, entryId),
     match: async (tx, entryId, instruction, hasLeft) => {
       const given = { subjectId: instruction.id, subjectPartnerId: instruction.partnerId }

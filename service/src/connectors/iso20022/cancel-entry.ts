@@ -1,60 +1,78 @@
 /**
- * Cancels an entry that counts and that the bank does not have: its statement omits it, or a correction does. Two persons decide it by the
- * bank's word. Settlement then takes the money of a credit back as for a reversal of the bank, and returns the money of a payment.
+ * Cancels an entry that counts and that the bank does not have: its statement omits it, or a correction does. Settlement takes the money of a
+ * credit back as for a reversal of the bank, and returns the money of each payment of a debit.
  */
-import { Refusal } from '../../api/index.ts'
-import { amountText, type Clock, type Currency, newId } from '../../kernel/index.ts'
+import { type Clock, type Minor, newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import type { BankBooks } from '../../rails/index.ts'
 import { type Report, writeReports } from './reports.ts'
-import { absolute } from './scores.ts'
+import { byShard } from './shards.ts'
 import { type Absentee, insertCancellation, lockAbsent } from './store-announced.ts'
-import { returnInstruction } from './store-books.ts'
+import { paidByEntry } from './store-books.ts'
+import { lockSent, type Sent, updateSent } from './store-words.ts'
 
 const matchedBy = JSON.stringify({ rule: 'two persons', agreed: ['decision'] })
 
-export type CancelledEntry = { readonly entryId: string; readonly amount: string; readonly currency: Currency }
-
-/** `id`: of the entry, which is the subject of its case. Refuses: validation_failed. */
-export const createCancelEntry =
-  ({ clock, operatorId }: { readonly clock: Clock; readonly operatorId: string }) =>
-  async (tx: Tx, id: string): Promise<CancelledEntry> => {
-    const entry = await lockAbsent(tx, operatorId, id)
-    if (entry === undefined)
-      throw new Refusal(
-        'validation_failed',
-        'Only a credit, or the debit of one payment, that is in the ledger, on no statement and not taken back can be cancelled.',
-      )
+export const createCancel =
+  ({ clock, operatorId }: { readonly clock: Clock; readonly operatorId: string }): BankBooks['cancel'] =>
+  async (tx, entryId) => {
+    const entry = await lockAbsent(tx, operatorId, entryId)
+    if (entry === undefined) return undefined
+    const { connector } = entry
     const now = clock.now()
-    const report = reportOf(entry, { id, operatorId })
-    const { partnerId, subjectId, kind } = report
-    const isPayment = kind === 'payout.returned'
-    const subject = { partnerId, id: subjectId }
-    if (isPayment) await returnInstruction(tx, subject, now)
-    const cancellation = { id: report.entryId, entryId: id, subject, matchedBy, now } as const
-    insertCancellation(tx, operatorId, { ...cancellation, kind: isPayment ? 'return' : 'reversal' })
-    writeReports(tx, entry.connector, [report], now)
-    return { entryId: id, amount: amountText(entry.amount, entry.currency), currency: entry.currency }
+    const id = newId()
+    const paid = entry.amount < 0n ? await lockPaid(tx, connector, entryId) : []
+    for (const group of byShard(tx, paid)) updateSent(tx, group.map(toReturned), now)
+    const reports =
+      entry.amount < 0n ? paid.map((one) => returnOf(entry, one)) : [reversalOf(entry, { entryId, operatorId })]
+    if (reports.length > 0)
+      writeReports(
+        tx,
+        connector,
+        reports.map((report) => ({ ...report, entryId: id })),
+        now,
+      )
+    const [only, another] = paid
+    const subject =
+      paid.length === 0 ? { partnerId: operatorId, id: entryId } : another === undefined ? only : undefined
+    const [kind, status] = [
+      paid.length === 0 ? 'reversal' : 'return',
+      reports.length === 0 ? 'Applied' : 'New',
+    ] as const
+    insertCancellation(tx, operatorId, { id, entryId, kind, status, subject, matchedBy, now })
+    return { connector, cameBack: paid.reduce((sum, { amount }): Minor => sum + amount, 0n) }
   }
 
-function reportOf(
-  { amount, currency, bookedOn, subjectId, subjectPartnerId }: Absentee,
-  { id, operatorId }: { readonly id: string; readonly operatorId: string },
-): Report & { readonly entryId: string } {
-  const reportId = newId()
-  const entryId = newId()
-  const money = { currency, amount: absolute(amount) }
-  if (subjectId === null || subjectPartnerId === null) {
-    const details = `The bank does not have the credit of ${bookedOn}: its statement omits it.`
-    return {
-      partnerId: operatorId,
-      id: reportId,
-      subjectId: id,
-      entryId,
-      kind: 'credit.reversed',
-      facts: { money, details },
-    }
-  }
+/** The payments that a debit has paid and that have not come back. */
+async function lockPaid(tx: Tx, connector: string, entryId: string): Promise<readonly Sent[]> {
+  const locked: Sent[] = []
+  for (const group of byShard(tx, await paidByEntry(tx, entryId)))
+    locked.push(...(await lockSent(tx, connector, group)))
+  return locked.filter((one) => one.entryId === entryId && one.status === 'Settled')
+}
+
+const toReturned = ({ partnerId, id, entryId, settledAt }: Sent) =>
+  ({
+    partnerId,
+    id,
+    entryId,
+    settledAt,
+    status: 'Returned',
+    errorKey: null,
+    errorDetails: null,
+    reasonCode: null,
+  }) as const
+
+function returnOf({ bookedOn }: Absentee, { partnerId, id: subjectId, amount, currency }: Sent): Report {
   const details = `The bank did not pay on ${bookedOn}: its statement omits the payment.`
-  const facts = { errorKey: 'BankRejection', details, reasonCode: null, money } as const
-  return { partnerId: subjectPartnerId, id: reportId, subjectId, entryId, kind: 'payout.returned', facts }
+  const facts = { errorKey: 'BankRejection', details, reasonCode: null, money: { currency, amount } } as const
+  return { partnerId, id: newId(), subjectId, kind: 'payout.returned', facts }
+}
+
+function reversalOf(
+  { amount, currency, bookedOn }: Absentee,
+  { entryId: subjectId, operatorId: partnerId }: { readonly entryId: string; readonly operatorId: string },
+): Report {
+  const details = `The bank does not have the credit of ${bookedOn}: its statement omits it.`
+  return { partnerId, id: newId(), subjectId, kind: 'credit.reversed', facts: { money: { currency, amount }, details } }
 }

@@ -193,30 +193,24 @@ export function takeOffStatements(
       where partner_id = ${operatorId} and statement_id = any(${[...statementIds]}::uuid[]) limit ${rowsMax}))`)
 }
 
-/** An entry that a cancellation takes back. `subjectId`: the instruction that a debit paid. Null: the entry is a credit. */
-export type Absentee = Pick<Absent, 'amount' | 'bookedOn'> & {
-  readonly connector: string
-  readonly currency: Currency
-  readonly subjectId: string | null
-  readonly subjectPartnerId: string | null
-}
+/** An entry that a cancellation takes back. */
+export type Absentee = Pick<Absent, 'amount' | 'bookedOn'> & { readonly connector: string; readonly currency: Currency }
 
 /**
- * Locks a credit or the debit of a payment that counts and that its statement does not list. Undefined: there is no such one, or it was
- * taken back.
+ * Locks a credit or a debit that counts and that its statement does not list. Undefined: there is no such one, or it was taken back. An
+ * earlier version cancelled the debit of a payment under another key.
  */
 export function lockAbsent(tx: Tx, operatorId: string, id: string): Promise<Absentee | undefined> {
   return tx.row<Absentee>(sql`/* rails.lockAbsent */
-    select connector, currency, amount, booked_on::text as booked_on,
-      case when kind = 'payout' then subject_id end as subject_id,
-      case when kind = 'payout' then subject_partner_id end as subject_partner_id
-    from rails.iso_entries counted
+    select connector, currency, amount, booked_on::text as booked_on from rails.iso_entries counted
     where partner_id = ${operatorId} and id = ${id} and statement_id is null and absent_since is not null
-      and status = 'Applied'
-      and (kind in ('credit', 'unknown') and amount > 0 or kind = 'payout' and subject_id is not null and amount < 0)
+      and status = 'Applied' and (kind in ('credit', 'unknown') or amount < 0 and kind in ('payout', 'fee', 'reversal'))
       and not exists (select from rails.iso_entries back
         where back.partner_id = ${operatorId} and (back.kind = 'reversal' and back.subject_id = counted.id
-          or back.kind = 'return' and counted.kind = 'payout' and back.subject_id = counted.subject_id))
+          or counted.kind = 'payout' and back.subject_id = counted.subject_id and back.entry_key like 'cancelled|%'))
+      and not exists (select from rails.iso_entries back
+        where back.partner_id = ${operatorId} and back.connector = counted.connector and back.account = counted.account
+          and back.currency = counted.currency and back.entry_key = 'cancelled|' || counted.id)
     for update`)
 }
 
@@ -224,7 +218,9 @@ type Cancellation = {
   readonly id: string
   readonly entryId: string
   readonly kind: 'reversal' | 'return'
-  readonly subject: { readonly partnerId: string; readonly id: string }
+  readonly status: 'New' | 'Applied'
+  /** Undefined: the payments of a batch. */
+  readonly subject: { readonly partnerId: string; readonly id: string } | undefined
   readonly matchedBy: string
   readonly now: Date
 }
@@ -233,14 +229,15 @@ type Cancellation = {
 export function insertCancellation(
   tx: Tx,
   operatorId: string,
-  { id, entryId, kind, subject, matchedBy, now }: Cancellation,
+  { id, entryId, kind, status, subject, matchedBy, now }: Cancellation,
 ): void {
   tx.later(sql`/* rails.insertCancellation */
     insert into rails.iso_entries (partner_id, id, connector, account, currency, entry_key, amount, booked_on, value_on,
       message_id, position, is_reversal, payments, codes, refs, counterparty, remittance, kind, subject_id,
-      subject_partner_id, score, matched_by, status, created_at, announced, absent_since)
+      subject_partner_id, score, matched_by, status, applied_at, created_at, announced, absent_since)
     select partner_id, ${id}::uuid, connector, account, currency, 'cancelled|' || id, -amount, booked_on, value_on,
-      message_id, position, true, payments, codes, refs, counterparty, remittance, ${kind}, ${subject.id}::uuid,
-      ${subject.partnerId}::uuid, 100, ${matchedBy}, 'New', ${now}::timestamptz, 0, ${now}::timestamptz
+      message_id, position, true, payments, codes, refs, counterparty, remittance, ${kind}, ${subject?.id ?? null}::uuid,
+      ${subject?.partnerId ?? null}::uuid, 100, ${matchedBy}, ${status}, ${status === 'Applied' ? now : null}::timestamptz,
+      ${now}::timestamptz, 0, ${now}::timestamptz
     from rails.iso_entries where partner_id = ${operatorId} and id = ${entryId}`)
 }

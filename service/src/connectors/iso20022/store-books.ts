@@ -8,6 +8,7 @@ import type {
   BooksAccount,
   EntryScope,
   EntrySums,
+  InstructionKey,
   Sums,
 } from '../../rails/index.ts'
 
@@ -238,6 +239,16 @@ export function instructionsByIds(tx: Tx, ids: readonly string[]): Promise<reado
   )
 }
 
+/** The payments that an entry has debited, also those that have come back. */
+export function paidByEntry(tx: Tx, entryId: string): Promise<readonly InstructionKey[]> {
+  return tx.rows(
+    acrossPartners(
+      'finds the payments of all partners that one debit of a bank has paid, by an index',
+      sql`/* rails.paidByEntry */ select partner_id, id from rails.iso_instructions where entry_id = ${entryId}`,
+    ),
+  )
+}
+
 /** Payments of this amount, or with one of these references: candidates for an entry. */
 export function instructionsLike(
   tx: Tx,
@@ -290,6 +301,7 @@ export async function returnInstruction(
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
+/** Assigns an entry. The debit of a batch has no subject: each of its payments names it. */
 export async function assignEntry(
   tx: Tx,
   operatorId: string,
@@ -304,7 +316,7 @@ export async function assignEntry(
   await tx.run(sql`/* rails.assignEntry */
     update rails.iso_entries set kind = ${given.kind}, subject_id = ${given.subjectId},
       subject_partner_id = ${given.subjectPartnerId}, score = 100, matched_by = ${given.matchedBy}
-    where partner_id = ${operatorId} and id = ${entryId}`)
+    where partner_id = ${operatorId} and id = ${entryId} and (kind <> 'payout' or subject_id is not null)`)
 }
 
 /**

@@ -12,6 +12,7 @@
  */
 export type { Payment, Receipt } from './hosted.ts'
 export { createEndedRefunds } from './refund-events.ts'
+export { createPaymentRefunds } from './refund-stops.ts'
 export { checkoutRoutes, sessionOf } from './routes.ts'
 export { epcText, type LineItem } from './rules.ts'
 export { type Checkout, createCheckout } from './service.ts'

@@ -15,6 +15,7 @@ import {
 import { Refusal } from '../../api/index.ts'
 import { newId, present } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
+import { operatorOf } from '../recalls/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../settlement/index.ts'
 
 let service: Service
@@ -217,15 +218,16 @@ test('a refund and a bank that takes the payment back race: the money leaves the
   for (const isRefundFirst of [true, false]) {
     const opened = await paid()
     const { partner, session } = opened
-    await service.checkout.simulate(partner.partnerId, session.id, { step: 'reverse' }, ip)
-    service.clock.advance(stepMsDefault)
-    const take = async () => {
-      while ((await processBankNotifications(service.settlement)) > 0);
-    }
+    await reverse(opened)
     const ask = () => refund(opened, '49.90').catch((error: unknown) => error)
     const [answer] = isRefundFirst ? await Promise.all([ask(), take()]) : (await Promise.all([take(), ask()])).reverse()
     const isRefused = code('checkout_session_not_paid')(answer) || code('insufficient_funds')(answer)
-    assert.equal(await refundedOf(opened), isRefused ? 0n : 4990n)
+    const { data } = await service.checkout.listRefunds(partner.partnerId, session.id, {})
+    assert.deepEqual(
+      data.map(({ payout }) => payout.status),
+      isRefused ? [] : ['Cancelled'],
+    )
+    assert.equal(await refundedOf(opened), 0n)
     await work()
     assert.equal((await balanceOf(service, partner.partnerId)).posted, 0n)
     assert.equal((await casesOf(partner.partnerId)).length, 1)
@@ -234,9 +236,24 @@ test('a refund and a bank that takes the payment back race: the money leaves the
   }
 })
 
-test('the case of a payment that the bank takes back names its refunds, and no others', async () => {
+const take = async () => {
+  while ((await processBankNotifications(service.settlement)) > 0);
+}
+/** The bank takes the payment back. */
+async function reverse({ partner, session }: Opened): Promise<void> {
+  await service.checkout.simulate(partner.partnerId, session.id, { step: 'reverse' }, ip)
+  service.clock.advance(stepMsDefault)
+}
+async function reversalCaseOf({ partner: { partnerId } }: Opened) {
+  const found = (await service.cases.list(undefined, 1000)).find(
+    (one) => one.partnerId === partnerId && one.kind === 'credit_reversed',
+  )
+  return present(found, 'the case of the reversal')
+}
+
+test('a bank takes a payment back: refunds that have not left are cancelled with it, and its case names the others', async () => {
   const opened = await paid()
-  const { partner, session } = opened
+  const { partner } = opened
   const { partnerId } = partner
   const sent = await refund(opened, '9.90')
   await work()
@@ -244,17 +261,74 @@ test('the case of a payment that the bank takes back names its refunds, and no o
   const { row } = await refund(opened, '1.00')
   await service.payouts.cancel(partnerId, row.id)
   await refund(await paid('Grace Hopper', {}, partner), '2.00')
-  await service.checkout.simulate(partnerId, session.id, { step: 'reverse' }, ip)
-  await settle()
-  const { report } = present(
-    await service.db.row<{ report: string }>(sql`
-      select report::text as report from cases.cases where partner_id = ${partnerId} and kind = 'credit_reversed'`),
-    'the case of the reversal',
-  )
+  await reverse(opened)
+  await Promise.all([take(), take()])
+  const { id, report, booked } = await reversalCaseOf(opened)
+  const named = { status: 'Cancelled', currency: 'EUR', amount: '5.00' }
   assert.deepEqual((JSON.parse(report) as { refunds: unknown }).refunds, [
-    { reference: waiting.payout.reference, status: 'Pending', currency: 'EUR', amount: '5.00' },
-    { reference: sent.payout.reference, status: 'Completed', currency: 'EUR', amount: '9.90' },
+    { payoutId: waiting.row.id, reference: waiting.payout.reference, ...named },
+    { payoutId: sent.row.id, reference: sent.payout.reference, ...named, status: 'Completed', amount: '9.90' },
   ])
+  const { timeline } = await service.transactions.get(partnerId, waiting.payout.reference)
+  assert.deepEqual(timeline.map(({ step, actor }) => [step, actor]).at(-1), ['Cancelled', 'bank'])
+  // The other payment covers the claim: nothing is owed.
+  assert.deepEqual([booked, (await balanceOf(service, partnerId)).posted], [null, 4000n])
+  const recall = await service.recalls.create(operatorOf(partnerId), sent.row.id, { reason: 'DUPL' })
+  assert.deepEqual([recall.status, recall.requestedName], ['Requested', 'operator'])
+  const { data } = await service.checkout.listRefunds(partnerId, opened.session.id, {})
+  assert.deepEqual(
+    data.map(({ payout }) => payout.status),
+    ['Cancelled', 'Cancelled', 'Completed'],
+  )
+  assert.equal((await service.cases.byId(service.db, partnerId, id))?.resolution, null)
+  await work()
+  await checkLedger(service.db, partnerId)
+})
+
+test('what the balance lacks for a payment that is taken back is owed, and is charged when it is there', async () => {
+  const opened = await paid()
+  const { partnerId } = opened.partner
+  await refund(opened, '9.90')
+  await work()
+  await reverse(opened)
+  await take()
+  const { id, booked } = await reversalCaseOf(opened)
+  assert.deepEqual([booked, (await balanceOf(service, partnerId)).posted], [-4990n, 4000n])
+  const { db, decisions } = service
+  const charge = () => db.transaction((tx) => decisions.approve(tx, { partnerId, id, staff: 'Grace' }))
+  const proposed = {
+    partnerId,
+    id,
+    action: 'charge',
+    toPartnerId: partnerId,
+    staff: 'Ada',
+    note: 'Paid twice',
+  } as const
+  await db.transaction((tx) => decisions.propose(tx, proposed))
+  await assert.rejects(charge(), code('validation_failed'))
+  await paid('Grace Hopper', {}, opened.partner)
+  await charge()
+  assert.equal((await balanceOf(service, partnerId)).posted, 4000n)
+  await checkLedger(db, partnerId)
+})
+
+test('a worker that sends a refund while the bank takes its payment back: it is cancelled, or the partner owes it', async () => {
+  for (let round = 0; round < 4; round += 1) {
+    const opened = await paid()
+    const { partnerId } = opened.partner
+    const { row } = await refund(opened, '49.90')
+    await reverse(opened)
+    const send = () => submitDuePayouts(service.settlement)
+    await Promise.all(round % 2 === 0 ? [send(), take()] : [take(), send()])
+    await work()
+    const { status } = await service.payouts.get(partnerId, row.id)
+    assert.ok(status === 'Cancelled' || status === 'Completed', status)
+    assert.deepEqual(
+      [(await reversalCaseOf(opened)).booked, (await balanceOf(service, partnerId)).posted],
+      [status === 'Cancelled' ? null : -4990n, 0n],
+    )
+    await checkLedger(service.db, partnerId)
+  }
 })
 
 test('a session that is not paid, of another partner, or whose payer cannot be paid is refused', async () => {

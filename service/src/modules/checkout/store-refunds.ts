@@ -36,6 +36,15 @@ export function refundsOfSessions(
     where partner_id = ${partnerId} and session_id = any(${sessionIds}::uuid[])`)
 }
 
+/** The ids of the refunds of a payment. */
+export async function refundsOfDeposit(tx: Tx, partnerId: string, depositId: string): Promise<readonly string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`/* checkout.refundsOfDeposit */
+    select refund.id from checkout.sessions as session
+      join checkout.refunds as refund on refund.partner_id = session.partner_id and refund.session_id = session.id
+    where session.partner_id = ${partnerId} and session.deposit_id = ${depositId} order by refund.id desc`)
+  return rows.map(({ id }) => id)
+}
+
 export function listRefunds(
   tx: Tx,
   partnerId: string,

@@ -1,6 +1,6 @@
 /** Dependencies of the deposits module. */
 import type { Access } from '../../access/index.ts'
-import { type Clock, type Currency, isFiat } from '../../kernel/index.ts'
+import { type Clock, type Currency, isFiat, type Minor } from '../../kernel/index.ts'
 import type { Cases } from '../../cases/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
@@ -21,8 +21,29 @@ export type DepositsDeps = {
   readonly customers: Customers
   readonly transactions: Transactions
   readonly screening: Pick<Screening, 'holdsOfCredits' | 'lists' | 'request'>
+  readonly refunds: PaymentRefunds
   /** Finds the owners of accounts: IBANs of customers, addresses of wallets. An unknown account is absent. */
   readonly ownersOf: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>
+}
+
+/** The refunds of a payment. Their module is above this one. */
+export type PaymentRefunds = {
+  /**
+   * Cancels the refunds of a deposit that no worker has begun. Returns these and all that the bank has or gets. The caller holds the deposit,
+   * so that no refund is made meanwhile.
+   */
+  readonly stop: (
+    tx: Tx,
+    deposit: { readonly partnerId: string; readonly id: string },
+  ) => Promise<
+    readonly {
+      readonly payoutId: string
+      readonly reference: string
+      readonly status: string
+      readonly currency: Currency
+      readonly amount: Minor
+    }[]
+  >
 }
 
 /** Owner of an account. Without a customer it is the partner itself. */

@@ -7,7 +7,7 @@
  * notification changes nothing. Money of a name that is on a sanctions list stands in suspense, with a case that has the id of the
  * deposit, while the deposit is `Screening`: it is credited when the name is cleared, and stays there when it is confirmed.
  */
-export type { AccountOwner } from './deps.ts'
+export type { AccountOwner, PaymentRefunds } from './deps.ts'
 export { hashFingerprint } from './fingerprint.ts'
 export { creditorReferenceOf, type DepositStatus } from './rules.ts'
 export { type Deposits, createDeposits } from './service.ts'

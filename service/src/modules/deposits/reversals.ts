@@ -1,7 +1,8 @@
 /**
  * Reversals: the money of a credit is gone again, because its bank cancelled the booking or a blockchain dropped the
- * block. The deposit stays as it ended; a new transaction takes the money from the balance, or suspense bears it. A
- * person looks at each, and the case names the refunds of the same money.
+ * block. The deposit stays as it ended; a new transaction takes the money from the balance, or suspense bears it: the
+ * partner owes it, and its balance never falls below zero. Refunds of the same money that have not left are cancelled
+ * with it; a person looks at each reversal, and recalls the others.
  */
 import { amountText, isFiat, present } from '../../kernel/index.ts'
 import type { Entry } from '../../ledger/index.ts'
@@ -55,10 +56,10 @@ async function reverse(
   const isWithdrawn = status === 'Screening' && money.amount === credited
   if (isWithdrawn)
     await deps.withdraw(tx, { kind: 'reversed', id: notificationId, partnerId, subjectId: subject, connector, details })
+  const refunds = await refundsOf(deps, tx, deposit)
   const back = { ...deposit, amount: money.amount < credited ? money.amount : credited }
   const isCovered = status === 'Completed' && back.amount > 0n && (await covers(deps, tx, { ...back, connector }))
   const taken = isCovered ? await takeBack(deps, tx, connector, notification, back) : undefined
-  const refunds = await refundsOf(deps, tx, deposit)
   const report = { status, money, details, reversal: taken?.reference ?? null, ...(refunds.length > 0 && { refunds }) }
   const rest = money.amount - (isCovered || isWithdrawn ? back.amount : 0n)
   const booked = rest === 0n ? null : { ...money, amount: -rest }
@@ -68,13 +69,10 @@ async function reverse(
   return true
 }
 
-/** The money of these went back twice, or will: the desk stops what it still can, and asks the payer for the rest. */
-async function refundsOf({ transactions }: DepositsDeps, tx: Tx, { partnerId, reference }: store.Deposit) {
-  const refunds = await transactions.refundsOf(tx, partnerId, reference)
-  return refunds.map(({ reference: refund, amount, currency, status }) => ({
-    ...{ reference: refund, status, currency },
-    amount: amountText(amount, currency),
-  }))
+/** A stopped refund gives its money back before the bank's claim is taken. That of the others went back twice: the desk recalls them. */
+async function refundsOf({ refunds }: DepositsDeps, tx: Tx, deposit: store.Deposit) {
+  const made = await refunds.stop(tx, deposit)
+  return made.map(({ amount, ...refund }) => ({ ...refund, amount: amountText(amount, refund.currency) }))
 }
 
 /** `back`: the deposit with the amount taken from it. */

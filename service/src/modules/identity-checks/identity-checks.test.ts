@@ -33,6 +33,7 @@ const read = ({ partnerId, customer }: TestPartner, id: string) =>
   service.identityChecks.get(partnerId, customer.serviceId, id)
 const work = async () => {
   while ((await service.identityChecks.step()) > 0);
+  while ((await service.identityChecks.expireStep()) > 0);
 }
 /** Starts a verification and returns the page of the provider. */
 async function opened(partner: TestPartner, body = {}): Promise<{ readonly id: string; readonly url: string }> {
@@ -127,6 +128,26 @@ test('a document that expires closes the gate, makes the review due and is told 
   assert.deepEqual(await eventsOf(partner), ['Open Incomplete', 'Approved Complete', 'Expired Incomplete'])
   await decided(partner, await opened(partner), 'approve')
   assert.equal((await faultsOf(partner)).state, 'Complete')
+})
+
+test('a document expires while the breaker of its provider is open, once for two workers', async () => {
+  const [partner, other] = [await addCustomer(), await addCustomer()]
+  const approved = await decided(partner, await opened(partner), 'expiring')
+  service.faults.isDown = true
+  const { id } = await start(other)
+  await until('the breaker is open', async () => {
+    service.clock.advance(hourMs)
+    return (await service.identityChecks.step()) === 0
+  })
+  service.clock.advance(dayMs)
+  await Promise.all([service.identityChecks.expireStep(), service.identityChecks.expireStep()])
+  service.faults.isDown = false
+  assert.deepEqual([(await read(partner, approved.id)).status, (await read(other, id)).status], ['Expired', 'Pending'])
+  assert.deepEqual(await eventsOf(partner), ['Open Incomplete', 'Approved Complete', 'Expired Incomplete'])
+  await until('the provider is asked again', async () => {
+    await work()
+    return (await read(other, id)).status === 'Open'
+  })
 })
 
 test('a lost webhook is caught up by the poll, and a session that is left lapses', async () => {

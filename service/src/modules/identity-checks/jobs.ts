@@ -1,15 +1,16 @@
-/** The jobs of identity verifications: one starts them, follows them, and lets them expire; one has providers erase. */
+/** The jobs of identity verifications: one starts and follows them by the provider, one lets documents expire without it, one has providers erase. */
 import { defineJob, type Job } from '../../jobs/index.ts'
 import type { IdentityChecks } from './service.ts'
 import { erasuresDue } from './store-erasures.ts'
-import { verificationsDue } from './store.ts'
+import { expiriesDue, verificationsDue } from './store.ts'
 
 export const identityJobs = ({
   step,
   eraseStep,
+  expireStep,
   releaseLeases,
   oldestDue,
-}: Pick<IdentityChecks, 'step' | 'eraseStep' | 'releaseLeases' | 'oldestDue'>): readonly Job[] => [
+}: Pick<IdentityChecks, 'step' | 'eraseStep' | 'expireStep' | 'releaseLeases' | 'oldestDue'>): readonly Job[] => [
   defineJob({
     name: 'customers.identity_verifications',
     due: verificationsDue,
@@ -17,6 +18,7 @@ export const identityJobs = ({
     releaseLeases: (partnerId) => releaseLeases(partnerId),
     age: { queue: 'identity_verifications', since: oldestDue },
   }),
+  defineJob({ name: 'customers.identity_expiries', due: expiriesDue, run: expireStep }),
   defineJob({
     name: 'customers.identity_erasures',
     due: erasuresDue,

@@ -72,10 +72,6 @@ function endOf({ documents }: IdentityEvidence): Date | null {
   return first === undefined ? null : after(new Date(`${first}T00:00:00.000Z`), dayMs)
 }
 
-/** Reports whether only time has passed: the document of a verification in force has expired. The provider need not be asked. */
-export const hasExpired = ({ status, validUntil }: IdentityRow, now: Date): boolean =>
-  status === 'Approved' && validUntil !== null && validUntil <= now
-
 export const expired = (row: IdentityRow): IdentityRow => ({ ...row, status: 'Expired', attempts: 0, dueAt: null })
 
 /** When a decided verification is due again: at the end of its validity. */

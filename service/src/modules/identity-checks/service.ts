@@ -35,10 +35,12 @@ export type IdentityChecks = {
   readonly get: (partnerId: string, ref: string, id: string) => Promise<IdentityVerification>
   /** A webhook of the provider: the verification is due, if the provider has something newer. Whether it is. */
   readonly hint: (provider: string, hint: IdentityHint) => Promise<boolean>
-  /** Works on due verifications, and returns how many it claimed. */
+  /** Asks the provider about due verifications, and returns how many it claimed. */
   readonly step: () => Promise<number>
   /** Asks providers to erase the sessions of erased customers, and returns how many it claimed. */
   readonly eraseStep: () => Promise<number>
+  /** Ends verifications whose document has expired, and returns how many it claimed. */
+  readonly expireStep: () => Promise<number>
   readonly releaseLeases: (partnerId: string, tx?: Tx) => Promise<void>
   /** The time since which the oldest due verification waits. */
   readonly oldestDue: (now: Date) => Promise<Date | null>
@@ -89,7 +91,8 @@ export function createIdentityChecks(deps: IdentityChecksDeps): IdentityChecks {
       if (!isUuid(partnerId) || !isUuid(id) || more.length > 0) return false
       return (await store.hint(db, { partnerId, id }, { provider, version, now: clock.now() })) > 0
     },
-    step: createStep(deps, contents),
+    step: createStep(deps, contents, 'question'),
+    expireStep: createStep(deps, contents, 'expiry'),
     eraseStep: createProviderErasures(deps),
     releaseLeases: (partnerId, tx) => store.releaseLeases(tx ?? db, partnerId, clock.now()),
     oldestDue: (now) => store.oldestDue(db, now),

@@ -9,7 +9,7 @@ import type { Database } from '../../postgres/index.ts'
 import { Refusal } from '../../api/index.ts'
 import type { Customers } from '../customers/index.ts'
 import { appendUpdated } from './events.ts'
-import { afterFailure, afterReport, afterStart, expired, failed, hasExpired } from './rules.ts'
+import { afterFailure, afterReport, afterStart, expired, failed } from './rules.ts'
 import type { ContentSealer } from './sealed.ts'
 import * as store from './store.ts'
 
@@ -30,13 +30,16 @@ const partnersPerStepMax = 20
 /** Asked at the same time. The others of the partner wait for the next step, behind those of other partners. */
 const rowsPerClaimMax = 5
 
-export function createStep(deps: StepDeps, contents: ContentSealer): () => Promise<number> {
+/** An expiry is not a question: it does not wait while the provider does not answer. */
+export function createStep(deps: StepDeps, contents: ContentSealer, work: store.Work): () => Promise<number> {
   const { db, clock, log } = deps
-  const work = async (partnerId: string): Promise<number> => {
+  const advance = async (claim: store.Claim) =>
+    record(deps, contents, claim, work === 'expiry' ? { row: expired(claim) } : await ask(deps, contents, claim))
+  const workOn = async (partnerId: string): Promise<number> => {
     const now = clock.now()
     const lease = { id: newId(), until: after(now, leaseMs) }
-    const claims = await store.claimDue(db, partnerId, lease, now, rowsPerClaimMax)
-    const worked = await Promise.allSettled(claims.map((claim) => advance(deps, contents, claim)))
+    const claims = await store.claimDue(db, partnerId, lease, work, now, rowsPerClaimMax)
+    const worked = await Promise.allSettled(claims.map(advance))
     for (const [index, outcome] of worked.entries())
       if (outcome.status === 'rejected')
         log.error(
@@ -46,21 +49,14 @@ export function createStep(deps: StepDeps, contents: ContentSealer): () => Promi
     return claims.length
   }
   return async () => {
-    // Expiry needs no provider, but waits for it too: the poll tries again in seconds.
-    if (deps.calls?.mayCall() === false) return 0
-    const partners = await store.partnersDue(db, clock.now(), partnersPerStepMax)
-    const counts = await Promise.all(partners.map(({ partnerId }) => work(partnerId)))
+    if (work === 'question' && deps.calls?.mayCall() === false) return 0
+    const partners = await store.partnersDue(db, work, clock.now(), partnersPerStepMax)
+    const counts = await Promise.all(partners.map(({ partnerId }) => workOn(partnerId)))
     return counts.reduce((sum, count) => sum + count, 0)
   }
 }
 
 type Outcome = { readonly row: store.IdentityRow; readonly changes?: Partial<Parameters<ContentSealer['seal']>[1]> }
-
-async function advance(deps: StepDeps, contents: ContentSealer, claim: store.Claim): Promise<void> {
-  const { clock } = deps
-  if (hasExpired(claim, clock.now())) return record(deps, contents, claim, { row: expired(claim) })
-  return record(deps, contents, claim, await ask(deps, contents, claim))
-}
 
 /** Calls the provider, outside of any transaction. A failure is an outcome too. */
 async function ask({ calls, clock, log }: StepDeps, contents: ContentSealer, claim: store.Claim): Promise<Outcome> {

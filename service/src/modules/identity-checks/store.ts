@@ -74,8 +74,19 @@ export function inForceOf(tx: Tx, partnerId: string, customerIds: readonly strin
     where partner_id = ${partnerId} and customer_id = any(${customerIds}::uuid[]) and in_force`)
 }
 
+/** A question to the provider, or the end of a document, which needs none. */
+export type Work = 'question' | 'expiry'
+
+const expires = sql`in_force and status = 'Approved' and valid_until is not null`
+
+const dueFor = (work: Work, now: Date): Sql => {
+  const isOver = sql`${expires} and valid_until <= ${now}`
+  return sql`due_at <= ${now} and ${work === 'expiry' ? isOver : sql`not (${isOver})`}`
+}
+
 export function partnersDue(
   tx: Tx,
+  work: Work,
   now: Date,
   partnersMax: number,
 ): Promise<readonly { readonly partnerId: string }[]> {
@@ -83,7 +94,7 @@ export function partnersDue(
     dueWork(
       'finds partners with due identity verifications, without a lock, by an index of those',
       (whose) => sql`/* identity-checks.partnersDue */
-        select partner_id from customers.identity_verifications where due_at <= ${now} and ${whose()}
+        select partner_id from customers.identity_verifications where ${dueFor(work, now)} and ${whose()}
         group by partner_id order by min(due_at), partner_id limit ${partnersMax}`,
     ),
   )
@@ -95,6 +106,15 @@ export const verificationsDue = (after: Date): Sql =>
     'reads when the next identity verification is due',
     (whose) => sql`/* identity-checks.verificationsDue */
       select due_at from customers.identity_verifications where due_at > ${after} and ${whose()} order by due_at limit 1`,
+  )
+
+/** When the next document expires. */
+export const expiriesDue = (after: Date): Sql =>
+  dueWork(
+    'reads when the next document of a customer expires',
+    (whose) => sql`/* identity-checks.expiriesDue */
+      select valid_until as due_at from customers.identity_verifications
+      where ${expires} and valid_until > ${after} and ${whose()} order by valid_until limit 1`,
   )
 
 /** The time since which the oldest due verification waits. */
@@ -116,13 +136,14 @@ export function claimDue(
   tx: Tx,
   partnerId: string,
   lease: { readonly id: string; readonly until: Date },
+  work: Work,
   now: Date,
   rowsMax: number,
 ): Promise<readonly Claim[]> {
   return tx.rows<Claim>(sql`/* identity-checks.claimDue */
     update customers.identity_verifications set lease_id = ${lease.id}, due_at = ${lease.until}
     where partner_id = ${partnerId} and id = any(array(
-      select id from customers.identity_verifications where partner_id = ${partnerId} and due_at <= ${now}
+      select id from customers.identity_verifications where partner_id = ${partnerId} and ${dueFor(work, now)}
       order by due_at for update skip locked limit ${rowsMax}))
     returning ${columns}`)
 }

@@ -75,7 +75,7 @@ const hashOf = ({ trigger, implied }: PayoutMove): string | null =>
 
 function personOf(trigger: PayoutTrigger): Person | undefined {
   if ('by' in trigger) return trigger.by
-  return trigger.kind === 'cancelled' && trigger.canceller !== 'operator' ? trigger.canceller : undefined
+  return trigger.kind === 'cancelled' && typeof trigger.canceller !== 'string' ? trigger.canceller : undefined
 }
 
 /** The trigger does not report an implied transition, which therefore has no failure. */

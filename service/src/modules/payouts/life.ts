@@ -17,13 +17,14 @@ import { after, assert, type Currency, newId, nilId, present } from '../../kerne
 import { balanceStateIn } from '../../ledger/index.ts'
 import { type Applied, applyInBatches } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Acknowledgement, PayeeResult } from '../../rails/index.ts'
+import { type Acknowledgement, internalConnectorId, type PayeeResult } from '../../rails/index.ts'
 import { createAdvance } from './advance.ts'
 import type { PayoutLifeDeps } from './life-deps.ts'
 import { leaseMs } from './lifecycle.ts'
-import { createScreen, type ScreenedClaims } from './screen.ts'
+import { createScreen, postponeHeld, type ScreenedClaims } from './screen.ts'
 import * as store from './store.ts'
 import { lapsedApprovals } from './store-approvals.ts'
+import { partnersWithHeld } from './store-screening.ts'
 import { type BankReport, type Failure, type PayoutTrigger, type Person, readInstructions } from './triggers.ts'
 
 export type PayoutClaim = store.PayoutClaim
@@ -35,6 +36,8 @@ export type PayoutLife = {
   readonly approve: (partnerId: string, payoutId: string, by: Person) => Promise<boolean>
   /** PendingApproval -> Cancelled, in time. */
   readonly decline: (partnerId: string, payoutId: string, by: Person, reason: string) => Promise<boolean>
+  /** Cancels as `cancel` does, in the caller's transaction, because the bank has taken back the payment that these refund. */
+  readonly stopRefunds: (tx: Tx, partnerId: string, payoutIds: readonly string[]) => Promise<void>
   /** PendingApproval -> Cancelled, for payouts whose time for an approval has ended. Returns how many. */
   readonly lapseStep: () => Promise<number>
   /** Pending or PendingApproval -> Cancelled, before a worker records its first attempt. */
@@ -51,12 +54,19 @@ export type PayoutLife = {
     connector: string,
     partnerIds: readonly string[],
     payoutsMax: number,
+    /** Only those that wait for a decision. */
+    isHeld?: boolean,
   ) => Promise<readonly PayoutClaim[]>
   /**
    * Returns the claims that may be sent, and those about which only the bank is asked. The others wait for a decision
    * about a name, or are stopped: Pending -> Failed.
    */
   readonly screen: (claims: readonly PayoutClaim[]) => Promise<ScreenedClaims>
+  /**
+   * Applies the decisions about payouts that waited for one, which needs no bank: those that are stopped end. The others wait for the bank.
+   * Returns how many it claimed.
+   */
+  readonly screenHeld: (connector: string, payoutsMax: number) => Promise<number>
   /**
    * Pending -> Processing, after the checks have passed. Counts the attempt before the bank receives the instruction.
    * Returns undefined when the lease is lost.
@@ -83,6 +93,11 @@ export type PayoutLife = {
   /** Adds the bank's result for the payee to the timeline. False: it is there, or the payout has ended or is unknown. */
   readonly payeeChecked: (key: Omit<Reporting, 'report'>, payee: PayeeResult) => Promise<boolean>
   /**
+   * Sent -> Completed or Failed, by the written word of the bank that two persons have. A later report that says otherwise is a contradiction.
+   * Refuses: validation_failed (another status; a payout that no bank carries).
+   */
+  readonly endByWord: (tx: Tx, payment: store.PayoutId & { readonly end: 'paid' | 'not-paid' }) => Promise<void>
+  /**
    * An operator has found that money paid this payout, or came back from it. Works as a report of the bank, in the caller's
    * transaction. `payoutId`: of the payout, or of its instruction.
    */
@@ -103,13 +118,34 @@ type Advance = (trigger: PayoutTrigger) => Promise<Applied>
 export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
   const apply = createAdvance(deps)
   const advance = applyInBatches({ db: deps.db, read: readInstructions, work: apply })
+  const claiming = createClaiming(deps)
+  const screen = createScreen(deps, advance)
   return {
     ...createWaiting(deps, advance),
-    ...createClaiming(deps),
-    screen: createScreen(deps, advance),
+    ...claiming,
+    screen,
+    screenHeld: async (connector, payoutsMax) => {
+      const partners = await partnersWithHeld(deps.db, connector, deps.clock.now(), payoutsMax)
+      const partnerIds = partners.map(({ partnerId }) => partnerId)
+      const claims = await claiming.claim(connector, partnerIds, payoutsMax, true)
+      const { cleared } = await screen(claims)
+      if (cleared.length > 0)
+        await postponeHeld(
+          deps,
+          cleared.map((claim) => ({ claim, hold: undefined })),
+        )
+      return claims.length
+    },
     ...createSending(deps, advance),
     ...createReporting(deps, advance),
     matched: createMatched(apply),
+    endByWord: createEndByWord(apply),
+    stopRefunds: async (tx, partnerId, payoutIds) => {
+      const triggers = payoutIds.map((payoutId): PayoutTrigger => {
+        return { partnerId, payoutId, kind: 'cancelled', canceller: 'bank' }
+      })
+      await apply(tx, triggers, new Map())
+    },
   }
 }
 
@@ -155,10 +191,10 @@ function createClaiming({
       scannedUpTo.set(connector, partnerIds.at(-1) ?? nilId)
       return partnerIds
     },
-    claim: async (connector, partnerIds, payoutsMax) => {
+    claim: async (connector, partnerIds, payoutsMax, isHeld = false) => {
       const now = clock.now()
       const leaseId = newId()
-      const claim = { connector, now, leaseId, leaseUntil: after(now, leaseMs), payoutsMax }
+      const claim = { connector, now, leaseId, leaseUntil: after(now, leaseMs), payoutsMax, isHeld }
       const groups = db.sharded ? partnerIds.map((partnerId) => [partnerId]) : partnerIds.length > 0 ? [partnerIds] : []
       const rows = await Promise.all(groups.map((group) => store.claimDue(db, group, claim)))
       return rows
@@ -254,4 +290,25 @@ const createMatched =
       assert(!(advanced instanceof Refusal), 'a report of the bank is not refused')
       if (advanced !== 'deferred') return present(advanced, 'a trigger has an answer')
     }
+  }
+
+const createEndByWord =
+  (apply: ReturnType<typeof createAdvance>): PayoutLife['endByWord'] =>
+  async (tx, { partnerId, id, end }) => {
+    const [payout] = await store.lockPayouts(tx, [{ partnerId, id }])
+    const { status, rail, connector } = present(payout, 'the caller has read the payout')
+    // A chain says itself what it has executed, and an account of this service is credited by its worker.
+    if (rail === 'Wallet' || connector === internalConnectorId)
+      throw new Refusal('validation_failed', 'No bank carries the payout: only one at a bank is ended by hand.')
+    if (status !== 'Sent')
+      throw new Refusal(
+        'validation_failed',
+        `The payout is ${status}: only one that waits at the bank is ended by hand.`,
+      )
+    const named = { partnerId, instructionId: id, report: { connector, notificationId: `word ${newId()}` } }
+    const failure = { errorKey: 'BankRejection', details: 'The bank did not execute the payment.' } as const
+    const trigger: PayoutTrigger =
+      end === 'paid' ? { ...named, kind: 'settled' } : { ...named, kind: 'rejected', failure }
+    const [ended] = await apply(tx, [trigger], new Map())
+    assert(ended === true, 'a payout that is Sent takes the word of its bank')
   }

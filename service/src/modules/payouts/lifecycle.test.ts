@@ -34,7 +34,7 @@ test('the reserve and the transaction of a payout end together', () => {
 test('only the worker sends an instruction, and only the bank settles', () => {
   const by = (actor: string) => rows.filter(([, row]) => row.by.some((each) => each === actor)).map(([name]) => name)
   assert.deepEqual(by('worker'), ['begin', 'stop', 'retry', 'send', 'refuse'])
-  assert.deepEqual(by('bank'), ['send', 'settle', 'reject', 'return', 'refund', 'confirm'])
+  assert.deepEqual(by('bank'), ['cancel', 'send', 'settle', 'reject', 'return', 'refund', 'confirm'])
   assert.deepEqual(by('partner'), ['accept', 'hold', 'approve', 'decline', 'cancel'])
   assert.deepEqual(by('operator'), ['cancel'])
   assert.deepEqual(by('time'), ['lapse'])

@@ -95,8 +95,8 @@ export const payoutLifecycle = createLifecycle({
       from: ['Pending', 'PendingApproval'],
       to: 'Cancelled',
       cause:
-        'The partner cancels the payout before the worker records its first attempt, or the operator blocks its account.',
-      by: ['partner', 'operator'],
+        'The partner cancels the payout before the worker records its first attempt, the operator blocks its account, or the bank takes back the payment that it refunds.',
+      by: ['partner', 'operator', 'bank'],
       on: ['cancelled'],
       ledger: 'release',
       steps: ['Cancelled'],

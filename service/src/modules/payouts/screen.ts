@@ -136,12 +136,15 @@ async function releaseHeld({ db, cases }: PayoutLifeDeps, { partnerId, id }: Pay
     )
 }
 
-/** Postpones a payout. The timeline states once that it waits for a decision. */
-async function postponeHeld({ db, clock, transactions }: PayoutLifeDeps, held: readonly Screened[]): Promise<void> {
+/** Postpones a payout. The timeline states once that it waits for a decision. No hold: it is cleared, and its bank is away. */
+export async function postponeHeld(
+  { db, clock, transactions }: PayoutLifeDeps,
+  held: readonly Screened[],
+): Promise<void> {
   const now = clock.now()
-  const rows = held.map(({ claim: { partnerId, id, leaseId }, hold = 'open' }): Postponed => {
-    const heldAt = hold === 'unscreened' ? null : now
-    return { partnerId, id, leaseId, dueAt: after(now, screeningWaitMs[hold]), heldAt }
+  const rows = held.map(({ claim: { partnerId, id, leaseId }, hold }): Postponed => {
+    const heldAt = hold === undefined || hold === 'unscreened' ? null : now
+    return { partnerId, id, leaseId, dueAt: after(now, screeningWaitMs[hold ?? 'open']), heldAt }
   })
   const groups = db.sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
   for (const group of groups)

@@ -3,12 +3,14 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { addPartner, balanceOf, createTestService, pay, type Service } from '../../../../test/support/composition.ts'
-import { Refusal } from '../../api/index.ts'
-import { secondMs } from '../../kernel/index.ts'
+import { until } from '../../../../test/support/until.ts'
+import { Refusal, Unreachable } from '../../api/index.ts'
+import { present, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { type Hit, readSanctionsList } from '../../screening/index.ts'
 import { instructionIdOf } from './rules.ts'
-import { submitDuePayouts } from '../../settlement/index.ts'
+import type { Connector } from '../../rails/index.ts'
+import { settlementJobs, submitDuePayouts } from '../../settlement/index.ts'
 
 let service: Service
 before(async () => {
@@ -81,17 +83,20 @@ test('with a list a payout waits for its names, then for the decision about a hi
 })
 
 /** Two persons close the case of a frozen payout. */
-async function closeCase({ partnerId, id }: { readonly partnerId: string; readonly id: string }): Promise<void> {
+async function closeCase(
+  { partnerId, id }: { readonly partnerId: string; readonly id: string },
+  work: () => Promise<unknown> = submit,
+): Promise<void> {
   const closing = { partnerId, id, action: 'note', staff: 'Sam Staff', note: 'The authority was told.' } as const
   const { db, decisions } = service
   await db.transaction((tx) => decisions.propose(tx, closing))
-  await submit()
+  await work()
   await assert.rejects(
     db.transaction((tx) => decisions.approve(tx, { partnerId, id, staff: ' sam  STAFF' })),
     refused('validation_failed'),
   )
   await db.transaction((tx) => decisions.approve(tx, { partnerId, id, staff: 'Kim Staff' }))
-  await submit()
+  await work()
 }
 const refused = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code
 const frozen = { posted: 1_000_00n, reserved: 10_00n, available: 990_00n }
@@ -127,6 +132,42 @@ test('a decision that is taken back lets a frozen payout go on, and releases its
   assert.equal((await get()).status, 'Sent')
   const { resolution } = (await service.cases.byId(service.db, partner.partnerId, payout.id)) ?? {}
   assert.equal(resolution, 'released')
+})
+
+test('a payout that persons stop ends while its bank is away, and one that they clear waits for the bank', async () => {
+  const [refusedOne, clearedOne] = [await payoutTo(listed), await payoutTo(listed)]
+  await screen()
+  await submit()
+  const bank = present(service.settlement.connectors[0], 'the sandbox has a bank')
+  const probe = Promise.withResolvers<never>()
+  let calls = 0
+  // Five failures open the breaker, and the probe of it hangs.
+  const call = () =>
+    (calls += 1) > 5 ? probe.promise : Promise.reject(new Unreachable('downstream_unreachable', 'no route'))
+  const away: Connector = { ...bank, find: call, instruct: call }
+  const job = present(settlementJobs({ ...service.settlement, connectors: [away] })[0], 'payouts have a job')
+  const run = () => job.run({ woken: false })
+  await pay(service, await addPartner(service, 1_000_00n), '1.00')
+  await screen()
+  await until('the probe is under way', async () => {
+    service.clock.advance(secondMs)
+    await run()
+    return calls > 5
+  })
+  await refusedOne.decide('confirm')
+  await clearedOne.decide('clear')
+  const runDue = async () => {
+    service.clock.advance(31 * secondMs)
+    while ((await run()) > 0);
+  }
+  await runDue()
+  await closeCase(refusedOne.payout, runDue)
+  const stand = async () => [(await refusedOne.get()).status, (await clearedOne.get()).status]
+  assert.deepEqual(await stand(), ['Failed', 'Pending'])
+  probe.reject(new Unreachable('downstream_unreachable', 'no route'))
+  await job.drain?.()
+  await submit()
+  assert.deepEqual(await stand(), ['Failed', 'Sent'])
 })
 
 /** The changes that a partner may make to a payee or a customer while a payout to a listed name waits. */

@@ -1,5 +1,5 @@
 /** The SQL of payouts that wait for a decision of screening or monitoring. */
-import { columnOf, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import { columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 
 export type Postponed = {
   readonly partnerId: string
@@ -31,4 +31,22 @@ export async function postpone(
     returning payout.partner_id, payout.transaction_id, payout.screening_since = given.held_at as begins`),
   )
   return changed.filter(({ begins }) => begins === true)
+}
+
+/** Partners with due payouts of the connector that wait for a decision, the longest wait first. */
+export function partnersWithHeld(
+  tx: Tx,
+  connector: string,
+  now: Date,
+  partnersMax: number,
+): Promise<readonly { readonly partnerId: string }[]> {
+  return tx.rows(
+    dueWork(
+      'finds partners with payouts that wait for a decision, without a lock, by an index of those',
+      (whose) => sql`/* payouts.partnersWithHeld */
+        select partner_id from payouts.payouts
+        where screening_since is not null and due_at <= ${now} and status = 'Pending' and connector = ${connector} and ${whose()}
+        group by partner_id order by min(screening_since), partner_id limit ${partnersMax}`,
+    ),
+  )
 }

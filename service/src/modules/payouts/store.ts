@@ -227,13 +227,16 @@ export function claimDue(
     readonly leaseId: string
     readonly leaseUntil: Date
     readonly payoutsMax: number
+    /** Only payouts that wait for a decision. */
+    readonly isHeld?: boolean
   },
 ): Promise<readonly (PayoutRow & { readonly isHeld: boolean })[]> {
+  const held = claim.isHeld === true ? sql`and screening_since is not null and status = 'Pending'` : noSql
   const due = partnerIds
     .map(
       (partnerId) => sql`array(
         select id from payouts.payouts
-        where connector = ${claim.connector} and partner_id = ${partnerId} and due_at <= ${claim.now}
+        where connector = ${claim.connector} and partner_id = ${partnerId} and due_at <= ${claim.now} ${held}
         order by due_at for update skip locked limit ${claim.payoutsMax})`,
     )
     .reduce((all, one) => sql`${all} || ${one}`)

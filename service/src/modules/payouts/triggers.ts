@@ -29,6 +29,8 @@ export type Person = {
   /** The evidence that the person has confirmed the decision. */
   readonly confirmation?: SignedApproval | undefined
 }
+/** `bank`: it has taken back the payment that the payout refunds. Undefined: the partner. */
+export type Canceller = 'operator' | 'bank' | Person | undefined
 /** The decision of a second person about a payout that waits for it. */
 type Decided = {
   readonly kind: 'approved' | 'declined'
@@ -46,7 +48,7 @@ export type BankReport = { readonly connector: string; readonly notificationId: 
 export type PayoutTrigger = { readonly partnerId: string } & (
   | (UnderLease & { readonly payoutId: string; readonly leaseId: string })
   | (Notified & { readonly instructionId: string })
-  | { readonly kind: 'cancelled'; readonly payoutId: string; readonly canceller: 'operator' | Person | undefined }
+  | { readonly kind: 'cancelled'; readonly payoutId: string; readonly canceller: Canceller }
   | { readonly kind: 'lapsed'; readonly payoutId: string }
   | (Decided & { readonly payoutId: string })
 )
@@ -78,7 +80,7 @@ export const payoutIdOf = (trigger: PayoutTrigger, instructions: Instructions): 
 export function actorOf(trigger: PayoutTrigger): Actor {
   if ('leaseId' in trigger) return 'worker'
   if ('report' in trigger) return 'bank'
-  if (trigger.kind === 'cancelled' && trigger.canceller === 'operator') return 'operator'
+  if (trigger.kind === 'cancelled' && typeof trigger.canceller === 'string') return trigger.canceller
   return trigger.kind === 'lapsed' ? 'time' : 'partner'
 }
 

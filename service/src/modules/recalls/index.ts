@@ -7,5 +7,5 @@
 export { recallsJob } from './jobs.ts'
 export { createReturnedByRecall } from './returned.ts'
 export { recallsRoutes } from './routes.ts'
-export { createRecalls, type RecallClaim, type Recalls } from './service.ts'
+export { createRecalls, operatorOf, type RecallClaim, type Recalls } from './service.ts'
 export { eraseRecalls, recallsDue } from './store.ts'

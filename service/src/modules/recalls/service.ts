@@ -20,13 +20,18 @@ type RecallAnswered = {
   readonly reasonCode: string | null
 }
 
+/** A key of the partner, or the operator for it. */
+type Requester = Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name'>
+/** The operator asks in the name of the partner, which sees the recall as its own. */
+export const operatorOf = (partnerId: string): Requester => ({ partnerId, serviceAccountId: nilId, name: 'operator' })
+
 export type Recalls = {
   /**
    * Requests the recall of a completed payout. Refuses: not_found, recall_not_supported, payout_not_recallable, recall_exists,
    * recall_deadline_passed. `customerId`: of the payout.
    */
   readonly create: (
-    caller: Caller,
+    caller: Requester,
     payoutId: string,
     body: BodyOf<'createPayoutRecall'>,
     tx?: Tx,
@@ -166,7 +171,8 @@ function createRequest({ db, clock, eventOutbox, transactions, canRecall }: Reca
         updatedAt: now,
       }
       await store.insertRecall(tx, row)
-      const cause = { actor: 'partner', reason, recallId: row.id } as const
+      const actor = requestedBy === nilId ? ('operator' as const) : ('partner' as const)
+      const cause = { actor, reason, recallId: row.id }
       await transactions.noteAfterEnd(tx, { partnerId, id: row.transactionId }, 'RecallRequested', cause)
       eventOutbox.appendMany(tx, [recallUpdated(row, now)])
       return { ...row, customerId: payout.customerId }

@@ -33,8 +33,6 @@ export type Reads = {
   readonly proof: (partnerId: string, reference: string) => ReturnType<Audit['proof']>
   /** Refuses: not_found. */
   readonly related: (partnerId: string, reference: string) => Promise<Related>
-  /** The refunds of a payment that have sent its money back, or will, newest first, at most 100. */
-  readonly refundsOf: (tx: Tx, partnerId: string, reference: string) => Promise<readonly lists.RefundOfPayment[]>
   /**
    * The transactions created in a period, oldest first, as they stood at its end. What is only known at the end of a
    * payment (status, error, debtor, hash) is left out where that end came later.
@@ -95,7 +93,6 @@ export function createReads(deps: TransactionsDeps): Reads {
         related: others.map((row) => ({ relation: relationOf(row, original), transaction: view(row) })),
       }
     },
-    refundsOf: (tx, partnerId, reference) => lists.refundsOfPayment(tx, partnerId, reference, relatedMax),
     namesOf: async (partnerId, references) =>
       new Map((await lists.paymentNames(db, partnerId, references)).map((names) => [names.reference, names])),
     list: (partnerId, query) =>

@@ -173,22 +173,6 @@ export function transactionsOfPayment(
   )
 }
 
-export type RefundOfPayment = Pick<TransactionRow, 'reference' | 'amount' | 'currency' | 'status'>
-
-/** The refunds of a payment that are not refused, newest first. One that the payer's bank returned later is `Completed` too. */
-export function refundsOfPayment(
-  tx: Tx,
-  partnerId: string,
-  reference: string,
-  rowsMax: number,
-): Promise<readonly RefundOfPayment[]> {
-  return tx.rows<RefundOfPayment>(sql`/* transactions.refundsOfPayment */
-    select reference, amount, currency, status from transactions.transactions
-    where partner_id = ${partnerId} and originating_reference = ${reference} and type = 'CustomerRefund'
-      and status in ('Pending', 'Completed')
-    order by id desc limit ${rowsMax}`)
-}
-
 /** A change of a transaction, in the order of changes. */
 export type ChangePosition = { readonly updatedAt: Date; readonly id: string }
 

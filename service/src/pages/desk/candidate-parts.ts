@@ -1,5 +1,5 @@
-/** Candidates for the money of a case, and other cases about the same payment. No name and no account is shown. */
-import { badge, message, table, time } from '../console/components.ts'
+/** Candidates for the money of a case, refunds of it, and other cases about the same payment. No name and no account is shown. */
+import { badge, hiddenField, message, table, time } from '../console/components.ts'
 import { identifier } from '../console/lists.ts'
 import type { ConsoleView } from '../console/view.ts'
 import { html, type Html } from '../html.ts'
@@ -45,6 +45,45 @@ export function candidateTable(view: ConsoleView, candidates: readonly ShownCand
         money ?? '–',
         on === null ? '–' : time(view, on),
         identifier(view, partnerId, d.partner),
+      ]),
+    })}`
+}
+
+export type ShownRefund = {
+  readonly payoutId: string
+  readonly status: string
+  readonly money: string
+  /** The bank has paid it: it can be asked for the money. */
+  readonly isPaid: boolean
+}
+
+/** The refunds of a payment that its bank has taken back. `recall`: the address of the form; undefined: the reader may not use it. */
+export function refundTable(
+  view: ConsoleView,
+  partnerId: string,
+  refunds: readonly ShownRefund[],
+  recall: string | undefined,
+): Html {
+  const d = deskTexts[view.language]
+  return html`<h2>${d.refunds}</h2>
+    <p>${d.refundsText}</p>
+    ${table({
+      caption: d.refunds,
+      columns: [
+        { label: d.refund, kind: 'head' },
+        { label: d.status },
+        { label: d.money, kind: 'number' },
+        { label: '' },
+      ],
+      rows: refunds.map(({ payoutId, status, money, isPaid }) => [
+        html`<a href="${view.root}payouts/${partnerId}/${payoutId}">${payoutId}</a>`,
+        badge('neutral', status),
+        money,
+        isPaid && recall !== undefined
+          ? html`<form method="post" action="${recall}">
+              ${hiddenField('payout', payoutId)}<button type="submit">${d.recallRefund}</button>
+            </form>`
+          : '',
       ]),
     })}`
 }

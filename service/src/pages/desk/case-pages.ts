@@ -4,7 +4,7 @@ import { fill } from '../language.ts'
 import { call, field, hiddenField, table, time } from '../console/components.ts'
 import { select } from '../console/lists.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
-import { candidateTable, relatedTable, type ShownCandidate } from './candidate-parts.ts'
+import { candidateTable, refundTable, relatedTable, type ShownCandidate, type ShownRefund } from './candidate-parts.ts'
 import { ownerParts } from './owner-parts.ts'
 import { type DeskCase, runbookOf } from './queue-pages.ts'
 import { runbookLink } from './runbooks.ts'
@@ -26,6 +26,8 @@ type Shown = DeskCase & {
   readonly related: readonly (Pick<DeskCase, 'partnerId' | 'id' | 'kind' | 'openedAt'> & {
     readonly resolution: string | null
   })[]
+  readonly refunds: readonly ShownRefund[]
+  readonly mayRecall: boolean
   readonly people: readonly { readonly id: string; readonly fullName: string }[]
   /** The person who reads the page. */
   readonly readerId: string
@@ -59,6 +61,7 @@ export function casePage(view: ConsoleView, shown: Shown): string {
       </dl>
       <h2>${d.report}</h2>
       ${call(view, report, d.report)} ${money !== null && candidateTable(view, candidates)}
+      ${shown.refunds.length > 0 && refundTable(view, partnerId, shown.refunds, shown.mayRecall ? `${view.root}cases/${partnerId}/${shown.id}/recall` : undefined)}
       ${related.length > 0 && relatedTable(view, related)}
       ${ended === null && ownerParts(view, { ...shown, words: d, action: (name) => `${view.root}cases/${partnerId}/${shown.id}/${name}` })}
       ${ended === null ? deciding(view, shown) : html`<p class="message neutral">${fill(d.ended, { resolution: ended.resolution, name: ended.by })}</p>`}

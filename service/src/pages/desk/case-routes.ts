@@ -1,7 +1,7 @@
 /** The queue and the decisions about cases. Two persons who signed in decide one. */
 import type { Html } from '../html.ts'
 import { type PublicRequest, type PublicRoute, Refusal, notFound } from '../../api/index.ts'
-import { caseActions, type CaseRow } from '../../cases/index.ts'
+import { caseActions, type CaseRow, reportOf } from '../../cases/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import { decidesCases, type SignedStaff } from '../../modules/staff/index.ts'
 import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
@@ -52,6 +52,8 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
         money: amount === null ? null : `${amountText(amount, currency)} ${currency}`,
         agreed: agreed.map(({ what }) => what),
       })),
+      refunds: await refundsOf(frame, row),
+      mayRecall: frame.changes.mayDecide('payment recall', signed.account.role),
       related: related.filter((each) => each.id !== id),
       people: await staff.list(db),
       readerId: signed.account.id,
@@ -99,8 +101,33 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
     form('remark', (signed, key, given) => staff.remarkCase(signed, { ...key, note: noteOf(() => given('remark')) })),
     form('propose', (signed, key, given) => staff.propose(signed, { ...key, ...proposalOf(given) })),
     form('approve', (signed, key, given) => staff.approve(signed, { ...key, proposalId: given('proposal') })),
+    form('recall', (signed, key, given) => recall(frame, signed, key, given('payout'))),
     form('reject', (signed, key, given) => staff.reject(signed, { ...key, note: noteOf(given) })),
   ]
+}
+
+/** Asks the bank of a refund that a case names for its money. A person has seen the case: the payer has the money twice. */
+const recall = (
+  { changes }: DeskFrame,
+  { account }: SignedStaff,
+  { partnerId: partner, id }: ReturnType<typeof keyOf>,
+  payout: string,
+) => {
+  const note = `Case ${id}: the bank has taken back the payment of this refund.`
+  return changes.run(account, 'payment recall', { partner, payout, reason: 'DUPL', note })
+}
+
+/** The refunds that a case names, as they are now. */
+async function refundsOf({ payouts }: DeskFrame, row: CaseRow) {
+  const shown = []
+  for (const { payoutId: id } of reportOf(row).refunds ?? []) {
+    const [found] = await payouts.find(row.partnerId, { id }, 1)
+    if (found === undefined) continue
+    const { status, amount, currency } = found.payout
+    const money = `${amountText(amount, currency)} ${currency}`
+    shown.push({ payoutId: id, status, money, isPaid: status === 'Completed' })
+  }
+  return shown
 }
 
 const queueRoute = (frame: DeskFrame, look = createWaiting(frame)): PublicRoute => ({

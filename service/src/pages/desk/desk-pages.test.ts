@@ -136,6 +136,8 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
         candidates: (['payout', 'deposit', 'owner'] as const).map((kind) => ({ ...candidate, kind, on: at })),
         related: [null, text].map((resolution) => ({ ...aCase, resolution })),
         people: [{ id: 'another', fullName: text }],
+        refunds: [true, false].map((isPaid) => ({ payoutId: text, status: text, money: text, isPaid })),
+        mayRecall: mayDecide,
       }),
     ],
     ...hitPages(view, text, mayDecide),

@@ -187,10 +187,10 @@ function hitsOf(view: ConsoleView, { hits, partnerId }: PayoutFacts): Html {
 /** Statuses in which the worker makes a further attempt. */
 const retried: ReadonlySet<string> = new Set(['Pending', 'Processing'])
 
-function acting(view: ConsoleView, { payout, bank, mayAct, typed }: PayoutShown): Html | undefined {
+function acting(view: ConsoleView, { payout, mayAct, typed }: PayoutShown): Html | undefined {
   const d = payoutTexts[view.language]
   const mayRetry = retried.has(payout.status)
-  const mayEnd = bank !== undefined && payout.status === 'Sent'
+  const mayEnd = payout.status === 'Sent'
   if (!mayRetry && !mayEnd) return undefined
   if (!mayAct)
     return html`<h2>${d.actions}</h2>
