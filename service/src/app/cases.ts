@@ -26,7 +26,7 @@ import {
   type UndoPayment,
 } from '../settlement/index.ts'
 
-type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
+type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife' | 'monitoring'> &
   Pick<CandidatesDeps, 'ownersOf'> & {
     readonly db: Database
     readonly clock: Clock

@@ -4,6 +4,7 @@ import { Refusal } from '../api/index.ts'
 import { type CaseEffects, operatorPartnerId } from '../cases/index.ts'
 import { isUuid } from '../kernel/index.ts'
 import type { Deposits } from '../modules/deposits/index.ts'
+import type { Monitoring } from '../modules/monitoring/index.ts'
 import { instructionOf, type PayoutLife } from '../modules/payouts/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { BankBooks } from '../rails/index.ts'
@@ -13,6 +14,7 @@ export type CaseEffectsDeps = {
   readonly payoutLife: Pick<PayoutLife, 'matched'>
   readonly deposits: Pick<Deposits, 'chargePartner' | 'creditOwner' | 'creditPartner' | 'isInScreening'>
   readonly books: BankBooks
+  readonly monitoring: Pick<Monitoring, 'standingOf'>
 }
 
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
@@ -26,6 +28,7 @@ export function createCaseEffects({
   payoutLife,
   deposits,
   books,
+  monitoring,
 }: CaseEffectsDeps): Omit<CaseEffects, 'sendBack'> {
   const requirePartner = (tx: Tx, partnerId: string) => refuseUnknown(access, tx, partnerId)
   const credit: CaseEffects['credit'] = async (tx, { case: { connector }, partnerId, money }) => {
@@ -42,6 +45,15 @@ export function createCaseEffects({
       kind === 'sanctions_hold' && (await deposits.isInScreening(tx, partnerId, id))
         ? 'The money waits for a decision about a name: decide the hit (screening hits).'
         : undefined,
+    refusal: async (tx, { partnerId, id }) => {
+      const { waiting, left, ended } = await monitoring.standingOf(tx, partnerId, id)
+      const recall = 'Money that has left is asked back by a recall: of its partner, or bank recall.'
+      if (waiting === 0n)
+        throw refuse(
+          `No payout waits for this decision: ${left} went on, ${ended} have ended. Close the case with note.${left > 0n ? ` ${recall}` : ''}`,
+        )
+      return `stops ${waiting} payouts${left > 0n ? `, not ${left} that went on before. ${recall}` : ''}`
+    },
     announced: async (tx, { subject }) => {
       if (!isUuid(subject) || !(await books.merge(tx, subject)))
         throw refuse('The case names no announced entry that is without a statement: see the text of the case.')
