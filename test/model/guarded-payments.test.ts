@@ -369,7 +369,7 @@ test('in any order of gates, names, rules and decisions nothing leaves that one 
       await checkLedger(service.db, day.partnerId)
       for (const rule of day.world.rules) if (rule.isOn) await turnOff(rule)
     }),
-    drawing(t, 8),
+    drawing(t, 4),
   )
   t.diagnostic(`payouts: ${JSON.stringify(Object.fromEntries(ends))}`)
 })

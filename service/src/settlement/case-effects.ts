@@ -14,7 +14,6 @@ export type CaseEffectsDeps = {
   readonly payoutLife: Pick<PayoutLife, 'matched'>
   readonly deposits: Pick<Deposits, 'chargePartner' | 'creditOwner' | 'creditPartner' | 'isInScreening'>
   readonly books: BankBooks
-  readonly monitoring: Pick<Monitoring, 'standingOf'>
 }
 
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
@@ -28,8 +27,7 @@ export function createCaseEffects({
   payoutLife,
   deposits,
   books,
-  monitoring,
-}: CaseEffectsDeps): Omit<CaseEffects, 'sendBack'> {
+}: CaseEffectsDeps): Omit<CaseEffects, 'refusal' | 'sendBack'> {
   const requirePartner = (tx: Tx, partnerId: string) => refuseUnknown(access, tx, partnerId)
   const credit: CaseEffects['credit'] = async (tx, { case: { connector }, partnerId, money }) => {
     await requirePartner(tx, partnerId)
@@ -45,15 +43,6 @@ export function createCaseEffects({
       kind === 'sanctions_hold' && (await deposits.isInScreening(tx, partnerId, id))
         ? 'The money waits for a decision about a name: decide the hit (screening hits).'
         : undefined,
-    refusal: async (tx, { partnerId, id }) => {
-      const { waiting, left, ended } = await monitoring.standingOf(tx, partnerId, id)
-      const recall = 'Money that has left is asked back by a recall: of its partner, or bank recall.'
-      if (waiting === 0n)
-        throw refuse(
-          `No payout waits for this decision: ${left} went on, ${ended} have ended. Close the case with note.${left > 0n ? ` ${recall}` : ''}`,
-        )
-      return `stops ${waiting} payouts${left > 0n ? `, not ${left} that went on before. ${recall}` : ''}`
-    },
     announced: async (tx, { subject }) => {
       if (!isUuid(subject) || !(await books.merge(tx, subject)))
         throw refuse('The case names no announced entry that is without a statement: see the text of the case.')
@@ -102,6 +91,18 @@ export function createCaseEffects({
     },
   }
 }
+
+export const createRefusal =
+  (monitoring: Pick<Monitoring, 'standingOf'>): CaseEffects['refusal'] =>
+  async (tx, { partnerId, id }) => {
+    const { waiting, left, ended } = await monitoring.standingOf(tx, partnerId, id)
+    const recall = left > 0n ? ' Money that has left is asked back by a recall: of its partner, or bank recall.' : ''
+    if (waiting === 0n)
+      throw refuse(
+        `No payout waits for this decision: ${left} went on, ${ended} have ended. Close the case with note.${recall}`,
+      )
+    return `stops ${waiting} payouts${left > 0n ? `, not ${left} that went on before.${recall}` : ''}`
+  }
 
 /** Makes the charge of a case. The reason of the bank is the partner's to read. */
 function chargeOf({
