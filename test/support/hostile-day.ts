@@ -283,7 +283,7 @@ const controlled = ({ db, payoutControls }: Service, partnerId: string) =>
       aboveBulkAmount: null,
       perPersonAmount: null,
       beneficiaryHours: null,
-      payeeMismatch: false,
+      payeeMismatch: true,
       expiresHours: 24,
       needsPasskey: false,
     })
