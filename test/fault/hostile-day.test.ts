@@ -1,6 +1,6 @@
 /**
  * A hostile day of two processes on one database: no operation ends with anything but a success or a refusal, and afterwards the
- * ledger agrees with its transfers, suspense with the open cases, refunds with what was paid, and what rules hold with what persons decided. `npm run test:faults -- hostile-day` runs 5,000 operations.
+ * ledger agrees with its transfers, suspense with the open cases, refunds with what was paid, and what rules and names hold with what persons decided. `npm run test:faults -- hostile-day` runs 5,000 operations.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,6 +12,7 @@ import { drawSeed } from '../support/drawing.ts'
 import { scaled } from '../support/faults.ts'
 import { checkRefunds } from '../support/hostile-checkout.ts'
 import { drain, liveThrough, startHostileDay } from '../support/hostile-day.ts'
+import { checkPayees, finishPayees } from '../support/hostile-payees.ts'
 import { checkHolds, decideAll } from '../support/hostile-rules.ts'
 
 const operations = scaled(400, 5_000)
@@ -25,20 +26,27 @@ test(`${operations} hostile operations: no fault, and every amount is where the 
   await drain(day)
   await decideAll(day)
   await drain(day)
+  await finishPayees(day)
   t.diagnostic([...day.counts].map(([name, { done, refused }]) => `${name} ${done}+${refused}`).join(', '))
   assert.deepEqual(day.faults, [])
   let refunds = 0
   const held = { open: 0, refused: 0, noted: 0 }
+  const names = { held: 0, left: 0 }
   for (const partnerId of [operatorPartnerId, ...day.actors.map(({ partner }) => partner.partnerId)]) {
     for await (const findings of compareRows(db, partnerId)) assert.deepEqual(findings, [])
     await checkLedger(db, partnerId)
     refunds += await checkRefunds(db, partnerId)
     const ended = await checkHolds(db, partnerId, day.held)
     for (const way of ['open', 'refused', 'noted'] as const) held[way] += ended[way]
+    const [heldByName, left] = await checkPayees(db, partnerId)
+    names.held += heldByName
+    names.left += left
     const wrong = await db.rows(sql`
       select currency, sum(posted) as posted from ledger.accounts where partner_id = ${partnerId}
       group by currency having sum(posted) <> 0`)
     assert.deepEqual(wrong, [], 'every currency sums to zero')
   }
-  t.diagnostic(`${refunds} refunds, payouts that rules held: ${JSON.stringify(held)}`)
+  t.diagnostic(
+    `${refunds} refunds, payouts that rules held: ${JSON.stringify(held)}, payouts that names held: ${JSON.stringify(names)}`,
+  )
 })

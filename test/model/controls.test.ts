@@ -355,6 +355,6 @@ test('in any order of requests, decisions and days, limits are exact, fees add u
       for (const { status, amount } of await standing(day))
         assert.ok(['Completed', 'Failed', 'Returned', 'Cancelled'].includes(status) || amount === 4001_07n, status)
     }),
-    drawing(t, 25),
+    drawing(t, 21),
   )
 })

@@ -248,7 +248,7 @@ test('in any order of payments, renames, lists and decisions nothing leaves that
       await checkLedger(service.db, world.partner.partnerId)
       left += world.credited.size + world.payouts.filter(({ hasLeft }) => hasLeft).length
     }),
-    drawing(t, 10),
+    drawing(t, 8),
   )
   assert.ok(left > 0, 'some payments leave')
 })

@@ -338,6 +338,6 @@ test('in any order of steps and faults no cent is lost or created, and every eve
       await finishWork(service)
       await checkEnds(day)
     }),
-    drawing(t, 25),
+    drawing(t, 21),
   )
 })

@@ -25,6 +25,7 @@ import {
   payeeAccounts,
   staff,
 } from './hostile-parts.ts'
+import { changing, payeeOperations } from './hostile-payees.ts'
 import { ruleOperations } from './hostile-rules.ts'
 import { createRandom } from './screening/corpus.ts'
 import { sampleList, screenAll } from './screening/held.ts'
@@ -48,8 +49,9 @@ const partnerOperations: Readonly<Record<string, Operation>> = {
     const { id } = await beneficiaries.create(partner.partnerId, { ...account, ...owner })
     ;(currency === 'EUR' ? payees : foreignPayees).push(id)
   },
-  renamePayee: ({ random }, { beneficiaries }, { partner, payees }) =>
+  renamePayee: changing(({ random }, { beneficiaries }, { partner, payees }) =>
     beneficiaries.update(partner.partnerId, { id: pick(random, payees), name: pick(random, names) }),
+  ),
   removePayee: async ({ random }, { beneficiaries }, { partner, payees }) => {
     const id = pick(random, payees)
     await beneficiaries.remove(partner.partnerId, id)
@@ -208,7 +210,13 @@ const worker: Operation = async ({ random, services }, service) => {
 }
 
 const operations = new Map(
-  Object.entries({ ...partnerOperations, ...checkoutOperations, ...operatorOperations, ...ruleOperations }),
+  Object.entries({
+    ...partnerOperations,
+    ...checkoutOperations,
+    ...operatorOperations,
+    ...ruleOperations,
+    ...payeeOperations,
+  }),
 )
 /** Money moves more often than anything else, and workers run between. */
 const drawn = [
@@ -234,6 +242,12 @@ const drawn = [
   'refund',
   'refund',
   'decideAlert',
+  'addVerified',
+  'addVerified',
+  'payVerified',
+  'payVerified',
+  'payVerified',
+  'changePayeeRule',
 ]
 
 async function run(day: HostileDay, name: string, operation: Operation): Promise<void> {
@@ -269,7 +283,7 @@ const controlled = ({ db, payoutControls }: Service, partnerId: string) =>
       aboveBulkAmount: null,
       perPersonAmount: null,
       beneficiaryHours: null,
-      payeeMismatch: false,
+      payeeMismatch: true,
       expiresHours: 24,
       needsPasskey: false,
     })
@@ -312,6 +326,8 @@ export async function startHostileDay(seed: number, partners: number): Promise<H
     random: createRandom(seed),
     lists,
     held: new Map(),
+    changes: { begun: 0, running: 0 },
+    late: [],
     counts: new Map(),
     faults: [],
   }

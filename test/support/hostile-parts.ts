@@ -23,6 +23,10 @@ export type HostileDay = {
   readonly lists: readonly [SanctionsList, SanctionsList]
   /** The alerts under which persons have seen a payout wait, by its id. */
   readonly held: Map<string, Set<string>>
+  /** Operations that may change what is known of payees: how many have begun, and how many run. */
+  readonly changes: { begun: number; running: number }
+  /** Answers of the scheme that have not come yet, with the step of the worker that waits for them. */
+  readonly late: { readonly arrive: () => void; readonly ended: Promise<unknown> }[]
   /** How often each operation had an effect, and was refused. */
   readonly counts: Map<string, { done: number; refused: number }>
   /** Errors that are no refusals: a caller would get an answer of 500. */

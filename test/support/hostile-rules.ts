@@ -76,7 +76,7 @@ const closers = ['Lea Closer', 'Max Closer'] as const
 
 /** Persons decide every alert and every name at the end of the day, so that payouts end by the decision. */
 export async function decideAll({ services: [service], random, held }: HostileDay): Promise<void> {
-  const { db, cases, decisions, screening } = service
+  const { db, cases, decisions, monitoring, screening } = service
   const [proposer, approver] = closers
   // A hit that is nearly sure needs both.
   for (const by of closers)
@@ -85,7 +85,9 @@ export async function decideAll({ services: [service], random, held }: HostileDa
   const open = (await cases.list(undefined, casesMax)).filter(({ kind }) => kind === 'monitoring_alert')
   for (const { partnerId, id } of open) {
     await seeWaiting(db, partnerId, id, held)
-    const action = random() < 0.5 ? 'note' : 'refuse'
+    // What has left or ended is not refused.
+    const { waiting } = await monitoring.standingOf(db, partnerId, id)
+    const action = waiting > 0n && random() < 0.5 ? 'refuse' : 'note'
     const key = { partnerId, id }
     await db.transaction((tx) => decisions.propose(tx, { ...key, action, note, staff: proposer }))
     await db.transaction((tx) => decisions.approve(tx, { ...key, staff: approver }))

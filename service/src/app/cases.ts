@@ -13,6 +13,7 @@ import { createIsoBooks } from '../connectors/iso20022/index.ts'
 import type { Clock, Log } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Deposits } from '../modules/deposits/index.ts'
+import type { Monitoring } from '../modules/monitoring/index.ts'
 import type { Database } from '../postgres/index.ts'
 import type { BooksAccount } from '../rails/index.ts'
 import { createReconciliation, type Reconciliation } from '../reconciliation/index.ts'
@@ -23,6 +24,7 @@ import {
   createCancelEntry,
   createCandidateSources,
   createCaseEffects,
+  createRefusal,
   createInLedger,
   createUndoPayment,
   type UndoPayment,
@@ -36,6 +38,7 @@ type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
     readonly cases: Cases
     readonly ledger: Ledger
     readonly deposits: Deposits
+    readonly monitoring: Pick<Monitoring, 'standingOf'>
     /** The accounts at the configured banks by files. */
     readonly bankAccounts: readonly BooksAccount[]
   }
@@ -53,7 +56,8 @@ export function composeDecisions(deps: Deps): Composed {
   const { db, clock, ledger, cases, bankAccounts: accounts } = deps
   const books = createIsoBooks({ operatorId: operatorPartnerId, clock })
   const returns = createReturns({ db, clock, ledger, record: cases.record })
-  const effects = { ...createCaseEffects({ ...deps, books }), sendBack: returns.start }
+  const refusal = createRefusal(deps.monitoring)
+  const effects = { ...createCaseEffects({ ...deps, books }), refusal, sendBack: returns.start }
   const decisions = createDecisions({ clock, ledger, effects })
   const inLedger = createInLedger({ ...deps, returns })
   const candidates = createCandidateSources(deps)

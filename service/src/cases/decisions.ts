@@ -53,6 +53,8 @@ export type CaseEffects = {
   readonly announced: (tx: Tx, row: store.CaseRow) => Promise<void>
   /** Reason why the case cannot be decided now. Undefined: it can. */
   readonly notNow: (tx: Tx, row: store.CaseRow) => Promise<string | undefined>
+  /** Says what a refusal of the payouts of an alert stops, and what it no longer reaches. Refuses: validation_failed (none waits). */
+  readonly refusal: (tx: Tx, row: store.CaseRow) => Promise<string>
   /** Sends the money back to its sender. */
   readonly sendBack: (tx: Tx, row: store.CaseRow, money: Booked, id: string) => Promise<void>
 }
@@ -195,6 +197,7 @@ async function propose(deps: DecisionsDeps, tx: Tx, proposing: Proposing): Promi
   const row = await lockOpen(deps, tx, partnerId, id)
   const misfit = misfitOf(action, row, reportOf(row).debtor?.account, proposing)
   if (misfit !== undefined) throw refuse(misfit)
+  if (action === 'refuse') await deps.effects.refusal(tx, row)
   const now = deps.clock.now()
   if (action === 'note' && !needsTwoForNote.has(row.kind)) {
     const end = { resolution: resolutions.note, resolvedBy: staff, note, resolvedAt: now }
@@ -240,7 +243,8 @@ async function approve(
     throw refuse(`${proposedBy} proposed it: another person approves it.`)
   const now = deps.clock.now()
   if (hasExpired(proposedAt, now)) throw refuse('The proposal has expired: propose it again.')
-  const { note, action } = proposal
+  const { action } = proposal
+  const note = action === 'refuse' ? `${proposal.note} (${await deps.effects.refusal(tx, row)})` : proposal.note
   const decided = { kind: 'approved', actor: staff, note } as const
   if (action !== 'note' && action !== 'refuse') await carryOut(deps, tx, row, proposal)
   const resolvedBy = `${proposedBy}, approved by ${staff}`

@@ -102,8 +102,13 @@ export const monitoringCommands = {
 
   /** The alerts of a partner with their decisions. */
   'monitoring alert list': async (context: Context, options: Options) => {
+    const { service, db } = context
+    const partnerId = required(options, 'partner')
     const found = []
-    for await (const alert of alertsOf(context, required(options, 'partner'))) found.push(alert)
+    for await (const alert of alertsOf(context, partnerId)) {
+      const { waiting, left, ended } = await service.monitoring.standingOf(db, partnerId, alert.id)
+      found.push({ ...alert, payouts: { waiting: Number(waiting), left: Number(left), ended: Number(ended) } })
+    }
     return found
   },
 

@@ -4,6 +4,7 @@ import { Refusal } from '../api/index.ts'
 import { type CaseEffects, operatorPartnerId } from '../cases/index.ts'
 import { isUuid } from '../kernel/index.ts'
 import type { Deposits } from '../modules/deposits/index.ts'
+import type { Monitoring } from '../modules/monitoring/index.ts'
 import { instructionOf, type PayoutLife } from '../modules/payouts/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { BankBooks } from '../rails/index.ts'
@@ -26,7 +27,7 @@ export function createCaseEffects({
   payoutLife,
   deposits,
   books,
-}: CaseEffectsDeps): Omit<CaseEffects, 'sendBack'> {
+}: CaseEffectsDeps): Omit<CaseEffects, 'refusal' | 'sendBack'> {
   const requirePartner = (tx: Tx, partnerId: string) => refuseUnknown(access, tx, partnerId)
   const credit: CaseEffects['credit'] = async (tx, { case: { connector }, partnerId, money }) => {
     await requirePartner(tx, partnerId)
@@ -90,6 +91,18 @@ export function createCaseEffects({
     },
   }
 }
+
+export const createRefusal =
+  (monitoring: Pick<Monitoring, 'standingOf'>): CaseEffects['refusal'] =>
+  async (tx, { partnerId, id }) => {
+    const { waiting, left, ended } = await monitoring.standingOf(tx, partnerId, id)
+    const recall = left > 0n ? ' Money that has left is asked back by a recall: of its partner, or bank recall.' : ''
+    if (waiting === 0n)
+      throw refuse(
+        `No payout waits for this decision: ${left} went on, ${ended} have ended. Close the case with note.${recall}`,
+      )
+    return `stops ${waiting} payouts${left > 0n ? `, not ${left} that went on before.${recall}` : ''}`
+  }
 
 /** Makes the charge of a case. The reason of the bank is the partner's to read. */
 function chargeOf({

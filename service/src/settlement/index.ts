@@ -17,7 +17,7 @@ import { sendDueReturns } from './returns.ts'
 import { createNotificationStep, processBankNotifications, type RetryPauses } from './notifications.ts'
 
 export { type CandidatesDeps, createCandidateSources } from './candidates.ts'
-export { type CaseEffectsDeps, createCaseEffects } from './case-effects.ts'
+export { type CaseEffectsDeps, createCaseEffects, createRefusal } from './case-effects.ts'
 export { type CancelEntry, createCancelEntry, createUndoPayment, type UndoPayment } from './wrong-debits.ts'
 export { createInLedger } from './in-ledger.ts'
 export {

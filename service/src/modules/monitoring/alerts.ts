@@ -7,13 +7,14 @@ import type { Evidence, Hit } from './evaluate.ts'
 
 import * as store from './store.ts'
 
-/** Keeps the hits of a rule that it did not find before, each with its alert. */
+/** Keeps the hits of a rule that it did not find before, each with its alert. `holds`: they are payouts that wait for the decision. */
 export async function record(
   { cases, clock }: Pick<MonitoringDeps, 'cases' | 'clock'>,
   tx: Tx,
   partnerId: string,
   rule: Active,
   hits: readonly Hit[],
+  holds: boolean,
 ): Promise<void> {
   const known = await store.foundBefore(
     tx,
@@ -25,7 +26,7 @@ export async function record(
   if (fresh.length === 0) return
   const now = clock.now()
   const bySubject = Map.groupBy(fresh, ({ movement: { customerId } }) => customerId ?? partnerId)
-  const open = await openAlerts({ cases }, tx, partnerId, rule, [...bySubject.keys()])
+  const open = await openAlerts({ cases }, tx, partnerId, rule.id, [...bySubject.keys()], holds)
   const opened = [...bySubject].flatMap(([subjectId, [first]]) =>
     open.has(subjectId) || first === undefined
       ? []
@@ -45,10 +46,10 @@ export async function record(
   await store.insertHits(
     tx,
     [...bySubject].flatMap(([subjectId, own]) =>
-      own.map(({ movement: { id, reference, currency, direction }, evidence }) => ({
+      own.map(({ movement: { id, reference, currency }, evidence }) => ({
         ...{ partnerId, ruleId: rule.id, transactionId: id, alertId: alertOf.get(subjectId) ?? '', reference },
         ...{ evidence: JSON.stringify(shown(evidence, currency)), foundAt: now },
-        holds: rule.settings.when === 'before' && direction === 'Outward',
+        holds,
       })),
     ),
   )
@@ -59,15 +60,16 @@ async function openAlerts(
   { cases }: Pick<MonitoringDeps, 'cases'>,
   tx: Tx,
   partnerId: string,
-  { id: ruleId, settings: { when } }: Active,
+  ruleId: string,
   subjectIds: readonly string[],
+  holds: boolean,
 ): Promise<ReadonlyMap<string, string>> {
   const open = new Map<string, string>()
   for (const { id, subjectId } of await store.lastAlerts(tx, partnerId, ruleId, subjectIds)) {
     // A decision that comes between would close an alert without the person having seen what joins it.
     const found = await cases.hold(tx, partnerId, id)
     const isOpen = found !== undefined && found.resolution === null
-    if (isOpen && (when === 'after' || found.proposalId === null)) open.set(subjectId, id)
+    if (isOpen && (!holds || found.proposalId === null)) open.set(subjectId, id)
   }
   return open
 }

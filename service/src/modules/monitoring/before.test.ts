@@ -257,6 +257,40 @@ test('a page of payouts costs a fixed number of statements, and one alert holds 
   assert.ok(made.length < 60, `${made.length} statements for ${pages} pages`)
 })
 
+test('a rule that is turned on holds nothing that has left: two persons cannot refuse it, and a refusal of others says so', async () => {
+  const partner = await addPartner(service, 1_000_00n)
+  const { partnerId } = partner
+  await pay(service, partner, '100.00')
+  await submit()
+  await on(partner, { sum: '100.00' })
+  const { payout } = await pay(service, partner, '40.00')
+  // The second one was not asked about yet: the worker that is about to begin it decides whether it waits.
+  while ((await service.monitoring.step()) > 0);
+  const { id } = await soleAlert(partner)
+  const standing = () => service.monitoring.standingOf(service.db, partnerId, id)
+  assert.deepEqual(await standing(), { waiting: 0n, left: 1n, ended: 0n })
+  await assert.rejects(
+    propose(partner, id, 'refuse'),
+    (error) => error instanceof Refusal && /No payout waits .* 1 went on.*recall/s.test(error.detail),
+  )
+  await submit()
+  assert.deepEqual(await statuses(partner), ['Sent', 'Pending'])
+  assert.deepEqual(await standing(), { waiting: 1n, left: 1n, ended: 0n })
+  await propose(partner, id, 'refuse')
+  await service.payouts.cancel(partnerId, payout.id)
+  const approve = () => service.db.transaction((tx) => service.decisions.approve(tx, { partnerId, id, ...joan }))
+  await assert.rejects(approve(), (error) => error instanceof Refusal && /1 went on, 1 have ended/.test(error.detail))
+  await service.db.transaction((tx) => service.decisions.reject(tx, { partnerId, id, ...ada, note: 'It has ended.' }))
+  await pay(service, partner, '41.00')
+  await submit()
+  await decide(partner, id, 'refuse')
+  await submit()
+  assert.deepEqual(await statuses(partner), ['Sent', 'Cancelled', 'Failed'])
+  const history = await service.decisions.history(service.db, partnerId, id)
+  assert.match(history.at(-1)?.note ?? '', /stops 1 payouts, not 1 that went on before\. .* recall/)
+  assert.equal((await balanceOf(service, partnerId)).reserved, 100_00n)
+})
+
 test('money that comes in is not held by a rule', () => {
   for (const fields of [
     { ...velocity, direction: 'Inward', count: 2 },

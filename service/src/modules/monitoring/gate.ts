@@ -78,7 +78,7 @@ async function holdsOfPartner(
     // Another process opens alerts of this partner: the payouts wait, and are asked about again.
     const isClaimed = await store.claim(tx, partnerId, { changedAt: new Date(0), transactionId: nilId })
     if (!isClaimed) return new Map(matching.map((id) => [id, 'open']))
-    for (const { rule, own } of hits) await record(deps, tx, partnerId, rule, own)
+    for (const { rule, own } of hits) await record(deps, tx, partnerId, rule, own, true)
     return standingHolds(deps, tx, partnerId, matching)
   })
   return new Map([...standing, ...opened])

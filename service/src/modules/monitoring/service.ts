@@ -2,7 +2,7 @@
 import { Refusal } from '../../api/index.ts'
 import { after, isNoName, isSamePerson, newId, nilId } from '../../kernel/index.ts'
 import { oldestTransactionStart, type Tx } from '../../postgres/index.ts'
-import { patterns, type Place } from '../transactions/index.ts'
+import { type Movement, patterns, type Place, type Standing } from '../transactions/index.ts'
 import { record } from './alerts.ts'
 import { type Counted, dayText, daysOf, pageRows, tryRule } from './backtest.ts'
 import type { Active, MonitoringDeps } from './deps.ts'
@@ -70,6 +70,8 @@ export type Monitoring = {
   readonly alerts: typeof store.alertsAfter
   /** The transactions of an alert, in pages. */
   readonly hits: typeof store.hitsOf
+  /** Payouts of an alert that wait for its decision (`waiting`), that it does not reach or no longer reaches (`left`), or that have ended. */
+  readonly standingOf: (tx: Tx, partnerId: string, alertId: string) => Promise<Standing>
   /** The alerts that hold transactions, or have held them. */
   readonly holding: typeof store.holding
   /** Reports whether alerts let a worker begin these payouts. Opens the alerts of rules that are evaluated before. */
@@ -104,6 +106,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     turnOff: (tx, given) => turnOff(deps, tx, given),
     alerts: store.alertsAfter,
     hits: store.hitsOf,
+    standingOf: standingOfAlert,
     holding: store.holding,
     holdsOf: createHoldsOf(deps, rulesEverOn),
     step: async () => {
@@ -232,13 +235,47 @@ async function visit(deps: MonitoringDeps, partnerId: string, on: readonly Activ
     const last = page.at(-1)
     if (last === undefined) return false
     for (const rule of on) {
-      const own = page.filter(({ changedAt }) => changedAt >= rule.onSince)
+      // Only the worker that asks before it begins a payout knows that it waits. This one may be begun at this moment, and changes then.
+      const isLeftToGate = ({ waits }: Movement) => waits && rule.settings.when === 'before'
+      const own = page.filter((movement) => movement.changedAt >= rule.onSince && !isLeftToGate(movement))
       const hits = await evaluate(tx, partnerId, rule.settings, own)
-      if (hits.length > 0) await record(deps, tx, partnerId, rule, hits)
+      if (hits.length > 0) await record(deps, tx, partnerId, rule, hits, false)
     }
     store.setProgress(tx, partnerId, { changedAt: last.changedAt, transactionId: last.id })
     return page.length === pageRows
   })
+}
+
+const noPayouts: Standing = { waiting: 0n, left: 0n, ended: 0n }
+const hitsPerPage = 1000
+
+const standingOfHits = (tx: Tx, partnerId: string, hits: readonly store.HitRow[]): Promise<Standing> => {
+  const ids = hits.map(({ transactionId }) => transactionId)
+  return ids.length === 0 ? Promise.resolve(noPayouts) : patterns.standingOf(tx, partnerId, ids)
+}
+
+async function standingOfAlert(tx: Tx, partnerId: string, alertId: string): Promise<Standing> {
+  let sum = noPayouts
+  for (let position: string | undefined = nilId; position !== undefined;) {
+    const page: readonly store.HitRow[] = await store.hitsOf(tx, partnerId, alertId, position, hitsPerPage)
+    const held = await standingOfHits(
+      tx,
+      partnerId,
+      page.filter(({ holds }) => holds),
+    )
+    const others = await standingOfHits(
+      tx,
+      partnerId,
+      page.filter(({ holds }) => !holds),
+    )
+    sum = {
+      waiting: sum.waiting + held.waiting,
+      left: sum.left + held.left + others.waiting + others.left,
+      ended: sum.ended + held.ended + others.ended,
+    }
+    position = page.length < hitsPerPage ? undefined : page.at(-1)?.transactionId
+  }
+  return sum
 }
 
 async function backtest(

@@ -146,7 +146,7 @@ test('a payout that persons stop ends while its bank is away, and one that they 
     (calls += 1) > 5 ? probe.promise : Promise.reject(new Unreachable('downstream_unreachable', 'no route'))
   const away: Connector = { ...bank, find: call, instruct: call }
   const job = present(settlementJobs({ ...service.settlement, connectors: [away] })[0], 'payouts have a job')
-  const run = () => job.run({ woken: false })
+  const run = () => job.run()
   await pay(service, await addPartner(service, 1_000_00n), '1.00')
   await screen()
   await until('the probe is under way', async () => {

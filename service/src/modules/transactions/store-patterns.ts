@@ -23,13 +23,17 @@ export type Movement = {
   readonly createdAt: Date
   readonly changedAt: Date
   readonly counts: boolean
+  /** A payout that no worker has begun. */
+  readonly waits: boolean
 }
 
 const counts = sql`((direction = 'Outward' and status in ('Pending', 'Completed')) or (direction = 'Inward' and status = 'Completed'))`
+const begun = sql`timeline @> '[{"step": "Accepted"}]'`
+const waits = sql`(direction = 'Outward' and status = 'Pending' and not ${begun})`
 const otherSide = sql`(case direction when 'Outward' then creditor else debtor end)::json`
 const account = sql`coalesce(${otherSide} ->> 'iban', ${otherSide} ->> 'walletAddress')`
 const columns = sql`id, reference, amount, currency, direction, customer_id, beneficiary_id, ${account} as account,
-  ${otherSide} ->> 'bic' as bic, created_at, updated_at as changed_at, ${counts} as counts`
+  ${otherSide} ->> 'bic' as bic, created_at, updated_at as changed_at, ${counts} as counts, ${waits} as waits`
 
 /** A place in the order of changes. */
 export type Place = { readonly changedAt: Date; readonly transactionId: string }
@@ -67,6 +71,19 @@ export function byIds(tx: Tx, partnerId: string, ids: readonly string[]): Promis
   return tx.rows<Movement>(sql`/* transactions.byIds */
     select ${columns} from transactions.transactions
     where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) order by id`)
+}
+
+/** Payouts of a page: how many no worker has begun, how many a bank may have or has paid, how many have ended with the money back. */
+export type Standing = { readonly waiting: bigint; readonly left: bigint; readonly ended: bigint }
+
+export async function standingOf(tx: Tx, partnerId: string, ids: readonly string[]): Promise<Standing> {
+  const hasLeft = sql`(status in ('Pending', 'Completed') and not ${waits} and not timeline @> '[{"step": "Returned"}]')`
+  const row = await tx.row<Standing>(sql`/* transactions.standingOf */
+    select count(*) filter (where ${waits}) as waiting, count(*) filter (where ${hasLeft}) as left,
+      count(*) filter (where not ${waits} and not ${hasLeft}) as ended
+    from transactions.transactions
+    where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and direction = 'Outward'`)
+  return row ?? { waiting: 0n, left: 0n, ended: 0n }
 }
 
 /** The transactions that a window counts. Null: no bound. */

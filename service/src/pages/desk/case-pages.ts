@@ -22,6 +22,8 @@ type Shown = DeskCase & {
     readonly note: string
   }[]
   readonly actions: readonly string[]
+  /** The payouts of an alert of monitoring. Null: the case is none. */
+  readonly standing: { readonly waiting: bigint; readonly left: bigint; readonly ended: bigint } | null
   readonly candidates: readonly ShownCandidate[]
   readonly related: readonly (Pick<DeskCase, 'partnerId' | 'id' | 'kind' | 'openedAt'> & {
     readonly resolution: string | null
@@ -39,11 +41,12 @@ type Shown = DeskCase & {
 
 export function casePage(view: ConsoleView, shown: Shown): string {
   const d = deskTexts[view.language]
-  const { kind, partnerId, openedAt, money, report, ended, error, decisions, candidates, related } = shown
+  const { kind, partnerId, openedAt, money, report, ended, error, decisions, candidates, related, standing } = shown
   const facts: readonly (readonly [string, Html | string])[] = [
     [d.partner, partnerId],
     [d.opened, time(view, openedAt)],
     [d.money, money ?? '–'],
+    ...(standing === null ? [] : [[d.payouts, fill(d.standing, countsOf(standing))] as const]),
     [d.runbook, runbookLink(view, runbookOf(kind))],
   ]
   return shell(view, {
@@ -76,6 +79,9 @@ export function casePage(view: ConsoleView, shown: Shown): string {
       }`,
   })
 }
+
+const countsOf = (standing: NonNullable<Shown['standing']>) =>
+  Object.fromEntries(Object.entries(standing).map(([name, count]) => [name, `${count}`]))
 
 function deciding(view: ConsoleView, shown: Shown): Html {
   const d = deskTexts[view.language]

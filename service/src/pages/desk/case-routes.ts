@@ -36,7 +36,7 @@ const toCase = ({
 })
 
 export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
-  const { db, cases, decisions, staff, reconciliation } = frame
+  const { db, cases, decisions, monitoring, staff, reconciliation } = frame
   const show = async (request: PublicRequest, view: ConsoleView, signed: SignedStaff, error?: string | Html) => {
     const { partnerId, id } = keyOf(request)
     const row = await cases.byId(db, partnerId, id)
@@ -44,6 +44,7 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
     const history = await decisions.history(db, partnerId, id)
     const proposal = row.proposal === null ? null : (JSON.parse(row.proposal) as { action: string; note: string })
     const candidates = await reconciliation.candidates(db, row)
+    const standing = row.kind === 'monitoring_alert' ? await monitoring.standingOf(db, partnerId, id) : null
     const related = await cases.about(db, partnerId, [row.subject])
     const body = casePage(view, {
       ...toCase(row),
@@ -54,6 +55,7 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
       })),
       refunds: await refundsOf(frame, row),
       mayRecall: frame.changes.mayDecide('payment recall', signed.account.role),
+      standing,
       related: related.filter((each) => each.id !== id),
       people: await staff.list(db),
       readerId: signed.account.id,
@@ -62,7 +64,9 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
       ended: row.resolution === null ? null : { resolution: row.resolution, by: row.resolvedBy ?? '' },
       decisions: history.map(({ decidedAt: at, actor, kind, note }) => ({ at, actor, kind, note })),
       actions: caseActions.filter((action) =>
-        action === 'refuse' ? row.kind === 'monitoring_alert' : (action === 'note') === (row.booked === null),
+        action === 'refuse'
+          ? standing !== null && standing.waiting > 0n
+          : (action === 'note') === (row.booked === null),
       ),
       mayDecide: decidesCases(signed.account.role),
       typed: readForm(request),

@@ -133,6 +133,7 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
         ...aCase,
         ...{ report: text, proposal: { id: text, action: text, note: text }, ended: null },
         ...{ decisions, actions: [text], mayDecide, error: text, typed, readerId: text },
+        standing: { waiting: 1n, left: 0n, ended: 0n },
         candidates: (['payout', 'deposit', 'owner'] as const).map((kind) => ({ ...candidate, kind, on: at })),
         related: [null, text].map((resolution) => ({ ...aCase, resolution })),
         people: [{ id: 'another', fullName: text }],

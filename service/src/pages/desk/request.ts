@@ -13,6 +13,7 @@ import type { Access } from '../../access/index.ts'
 import type { Accounts } from '../../modules/accounts/index.ts'
 import type { Customers } from '../../modules/customers/index.ts'
 import type { Deposits } from '../../modules/deposits/index.ts'
+import type { Monitoring } from '../../modules/monitoring/index.ts'
 import type { Payouts } from '../../modules/payouts/index.ts'
 import type { Brand } from '../../branding/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
@@ -76,6 +77,7 @@ export type DeskDeps = {
   readonly screening: Pick<Screening, 'openHits' | 'hit' | 'decisionsOf'>
   /** The files of banks that are connected by files. */
   readonly bankFiles: BankFiles
+  readonly monitoring: Pick<Monitoring, 'standingOf'>
   readonly reconciliation: Pick<Reconciliation, 'report' | 'accounts' | 'days' | 'candidates'>
   readonly safeguarding: Pick<Safeguarding, 'list' | 'versions'>
   readonly customers: Pick<Customers, 'idOf' | 'idsBy'> & {

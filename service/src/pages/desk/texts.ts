@@ -16,6 +16,9 @@ const en = {
   opened: 'Opened',
   money: 'Money',
   proposal: 'Proposal',
+  payouts: 'Payouts of the alert',
+  standing:
+    '{waiting} wait for the decision, {left} went on, {ended} have ended. A decision does not reach what went on: ask for it by a recall.',
   open: 'Open',
   case: 'Case {kind}',
   report: 'Report of the bank',
@@ -94,6 +97,9 @@ const de: DeskTexts = {
   opened: 'Eröffnet',
   money: 'Betrag',
   proposal: 'Vorschlag',
+  payouts: 'Auszahlungen des Alarms',
+  standing:
+    '{waiting} warten auf die Entscheidung, {left} gingen weiter, {ended} sind beendet. Was weiterging, erreicht keine Entscheidung: Ein Rückruf bittet um das Geld.',
   open: 'Öffnen',
   case: 'Fall {kind}',
   report: 'Meldung der Bank',
