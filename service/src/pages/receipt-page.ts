@@ -35,10 +35,37 @@ export function receiptPage(view: View, { payment, paidAt, refunds, token }: Sho
             </div> `,
         )}
       </dl>
-      ${refunds.length > 0 && refundsOf(view, payment, refunds)}
+      ${payment.parts.length > 1 && partsOf(view, payment)} ${refunds.length > 0 && refundsOf(view, payment, refunds)}
       <p class="back"><a href="../${token}${query}">${t.toPayment}</a></p>
     </div>`,
   })
+}
+
+/** Lists the parts that paid. Several persons may see the receipt: it does not name who paid. */
+function partsOf(view: View, { currency, parts }: Receipt['payment']): Html {
+  const { t, language } = view
+  const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })
+  return html`<h2>${t.parts}</h2>
+    <table class="items">
+      <caption class="away">
+        ${t.parts}
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">${t.date}</th>
+          <th scope="col">${t.amount}</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${parts.map(
+          ({ amount, receivedAt }) =>
+            html`<tr>
+              <th scope="row"><time datetime="${receivedAt.toISOString()}">${day.format(receivedAt)}</time></th>
+              <td>${amountIn({ amount, currency }, view)}</td>
+            </tr> `,
+        )}
+      </tbody>
+    </table>`
 }
 
 const states = { underWay: 'refundUnderWay', sent: 'refundSent', failed: 'refundFailed' } as const

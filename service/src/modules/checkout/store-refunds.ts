@@ -7,16 +7,18 @@ export type RefundRow = {
   readonly partnerId: string
   readonly id: string
   readonly sessionId: string
+  /** The part that goes back. Null: the session takes one payment. */
+  readonly partId: string | null
   readonly reason: string | null
   readonly createdAt: Date
 }
 
-const columns = sql`partner_id, id, session_id, reason, created_at`
+const columns = sql`partner_id, id, session_id, part_id, reason, created_at`
 
 export async function insertRefund(tx: Tx, row: RefundRow): Promise<void> {
   await tx.run(sql`/* checkout.insertRefund */
     insert into checkout.refunds (${columns})
-    values (${row.partnerId}, ${row.id}, ${row.sessionId}, ${row.reason}, ${row.createdAt})`)
+    values (${row.partnerId}, ${row.id}, ${row.sessionId}, ${row.partId}, ${row.reason}, ${row.createdAt})`)
 }
 
 /** The refunds with these ids, in no order. */

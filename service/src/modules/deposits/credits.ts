@@ -308,6 +308,9 @@ function toDeposit(
     transactionHash,
     settledBy: null,
     craftText: craftText([notification.remittance, endToEndId]),
+    inParts: false,
+    reversedAt: null,
+    reversedBy: null,
     creditorReference: null,
   }
 }

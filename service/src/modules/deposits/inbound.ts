@@ -37,7 +37,7 @@ export async function readInbound(
     deposits.flatMap((deposit): readonly Movement[] => {
       const { partnerId, currency, status } = deposit
       if (status === 'Screening') return [{ partnerId, currency, debit: 'suspense', credit: 'balance' }]
-      const connector = status === 'Accepted' ? connectorOf(deposit) : undefined
+      const connector = status === 'Accepted' || deposit.inParts ? connectorOf(deposit) : undefined
       return connector === undefined ? [] : [{ ...credit(connector, partnerId), currency }]
     }),
   )
@@ -45,7 +45,11 @@ export async function readInbound(
     tx,
     deposits.flatMap(({ partnerId, customerId: id }) => (id === null ? [] : [{ partnerId, id }])),
   )
-  const isAbove = await readAbove({ ledger, customers }, tx, deposits, owners)
+  const isPaid = (deposit: Deposit) =>
+    deposit.status === 'Accepted' ||
+    deposit.status === 'Screening' ||
+    (deposit.inParts && connectorOf(deposit) !== undefined)
+  const isAbove = await readAbove({ ledger, customers }, tx, deposits.filter(isPaid), owners)
   const blockOf = (deposit: Deposit): Block | undefined => {
     const { partnerId, customerId, currency } = deposit
     if (blocksInbound(balanceStateIn(accounts, partnerId, currency))) return 'account_blocked'
@@ -66,8 +70,7 @@ async function readAbove(
   owners: ReadonlyMap<string, Payer>,
 ): Promise<(deposit: Deposit) => boolean> {
   const limited = deposits.filter(
-    ({ partnerId, customerId, currency, status }) =>
-      (status === 'Accepted' || status === 'Screening') &&
+    ({ partnerId, customerId, currency }) =>
       owners.get(partnerKey(partnerId, customerId ?? ''))?.gate.balancesMax[currency] !== undefined,
   )
   if (limited.length === 0) return () => false
