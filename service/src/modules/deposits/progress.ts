@@ -9,7 +9,7 @@ import type { NewEvent } from '../../events/index.ts'
 import { type Advanced, createEngine, type Move as Transit, transitionOn } from '../../lifecycle/index.ts'
 import type { NewCase } from '../../cases/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { BankNotification, Credit, IncomingDebtor, Money } from '../../rails/index.ts'
+import type { IncomingDebtor, Money } from '../../rails/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { Move } from '../transactions/index.ts'
 import { credit, type DepositsDeps, partyOf } from './deps.ts'
@@ -17,44 +17,11 @@ import * as events from './events.ts'
 import { type DepositEvent, depositLifecycle, mayExpire } from './lifecycle.ts'
 import { craftText } from '../../screening/index.ts'
 import { isForeignPart, isKnownPart, isWhole, kindOfPart, payingPart, type PartsPlan, planParts } from './parts.ts'
-import { type Arriving, createLock, type Decided, type HeldDeposit, payerKey } from './screened.ts'
+import { type Arriving, createLock, type HeldDeposit, payerKey } from './screened.ts'
 import { partEvents } from './part-events.ts'
 import { insertParts, moveParts } from './store-parts.ts'
 import * as store from './store.ts'
-
-export type DepositNotification = Extract<BankNotification, { readonly kind: `deposit.${string}` }>
-/** Triggers that change the status of a deposit. Expired times and decisions are triggers that no connector reports. */
-export type DepositTrigger =
-  | (DepositNotification & { readonly connector: string })
-  | CreditOfDeposit
-  | Reversed
-  | Expiry
-  | Decided
-/** A credit that names the deposit. `id`: of the notification; `subjectId`: of the deposit. */
-export type CreditOfDeposit = Pick<Credit, 'money' | 'debtor' | 'transactionHash'> & {
-  readonly kind: 'credit'
-  readonly connector: string
-  readonly partnerId: string
-  readonly id: string
-  readonly subjectId: string
-  readonly creditId: string
-  /** Account, remittance and reference of a credit, for the case of a credit that the account refuses. */
-  readonly origin: { readonly account: string; readonly remittance: string | null; readonly endToEndId: string | null }
-  /** An operator has decided about the owner: a block does not stop it. */
-  readonly isDecided: boolean
-}
-/** The bank takes back the money of a deposit that waits for a decision about a name. */
-export type Reversed = {
-  readonly kind: 'reversed'
-  readonly connector: string
-  readonly partnerId: string
-  /** Id of the notification. */
-  readonly id: string
-  /** The deposit. */
-  readonly subjectId: string
-  readonly details: string
-}
-type Expiry = { readonly kind: 'expired' | 'ended'; readonly partnerId: string; readonly subjectId: string }
+import type { DepositTrigger } from './triggers.ts'
 
 type DepositMove = Transit<HeldDeposit, DepositTrigger, DepositEvent>
 

@@ -16,6 +16,7 @@ import { type InParts, reportOfPart, withParts } from './parts.ts'
 import * as store from './store.ts'
 import { partsOf } from './store-parts.ts'
 import * as screeningStore from './store-screening.ts'
+import type { Decided } from './triggers.ts'
 
 /**
  * `hold`: undefined lets the money be credited. It is read in the statuses in which the money is there: `Accepted` and
@@ -25,9 +26,6 @@ export type HeldDeposit = InParts & { readonly hold: Hold | undefined }
 
 /** What the credit of a batch brings to its deposit. A part has a payer of its own. */
 export type Arriving = { readonly text: string | null; readonly debtor: IncomingDebtor }
-
-/** Looks at the decisions about the names of a waiting deposit. If one is `confirmed`, the engine judges it as that. */
-export type Decided = { readonly kind: 'cleared'; readonly partnerId: string; readonly subjectId: string }
 
 export type Screened = {
   /** Credits or freezes deposits whose names were decided on, and returns how many it looked at. */
