@@ -292,14 +292,9 @@ async function insert(
     expiryDate: expiresAt,
     createdAt: now,
     updatedAt: now,
-    connector: null,
-    creditId: null,
-    transactionHash: null,
-    settledBy: null,
+    ...{ connector: null, creditId: null, transactionHash: null, settledBy: null, reversedAt: null, reversedBy: null },
     craftText: craftText([websiteReference, customFieldsText, ...(deposit.texts ?? [])]),
     inParts: deposit.inParts ?? false,
-    reversedAt: null,
-    reversedBy: null,
     creditorReference: deposit.creditorReference ?? null,
   }
   if ((await store.insertDeposits(tx, [row])) === 0) throw new KeyTaken()
