@@ -182,11 +182,11 @@ export const CheckoutSession = closed({
   ),
   paidAmount: described(
     Amount,
-    'Sum of the payments that count, in major units of `currency`: parts that are held, and money that was credited and not taken back by the bank.',
+    'Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense.',
   ),
   remainingAmount: described(
     Amount,
-    'What is still to be paid, in major units of `currency`. 0 once the session has ended.',
+    'Amount that is still to be paid, in major units of `currency`. 0 once the session has ended.',
   ),
   partialPayments: described(Type.Boolean(), 'True if payments add up to `amount`.'),
   parts: described(

@@ -243,7 +243,7 @@ export const events = {
       paidAmount: described(Amount, 'Sum of the parts that count now, in major units of `currency`.'),
       partAmount: described(Amount, 'Amount of the part, in major units of `currency`.'),
       partId: text('The `partId` of the part.'),
-      remainingAmount: described(Amount, 'What is still to be paid, in major units of `currency`.'),
+      remainingAmount: described(Amount, 'Amount that is still to be paid, in major units of `currency`.'),
       sessionId: session.sessionId,
       status: text('`Held`, `Credited` if it completes the session, or `Reversed`.'),
     }),

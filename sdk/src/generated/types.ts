@@ -2384,7 +2384,7 @@ export type CheckoutPartUpdated = {
   readonly partAmount: Amount
   /** The `partId` of the part. */
   readonly partId: string
-  /** What is still to be paid, in major units of `currency`. */
+  /** Amount that is still to be paid, in major units of `currency`. */
   readonly remainingAmount: Amount
   /** Identifies the payment session. */
   readonly sessionId: string
@@ -3167,9 +3167,9 @@ export type OperationResults = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
-    /** Sum of the payments that count, in major units of `currency`: parts that are held, and money that was credited and not taken back by the bank. */
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
-    /** What is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
     readonly remainingAmount: Amount
     /** True if payments add up to `amount`. */
     readonly partialPayments: boolean
@@ -3231,9 +3231,9 @@ export type OperationResults = {
       readonly currency: string
       /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
       readonly refundedAmount: Amount
-      /** Sum of the payments that count, in major units of `currency`: parts that are held, and money that was credited and not taken back by the bank. */
+      /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
       readonly paidAmount: Amount
-      /** What is still to be paid, in major units of `currency`. 0 once the session has ended. */
+      /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
       readonly remainingAmount: Amount
       /** True if payments add up to `amount`. */
       readonly partialPayments: boolean
@@ -3298,9 +3298,9 @@ export type OperationResults = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
-    /** Sum of the payments that count, in major units of `currency`: parts that are held, and money that was credited and not taken back by the bank. */
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
-    /** What is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
     readonly remainingAmount: Amount
     /** True if payments add up to `amount`. */
     readonly partialPayments: boolean
@@ -3360,9 +3360,9 @@ export type OperationResults = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
-    /** Sum of the payments that count, in major units of `currency`: parts that are held, and money that was credited and not taken back by the bank. */
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
-    /** What is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
     readonly remainingAmount: Amount
     /** True if payments add up to `amount`. */
     readonly partialPayments: boolean
@@ -4742,9 +4742,9 @@ export type OperationResults = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
-    /** Sum of the payments that count, in major units of `currency`: parts that are held, and money that was credited and not taken back by the bank. */
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
-    /** What is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
     readonly remainingAmount: Amount
     /** True if payments add up to `amount`. */
     readonly partialPayments: boolean
@@ -5923,9 +5923,9 @@ export type Namespaces = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
-    /** Sum of the payments that count, in major units of `currency`: parts that are held, and money that was credited and not taken back by the bank. */
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
-    /** What is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
     readonly remainingAmount: Amount
     /** True if payments add up to `amount`. */
     readonly partialPayments: boolean
@@ -6027,9 +6027,9 @@ export type Namespaces = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
-    /** Sum of the payments that count, in major units of `currency`: parts that are held, and money that was credited and not taken back by the bank. */
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
-    /** What is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
     readonly remainingAmount: Amount
     /** True if payments add up to `amount`. */
     readonly partialPayments: boolean
@@ -6099,9 +6099,9 @@ export type Namespaces = {
       readonly currency: string
       /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
       readonly refundedAmount: Amount
-      /** Sum of the payments that count, in major units of `currency`: parts that are held, and money that was credited and not taken back by the bank. */
+      /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
       readonly paidAmount: Amount
-      /** What is still to be paid, in major units of `currency`. 0 once the session has ended. */
+      /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
       readonly remainingAmount: Amount
       /** True if payments add up to `amount`. */
       readonly partialPayments: boolean
@@ -6169,9 +6169,9 @@ export type Namespaces = {
       readonly currency: string
       /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
       readonly refundedAmount: Amount
-      /** Sum of the payments that count, in major units of `currency`: parts that are held, and money that was credited and not taken back by the bank. */
+      /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
       readonly paidAmount: Amount
-      /** What is still to be paid, in major units of `currency`. 0 once the session has ended. */
+      /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
       readonly remainingAmount: Amount
       /** True if payments add up to `amount`. */
       readonly partialPayments: boolean
@@ -6244,9 +6244,9 @@ export type Namespaces = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
-    /** Sum of the payments that count, in major units of `currency`: parts that are held, and money that was credited and not taken back by the bank. */
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
-    /** What is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
     readonly remainingAmount: Amount
     /** True if payments add up to `amount`. */
     readonly partialPayments: boolean
@@ -6317,9 +6317,9 @@ export type Namespaces = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
-    /** Sum of the payments that count, in major units of `currency`: parts that are held, and money that was credited and not taken back by the bank. */
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
-    /** What is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
     readonly remainingAmount: Amount
     /** True if payments add up to `amount`. */
     readonly partialPayments: boolean
@@ -8914,9 +8914,9 @@ export type Namespaces = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
-    /** Sum of the payments that count, in major units of `currency`: parts that are held, and money that was credited and not taken back by the bank. */
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
     readonly paidAmount: Amount
-    /** What is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
     readonly remainingAmount: Amount
     /** True if payments add up to `amount`. */
     readonly partialPayments: boolean

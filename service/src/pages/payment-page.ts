@@ -14,7 +14,7 @@ export type Shown = { readonly payment: Payment; readonly token: string; readonl
 export const stateOf = ({ depositStatus, due, mayPay, visit }: Payment): string =>
   [depositStatus, due, mayPay ? 'payable' : 'over', visit?.decision ?? (visit ? 'begun' : 'new')].join('-')
 
-/** What is still to be paid, as an amount. */
+/** The amount that is still to be paid. */
 export const dueOf = ({ due: amount, currency }: Payment) => ({ amount, currency })
 
 /** Groups digits in fours, as banks print them. */

@@ -23,7 +23,7 @@ export type Payment = {
   /** Status of the deposit, for the progress that the page shows. */
   readonly depositStatus: Exclude<DepositStatus, 'Screening'>
   readonly amount: Minor
-  /** What is still to be paid. */
+  /** The amount that is still to be paid. */
   readonly due: Minor
   readonly inParts: boolean
   /** The parts that count, oldest first. */

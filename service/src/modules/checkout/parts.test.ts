@@ -148,7 +148,13 @@ test('parts at the same time, and repeated reports, count once each, and the ses
   const { partner, session } = opened
   const credit = (amount: bigint) =>
     ({
-      ...{ partnerId: partner.partnerId, id: newId(), subjectId: newId(), kind: 'credit.booked' as const, endToEndId: null },
+      ...{
+        partnerId: partner.partnerId,
+        id: newId(),
+        subjectId: newId(),
+        kind: 'credit.booked' as const,
+        endToEndId: null,
+      },
       ...{ account: session.iban, money: { currency: 'EUR' as const, amount }, remittance: session.creditorReference },
       debtor: { account: 'DE89370400440532013000', bic: '', name: 'Ada', countryCode: 'DE', address: null },
     }) as const

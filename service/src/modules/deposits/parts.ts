@@ -19,7 +19,7 @@ import { type Part, type PartMoved, partsOf, type PartStatus } from './store-par
 /** A deposit under its lock. Without parts if it takes one payment. */
 export type InParts = Deposit & { readonly parts: readonly Part[] }
 
-/** Who paid a part, and with what words: for screening, for its refund, and for its case. */
+/** The payer of a part, and the words of the payment: for screening, for its refund, and for its case. */
 export type PartReport = Pick<CaseReport, 'account' | 'remittance' | 'endToEndId'> & { readonly debtor: IncomingDebtor }
 
 export const reportOfPart = ({ report }: Pick<Part, 'report'>): PartReport | undefined =>
@@ -28,12 +28,12 @@ export const reportOfPart = ({ report }: Pick<Part, 'report'>): PartReport | und
 const sumOf = (parts: readonly Pick<Part, 'amount' | 'status'>[], ...statuses: readonly PartStatus[]): Minor =>
   parts.reduce((sum, { amount, status }) => (statuses.includes(status) ? sum + amount : sum), 0n)
 
-/** What counts: a part under review does not, so that a listed person is not warned. */
+/** The sum that counts: a part under review does not, so that a listed person is not warned. */
 export const paidIn = (parts: readonly Pick<Part, 'amount' | 'status'>[]): Minor => sumOf(parts, 'Held', 'Credited')
 
 const missingOf = ({ amount, parts }: InParts): Minor => amount - sumOf(parts, 'Held', 'Screening', 'Credited')
 
-/** Whether all the money is there once names are cleared. */
+/** True: all the money is there once names are cleared. */
 export const isWhole = (deposit: InParts): boolean => missingOf(deposit) === 0n
 
 /** Adds the parts to those deposits that are paid in parts. */
@@ -62,14 +62,14 @@ const identityOf = (trigger: Paying): string => (trigger.kind === 'credit' ? tri
 const moneyOf = (deposit: InParts, { money }: Paying): Money =>
   money ?? { currency: deposit.currency, amount: missingOf(deposit) }
 
-/** Whether the bank repeats a credit that is a part already. */
+/** True: the bank repeats a credit that is a part already. */
 export const isKnownPart = ({ parts }: InParts, trigger: DepositTrigger): boolean =>
   (trigger.kind === 'credit' || trigger.kind === 'deposit.settled') &&
   parts.some((part) => part.connector === trigger.connector && part.creditId === identityOf(trigger))
 
 const isAwaiting = (status: DepositStatus): boolean => (awaitingParts as readonly DepositStatus[]).includes(status)
 
-/** Money that is none of the deposit: in another currency, beyond its sum or its count of parts, or after its end. */
+/** True for money that is none of the deposit's: in another currency, beyond its sum or its count of parts, or after its end. */
 export const isForeignPart = (deposit: InParts, trigger: Paying | undefined): boolean =>
   trigger !== undefined &&
   (moneyOf(deposit, trigger).currency !== deposit.currency ||
@@ -84,7 +84,7 @@ export function kindOfPart(deposit: InParts, trigger: Paying, isHeld: boolean, i
   return moneyOf(deposit, trigger).amount < missingOf(deposit) ? 'part' : 'part-last'
 }
 
-/** What a transition of a deposit writes about its parts. */
+/** The writes of a transition about the parts of its deposit. */
 export type PartsPlan = {
   readonly added: readonly Part[]
   readonly moved: readonly PartMoved[]

@@ -24,7 +24,7 @@ import type { Decided } from './triggers.ts'
  */
 export type HeldDeposit = InParts & { readonly hold: Hold | undefined }
 
-/** What the credit of a batch brings to its deposit. A part has a payer of its own. */
+/** The payer and the text that the credit of a batch brings to its deposit. A part has a payer of its own. */
 export type Arriving = { readonly text: string | null; readonly debtor: IncomingDebtor }
 
 export type Screened = {

@@ -25,7 +25,7 @@ export type PartRow = {
   /** The connector's id of the credit, or of the report. */
   readonly creditId: string
   readonly notificationId: string
-  /** What counts: without a surplus. */
+  /** The amount that counts: without a surplus. */
   readonly amount: Minor
   readonly status: PartStatus
   /** `PartReport` as JSON. Null: the customer was erased. */
