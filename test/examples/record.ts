@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { type EventName, eventNames, type Operation, type OperationId, parseJsonExactly } from '@partner-payments/wire'
 import { createLog } from '../../service/src/kernel/index.ts'
+import { orderOf } from './checkout.ts'
 import { createDatabase } from '../../service/src/postgres/index.ts'
 import { type Answer, type Client, success, textAt } from '../support/client.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
@@ -60,7 +61,7 @@ async function worsen(client: Client): Promise<void> {
   success(await client.put('/v1/beneficiaries', { id, name: 'CloseMatch Grace Hopper' }))
 }
 
-/** Payments with every outcome, a recall, a refund, an identity verification, and a verification that worsens, so that every event is delivered. */
+/** Payments with every outcome, a part of one, a recall, a refund, an identity verification, and a verification that worsens, so that every event is delivered. */
 async function recordEvents(client: Client, world: World, receiver: Receiver): Promise<Record<string, unknown>> {
   const subscription = success(
     await client.post('/v1/webhooks', { url: receiver.url, events: eventNames, description: 'All events' }),
@@ -80,6 +81,9 @@ async function recordEvents(client: Client, world: World, receiver: Receiver): P
   const paid = await settledPayout(client, world.beneficiary, '6.00')
   success(await client.post(`/v1/payouts/${paid}/recall`, { reason: 'DUPL' }))
   success(await client.post(`/v1/checkout/sessions/${world.paidSession}/refunds`, refundBody(1)))
+  const inParts = success(await client.post('/v1/checkout/sessions', { ...orderOf(world), partialPayments: true }))
+  const part = { step: 'credit', amount: 2 }
+  success(await client.post(`/v1/simulations/checkout/sessions/${textAt(inParts, 'sessionId')}`, part))
   await createMonitor(client, world.tokenBalance)
   const refused = await createOrder(client, world.beneficiary, soon(), '9999999.00')
   const cancel = async (id: string) => success(await client.post(`/v1/payouts/standing-orders/${id}/cancel`))

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { AssertionFailure, minuteMs, newId, present } from '../../service/src/kernel/index.ts'
 import { unmovedBy } from '../../service/src/lifecycle/table.ts'
-import { depositLifecycle } from '../../service/src/modules/deposits/lifecycle.ts'
+import { awaitingParts, depositLifecycle } from '../../service/src/modules/deposits/lifecycle.ts'
 import { creditorReferenceOf } from '../../service/src/modules/deposits/rules.ts'
 import { updateDeposits } from '../../service/src/modules/deposits/store.ts'
 import { sql } from '../../service/src/postgres/index.ts'
@@ -35,6 +35,10 @@ async function screen(): Promise<void> {
 }
 
 const { triggers, statuses } = depositLifecycle
+/** Reports of money, which pay a part, and decisions that a deposit in this status does not wait for. */
+const paying: ReadonlySet<string> = new Set([
+  ...['requested', 'deposit.settled', 'misfit', 'credit', 'credit-misfit', 'held', 'cleared', 'confirmed', 'reversed'],
+])
 type Trigger = (typeof triggers)[number]
 
 const debtor = { account: 'DE1', bic: 'COBADEFFXXX', name: 'Payer', countryCode: 'DE', address: null }
@@ -47,10 +51,11 @@ type Subject = {
   readonly idempotencyKey: string
   readonly id: string
   readonly creditorReference: string
+  readonly inParts: boolean
 }
 
 /** A deposit without scheduled notifications: the test sends them itself. */
-const open = (partner: TestPartner, idempotencyKey: string, creditorReference: string) =>
+const open = (partner: TestPartner, idempotencyKey: string, creditorReference: string, inParts: boolean) =>
   service.deposits.open(
     {
       partnerId: partner.partnerId,
@@ -65,19 +70,20 @@ const open = (partner: TestPartner, idempotencyKey: string, creditorReference: s
       expiresAfterMs,
       variant: '',
       creditorReference,
+      inParts,
     },
     () => Promise.resolve(),
   )
 
-async function requested(): Promise<Subject> {
+async function requested(inParts = false): Promise<Subject> {
   const partner = await addPartner(service)
   await screen()
   const idempotencyKey = newId()
   const creditorReference = creditorReferenceOf(newId().replaceAll('-', '').slice(-20).toUpperCase())
-  const { row } = await open(partner, idempotencyKey, creditorReference)
+  const { row } = await open(partner, idempotencyKey, creditorReference, inParts)
   const { partnerId } = partner
   const payment = { partnerId, table: 'deposits', reference: row.reference, amount: 700n, ofCustomer: true } as const
-  return { partner, payment, idempotencyKey, id: row.id, creditorReference }
+  return { partner, payment, idempotencyKey, id: row.id, creditorReference, inParts }
 }
 
 const notified = ({ payment: { partnerId }, id: subjectId }: Subject) => ({ partnerId, id: newId(), subjectId })
@@ -94,7 +100,8 @@ async function expire({ payment: { partnerId }, id }: Subject): Promise<void> {
 }
 
 const provocations: Readonly<Record<Trigger, (subject: Subject) => Promise<unknown>>> = {
-  requested: ({ partner, idempotencyKey, creditorReference }) => open(partner, idempotencyKey, creditorReference),
+  requested: ({ partner, idempotencyKey, creditorReference, inParts }) =>
+    open(partner, idempotencyKey, creditorReference, inParts),
   'deposit.initiated': (subject) =>
     service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.initiated' }),
   'deposit.submitted': (subject) =>
@@ -118,6 +125,19 @@ const provocations: Readonly<Record<Trigger, (subject: Subject) => Promise<unkno
   booked: ({ payment: { partnerId } }) => service.deposits.processCredit(connector, credit(partnerId, 1n, null)),
   credit: (subject) => pay(subject, subject.payment.amount),
   'credit-misfit': (subject) => pay(subject, subject.payment.amount + 1n),
+  part: (subject) => pay(subject, 1n),
+  'part-last': (subject) => pay(subject, subject.payment.amount),
+  'part-held': async (subject) => {
+    await rename(subject, listedName)
+    return pay(subject, 1n)
+  },
+  'part-refused': async (subject) => {
+    const { partnerId } = subject.payment
+    const block = { partnerId, account: { currency: 'EUR' }, state: 'BlockedInbound', reason: 'CourtOrder' } as const
+    await service.db.transaction((tx) => service.accounts.changeState(tx, { ...block, note: 'Order', staff: 'Ada' }))
+    return pay(subject, 1n)
+  },
+  'part-cleared': async (subject) => provocations.cleared(subject),
   // The name of the customer comes on the list before the money is booked.
   held: async (subject) => {
     await rename(subject, listedName)
@@ -178,10 +198,21 @@ function credit(partnerId: string, amount: bigint, remittance: string | null) {
   return { ...named, account: 'XX00', money: { currency: 'EUR', amount }, debtor, remittance } as const
 }
 
-async function inStatus(status: string): Promise<Subject> {
-  const subject = await requested()
-  const [, ...path] = present(pathTo(depositLifecycle, status), 'a transition leads to each status')
-  for (const { trigger } of path) await provocations[trigger](subject)
+const ofParts = (name: string): boolean => name.startsWith('part')
+
+/** The rows of a deposit that takes one payment, or is paid in parts: the others do not exist for it. */
+function lifecycleOf(inParts: boolean): typeof depositLifecycle {
+  const transitions = Object.entries(depositLifecycle.transitions).filter(
+    ([, { on }]) => !on.some(ofParts) || (inParts && !on.includes('part-held')),
+  )
+  return { ...depositLifecycle, transitions: Object.fromEntries(transitions) }
+}
+
+async function inStatus(status: string, inParts = false): Promise<Subject> {
+  const subject = await requested(inParts)
+  const [, ...path] = present(pathTo(lifecycleOf(inParts), status), 'a transition leads to each status')
+  const steps = inParts && status === 'Screening' ? (['part-held'] as const) : path.map(({ trigger }) => trigger)
+  for (const trigger of steps) await provocations[trigger](subject)
   assert.equal((await observe(service, subject.payment)).status, status)
   return subject
 }
@@ -192,8 +223,8 @@ test('opening makes exactly what its row says', async () => {
   assert.deepEqual(await observe(service, payment), follow(beforeBeginning(0n), row, payment, ''))
 })
 
-for (const status of statuses)
-  for (const trigger of triggers) {
+for (const status of statuses.filter((each) => each !== 'PartiallyPaid'))
+  for (const trigger of triggers.filter((each) => !ofParts(each))) {
     const rows = rowsOn(depositLifecycle, status, trigger)
     test(`${status}, ${trigger}: ${rows.length > 0 ? 'exactly what the table says' : 'nothing changes'}`, async () => {
       const subject = await inStatus(status)
@@ -213,6 +244,31 @@ for (const status of statuses)
       const meaning = rows.length > 0 ? true : unmovedBy(depositLifecycle, status, trigger)
       if (trigger.startsWith('deposit.') || trigger.startsWith('credit') || trigger === 'misfit')
         assert.equal(answer, meaning === 'repeat' ? false : meaning)
+    })
+  }
+
+/** The last part has the events of the whole payment as well. */
+const withLast = (events: readonly string[], trigger: Trigger): readonly string[] =>
+  trigger === 'part-last'
+    ? [...events.slice(0, -2), 'checkout.part.updated', 'partner.customer.deposit.accepted', ...events.slice(-2)]
+    : events
+
+for (const status of [...awaitingParts, 'Screening'] as const)
+  for (const trigger of triggers.filter((each) => ofParts(each) || (status === 'PartiallyPaid' && !paying.has(each)))) {
+    // While a name is under review, a part waits for the same decision, whatever it would do otherwise.
+    const told = status === 'Screening' && trigger !== 'part-cleared' ? 'part-held' : trigger
+    const rows = rowsOn(depositLifecycle, status, told)
+    test(`in parts, ${status}, ${trigger}: ${rows.length > 0 ? 'exactly what the table says' : 'nothing changes'}`, async () => {
+      const subject = await inStatus(status, true)
+      const { payment } = subject
+      const earlier = await observe(service, payment)
+      const expected = rows.reduce((observation, row) => follow(observation, row, payment, ''), earlier)
+      await provocations[trigger](subject)
+      const { transfers, ...found } = await observe(service, payment)
+      const { transfers: _transfers, transaction, ...others } = expected
+      const events = rows.length > 0 ? withLast(transaction.events, told) : transaction.events
+      assert.deepEqual(found, { ...others, transaction: { ...transaction, events } })
+      if (rows.length === 0) assert.deepEqual(transfers, earlier.transfers)
     })
   }
 

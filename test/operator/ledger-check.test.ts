@@ -68,6 +68,11 @@ before(async () => {
   await work(6)
   const iban = (await service.accounts.create(partnerId, customer.id)).ibans[0].iban
   await credit(iban, 900n, 1000n)
+  const order = { ...deposit, idempotencyKey: newId(), partialPayments: true }
+  const { session } = await service.checkout.create(caller, order)
+  const part = { step: 'credit', amount: rawNumber('2.00') } as const
+  await service.checkout.simulate(partnerId, session.id, part, ip)
+  await work(1)
   await credit(iban, 1200n)
   await convert(service, partner, (await quote(service, partner)).row.id)
   const { payout } = await pay(service, partner, '20.00')

@@ -35,7 +35,7 @@ export type CheckoutStatus = (typeof checkoutStatuses)[number]
 
 /** The meaning of each status, in the order of a session's life. */
 const statusMeanings: Readonly<Record<CheckoutStatus, string>> = {
-  Open: 'awaits the payer',
+  Open: 'awaits the payer, or the rest of the money',
   Processing: 'the payer has begun to pay',
   Completed: 'settled; the balance is credited',
   Failed: 'the bank refused the payment, or other money came in than was expected. Final',
@@ -67,7 +67,7 @@ const LineItem = closed({
 export const CheckoutSessionCreate = closed({
   amount: described(
     PaymentAmount,
-    'Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Only this amount completes the session.',
+    'Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Only this amount completes the session, in one payment or in parts (`partialPayments`).',
     { examples: [49.9] },
   ),
   currency: described(Currency, 'Fiat currency, ISO 4217 alpha-3.'),
@@ -130,11 +130,32 @@ export const CheckoutSessionCreate = closed({
     optional(nullable(Type.Array(LineItem, { minItems: 1, maxItems: lineItemsMax }))),
     'What the sum is made of. The amounts of the items add up to `amount`. The payment page and the receipt show them.',
   ),
+  partialPayments: described(
+    optional(Type.Boolean()),
+    'True: payments add up until their sum is `amount`. Default: false, so that only one payment of exactly `amount` completes the session.',
+  ),
   expiresInSeconds: described(
     optional(nullable(Type.Integer({ minimum: secondsMin, maximum: secondsMax }))),
     `Seconds until the session expires: ${secondsMin} to ${secondsMax}. Default: ${secondsDefault}.`,
     { examples: [secondsDefault] },
   ),
+})
+
+/** The most parts of a session. Further money goes to suspense. */
+export const checkoutPartsMax = 50
+
+export const checkoutPartStatuses = ['Held', 'Credited', 'Suspended', 'Reversed'] as const
+export type CheckoutPartStatus = (typeof checkoutPartStatuses)[number]
+
+const CheckoutPart = closed({
+  partId: described(Uuid, 'Identifies the part. A refund names it.'),
+  amount: described(Amount, 'Amount in major units of the currency of the session, without a surplus.'),
+  status: described(
+    oneOf(checkoutPartStatuses),
+    '`Held`: waits for the rest, and is not in your balance. `Credited`: in your balance. `Suspended`: the session ended without the rest, and the operator decides. `Reversed`: the bank took it back.',
+  ),
+  debtorName: described(optional(Type.String()), 'Name of the payer. Absent if unknown or erased.'),
+  receivedAt: described(Timestamp, 'Time of arrival.'),
 })
 
 export const CheckoutSession = closed({
@@ -158,6 +179,19 @@ export const CheckoutSession = closed({
   refundedAmount: described(
     Amount,
     'Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one.',
+  ),
+  paidAmount: described(
+    Amount,
+    'Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense.',
+  ),
+  remainingAmount: described(
+    Amount,
+    'Amount that is still to be paid, in major units of `currency`. 0 once the session has ended.',
+  ),
+  partialPayments: described(Type.Boolean(), 'True if payments add up to `amount`.'),
+  parts: described(
+    optional(Type.Array(CheckoutPart)),
+    `Received parts, oldest first, at most ${checkoutPartsMax}. Absent without \`partialPayments\`.`,
   ),
   customerId: described(Uuid, 'The `guid` of the customer.'),
   iban: described(Iban, 'IBAN of the customer, to which the payer pays.'),
@@ -197,8 +231,12 @@ export const CheckoutSessionQuery = closed({
 export const CheckoutRefundCreate = closed({
   amount: described(
     PaymentAmount,
-    'Amount in major units of the currency of the session, at most the part of the payment that is not refunded yet.',
+    'Amount in major units of the currency of the session, at most what is not refunded yet of the payment, or of the part.',
     { examples: [9.9] },
+  ),
+  partId: described(
+    optional(nullable(Uuid)),
+    'The part that goes back, to the account that paid it. Required if several parts paid the session.',
   ),
   idempotencyKey: described(
     IdempotencyKey,
@@ -219,6 +257,7 @@ export const CheckoutRefundCreate = closed({
 export const CheckoutRefund = closed({
   refundId: described(Uuid, 'Identifies the refund. It is the `id` of its payout.'),
   sessionId: described(Uuid, 'The refunded session.'),
+  partId: described(optional(Uuid), 'The refunded part. Absent if the session takes one payment.'),
   reference: described(
     Type.String(),
     'Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment.',

@@ -233,6 +233,21 @@ export const events = {
       returnReference: textOrNull('Reference of the transaction that brought the money back. Null until it is booked.'),
     }),
   ),
+  'checkout.part.updated': extension(
+    'a part of a checkout session is received, or the bank takes it back',
+    closed({
+      ...customer,
+      ...customerIds,
+      ...debtor,
+      amount: described(Amount, 'Amount of the session in major units of `currency`. Parse it as a decimal.'),
+      paidAmount: described(Amount, 'Sum of the parts that count now, in major units of `currency`.'),
+      partAmount: described(Amount, 'Amount of the part, in major units of `currency`.'),
+      partId: text('The `partId` of the part.'),
+      remainingAmount: described(Amount, 'Amount that is still to be paid, in major units of `currency`.'),
+      sessionId: session.sessionId,
+      status: text('`Held`, `Credited` if it completes the session, or `Reversed`.'),
+    }),
+  ),
   'checkout.refund.updated': extension(
     'a refund of a checkout session is created, completed, failed, returned or cancelled',
     closed({

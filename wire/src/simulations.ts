@@ -76,11 +76,11 @@ export const SimulatedCheckoutSession = closed({
     optional(oneOf(checkoutSteps)),
     'One step. `initiate`: the payer begins. `submit`: the bank of the payer has the payment. `accept`: the bank names ' +
       'the debtor. `settle`: it has booked the money. `fail`: it refuses the payment. `credit`: money arrives with the ' +
-      'creditor reference of the session, without the steps before. `reverse`: the bank takes the credit back.',
+      'creditor reference of the session, without the steps before. `reverse`: the bank takes the credit back, or the last part.',
   ),
   amount: described(
     optional(PaymentAmount),
-    'Amount of `settle` and `credit`, in major units. Default: the amount of the session.',
+    'Amount of `settle` and `credit`, in major units. Default: what remains of the session.',
     { examples: [49.9] },
   ),
   currency: described(optional(Currency), 'Currency of `settle` and `credit`. Default: the currency of the session.', {

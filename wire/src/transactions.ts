@@ -65,6 +65,7 @@ export const timelineSteps = [
   'Screening',
   'Approval',
   'Reserved',
+  'PartReceived',
   'Accepted',
   'Sent',
   'PayeeMatched',

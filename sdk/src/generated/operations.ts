@@ -264,7 +264,7 @@ export const operations = {
     idempotencyKey: 'body',
     cursor: undefined,
     requestAmounts: ['amount', 'lineItems.*.amount'],
-    responseAmounts: ['amount', 'refundedAmount', 'lineItems.*.amount'],
+    responseAmounts: ['amount', 'refundedAmount', 'paidAmount', 'remainingAmount', 'parts.*.amount', 'lineItems.*.amount'],
   },
   listCheckoutSessions: {
     method: 'GET',
@@ -275,7 +275,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: 'cursor',
     requestAmounts: [],
-    responseAmounts: ['data.*.amount', 'data.*.refundedAmount', 'data.*.lineItems.*.amount'],
+    responseAmounts: ['data.*.amount', 'data.*.refundedAmount', 'data.*.paidAmount', 'data.*.remainingAmount', 'data.*.parts.*.amount', 'data.*.lineItems.*.amount'],
   },
   getCheckoutSession: {
     method: 'GET',
@@ -286,7 +286,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount', 'refundedAmount', 'lineItems.*.amount'],
+    responseAmounts: ['amount', 'refundedAmount', 'paidAmount', 'remainingAmount', 'parts.*.amount', 'lineItems.*.amount'],
   },
   expireCheckoutSession: {
     method: 'POST',
@@ -297,7 +297,7 @@ export const operations = {
     idempotencyKey: 'header',
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['amount', 'refundedAmount', 'lineItems.*.amount'],
+    responseAmounts: ['amount', 'refundedAmount', 'paidAmount', 'remainingAmount', 'parts.*.amount', 'lineItems.*.amount'],
   },
   createCheckoutRefund: {
     method: 'POST',
@@ -1014,7 +1014,7 @@ export const operations = {
     idempotencyKey: 'header',
     cursor: undefined,
     requestAmounts: ['amount'],
-    responseAmounts: ['amount', 'refundedAmount', 'lineItems.*.amount'],
+    responseAmounts: ['amount', 'refundedAmount', 'paidAmount', 'remainingAmount', 'parts.*.amount', 'lineItems.*.amount'],
   },
   simulateCredit: {
     method: 'POST',
@@ -1686,7 +1686,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: 'after',
     requestAmounts: [],
-    responseAmounts: ['data.*.data.amount', 'data.*.data.settledAmount', 'data.*.data.rearmAt', 'data.*.data.threshold'],
+    responseAmounts: ['data.*.data.amount', 'data.*.data.settledAmount', 'data.*.data.paidAmount', 'data.*.data.partAmount', 'data.*.data.remainingAmount', 'data.*.data.rearmAt', 'data.*.data.threshold'],
   },
   getEvent: {
     method: 'GET',
@@ -1697,7 +1697,7 @@ export const operations = {
     idempotencyKey: undefined,
     cursor: undefined,
     requestAmounts: [],
-    responseAmounts: ['data.amount', 'data.settledAmount', 'data.rearmAt', 'data.threshold'],
+    responseAmounts: ['data.amount', 'data.settledAmount', 'data.paidAmount', 'data.partAmount', 'data.remainingAmount', 'data.rearmAt', 'data.threshold'],
   },
 } as const satisfies Record<string, Route>
 
@@ -1886,4 +1886,4 @@ export const methods = {
 } as const satisfies Record<string, Record<string, OperationId>>
 
 /** The paths of amounts in a webhook delivery. */
-export const eventAmounts: readonly string[] = ['data.amount', 'data.settledAmount', 'data.rearmAt', 'data.threshold']
+export const eventAmounts: readonly string[] = ['data.amount', 'data.settledAmount', 'data.paidAmount', 'data.partAmount', 'data.remainingAmount', 'data.rearmAt', 'data.threshold']

@@ -1203,9 +1203,9 @@ export type SimulatedBlocksCreate = {
 export type SimulatedCheckoutSession = {
   /** `completed`: the payer pays. `failed`: the bank refuses the payment. `expired`: the session expires now. `abandoned`: the payer begins and goes away. Either `outcome` or `step` is required. */
   readonly outcome?: 'completed' | 'failed' | 'expired' | 'abandoned' | undefined
-  /** One step. `initiate`: the payer begins. `submit`: the bank of the payer has the payment. `accept`: the bank names the debtor. `settle`: it has booked the money. `fail`: it refuses the payment. `credit`: money arrives with the creditor reference of the session, without the steps before. `reverse`: the bank takes the credit back. */
+  /** One step. `initiate`: the payer begins. `submit`: the bank of the payer has the payment. `accept`: the bank names the debtor. `settle`: it has booked the money. `fail`: it refuses the payment. `credit`: money arrives with the creditor reference of the session, without the steps before. `reverse`: the bank takes the credit back, or the last part. */
   readonly step?: 'initiate' | 'submit' | 'accept' | 'settle' | 'fail' | 'credit' | 'reverse' | undefined
-  /** Amount of `settle` and `credit`, in major units. Default: the amount of the session. */
+  /** Amount of `settle` and `credit`, in major units. Default: what remains of the session. */
   readonly amount?: AmountInput | undefined
   /** Currency of `settle` and `credit`. Default: the currency of the session. */
   readonly currency?: string | undefined
@@ -1263,7 +1263,7 @@ export type SimulatedEvent = {
 
 export type SimulatedEventCreate = {
   /** The event to send. */
-  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened' | 'customer.verification.updated' | 'payout.recall.updated' | 'checkout.refund.updated' | 'account.balance.crossed' | 'standing.order.failed' | 'standing.order.ended'
+  readonly eventType: 'partner.customer.deposit.created' | 'partner.customer.deposit.initiated' | 'partner.customer.deposit.submitted' | 'partner.customer.deposit.accepted' | 'partner.customer.deposit.failed' | 'partner.customer.deposit.completed' | 'partner.customer.deposit.expired' | 'partner.customer.withdrawal.requested' | 'partner.customer.withdrawal.accepted' | 'partner.customer.withdrawal.sent' | 'partner.customer.withdrawal.failed' | 'transaction.status.changed' | 'beneficiary.verification.worsened' | 'customer.verification.updated' | 'payout.recall.updated' | 'checkout.part.updated' | 'checkout.refund.updated' | 'account.balance.crossed' | 'standing.order.failed' | 'standing.order.ended'
 }
 
 export type SimulatedReorganisation = {
@@ -1534,7 +1534,7 @@ export type TimelineEntry = {
   /** Status of the transaction after the step. */
   readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
   /** Kind of the step. */
-  readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'PayeeMatched' | 'PayeeMatchedClosely' | 'PayeeNotMatched' | 'PayeeNotChecked' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired' | 'RecallRequested' | 'RecallSent' | 'RecallAccepted' | 'RecallRefused' | 'RecallExpired'
+  readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'PartReceived' | 'Accepted' | 'Sent' | 'PayeeMatched' | 'PayeeMatchedClosely' | 'PayeeNotMatched' | 'PayeeNotChecked' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired' | 'RecallRequested' | 'RecallSent' | 'RecallAccepted' | 'RecallRefused' | 'RecallExpired'
 }
 
 export type TokenPayout = {
@@ -1651,7 +1651,7 @@ export type TransactionTimeline = {
     /** Place of the step, from 1 without gaps. It never changes. */
     readonly sequence: number
     /** Kind of the step. */
-    readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'Accepted' | 'Sent' | 'PayeeMatched' | 'PayeeMatchedClosely' | 'PayeeNotMatched' | 'PayeeNotChecked' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired' | 'RecallRequested' | 'RecallSent' | 'RecallAccepted' | 'RecallRefused' | 'RecallExpired'
+    readonly step: 'Created' | 'Initiated' | 'Submitted' | 'Screening' | 'Approval' | 'Reserved' | 'PartReceived' | 'Accepted' | 'Sent' | 'PayeeMatched' | 'PayeeMatchedClosely' | 'PayeeNotMatched' | 'PayeeNotChecked' | 'Settled' | 'Credited' | 'Returned' | 'Failed' | 'Cancelled' | 'Expired' | 'RecallRequested' | 'RecallSent' | 'RecallAccepted' | 'RecallRefused' | 'RecallExpired'
     /** Status of the transaction after the step. */
     readonly status: 'Pending' | 'Completed' | 'Unsuccessful' | 'Cancelled' | 'Expired'
     /** Time of the step. */
@@ -2344,6 +2344,54 @@ export type PayoutRecallUpdated = {
   readonly returnReference: string | null
 }
 
+/** Fires when a part of a checkout session is received, or the bank takes it back. */
+export type CheckoutPartUpdated = {
+  /** Name of the event type. */
+  readonly eventType: 'checkout.part.updated'
+  /** Time at which the event occurred. */
+  readonly timestamp: string
+  /** Amount of the session in major units of `currency`. Parse it as a decimal. */
+  readonly amount: Amount
+  /** Currency of `amount`: ISO 4217 alpha-3, or a token code. */
+  readonly currency: string
+  /** The JSON object that you attached to the payment. Null without one. */
+  readonly customFields: { readonly [name: string]: unknown } | null
+  /** The idempotency key of the request that created the transaction. Null without one. */
+  readonly idempotencyKey: string | null
+  /** Reference of the transaction, as in `GET /v1/transactions/{reference}`. */
+  readonly reference: string
+  /** Your own reference of the payment. Null without one. */
+  readonly websiteReference: string | null
+  /** The `serviceId` of the customer. */
+  readonly customerId: string
+  /** The `guid` of the customer. Null without a customer. */
+  readonly customerGuid: string | null
+  /** Your identifier of the customer. Null without one. */
+  readonly partnerCustomerId: string | null
+  /** IBAN of the payer. */
+  readonly debtorAccount: string
+  /** Postal address of the payer. Null if unknown. */
+  readonly debtorAddress: string | null
+  /** BIC of the payer's bank, ISO 9362. */
+  readonly debtorBic: string
+  /** Country of the payer's account, ISO 3166-1 alpha-2. */
+  readonly debtorCountryCode: string
+  /** Name of the payer. */
+  readonly debtorName: string
+  /** Sum of the parts that count now, in major units of `currency`. */
+  readonly paidAmount: Amount
+  /** Amount of the part, in major units of `currency`. */
+  readonly partAmount: Amount
+  /** The `partId` of the part. */
+  readonly partId: string
+  /** Amount that is still to be paid, in major units of `currency`. */
+  readonly remainingAmount: Amount
+  /** Identifies the payment session. */
+  readonly sessionId: string
+  /** `Held`, `Credited` if it completes the session, or `Reversed`. */
+  readonly status: string
+}
+
 /** Fires when a refund of a checkout session is created, completed, failed, returned or cancelled. */
 export type CheckoutRefundUpdated = {
   /** Name of the event type. */
@@ -2478,6 +2526,7 @@ export type EventData =
   | BeneficiaryVerificationWorsened
   | CustomerVerificationUpdated
   | PayoutRecallUpdated
+  | CheckoutPartUpdated
   | CheckoutRefundUpdated
   | AccountBalanceCrossed
   | StandingOrderFailed
@@ -3108,7 +3157,7 @@ export type OperationResults = {
     readonly sessionId: string
     /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
     readonly reference: string
-    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    /** `Open`: awaits the payer, or the rest of the money. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
     readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
     /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
     readonly url: string
@@ -3118,6 +3167,25 @@ export type OperationResults = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
+    readonly paidAmount: Amount
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    readonly remainingAmount: Amount
+    /** True if payments add up to `amount`. */
+    readonly partialPayments: boolean
+    /** Received parts, oldest first, at most 50. Absent without `partialPayments`. */
+    readonly parts?: readonly ({
+      /** Identifies the part. A refund names it. */
+      readonly partId: string
+      /** Amount in major units of the currency of the session, without a surplus. */
+      readonly amount: Amount
+      /** `Held`: waits for the rest, and is not in your balance. `Credited`: in your balance. `Suspended`: the session ended without the rest, and the operator decides. `Reversed`: the bank took it back. */
+      readonly status: 'Held' | 'Credited' | 'Suspended' | 'Reversed'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+    })[]
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -3153,7 +3221,7 @@ export type OperationResults = {
       readonly sessionId: string
       /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
       readonly reference: string
-      /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+      /** `Open`: awaits the payer, or the rest of the money. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
       readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
       /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
       readonly url: string
@@ -3163,6 +3231,25 @@ export type OperationResults = {
       readonly currency: string
       /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
       readonly refundedAmount: Amount
+      /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
+      readonly paidAmount: Amount
+      /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
+      readonly remainingAmount: Amount
+      /** True if payments add up to `amount`. */
+      readonly partialPayments: boolean
+      /** Received parts, oldest first, at most 50. Absent without `partialPayments`. */
+      readonly parts?: readonly ({
+        /** Identifies the part. A refund names it. */
+        readonly partId: string
+        /** Amount in major units of the currency of the session, without a surplus. */
+        readonly amount: Amount
+        /** `Held`: waits for the rest, and is not in your balance. `Credited`: in your balance. `Suspended`: the session ended without the rest, and the operator decides. `Reversed`: the bank took it back. */
+        readonly status: 'Held' | 'Credited' | 'Suspended' | 'Reversed'
+        /** Name of the payer. Absent if unknown or erased. */
+        readonly debtorName?: string
+        /** Time of arrival. */
+        readonly receivedAt: string
+      })[]
       /** The `guid` of the customer. */
       readonly customerId: string
       /** IBAN of the customer, to which the payer pays. */
@@ -3201,7 +3288,7 @@ export type OperationResults = {
     readonly sessionId: string
     /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
     readonly reference: string
-    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    /** `Open`: awaits the payer, or the rest of the money. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
     readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
     /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
     readonly url: string
@@ -3211,6 +3298,25 @@ export type OperationResults = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
+    readonly paidAmount: Amount
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    readonly remainingAmount: Amount
+    /** True if payments add up to `amount`. */
+    readonly partialPayments: boolean
+    /** Received parts, oldest first, at most 50. Absent without `partialPayments`. */
+    readonly parts?: readonly ({
+      /** Identifies the part. A refund names it. */
+      readonly partId: string
+      /** Amount in major units of the currency of the session, without a surplus. */
+      readonly amount: Amount
+      /** `Held`: waits for the rest, and is not in your balance. `Credited`: in your balance. `Suspended`: the session ended without the rest, and the operator decides. `Reversed`: the bank took it back. */
+      readonly status: 'Held' | 'Credited' | 'Suspended' | 'Reversed'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+    })[]
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -3244,7 +3350,7 @@ export type OperationResults = {
     readonly sessionId: string
     /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
     readonly reference: string
-    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    /** `Open`: awaits the payer, or the rest of the money. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
     readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
     /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
     readonly url: string
@@ -3254,6 +3360,25 @@ export type OperationResults = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
+    readonly paidAmount: Amount
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    readonly remainingAmount: Amount
+    /** True if payments add up to `amount`. */
+    readonly partialPayments: boolean
+    /** Received parts, oldest first, at most 50. Absent without `partialPayments`. */
+    readonly parts?: readonly ({
+      /** Identifies the part. A refund names it. */
+      readonly partId: string
+      /** Amount in major units of the currency of the session, without a surplus. */
+      readonly amount: Amount
+      /** `Held`: waits for the rest, and is not in your balance. `Credited`: in your balance. `Suspended`: the session ended without the rest, and the operator decides. `Reversed`: the bank took it back. */
+      readonly status: 'Held' | 'Credited' | 'Suspended' | 'Reversed'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+    })[]
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -3287,6 +3412,8 @@ export type OperationResults = {
     readonly refundId: string
     /** The refunded session. */
     readonly sessionId: string
+    /** The refunded part. Absent if the session takes one payment. */
+    readonly partId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
     /** Amount in major units of `currency`. */
@@ -3311,6 +3438,8 @@ export type OperationResults = {
       readonly refundId: string
       /** The refunded session. */
       readonly sessionId: string
+      /** The refunded part. Absent if the session takes one payment. */
+      readonly partId?: string
       /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
       readonly reference: string
       /** Amount in major units of `currency`. */
@@ -3338,6 +3467,8 @@ export type OperationResults = {
     readonly refundId: string
     /** The refunded session. */
     readonly sessionId: string
+    /** The refunded part. Absent if the session takes one payment. */
+    readonly partId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
     /** Amount in major units of `currency`. */
@@ -4605,7 +4736,7 @@ export type OperationResults = {
     readonly sessionId: string
     /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
     readonly reference: string
-    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    /** `Open`: awaits the payer, or the rest of the money. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
     readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
     /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
     readonly url: string
@@ -4615,6 +4746,25 @@ export type OperationResults = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
+    readonly paidAmount: Amount
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    readonly remainingAmount: Amount
+    /** True if payments add up to `amount`. */
+    readonly partialPayments: boolean
+    /** Received parts, oldest first, at most 50. Absent without `partialPayments`. */
+    readonly parts?: readonly ({
+      /** Identifies the part. A refund names it. */
+      readonly partId: string
+      /** Amount in major units of the currency of the session, without a surplus. */
+      readonly amount: Amount
+      /** `Held`: waits for the rest, and is not in your balance. `Credited`: in your balance. `Suspended`: the session ended without the rest, and the operator decides. `Reversed`: the bank took it back. */
+      readonly status: 'Held' | 'Credited' | 'Suspended' | 'Reversed'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+    })[]
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -5709,10 +5859,10 @@ export type Namespaces = {
      *
      * Opens a deposit that awaits payment, and a payment page for the payer at `url`. The payer pays to the IBAN of
      * the customer, which is issued if there is none, and states `creditorReference`. Only the exact amount in one
-     * payment completes the session; other money goes to suspense. A customer whose account takes no money, or that
-     * would hold more than its largest balance, gets no session. Idempotent by `idempotencyKey`: the same key with
-     * the same body returns the first answer with `Idempotent-Replayed: true`; with another body it is refused with
-     * 422 `idempotency_key_reused`.
+     * payment completes the session, or with `partialPayments` the exact sum of its parts; other money goes to
+     * suspense. A customer whose account takes no money gets no session. Idempotent by `idempotencyKey`: the same
+     * key with the same body returns the first answer with `Idempotent-Replayed: true`; with another body it is
+     * refused with 422 `idempotency_key_reused`.
      *
      * `POST /v1/checkout/sessions`, permission `checkout:write`.
      * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused, account_blocked,
@@ -5720,7 +5870,7 @@ export type Namespaces = {
      * iban_pool_exhausted, line_items_mismatch, request_in_progress, idempotency_key_reused.
      */
     readonly create: ((body: {
-      /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Only this amount completes the session. */
+      /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Only this amount completes the session, in one payment or in parts (`partialPayments`). */
       readonly amount: AmountInput
       /** Fiat currency, ISO 4217 alpha-3. */
       readonly currency: string
@@ -5758,6 +5908,8 @@ export type Namespaces = {
         /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
         readonly amount: AmountInput
       }[] | null | undefined
+      /** True: payments add up until their sum is `amount`. Default: false, so that only one payment of exactly `amount` completes the session. */
+      readonly partialPayments?: boolean | undefined
       /** Seconds until the session expires: 300 to 86400. Default: 3600. */
       readonly expiresInSeconds?: number | null | undefined
     }, options?: CallOptions) => Promise<{
@@ -5765,7 +5917,7 @@ export type Namespaces = {
     readonly sessionId: string
     /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
     readonly reference: string
-    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    /** `Open`: awaits the payer, or the rest of the money. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
     readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
     /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
     readonly url: string
@@ -5775,6 +5927,25 @@ export type Namespaces = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
+    readonly paidAmount: Amount
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    readonly remainingAmount: Amount
+    /** True if payments add up to `amount`. */
+    readonly partialPayments: boolean
+    /** Received parts, oldest first, at most 50. Absent without `partialPayments`. */
+    readonly parts?: readonly ({
+      /** Identifies the part. A refund names it. */
+      readonly partId: string
+      /** Amount in major units of the currency of the session, without a surplus. */
+      readonly amount: Amount
+      /** `Held`: waits for the rest, and is not in your balance. `Credited`: in your balance. `Suspended`: the session ended without the rest, and the operator decides. `Reversed`: the bank took it back. */
+      readonly status: 'Held' | 'Credited' | 'Suspended' | 'Reversed'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+    })[]
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -5803,7 +5974,7 @@ export type Namespaces = {
     /** Time of creation. */
     readonly createdAt: string
   }>) & ((body: Omit<{
-      /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Only this amount completes the session. */
+      /** Amount in major units of `currency`: 0.01 to 10,000,000.00, at most 2 decimal digits. Only this amount completes the session, in one payment or in parts (`partialPayments`). */
       readonly amount: AmountInput
       /** Fiat currency, ISO 4217 alpha-3. */
       readonly currency: string
@@ -5841,6 +6012,8 @@ export type Namespaces = {
         /** Amount of the whole line, not of one piece, in major units of the currency of the session. */
         readonly amount: AmountInput
       }[] | null | undefined
+      /** True: payments add up until their sum is `amount`. Default: false, so that only one payment of exactly `amount` completes the session. */
+      readonly partialPayments?: boolean | undefined
       /** Seconds until the session expires: 300 to 86400. Default: 3600. */
       readonly expiresInSeconds?: number | null | undefined
     }, 'idempotencyKey'>, options: CallOptionsWithKey) => Promise<{
@@ -5848,7 +6021,7 @@ export type Namespaces = {
     readonly sessionId: string
     /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
     readonly reference: string
-    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    /** `Open`: awaits the payer, or the rest of the money. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
     readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
     /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
     readonly url: string
@@ -5858,6 +6031,25 @@ export type Namespaces = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
+    readonly paidAmount: Amount
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    readonly remainingAmount: Amount
+    /** True if payments add up to `amount`. */
+    readonly partialPayments: boolean
+    /** Received parts, oldest first, at most 50. Absent without `partialPayments`. */
+    readonly parts?: readonly ({
+      /** Identifies the part. A refund names it. */
+      readonly partId: string
+      /** Amount in major units of the currency of the session, without a surplus. */
+      readonly amount: Amount
+      /** `Held`: waits for the rest, and is not in your balance. `Credited`: in your balance. `Suspended`: the session ended without the rest, and the operator decides. `Reversed`: the bank took it back. */
+      readonly status: 'Held' | 'Credited' | 'Suspended' | 'Reversed'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+    })[]
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -5901,7 +6093,7 @@ export type Namespaces = {
       readonly sessionId: string
       /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
       readonly reference: string
-      /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+      /** `Open`: awaits the payer, or the rest of the money. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
       readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
       /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
       readonly url: string
@@ -5911,6 +6103,25 @@ export type Namespaces = {
       readonly currency: string
       /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
       readonly refundedAmount: Amount
+      /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
+      readonly paidAmount: Amount
+      /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
+      readonly remainingAmount: Amount
+      /** True if payments add up to `amount`. */
+      readonly partialPayments: boolean
+      /** Received parts, oldest first, at most 50. Absent without `partialPayments`. */
+      readonly parts?: readonly ({
+        /** Identifies the part. A refund names it. */
+        readonly partId: string
+        /** Amount in major units of the currency of the session, without a surplus. */
+        readonly amount: Amount
+        /** `Held`: waits for the rest, and is not in your balance. `Credited`: in your balance. `Suspended`: the session ended without the rest, and the operator decides. `Reversed`: the bank took it back. */
+        readonly status: 'Held' | 'Credited' | 'Suspended' | 'Reversed'
+        /** Name of the payer. Absent if unknown or erased. */
+        readonly debtorName?: string
+        /** Time of arrival. */
+        readonly receivedAt: string
+      })[]
       /** The `guid` of the customer. */
       readonly customerId: string
       /** IBAN of the customer, to which the payer pays. */
@@ -5952,7 +6163,7 @@ export type Namespaces = {
       readonly sessionId: string
       /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
       readonly reference: string
-      /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+      /** `Open`: awaits the payer, or the rest of the money. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
       readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
       /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
       readonly url: string
@@ -5962,6 +6173,25 @@ export type Namespaces = {
       readonly currency: string
       /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
       readonly refundedAmount: Amount
+      /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
+      readonly paidAmount: Amount
+      /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
+      readonly remainingAmount: Amount
+      /** True if payments add up to `amount`. */
+      readonly partialPayments: boolean
+      /** Received parts, oldest first, at most 50. Absent without `partialPayments`. */
+      readonly parts?: readonly ({
+        /** Identifies the part. A refund names it. */
+        readonly partId: string
+        /** Amount in major units of the currency of the session, without a surplus. */
+        readonly amount: Amount
+        /** `Held`: waits for the rest, and is not in your balance. `Credited`: in your balance. `Suspended`: the session ended without the rest, and the operator decides. `Reversed`: the bank took it back. */
+        readonly status: 'Held' | 'Credited' | 'Suspended' | 'Reversed'
+        /** Name of the payer. Absent if unknown or erased. */
+        readonly debtorName?: string
+        /** Time of arrival. */
+        readonly receivedAt: string
+      })[]
       /** The `guid` of the customer. */
       readonly customerId: string
       /** IBAN of the customer, to which the payer pays. */
@@ -6008,7 +6238,7 @@ export type Namespaces = {
     readonly sessionId: string
     /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
     readonly reference: string
-    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    /** `Open`: awaits the payer, or the rest of the money. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
     readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
     /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
     readonly url: string
@@ -6018,6 +6248,25 @@ export type Namespaces = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
+    readonly paidAmount: Amount
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    readonly remainingAmount: Amount
+    /** True if payments add up to `amount`. */
+    readonly partialPayments: boolean
+    /** Received parts, oldest first, at most 50. Absent without `partialPayments`. */
+    readonly parts?: readonly ({
+      /** Identifies the part. A refund names it. */
+      readonly partId: string
+      /** Amount in major units of the currency of the session, without a surplus. */
+      readonly amount: Amount
+      /** `Held`: waits for the rest, and is not in your balance. `Credited`: in your balance. `Suspended`: the session ended without the rest, and the operator decides. `Reversed`: the bank took it back. */
+      readonly status: 'Held' | 'Credited' | 'Suspended' | 'Reversed'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+    })[]
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -6051,7 +6300,7 @@ export type Namespaces = {
      *
      * Expires the session at once, with the event `partner.customer.deposit.expired`. Once the bank of the payer has
      * the payment, or the session has ended, the request is refused with 409 `checkout_session_not_open`. Money that
-     * arrives later goes to suspense.
+     * arrives later goes to suspense, as do parts that are held.
      *
      * `POST /v1/checkout/sessions/{sessionId}/expire`, permission `checkout:write`.
      * Problem codes: not_found, checkout_session_not_open, request_in_progress, idempotency_key_reused,
@@ -6062,7 +6311,7 @@ export type Namespaces = {
     readonly sessionId: string
     /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
     readonly reference: string
-    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    /** `Open`: awaits the payer, or the rest of the money. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
     readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
     /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
     readonly url: string
@@ -6072,6 +6321,25 @@ export type Namespaces = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
+    readonly paidAmount: Amount
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    readonly remainingAmount: Amount
+    /** True if payments add up to `amount`. */
+    readonly partialPayments: boolean
+    /** Received parts, oldest first, at most 50. Absent without `partialPayments`. */
+    readonly parts?: readonly ({
+      /** Identifies the part. A refund names it. */
+      readonly partId: string
+      /** Amount in major units of the currency of the session, without a surplus. */
+      readonly amount: Amount
+      /** `Held`: waits for the rest, and is not in your balance. `Credited`: in your balance. `Suspended`: the session ended without the rest, and the operator decides. `Reversed`: the bank took it back. */
+      readonly status: 'Held' | 'Credited' | 'Suspended' | 'Reversed'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+    })[]
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */
@@ -6103,12 +6371,13 @@ export type Namespaces = {
     /**
      * Create a refund of a session.
      *
-     * Sends money of a `Completed` session back to the account that paid, in whole or in part. Refunds of a session
-     * add up to the amount paid at most. The refund is a payout: fees, limits, approvals, blocks and screening are
-     * those of payouts, and `refundId` is the `id` of the payout. The bank transfer runs asynchronously: follow it
-     * by the event `checkout.refund.updated`. A refund that fails, is returned or is cancelled frees its amount
-     * again. Idempotent by `idempotencyKey`: the same key with the same body returns the first answer with
-     * `Idempotent-Replayed: true`; with another body it is refused with 422 `idempotency_key_reused`.
+     * Sends money of a `Completed` session back to the account that paid, in whole or in part. Refunds of a session,
+     * or of one of its parts, add up to the amount paid at most. The refund is a payout: fees, limits, approvals,
+     * blocks and screening are those of payouts, and `refundId` is the `id` of the payout. The bank transfer runs
+     * asynchronously: follow it by the event `checkout.refund.updated`. A refund that fails, is returned or is
+     * cancelled frees its amount again. Idempotent by `idempotencyKey`: the same key with the same body returns the
+     * first answer with `Idempotent-Replayed: true`; with another body it is refused with 422
+     * `idempotency_key_reused`.
      *
      * `POST /v1/checkout/sessions/{sessionId}/refunds`, permission `payouts:write`.
      * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused,
@@ -6116,8 +6385,10 @@ export type Namespaces = {
      * account_blocked, customer_not_verified, currency_not_supported, request_in_progress, idempotency_key_reused.
      */
     readonly refund: ((sessionId: string, body: {
-      /** Amount in major units of the currency of the session, at most the part of the payment that is not refunded yet. */
+      /** Amount in major units of the currency of the session, at most what is not refunded yet of the payment, or of the part. */
       readonly amount: AmountInput
+      /** The part that goes back, to the account that paid it. Required if several parts paid the session. */
+      readonly partId?: string | null | undefined
       /** Your key of this refund, 1 to 255 characters, unique among your refunds. Repeat it to retry the same refund. */
       readonly idempotencyKey: string
       /** Text on the statement of the payer, 1 to 140 characters. It becomes the reference of the transaction if it is free. */
@@ -6129,6 +6400,8 @@ export type Namespaces = {
     readonly refundId: string
     /** The refunded session. */
     readonly sessionId: string
+    /** The refunded part. Absent if the session takes one payment. */
+    readonly partId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
     /** Amount in major units of `currency`. */
@@ -6146,8 +6419,10 @@ export type Namespaces = {
     /** Time of the last change of status. */
     readonly updatedAt: string
   }>) & ((body: Omit<{
-      /** Amount in major units of the currency of the session, at most the part of the payment that is not refunded yet. */
+      /** Amount in major units of the currency of the session, at most what is not refunded yet of the payment, or of the part. */
       readonly amount: AmountInput
+      /** The part that goes back, to the account that paid it. Required if several parts paid the session. */
+      readonly partId?: string | null | undefined
       /** Your key of this refund, 1 to 255 characters, unique among your refunds. Repeat it to retry the same refund. */
       readonly idempotencyKey: string
       /** Text on the statement of the payer, 1 to 140 characters. It becomes the reference of the transaction if it is free. */
@@ -6159,6 +6434,8 @@ export type Namespaces = {
     readonly refundId: string
     /** The refunded session. */
     readonly sessionId: string
+    /** The refunded part. Absent if the session takes one payment. */
+    readonly partId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
     /** Amount in major units of `currency`. */
@@ -6191,6 +6468,8 @@ export type Namespaces = {
       readonly refundId: string
       /** The refunded session. */
       readonly sessionId: string
+      /** The refunded part. Absent if the session takes one payment. */
+      readonly partId?: string
       /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
       readonly reference: string
       /** Amount in major units of `currency`. */
@@ -6221,6 +6500,8 @@ export type Namespaces = {
       readonly refundId: string
       /** The refunded session. */
       readonly sessionId: string
+      /** The refunded part. Absent if the session takes one payment. */
+      readonly partId?: string
       /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
       readonly reference: string
       /** Amount in major units of `currency`. */
@@ -6256,6 +6537,8 @@ export type Namespaces = {
     readonly refundId: string
     /** The refunded session. */
     readonly sessionId: string
+    /** The refunded part. Absent if the session takes one payment. */
+    readonly partId?: string
     /** Reference of the transaction of the refund. `GET /v1/transactions/{reference}/related` leads to the payment. */
     readonly reference: string
     /** Amount in major units of `currency`. */
@@ -8617,7 +8900,8 @@ export type Namespaces = {
      *
      * Does what a payer and a bank would do: all steps of an `outcome`, or one `step`. The sandbox bank runs the
      * steps asynchronously, and the answer has the status from before them. `settle` with another amount fails the
-     * session. Money for a session that has ended goes to suspense.
+     * session, unless it takes `partialPayments`: then `amount` pays a part. Money for a session that has ended goes
+     * to suspense.
      *
      * `POST /v1/simulations/checkout/sessions/{sessionId}`, permission `simulations:write`, sandbox only.
      * Problem codes: not_found, validation_failed, checkout_session_not_open, currency_not_supported,
@@ -8628,7 +8912,7 @@ export type Namespaces = {
     readonly sessionId: string
     /** Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`. */
     readonly reference: string
-    /** `Open`: awaits the payer. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
+    /** `Open`: awaits the payer, or the rest of the money. `Processing`: the payer has begun to pay. `Completed`: settled; the balance is credited. `Failed`: the bank refused the payment, or other money came in than was expected. Final. `Expired`: not paid in time, or ended by you. Final. */
     readonly status: 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
     /** Address of the payment page. Send the payer there. Everyone who has the link sees the payment. */
     readonly url: string
@@ -8638,6 +8922,25 @@ export type Namespaces = {
     readonly currency: string
     /** Sum of the refunds that are made or on their way, in major units of `currency`. 0 without one. */
     readonly refundedAmount: Amount
+    /** Sum of the payments that count, in major units of `currency`. Money that the bank has taken back does not count, nor do parts in suspense. */
+    readonly paidAmount: Amount
+    /** Amount that is still to be paid, in major units of `currency`. 0 once the session has ended. */
+    readonly remainingAmount: Amount
+    /** True if payments add up to `amount`. */
+    readonly partialPayments: boolean
+    /** Received parts, oldest first, at most 50. Absent without `partialPayments`. */
+    readonly parts?: readonly ({
+      /** Identifies the part. A refund names it. */
+      readonly partId: string
+      /** Amount in major units of the currency of the session, without a surplus. */
+      readonly amount: Amount
+      /** `Held`: waits for the rest, and is not in your balance. `Credited`: in your balance. `Suspended`: the session ended without the rest, and the operator decides. `Reversed`: the bank took it back. */
+      readonly status: 'Held' | 'Credited' | 'Suspended' | 'Reversed'
+      /** Name of the payer. Absent if unknown or erased. */
+      readonly debtorName?: string
+      /** Time of arrival. */
+      readonly receivedAt: string
+    })[]
     /** The `guid` of the customer. */
     readonly customerId: string
     /** IBAN of the customer, to which the payer pays. */

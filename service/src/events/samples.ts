@@ -167,6 +167,16 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => Sample<N
     settledAmount: null,
     returnReference: null,
   }),
+  'checkout.part.updated': () => ({
+    ...deposit(),
+    ...debtor,
+    partId: newId(),
+    partAmount: writeAmount(4_000n, 'EUR'),
+    paidAmount: writeAmount(4_000n, 'EUR'),
+    remainingAmount: writeAmount(6_000n, 'EUR'),
+    sessionId: newId(),
+    status: 'Held',
+  }),
   'checkout.refund.updated': () => ({
     ...common('SAMPLE-REFUND', 990n),
     customFields: null,

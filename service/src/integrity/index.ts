@@ -34,6 +34,7 @@ const comparisons: readonly Comparison[] = [
   payments.deposits,
   payments.conversions,
   payments.cases,
+  payments.parts,
   payments.statusEvents,
   payments.eventAmounts,
 ]

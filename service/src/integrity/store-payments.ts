@@ -4,7 +4,7 @@ import { sql, type Sql, type Tx } from '../postgres/index.ts'
 import type { Finding } from './finding.ts'
 
 /** Sums that the references of a partner have moved and reserved on its accounts of one name. */
-const movedOn = (partnerId: string, name: 'balance' | 'suspense'): Sql => sql`
+const movedOn = (partnerId: string, name: 'balance' | 'suspense' | 'parts'): Sql => sql`
   select transfer.reference, account.currency,
     sum(case when kind not in ('direct', 'post') then 0 when credit_account_id = account.id then amount else -amount end) as posted,
     sum(case when debit_account_id <> account.id or kind = 'direct' then 0 when kind = 'reserve' then amount else -amount end)
@@ -184,6 +184,22 @@ export function cases(tx: Tx, partnerId: string, rowsMax: number): Promise<reado
     full join (${movedOn(partnerId, 'suspense')}) as moved
       on moved.reference = told.reference and moved.currency = told.currency
     where (told.reference is not null or moved.reference like 'case %') and told.posted is distinct from coalesce(moved.posted, 0)
+    order by key limit ${rowsMax}`)
+}
+
+/** Parts that wait for the rest of a deposit are on the account of parts, under its reference, and nothing else is. */
+export function parts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.parts */
+    select 'deposits.parts' as table, coalesce(told.reference, moved.reference) as key, 'amount, status' as column,
+      concat_ws(' ', moved.posted, moved.currency) as expected, concat_ws(' ', told.posted, told.currency) as found
+    from (
+      select reference, currency, sum(case when part.status = 'Held' then part.amount else 0 end) as posted
+      from deposits.parts as part join deposits.deposits as deposit
+        on deposit.partner_id = ${partnerId} and deposit.id = part.deposit_id
+      where part.partner_id = ${partnerId} group by reference, currency) as told
+    full join (${movedOn(partnerId, 'parts')}) as moved
+      on moved.reference = told.reference and moved.currency = told.currency
+    where coalesce(told.posted, 0) <> coalesce(moved.posted, 0)
     order by key limit ${rowsMax}`)
 }
 

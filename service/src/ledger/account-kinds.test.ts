@@ -37,7 +37,7 @@ test('the table of kinds and the constraint of the database agree on which accou
 })
 
 test('a name is a kind, or a settlement account of a connector', () => {
-  for (const name of ['balance', 'suspense', 'transfers', 'fees', 'fx', 'settlement.sandbox'])
+  for (const name of ['balance', 'suspense', 'transfers', 'parts', 'fees', 'fx', 'settlement.sandbox'])
     assert.ok(isAccountName(name), name)
   for (const name of ['', 'settlement', 'settlement.', 'Balance', 'toString']) assert.ok(!isAccountName(name), name)
   assert.equal(kindOf('settlement.sandbox'), accountKinds.settlement)

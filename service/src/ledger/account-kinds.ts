@@ -20,6 +20,8 @@ export const accountKinds = {
   suspense: { mayFallBelowZero: true, holds: 'customers' },
   /** Money on its way between two parties of one balance. Every entry leaves it as it was. */
   transfers: { mayFallBelowZero: true, holds: 'customers' },
+  /** Money of deposits that are paid in parts, until the sum is complete. */
+  parts: { mayFallBelowZero: false, holds: 'customers' },
   fees: { mayFallBelowZero: true, holds: 'own' },
   /** The open position of conversions: one currency above zero, the other below. */
   fx: { mayFallBelowZero: true, holds: 'own' },

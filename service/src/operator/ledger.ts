@@ -99,7 +99,9 @@ export async function onConnection<T>(
 function readAccount(options: Options) {
   const name = options.account ?? 'balance'
   if (!isAccountName(name))
-    throw new ConfigError('operator: --account is balance, suspense, transfers, fees, fx or settlement.CONNECTOR')
+    throw new ConfigError(
+      'operator: --account is balance, suspense, transfers, parts, fees, fx or settlement.CONNECTOR',
+    )
   return name
 }
 

@@ -2,7 +2,7 @@
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
 import { country, layout, type View } from './layout.ts'
-import { inFours, type Shown } from './payment-page.ts'
+import { dueOf, inFours, type Shown } from './payment-page.ts'
 import { amountIn } from './purchase.ts'
 
 export const nameCharsMax = 70
@@ -51,7 +51,7 @@ function decision(view: View, { payment }: Shown): Html {
     <dl class="facts">
       <div>
         <dt>${t.amount}</dt>
-        <dd class="strong">${amountIn(payment, view)}</dd>
+        <dd class="strong">${amountIn(dueOf(payment), view)}</dd>
       </div>
       <div>
         <dt>${t.recipient}</dt>

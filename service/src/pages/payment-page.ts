@@ -11,8 +11,11 @@ import { qrCode } from './qr.ts'
 export type Shown = { readonly payment: Payment; readonly token: string; readonly now: Date }
 
 /** Changes whenever the page changes. */
-export const stateOf = ({ depositStatus, mayPay, visit }: Payment): string =>
-  [depositStatus, mayPay ? 'payable' : 'over', visit?.decision ?? (visit ? 'begun' : 'new')].join('-')
+export const stateOf = ({ depositStatus, due, mayPay, visit }: Payment): string =>
+  [depositStatus, due, mayPay ? 'payable' : 'over', visit?.decision ?? (visit ? 'begun' : 'new')].join('-')
+
+/** The amount that is still to be paid. */
+export const dueOf = ({ due: amount, currency }: Payment) => ({ amount, currency })
 
 /** Groups digits in fours, as banks print them. */
 export const inFours = (text: string): string => text.replaceAll(/(.{4})(?=.)/g, '$1 ')
@@ -22,7 +25,7 @@ const inPairs = (text: string): string => text.replaceAll(/(..)(?=.)/g, '$1-')
 
 export function paymentPage(view: View, shown: Shown): string {
   const { payment, token, now } = shown
-  const amount = amountIn(payment, view)
+  const amount = amountIn(payment.mayPay ? dueOf(payment) : payment, view)
   const isFinal = ['Completed', 'Failed', 'Expired'].includes(payment.status)
   return layout(view, {
     title: `${headingOf(view, payment)} · ${payment.payee}`,
@@ -47,7 +50,7 @@ export function paymentPage(view: View, shown: Shown): string {
  */
 function headingOf(view: View, payment: Payment): string {
   const { t } = view
-  if (payment.mayPay) return fill(t.titleOpen, { amount: amountIn(payment, view), payee: payment.payee })
+  if (payment.mayPay) return fill(t.titleOpen, { amount: amountIn(dueOf(payment), view), payee: payment.payee })
   switch (payment.status) {
     case 'Completed':
       return t.completed
@@ -72,13 +75,20 @@ function toPay(view: View, shown: Shown, amount: string): Html {
   return html`<header>
       <p class="eyebrow">${fill(t.payTo, { payee: payment.payee })}</p>
       <h1 class="amount" tabindex="-1">${amount}</h1>
+      ${payment.due !== payment.amount && html`<p>${fill(t.paidSoFar, paidOf(view, payment))}</p>`}
       <p class="timer" data-left="${t.timeLeft}" data-over="${t.timeOver}">
         ${fill(t.payBy, { time: `${time.format(payment.expiresAt)} UTC` })}
       </p>
       ${itemsOf(view, payment)}
     </header>
-    ${payment.bankCountries.length > 0 && bankForm(view, shown)} ${transfer(view, payment, amount)}`
+    ${payment.bankCountries.length > 0 && !payment.visit?.decision && bankForm(view, shown)}
+    ${transfer(view, payment, amount)}`
 }
+
+const paidOf = (view: View, { amount, due, currency }: Payment) => ({
+  paid: amountIn({ amount: amount - due, currency }, view),
+  amount: amountIn({ amount, currency }, view),
+})
 
 function bankForm({ t, query, language }: View, { payment, token }: Shown): Html {
   const { bankCountries, paymentCountry, proposedCountry, visit } = payment
@@ -103,7 +113,7 @@ function bankForm({ t, query, language }: View, { payment, token }: Shown): Html
 
 function transfer({ t }: View, payment: Payment, amount: string): Html {
   const { payee, accountHolder, iban, bic, creditorReference, currency } = payment
-  const epc = epcText(payment)
+  const epc = epcText({ ...payment, amount: payment.due })
   const british = currency === 'GBP' ? britishAccountOf(iban) : undefined
   const rows = [
     row(t.recipient, accountHolder, accountHolder, t.copy),
@@ -113,7 +123,7 @@ function transfer({ t }: View, payment: Payment, amount: string): Html {
           row(t.sortCode, inPairs(british.sortCode), british.sortCode, t.copy, true),
           row(t.accountNumber, british.accountNumber, british.accountNumber, t.copy, true),
         ]),
-    row(t.amount, amount, amountText(payment.amount, currency), t.copy),
+    row(t.amount, amount, amountText(payment.due, currency), t.copy),
     row(t.reference, inFours(creditorReference), creditorReference, t.copy, true),
   ]
   const code =
@@ -125,7 +135,7 @@ function transfer({ t }: View, payment: Payment, amount: string): Html {
         </figure>`
   return html`<section aria-labelledby="by-transfer">
     <h2 id="by-transfer">${t.byTransfer}</h2>
-    <p>${t.byTransferText}</p>
+    <p>${payment.inParts ? t.byPartsText : t.byTransferText}</p>
     ${currency !== 'EUR' && british === undefined && html`<p>${t.abroadText}</p>`}
     ${accountHolder !== payee && html`<p>${fill(t.recipientText, { payee })}</p>`}
     <div class="transfer">
@@ -191,9 +201,16 @@ function underWay(view: View, payment: Payment, amount: string): Html {
 }
 
 function progress({ t }: View, { depositStatus }: Payment): Html {
-  const reached = { Created: 1, Initiated: 1, Submitted: 1, Accepted: 2, Completed: 3, Failed: 3, Expired: 3 }[
-    depositStatus
-  ]
+  const reached = {
+    Created: 1,
+    Initiated: 1,
+    Submitted: 1,
+    PartiallyPaid: 1,
+    Accepted: 2,
+    Completed: 3,
+    Failed: 3,
+    Expired: 3,
+  }[depositStatus]
   const steps = [t.stepBegun, t.stepBank, t.stepConfirmed, t.stepCredited].map((name, at) =>
     at === reached
       ? html`<li class="now" aria-current="step">${name}</li>`

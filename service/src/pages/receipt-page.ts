@@ -28,11 +28,38 @@ export function receiptPage(view: View, { payment, paidAt, refunds, token }: Sho
             </div> `,
         )}
       </dl>
-      ${refunds.length > 0 && refundsOf(view, payment, refunds)}
+      ${payment.parts.length > 1 && partsOf(view, payment)} ${refunds.length > 0 && refundsOf(view, payment, refunds)}
       <p class="back"><a href="receipt.pdf${query}">${t.receiptPdf}</a></p>
       <p class="back"><a href="../${token}${query}">${t.toPayment}</a></p>
     </div>`,
   })
+}
+
+/** Lists the parts that paid. Several persons may see the receipt: it does not name who paid. */
+function partsOf(view: View, { currency, parts }: Receipt['payment']): Html {
+  const { t, language } = view
+  const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })
+  return html`<h2>${t.parts}</h2>
+    <table class="items">
+      <caption class="away">
+        ${t.parts}
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">${t.date}</th>
+          <th scope="col">${t.amount}</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${parts.map(
+          ({ amount, receivedAt }) =>
+            html`<tr>
+              <th scope="row"><time datetime="${receivedAt.toISOString()}">${day.format(receivedAt)}</time></th>
+              <td>${amountIn({ amount, currency }, view)}</td>
+            </tr> `,
+        )}
+      </tbody>
+    </table>`
 }
 
 function factsOf(view: View, payment: Receipt['payment'], paidAt: Date): readonly (readonly [string, string])[] {
@@ -53,10 +80,13 @@ export function receiptDocument(
   brand: DocumentBrand | undefined,
 ): ReceiptDocument {
   const { t, language } = view
-  const { payee, description, lineItems, currency } = payment
+  const { payee, description, lineItems, currency, parts } = payment
   const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })
   const money = (amount: Payment['amount']) => amountIn({ amount, currency }, view)
   const items = (lineItems ?? []).map(({ name, quantity, amount }) => [name, String(quantity), money(amount)] as const)
+  const paid = parts.map(
+    (part, index) => [String(index + 1), day.format(part.receivedAt), money(part.amount)] as const,
+  )
   const returned = refunds.map(({ amount, state, at }) => [t[states[state]], day.format(at), money(amount)] as const)
   return {
     ...{ title: t.receipt, issuer: payee, language, brand, createdAt: paidAt },
@@ -66,6 +96,7 @@ export function receiptDocument(
     ],
     facts: factsOf(view, payment, paidAt),
     tables: [
+      { heads: [t.parts, t.date, t.amount] as const, rows: paid.length > 1 ? paid : [] },
       { heads: [t.item, t.quantity, t.amount] as const, rows: items },
       { heads: [t.refundState, t.date, t.amount] as const, rows: returned },
     ].filter(({ rows }) => rows.length > 0),

@@ -39,8 +39,8 @@ export function createCaseEffects({
       await requirePartner(tx, moving.partnerId)
       await deposits.chargePartner(tx, chargeOf(moving))
     },
-    notNow: async (tx, { kind, partnerId, id }) =>
-      kind === 'sanctions_hold' && (await deposits.isInScreening(tx, partnerId, id))
+    notNow: async (tx, { kind, partnerId, subject }) =>
+      kind === 'sanctions_hold' && isUuid(subject) && (await deposits.isInScreening(tx, partnerId, subject))
         ? 'The money waits for a decision about a name: decide the hit (screening hits).'
         : undefined,
     announced: async (tx, { subject }) => {
@@ -78,7 +78,7 @@ export function createCaseEffects({
           kind: 'credit.booked',
           partnerId,
           id: `case ${found.id}`,
-          subjectId: found.subject,
+          subjectId: report.subjectId ?? found.subject,
           account,
           money,
           debtor,

@@ -18,7 +18,7 @@ export const checkoutOperations = {
     description:
       'Opens a deposit that awaits payment, and a payment page for the payer at `url`. The payer pays to the IBAN of the ' +
       'customer, which is issued if there is none, and states `creditorReference`. Only the exact amount in one payment ' +
-      'completes the session; other money goes to suspense. A customer whose account takes no money, or that would hold more than its largest balance, gets no session. Idempotent by `idempotencyKey`: the same key with the same ' +
+      'completes the session, or with `partialPayments` the exact sum of its parts; other money goes to suspense. A customer whose account takes no money, or that would hold more than its largest balance, gets no session. Idempotent by `idempotencyKey`: the same key with the same ' +
       'body returns the first answer with `Idempotent-Replayed: true`; with another body it is refused with 422 ' +
       '`idempotency_key_reused`.',
     refusals: [
@@ -93,7 +93,7 @@ export const checkoutOperations = {
     description:
       'Expires the session at once, with the event `partner.customer.deposit.expired`. Once the bank of the payer has ' +
       'the payment, or the session has ended, the request is refused with 409 `checkout_session_not_open`. Money that ' +
-      'arrives later goes to suspense.',
+      'arrives later goes to suspense, as do parts that are held.',
     refusals: ['not_found', 'checkout_session_not_open', 'request_in_progress', 'idempotency_key_reused'],
     example: { params: { sessionId: resource('session') } },
   },
@@ -111,7 +111,7 @@ export const checkoutOperations = {
     source: 'extension',
     summary: 'Create a refund of a session',
     description:
-      'Sends money of a `Completed` session back to the account that paid, in whole or in part. Refunds of a session add up to the amount paid at most. ' +
+      'Sends money of a `Completed` session back to the account that paid, in whole or in part. Refunds of a session, or of one of its parts, add up to the amount paid at most. ' +
       'The refund is a payout: fees, limits, approvals, blocks and screening are those of payouts, and `refundId` is the `id` of the payout. ' +
       'The bank transfer runs asynchronously: follow it by the event `checkout.refund.updated`. A refund that fails, is returned or is cancelled frees its amount again. ' +
       'Idempotent by `idempotencyKey`: the same key with the same body returns the first answer with `Idempotent-Replayed: true`; with another body it is refused with 422 ' +

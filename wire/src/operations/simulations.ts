@@ -106,7 +106,7 @@ export const simulationsOperations = {
     description:
       'Does what a payer and a bank would do: all steps of an `outcome`, or one `step`. The sandbox bank runs the steps ' +
       'asynchronously, and the answer has the status from before them. `settle` with another amount ' +
-      'fails the session. Money for a session that has ended goes to suspense.',
+      'fails the session, unless it takes `partialPayments`: then `amount` pays a part. Money for a session that has ended goes to suspense.',
     refusals: ['not_found', 'validation_failed', 'checkout_session_not_open', 'currency_not_supported'],
     sandboxOnly: true,
     example: { params: { sessionId: resource('session') }, body: { step: 'initiate', countryCode: 'DE' } },

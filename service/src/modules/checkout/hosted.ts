@@ -3,14 +3,15 @@ import type { CheckoutStatus } from '@partner-payments/wire'
 import { linkTokenPartner } from '../../access/index.ts'
 import { notFound, type Refusal } from '../../api/index.ts'
 import type { Logo } from '../../branding/index.ts'
-import { type Currency, type Minor, partnerKey, present } from '../../kernel/index.ts'
+import { type Currency, type Minor, newId, partnerKey, present } from '../../kernel/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../../postgres/index.ts'
 import type { BankStep } from '../../rails/index.ts'
-import type { Deposit, DepositStatus } from '../deposits/index.ts'
+import type { DepositStatus, InParts } from '../deposits/index.ts'
 import type { CheckoutDeps } from './deps.ts'
 import { type PayerState, payerStateOf } from './refund-rules.ts'
 import { refundsOfSession } from './refunds.ts'
 import { type LineItem, lineItemsOf, statusOf, tokenHash } from './rules.ts'
+import { moneyOf, type SessionPart } from './session.ts'
 import { brandingOf, brandingsOf, type ShownBranding } from './store-branding.ts'
 import * as store from './store.ts'
 
@@ -22,6 +23,11 @@ export type Payment = {
   /** Status of the deposit, for the progress that the page shows. */
   readonly depositStatus: Exclude<DepositStatus, 'Screening'>
   readonly amount: Minor
+  /** The amount that is still to be paid. */
+  readonly due: Minor
+  readonly inParts: boolean
+  /** The parts that count, oldest first. */
+  readonly parts: readonly SessionPart[]
   readonly currency: Currency
   /** Name of the partner that payers see. */
   readonly payee: string
@@ -135,7 +141,7 @@ export function createHosted(deps: CheckoutDeps): Hosted {
       if (bank === undefined || !found.mayPay) return
       await db.transaction(async (tx) => {
         const visit = await store.decideVisit(tx, found.key, decision, clock.now())
-        if (visit) schedule(deps, tx, found, visit, stepsAfter[decision])
+        if (visit) conclude(deps, tx, found, visit, decision)
       })
     },
   }
@@ -159,6 +165,28 @@ const stepsAfter: Readonly<Record<store.Decision, readonly BankStep[]>> = {
   rejected: ['submit', 'fail'],
 }
 
+/** The payer of a part sends a transfer. A payer who rejects can still pay in another way. */
+function conclude(
+  deps: CheckoutDeps,
+  tx: Tx,
+  payment: Payment,
+  visit: Pick<store.VisitRow, 'payerName' | 'ipAddress' | 'bankCountry'>,
+  decision: store.Decision,
+): void {
+  const { key, inParts, iban: account, creditorReference: remittance, currency, due: amount } = payment
+  if (!inParts) return schedule(deps, tx, payment, visit, stepsAfter[decision])
+  if (decision === 'rejected') return
+  const bank = present(deps.bank, 'only the sandbox has a bank page')
+  const debtor = bank.debtorOf({ name: visit.payerName ?? '', countryCode: visit.bankCountry })
+  bank.sendCredit(tx, key.partnerId, newId(), {
+    account,
+    money: { currency, amount },
+    debtor,
+    remittance,
+    endToEndId: null,
+  })
+}
+
 function schedule(
   { bank }: CheckoutDeps,
   tx: Tx,
@@ -177,10 +205,8 @@ async function readMany(
   keys: readonly store.LinkKey[],
 ): Promise<readonly (Payment | Refusal)[]> {
   const sessions = await store.sessionsByTokens(tx, keys)
-  const rows = await deposits.byIds(
-    tx,
-    sessions.map(({ partnerId, depositId }) => ({ partnerId, id: depositId })),
-  )
+  const keysOfDeposits = sessions.map(({ partnerId, depositId }) => ({ partnerId, id: depositId }))
+  const rows = await deposits.withParts(tx, await deposits.byIds(tx, keysOfDeposits))
   const visits = bank === undefined || sessions.length === 0 ? [] : await store.visitsBySessions(tx, sessions)
   const partnerIds = [...new Set(sessions.map(({ partnerId }) => partnerId))]
   const brandings = partnerIds.length === 0 ? [] : await brandingsOf(tx, partnerIds)
@@ -211,7 +237,7 @@ async function readMany(
 
 function toPayment(
   session: store.SessionRow,
-  deposit: Deposit,
+  deposit: InParts,
   visit: store.VisitRow | undefined,
   {
     now,
@@ -230,6 +256,7 @@ function toPayment(
   const { partnerId, id, depositId, payee, iban, bic, paymentCountry, residenceCountry } = session
   const proposed = [visit?.bankCountry, paymentCountry, residenceCountry, iban.slice(0, 2)]
   const [fallback = ''] = bankCountries
+  const money = moneyOf(deposit)
   return {
     key: { partnerId, id },
     depositId,
@@ -237,6 +264,9 @@ function toPayment(
     // The payer is not told that a name is under review.
     depositStatus: deposit.status === 'Screening' ? 'Accepted' : deposit.status,
     amount: deposit.amount,
+    due: money.remainingAmount,
+    inParts: deposit.inParts,
+    parts: money.parts.filter(({ status }) => status === 'Held' || status === 'Credited'),
     currency: deposit.currency,
     payee: branding?.name ?? payee,
     description: session.description,
@@ -253,7 +283,8 @@ function toPayment(
     proposedCountry: proposed.find((country) => country && bankCountries.includes(country)) ?? fallback,
     bankCountries,
     // `expiresAt` of a deposit is null once it can no longer expire.
-    mayPay: deposit.expiresAt !== null && deposit.expiresAt > now && !visit?.decision && !isStopped,
+    mayPay:
+      deposit.expiresAt !== null && deposit.expiresAt > now && (deposit.inParts || !visit?.decision) && !isStopped,
     visit,
   }
 }

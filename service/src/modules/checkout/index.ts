@@ -8,7 +8,7 @@
  * Tables: checkout.sessions, checkout.payer_emails, checkout.sandbox_visits, checkout.branding, checkout.refunds. Invariants: a session and its deposit are
  * opened in one transaction. A creditor reference and a link belong to one session. An email that a session names has one
  * customer, also if requests race. A payer of the sandbox decides once.
- * Refunds that did not fail never exceed what was paid: they are made one at a time, under the lock of the deposit.
+ * Refunds that did not fail never exceed what was paid, or the part that they name: they are made one at a time, under the lock of the deposit.
  */
 export type { Payment, Receipt } from './hosted.ts'
 export { createEndedRefunds } from './refund-events.ts'

@@ -13,8 +13,8 @@ type Deps = {
 const undone: ReadonlySet<string> = new Set(['Cancelled', 'Failed', 'Returned'])
 
 export const createPaymentRefunds = ({ cases, payouts, payoutLife }: Deps): PaymentRefunds => ({
-  stop: async (tx, { partnerId, id: depositId }) => {
-    const ids = await store.refundsOfDeposit(tx, partnerId, depositId)
+  stop: async (tx, { partnerId, id: depositId, partId }) => {
+    const ids = await store.refundsOfDeposit(tx, partnerId, depositId, partId)
     if (ids.length === 0) return []
     const made = (await payouts.byIds(tx, partnerId, ids)).filter(({ status }) => !undone.has(status))
     const waiting: string[] = []

@@ -3,11 +3,11 @@ import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { type Caller, notFound, type Page, readAmount, Refusal } from '../../api/index.ts'
 import { type Minor, partnerKey, present } from '../../kernel/index.ts'
 import { asInProgress, replayOf, sqlState, stateOf, type Tx } from '../../postgres/index.ts'
-import type { Deposit } from '../deposits/index.ts'
+import { type InParts, type Part, reportOfPart } from '../deposits/index.ts'
 import type { PayoutCall, PayoutRow } from '../payouts/index.ts'
 import type { CheckoutDeps } from './deps.ts'
 import { appendRefunds, type Refund } from './refund-events.ts'
-import { payerOf, refundedOf, refundFingerprintOf, requireLeft } from './refund-rules.ts'
+import { payerOf, refundedOf, refundedPart, refundFingerprintOf, requireLeft } from './refund-rules.ts'
 import { type SessionRow, sessionById } from './store.ts'
 import * as store from './store-refunds.ts'
 
@@ -110,7 +110,9 @@ export function createRefunds(deps: CheckoutDeps): Refunds {
 type Asked = {
   readonly caller: Caller
   readonly session: SessionRow
-  readonly deposit: Deposit
+  readonly deposit: InParts
+  /** Undefined: the session takes one payment. */
+  readonly part: Part | undefined
   readonly body: BodyOf<'createCheckoutRefund'>
   readonly ip: string
 }
@@ -135,14 +137,15 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
       const session = await sessionById(tx, partnerId, sessionId)
       if (session === undefined) throw notFound('checkout session')
       // The lock of the deposit makes refunds of a session wait for each other, and for a bank that takes the money back.
-      const [locked] = await deposits.lock(tx, [{ partnerId, id: session.depositId }])
+      const [locked] = await deposits.withParts(tx, await deposits.lock(tx, [{ partnerId, id: session.depositId }]))
       const deposit = present(locked, 'a session has a deposit')
       const amount = readAmount(body.amount, deposit.currency)
-      const { reference = null, reason = null, idempotencyKey } = body
-      const fingerprint = refundFingerprintOf({ sessionId, amount, reference, reason })
+      const { partId = null, reference = null, reason = null, idempotencyKey } = body
+      const fingerprint = refundFingerprintOf({ sessionId, partId, amount, reference, reason })
       const known = await payouts.byKey(tx, { partnerId, operation, idempotencyKey })
       if (known !== undefined) return replay(tx, replayOf(known, fingerprint))
-      return make(tx, { caller, session, deposit, body, ip }, fingerprint, amount)
+      const part = refundedPart(deposit, partId)
+      return make(tx, { caller, session, deposit, part, body, ip }, fingerprint, amount)
     })
 
   return async (caller, sessionId, body, ip) => {
@@ -167,18 +170,21 @@ async function replay(tx: Tx, payout: PayoutRow): Promise<MadeRefund> {
 async function callOf(
   { customers, deposits, payouts }: CheckoutDeps,
   tx: Tx,
-  { caller, session, deposit, body, ip }: Asked,
+  { caller, session, deposit, part, body, ip }: Asked,
   requestFingerprint: string,
   amount: Minor,
 ): Promise<PayoutCall> {
   const { partnerId, customerId, id: sessionId } = session
   const { currency } = deposit
-  if ((await deposits.creditedAt(tx, partnerId, deposit.id)) === undefined)
+  if (part === undefined && (await deposits.creditedAt(tx, partnerId, deposit.id)) === undefined)
     throw new Refusal('checkout_session_not_paid')
   const payers = await customers.payersByIds(tx, [{ partnerId, id: customerId }])
-  const creditor = payerOf(deposit.debtor, payers.get(partnerKey(partnerId, customerId))?.isErased !== false)
-  const refunded = (await refundedOfSessions({ payouts }, tx, partnerId, [sessionId])).get(sessionId) ?? 0n
-  requireLeft(amount, { paid: deposit.amount, refunded, currency })
+  const debtor = part === undefined ? deposit.debtor : JSON.stringify(reportOfPart(part)?.debtor ?? null)
+  const creditor = payerOf(debtor, payers.get(partnerKey(partnerId, customerId))?.isErased !== false)
+  const refunds = await refundsOfSession({ payouts }, tx, partnerId, sessionId)
+  const same = refunds.filter(({ row }) => part === undefined || row.partId === part.id)
+  const refunded = refundedOf(same.map(({ payout }) => payout))
+  requireLeft(amount, { paid: (part ?? deposit).amount, refunded, currency })
   return {
     caller,
     nonce: undefined,
@@ -197,12 +203,19 @@ async function callOf(
 async function keep(
   { clock, eventOutbox }: CheckoutDeps,
   tx: Tx,
-  { session, body }: Asked,
+  { session, part, body }: Asked,
   payout: PayoutRow,
 ): Promise<Refund> {
   const { partnerId, id: sessionId } = session
   const now = clock.now()
-  const row = { partnerId, id: payout.id, sessionId, reason: body.reason ?? null, createdAt: payout.createdAt }
+  const row = {
+    partnerId,
+    id: payout.id,
+    sessionId,
+    partId: part?.id ?? null,
+    reason: body.reason ?? null,
+    createdAt: payout.createdAt,
+  }
   await store.insertRefund(tx, row)
   appendRefunds(eventOutbox, tx, [{ row, payout }], now)
   return { row, payout }

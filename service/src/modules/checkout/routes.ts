@@ -2,12 +2,12 @@
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
-import { writeAmount } from '../../kernel/index.ts'
+import { type Currency, writeAmount } from '../../kernel/index.ts'
 import { britishAccountOf } from '../../rails/index.ts'
 import type { Refund } from './refund-events.ts'
 import type { MadeRefund } from './refunds.ts'
 import type { Checkout } from './service.ts'
-import type { Session } from './session.ts'
+import type { Session, SessionPart } from './session.ts'
 import type { Branding } from './store-branding.ts'
 
 export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Handlers<'checkout'> {
@@ -15,8 +15,7 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
     createCheckoutSession: async ({ caller, body }) => {
       const { session, replayed } = await checkout.create(caller, body)
       return {
-        // A replay repeats the first answer: the status is Open, whatever the session is now.
-        body: { ...sessionOf(session), status: 'Open' },
+        body: sessionOf(session),
         headers: {
           location: `/v1/checkout/sessions/${session.id}`,
           ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
@@ -58,6 +57,9 @@ export function sessionOf({
   bic,
   amount,
   refundedAmount,
+  paidAmount,
+  remainingAmount,
+  parts,
   expiresAt,
   createdAt,
   residenceCountry: _residence,
@@ -71,6 +73,9 @@ export function sessionOf({
     sessionId: id,
     amount: writeAmount(amount, session.currency),
     refundedAmount: writeAmount(refundedAmount, session.currency),
+    paidAmount: writeAmount(paidAmount, session.currency),
+    remainingAmount: writeAmount(remainingAmount, session.currency),
+    ...(session.partialPayments ? { parts: parts.map((part) => partOf(part, session.currency)) } : {}),
     ...(bic === null ? {} : { bic }),
     ...(session.currency === 'GBP' ? britishAccountOf(session.iban) : {}),
     ...(description === null ? {} : { description }),
@@ -82,9 +87,18 @@ export function sessionOf({
   }
 }
 
+const partOf = ({ id, amount, status, debtorName, receivedAt }: SessionPart, currency: Currency) => ({
+  partId: id,
+  amount: writeAmount(amount, currency),
+  status,
+  ...(debtorName === '' ? {} : { debtorName }),
+  receivedAt: receivedAt.toISOString(),
+})
+
 export const refundOf = ({ row, payout }: Refund): ResponseOf<'getCheckoutRefund'> => ({
   refundId: row.id,
   sessionId: row.sessionId,
+  ...(row.partId === null ? {} : { partId: row.partId }),
   reference: payout.reference,
   amount: writeAmount(payout.amount, payout.currency),
   currency: payout.currency,

@@ -18,6 +18,7 @@ const statuses: Readonly<Record<DepositStatus, CheckoutStatus>> = {
   Created: 'Open',
   Initiated: 'Processing',
   Submitted: 'Processing',
+  PartiallyPaid: 'Open',
   Accepted: 'Processing',
   Screening: 'Processing',
   Completed: 'Completed',
@@ -144,7 +145,16 @@ export function fingerprintOf(
   body: SessionCreate,
   { amount, currency, paymentMethod, expiresAfterMs, lineItems }: SessionRequest,
 ) {
-  const { customerId, customer, paymentCountryCode, returnUrl, websiteReference, customFields, description } = body
+  const {
+    customerId,
+    customer,
+    paymentCountryCode,
+    returnUrl,
+    websiteReference,
+    customFields,
+    description,
+    partialPayments,
+  } = body
   return JSON.stringify([
     amount.toString(),
     currency,
@@ -158,6 +168,7 @@ export function fingerprintOf(
     expiresAfterMs,
     // Absent in the fingerprints of the version before.
     ...(description || lineItems ? [description ?? null, lineItemsText(lineItems)] : []),
+    ...(partialPayments ? ['in parts'] : []),
   ])
 }
 

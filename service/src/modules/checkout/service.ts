@@ -5,7 +5,7 @@ import { type Caller, notFound, type Page, readTime, refuseField, Refusal } from
 import { type Currency, present, randomText } from '../../kernel/index.ts'
 import { inTransaction, once, type Tx } from '../../postgres/index.ts'
 import type { Customer } from '../customers/index.ts'
-import { creditorReferenceOf, type DepositRow, hashFingerprint } from '../deposits/index.ts'
+import { creditorReferenceOf, type DepositRow, hashFingerprint, type Part } from '../deposits/index.ts'
 import { type Appearance, createAppearance } from './appearance.ts'
 import type { CheckoutDeps } from './deps.ts'
 import { createHosted, type Hosted } from './hosted.ts'
@@ -57,7 +57,7 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
   const read = async (tx: Tx, partnerId: string, id: string) => {
     const row = await store.sessionById(tx, partnerId, id)
     if (row === undefined) throw notFound('checkout session')
-    const [deposit] = await deposits.byIds(tx, [{ partnerId, id: row.depositId }])
+    const [deposit] = await deposits.withParts(tx, await deposits.byIds(tx, [{ partnerId, id: row.depositId }]))
     const refunded = await refundedOfSessions(deps, tx, partnerId, [id])
     return { row, deposit: present(deposit, 'a session has a deposit'), refunded: refunded.get(row.id) ?? 0n }
   }
@@ -74,7 +74,7 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
       }
       // The statement of the transition is sent with the commit, so that the row shows the status before it.
       const { deposit } = await read(tx, partnerId, id)
-      return toSession(row, { ...deposit, status: 'Expired' }, 0n)
+      return toSession(row, { ...deposit, status: 'Expired', parts: deposit.parts.map(withoutRest) }, 0n)
     })
   return {
     ...createHosted(deps),
@@ -90,6 +90,9 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
   }
 }
 
+/** The money of a session that ends without its sum goes to suspense. */
+const withoutRest = (part: Part): Part => (part.status === 'Held' ? { ...part, status: 'Suspended' } : part)
+
 function createCreate(deps: CheckoutDeps, toSession: ToSession): Checkout['create'] {
   const { db, deposits, sandbox } = deps
   return async (caller, body) => {
@@ -102,8 +105,8 @@ function createCreate(deps: CheckoutDeps, toSession: ToSession): Checkout['creat
       make: () => db.transaction((tx) => open(deps, tx, { caller, body, request, requestFingerprint })),
     })
     const row = present(await store.sessionById(db, partnerId, deposit.sessionId), 'a deposit has its session')
-    // A replay repeats the first answer: nothing was refunded then.
-    return { session: toSession(row, deposit, 0n), replayed }
+    // A replay repeats the first answer: nothing was paid or refunded then.
+    return { session: toSession(row, { ...deposit, status: 'Created', parts: [] }, 0n), replayed }
   }
 }
 
@@ -152,6 +155,7 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
       expiresAfterMs,
       paymentMethod,
       creditor: { accountHolderName: payee, iban, ...(bic === null ? {} : { bic }) },
+      inParts: body.partialPayments ?? false,
       texts: [body.description ?? null, ...(lineItems ?? []).map(({ name }) => name)],
     },
     customer,
@@ -220,10 +224,8 @@ function createList(deps: CheckoutDeps, toSession: ToSession): Checkout['list'] 
       createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
     }
     const page = cursors.page(list, request, await store.listSessions(db, partnerId, filter, request))
-    const rows = await deposits.byIds(
-      db,
-      page.data.map(({ depositId }) => ({ partnerId, id: depositId })),
-    )
+    const keys = page.data.map(({ depositId }) => ({ partnerId, id: depositId }))
+    const rows = await deposits.withParts(db, await deposits.byIds(db, keys))
     const byId = new Map(rows.map((row) => [row.id, row]))
     const ids = page.data.map(({ id }) => id)
     const refunded = await refundedOfSessions(deps, db, partnerId, ids)

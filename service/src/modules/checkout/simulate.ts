@@ -4,7 +4,7 @@ import { notFound, readAmount, readCurrency, refuseField, Refusal } from '../../
 import { isFiat, type Minor, newId, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { BankStep } from '../../rails/index.ts'
-import type { Deposit } from '../deposits/index.ts'
+import type { InParts, Part } from '../deposits/index.ts'
 import type { CheckoutDeps } from './deps.ts'
 import type { Session, ToSession } from './session.ts'
 import type { SessionRow } from './store.ts'
@@ -24,7 +24,7 @@ type Parts = {
     tx: Tx,
     partnerId: string,
     id: string,
-  ) => Promise<{ row: SessionRow; deposit: Deposit; refunded: Minor }>
+  ) => Promise<{ row: SessionRow; deposit: InParts; refunded: Minor }>
 }
 
 /** The remaining steps follow from the status, so that an outcome continues what has begun. */
@@ -50,16 +50,18 @@ export function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: 
         name: body.debtorName ?? 'Sandbox Payer',
         ipAddress: ip,
         countryCode: row.paymentCountry ?? body.countryCode ?? 'DE',
-        money: moneyOf(body, deposit),
+        money: moneyOf(body, session),
       }
-      if (step === 'credit') {
+      // The bank of the payer of a part sends a transfer: the bank of the payee knows no steps of it.
+      if (step === 'credit' || (outcome === 'completed' && deposit.inParts)) {
         const { iban: account, creditorReference: remittance } = row
         const credit = { account, money: payer.money, debtor: bank.debtorOf(payer), remittance, endToEndId: null }
         bank.sendCredit(tx, partnerId, newId(), credit)
       } else if (step === 'reverse') {
-        const money = { currency: deposit.currency, amount: deposit.amount }
+        const part = deposit.parts.findLast(({ reversedAt }) => reversedAt === null)
+        const money = { currency: deposit.currency, amount: (part ?? deposit).amount }
         const reversed = { money, details: 'The bank of the payer has recalled the payment.' }
-        bank.reverseCredit(tx, partnerId, creditOf(deposit), reversed)
+        bank.reverseCredit(tx, partnerId, creditOf(part ?? deposit), reversed)
       } else {
         const steps = outcome === undefined ? [present(step, 'one of both is given')] : stepsOf[outcome]
         bank.scheduleSteps(tx, { partnerId, id: row.depositId }, steps, payer)
@@ -72,7 +74,7 @@ export function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: 
 const finalStatuses: ReadonlySet<CheckoutStatus> = new Set(['Completed', 'Failed', 'Expired'])
 
 /** Refuses: validation_failed. */
-function creditOf({ creditId }: Deposit): string {
+function creditOf({ creditId }: Pick<InParts | Part, 'creditId'>): string {
   if (creditId !== null) return creditId
   throw refuseField({
     pointer: '/step',
@@ -93,8 +95,11 @@ function requireOne({ outcome, step }: BodyOf<'simulateCheckoutSession'>): void 
 }
 
 /** Refuses: validation_failed, currency_not_supported. */
-function moneyOf({ amount, currency: code }: BodyOf<'simulateCheckoutSession'>, deposit: Deposit) {
-  const currency = code === undefined ? deposit.currency : readCurrency(code)
+function moneyOf({ amount, currency: code }: BodyOf<'simulateCheckoutSession'>, session: Session) {
+  const currency = code === undefined ? session.currency : readCurrency(code)
   if (!isFiat(currency)) throw new Refusal('currency_not_supported', `The sandbox bank holds no ${currency}.`)
-  return { currency, amount: amount === undefined ? deposit.amount : readAmount(amount, currency) }
+  return {
+    currency,
+    amount: amount === undefined ? session.remainingAmount || session.amount : readAmount(amount, currency),
+  }
 }

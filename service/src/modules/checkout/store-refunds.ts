@@ -7,16 +7,18 @@ export type RefundRow = {
   readonly partnerId: string
   readonly id: string
   readonly sessionId: string
+  /** The part that goes back. Null: the session takes one payment. */
+  readonly partId: string | null
   readonly reason: string | null
   readonly createdAt: Date
 }
 
-const columns = sql`partner_id, id, session_id, reason, created_at`
+const columns = sql`partner_id, id, session_id, part_id, reason, created_at`
 
 export async function insertRefund(tx: Tx, row: RefundRow): Promise<void> {
   await tx.run(sql`/* checkout.insertRefund */
     insert into checkout.refunds (${columns})
-    values (${row.partnerId}, ${row.id}, ${row.sessionId}, ${row.reason}, ${row.createdAt})`)
+    values (${row.partnerId}, ${row.id}, ${row.sessionId}, ${row.partId}, ${row.reason}, ${row.createdAt})`)
 }
 
 /** The refunds with these ids, in no order. */
@@ -36,12 +38,19 @@ export function refundsOfSessions(
     where partner_id = ${partnerId} and session_id = any(${sessionIds}::uuid[])`)
 }
 
-/** The ids of the refunds of a payment. */
-export async function refundsOfDeposit(tx: Tx, partnerId: string, depositId: string): Promise<readonly string[]> {
+/** The ids of the refunds of a payment, or of a part of it. */
+export async function refundsOfDeposit(
+  tx: Tx,
+  partnerId: string,
+  depositId: string,
+  partId: string | undefined,
+): Promise<readonly string[]> {
   const rows = await tx.rows<{ id: string }>(sql`/* checkout.refundsOfDeposit */
     select refund.id from checkout.sessions as session
       join checkout.refunds as refund on refund.partner_id = session.partner_id and refund.session_id = session.id
-    where session.partner_id = ${partnerId} and session.deposit_id = ${depositId} order by refund.id desc`)
+    where session.partner_id = ${partnerId} and session.deposit_id = ${depositId}
+      ${partId === undefined ? noSql : sql`and refund.part_id = ${partId}`}
+    order by refund.id desc`)
   return rows.map(({ id }) => id)
 }
 

@@ -15,7 +15,7 @@ import type { NewTransaction } from '../transactions/index.ts'
 import { type AccountOwner, type CreditApplied, type DepositsDeps, partyOf } from './deps.ts'
 import { craftText } from '../../screening/index.ts'
 import * as events from './events.ts'
-import type { CreditOfDeposit } from './progress.ts'
+import type { CreditOfDeposit } from './triggers.ts'
 import { refuseClosed } from './inbound.ts'
 import { createReverse, type Withdraw, type ReversalNotification } from './reversals.ts'
 import { creditorReferenceIn } from './rules.ts'
@@ -308,6 +308,9 @@ function toDeposit(
     transactionHash,
     settledBy: null,
     craftText: craftText([notification.remittance, endToEndId]),
+    inParts: false,
+    reversedAt: null,
+    reversedBy: null,
     creditorReference: null,
   }
 }

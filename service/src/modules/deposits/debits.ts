@@ -85,7 +85,7 @@ export function createDebits(deps: DepositsDeps): Debits {
           'validation_failed',
           `The deposit is ${status}: only one that a bank has credited is taken back.`,
         )
-      if ((await store.reversedBy(tx, deposit)) !== undefined)
+      if (deposit.reversedAt !== null)
         throw new Refusal('validation_failed', 'The money of the deposit was taken back before.')
       const notificationId = `undo ${deposit.id}`
       await store.markReversed(tx, deposit, notificationId, clock.now())

@@ -29,12 +29,12 @@ export type DepositsDeps = {
 /** The refunds of a payment. Their module is above this one. */
 export type PaymentRefunds = {
   /**
-   * Cancels the refunds of a deposit that no worker has begun. Returns these and all that the bank has or gets. The caller holds the deposit,
+   * Cancels the refunds of a deposit, or of a part of it, that no worker has begun. Returns these and all that the bank has or gets. The caller holds the deposit,
    * so that no refund is made meanwhile.
    */
   readonly stop: (
     tx: Tx,
-    deposit: { readonly partnerId: string; readonly id: string },
+    deposit: { readonly partnerId: string; readonly id: string; readonly partId?: string | undefined },
   ) => Promise<
     readonly {
       readonly payoutId: string

@@ -1,9 +1,10 @@
 /** Maps a deposit to event `data`, one function for each event. A missing plain string is the empty string. */
 import { parseJsonExactly } from '@partner-payments/wire'
-import { writeAmount } from '../../kernel/index.ts'
+import { type Minor, writeAmount } from '../../kernel/index.ts'
 import type { IncomingDebtor } from '../../rails/index.ts'
 import type { Customer, Payer } from '../customers/index.ts'
 import type { Deposit } from './store.ts'
+import type { Part } from './store-parts.ts'
 
 type Named = Pick<Payer, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email'>
 
@@ -78,6 +79,24 @@ export const accepted = (deposit: Deposit, customer: Named, debtor: IncomingDebt
 export const completed = (deposit: Deposit, customer: Named, debtor: IncomingDebtor) => ({
   ...accepted(deposit, customer, debtor),
   blockchainTransactionHash: deposit.transactionHash,
+})
+
+/** `debtor`: undefined if the customer was erased. */
+export const part = (
+  deposit: Deposit,
+  customer: Named,
+  { id, amount, status }: Pick<Part, 'id' | 'amount' | 'status'>,
+  paid: Minor,
+  debtor: IncomingDebtor | undefined,
+) => ({
+  ...common(deposit, customer),
+  ...payer(debtor ?? { account: '', address: null, bic: '', countryCode: '', name: '' }),
+  sessionId: deposit.sessionId,
+  partId: id,
+  partAmount: writeAmount(amount, deposit.currency),
+  status: status as string,
+  paidAmount: writeAmount(paid, deposit.currency),
+  remainingAmount: writeAmount(deposit.amount - paid, deposit.currency),
 })
 
 export const failed = (deposit: Deposit, customer: Named, errorDetails: string) => ({

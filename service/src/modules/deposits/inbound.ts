@@ -37,7 +37,7 @@ export async function readInbound(
     deposits.flatMap((deposit): readonly Movement[] => {
       const { partnerId, currency, status } = deposit
       if (status === 'Screening') return [{ partnerId, currency, debit: 'suspense', credit: 'balance' }]
-      const connector = status === 'Accepted' ? connectorOf(deposit) : undefined
+      const connector = status === 'Accepted' || deposit.inParts ? connectorOf(deposit) : undefined
       return connector === undefined ? [] : [{ ...credit(connector, partnerId), currency }]
     }),
   )
@@ -45,7 +45,11 @@ export async function readInbound(
     tx,
     deposits.flatMap(({ partnerId, customerId: id }) => (id === null ? [] : [{ partnerId, id }])),
   )
-  const isAbove = await readAbove({ ledger, customers }, tx, deposits, owners)
+  const isPaid = (deposit: Deposit) =>
+    deposit.status === 'Accepted' ||
+    deposit.status === 'Screening' ||
+    (deposit.inParts && connectorOf(deposit) !== undefined)
+  const isAbove = await readAbove({ ledger, customers }, tx, deposits.filter(isPaid), owners)
   const blockOf = (deposit: Deposit): Block | undefined => {
     const { partnerId, customerId, currency } = deposit
     if (blocksInbound(balanceStateIn(accounts, partnerId, currency))) return 'account_blocked'
@@ -65,9 +69,9 @@ async function readAbove(
   deposits: readonly Deposit[],
   owners: ReadonlyMap<string, Payer>,
 ): Promise<(deposit: Deposit) => boolean> {
-  const limited = deposits.filter(({ partnerId, customerId, currency, status }) => {
+  const limited = deposits.filter(({ partnerId, customerId, currency }) => {
     const owner = owners.get(partnerKey(partnerId, customerId ?? ''))
-    return (status === 'Accepted' || status === 'Screening') && owner && hasLargestBalance(owner, currency)
+    return owner !== undefined && hasLargestBalance(owner, currency)
   })
   if (limited.length === 0) return () => false
   const keys = new Map(

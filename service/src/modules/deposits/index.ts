@@ -2,14 +2,17 @@
  * Deposits: incoming money for a customer. The module has no operation group: checkout sessions and simulations open
  * deposits, and bank notifications change their status.
  *
- * Table: deposits.deposits. Invariants: the status goes `Created -> Initiated -> Submitted -> Accepted -> Completed`, or
+ * Tables: deposits.deposits, deposits.parts. Invariants: the status goes `Created -> Initiated -> Submitted -> Accepted -> Completed`, or
  * ends as `Failed` or `Expired`. The transaction that completes a deposit credits the balance, once. A duplicate bank
  * notification changes nothing. Money of a name that is on a sanctions list stands in suspense, with a case that has the id of the
  * deposit, while the deposit is `Screening`: it is credited when the name is cleared, and stays there when it is confirmed.
+ * A deposit in parts counts each credit once, and never more than its amount: the account `parts` has the sum of the parts that are `Held`.
  */
 export type { AccountOwner, PaymentRefunds } from './deps.ts'
 export { hashFingerprint } from './fingerprint.ts'
+export { type InParts, paidIn, reportOfPart } from './parts.ts'
 export { creditorReferenceOf, type DepositStatus } from './rules.ts'
 export { type Deposits, createDeposits } from './service.ts'
 export { type Deposit, type DepositRow, depositsDue } from './store.ts'
+export type { Part } from './store-parts.ts'
 export { screenedDepositsDue } from './store-screening.ts'

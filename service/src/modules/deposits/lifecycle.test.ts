@@ -6,15 +6,18 @@ import { depositLifecycle, mayExpire } from './lifecycle.ts'
 import { type DepositStatus, depositStatuses } from './rules.ts'
 
 /** The lifecycle of the interface document, Events: created, initiated, submitted, accepted, failed, completed, expired. */
+const parts = 'PartiallyPaid Completed Screening Failed'
 const expected: Readonly<Record<DepositStatus, string>> = {
   // Money that arrives unannounced leads to Accepted at once.
-  Created: 'Initiated Accepted Failed Expired',
-  Initiated: 'Submitted Accepted Failed Expired',
-  Submitted: 'Accepted Accepted Failed',
+  // In parts: a part, the last one, one that waits for a decision about a name, and one that the account refuses.
+  Created: `Initiated Accepted ${parts} Failed Expired`,
+  Initiated: `Submitted Accepted ${parts} Failed Expired`,
+  Submitted: `Accepted Accepted ${parts} Failed`,
+  PartiallyPaid: `${parts} Expired`,
   // Screening: a name is on a sanctions list. The second Failed: another amount arrived than was expected.
-  Accepted: 'Completed Screening Failed Failed',
-  // Cleared; confirmed, or taken back by the bank.
-  Screening: 'Completed Failed Failed',
+  Accepted: `${parts} Completed Screening Failed Failed`,
+  // A further part; cleared, and the rest is missing or not; confirmed, or taken back by the bank.
+  Screening: 'Screening PartiallyPaid Completed Failed Failed',
   Completed: '',
   Failed: '',
   Expired: '',
@@ -32,5 +35,5 @@ test('the balance is credited by the transition that ends the transaction as com
 })
 
 test('a deposit cannot expire once the bank has the payment', () => {
-  assert.deepEqual(depositStatuses.filter(mayExpire), ['Created', 'Initiated'])
+  assert.deepEqual(depositStatuses.filter(mayExpire), ['Created', 'Initiated', 'PartiallyPaid'])
 })

@@ -3,6 +3,9 @@ import { dayMs } from '../../kernel/index.ts'
 import { createLifecycle, type EventOf, transitionOn } from '../../lifecycle/index.ts'
 import { type DepositStatus, depositStatuses } from './rules.ts'
 
+/** The statuses in which a deposit takes parts, and no name is under review. */
+export const awaitingParts = ['Created', 'Initiated', 'Submitted', 'PartiallyPaid', 'Accepted'] as const
+
 export const depositLifecycle = createLifecycle({
   subject: 'deposit',
   statuses: depositStatuses,
@@ -61,6 +64,55 @@ export const depositLifecycle = createLifecycle({
       impliedBy: ['credit', 'credit-misfit'],
       steps: ['Accepted'],
       event: 'partner.customer.deposit.accepted',
+    },
+    gather: {
+      from: [...awaitingParts],
+      to: 'PartiallyPaid',
+      cause: 'A part of the money of a checkout session has arrived. It waits on an account of its own for the rest.',
+      by: ['bank'],
+      on: ['part'],
+      steps: ['PartReceived'],
+      event: 'checkout.part.updated',
+    },
+    fulfil: {
+      from: [...awaitingParts],
+      to: 'Completed',
+      cause: 'The parts of the money add up to the amount. A surplus goes to suspense, with a case.',
+      by: ['bank'],
+      on: ['part-last'],
+      ledger: 'credit',
+      steps: ['PartReceived', 'Accepted', 'Settled', 'Credited'],
+      concludes: 'Completed',
+      event: 'partner.customer.deposit.completed',
+    },
+    holdPart: {
+      from: [...awaitingParts, 'Screening'],
+      to: 'Screening',
+      cause:
+        'A part has arrived, and the name of the customer or of a payer is on a sanctions list. The part goes to suspense, with a case.',
+      by: ['bank'],
+      on: ['part-held'],
+      steps: ['Screening'],
+    },
+    refusePart: {
+      from: [...awaitingParts],
+      to: 'Failed',
+      cause: 'A part has arrived, and the account accepts no money. All parts go to suspense, each with a case.',
+      by: ['bank'],
+      on: ['part-refused'],
+      steps: ['Failed'],
+      concludes: 'Unsuccessful',
+      event: 'partner.customer.deposit.failed',
+      errorKey: 'Failed',
+    },
+    resume: {
+      from: ['Screening'],
+      to: 'PartiallyPaid',
+      cause: 'Compliance cleared the names of the parts that have arrived, and the rest is missing.',
+      by: ['worker'],
+      on: ['part-cleared'],
+      steps: ['PartReceived'],
+      event: 'checkout.part.updated',
     },
     settle: {
       from: ['Accepted'],
@@ -140,9 +192,10 @@ export const depositLifecycle = createLifecycle({
       errorKey: 'Failed',
     },
     expire: {
-      from: ['Created', 'Initiated'],
+      from: ['Created', 'Initiated', 'PartiallyPaid'],
       to: 'Expired',
-      cause: 'The customer has not paid in time, or the partner ends the checkout session.',
+      cause:
+        'The customer has not paid in time, or the partner ends the checkout session. Parts go to suspense, each with a case.',
       by: ['time', 'partner'],
       on: ['expired', 'ended'],
       steps: ['Expired'],
@@ -153,11 +206,20 @@ export const depositLifecycle = createLifecycle({
   },
   reports: {
     repeat: {
-      'deposit.initiated': ['Initiated', 'Submitted', 'Accepted', 'Screening', 'Completed', 'Failed', 'Expired'],
-      'deposit.submitted': ['Submitted', 'Accepted', 'Screening', 'Completed', 'Failed', 'Expired'],
-      'deposit.accepted': ['Accepted', 'Screening', 'Completed', 'Failed', 'Expired'],
+      'deposit.initiated': [
+        'Initiated',
+        'Submitted',
+        'PartiallyPaid',
+        'Accepted',
+        'Screening',
+        'Completed',
+        'Failed',
+        'Expired',
+      ],
+      'deposit.submitted': ['Submitted', 'PartiallyPaid', 'Accepted', 'Screening', 'Completed', 'Failed', 'Expired'],
+      'deposit.accepted': ['PartiallyPaid', 'Accepted', 'Screening', 'Completed', 'Failed', 'Expired'],
       'deposit.settled': ['Screening', 'Completed'],
-      'deposit.failed': ['Failed', 'Expired'],
+      'deposit.failed': ['PartiallyPaid', 'Failed', 'Expired'],
     },
     early: {
       'deposit.submitted': ['Created'],

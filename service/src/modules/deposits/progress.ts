@@ -9,56 +9,26 @@ import type { NewEvent } from '../../events/index.ts'
 import { type Advanced, createEngine, type Move as Transit, transitionOn } from '../../lifecycle/index.ts'
 import type { NewCase } from '../../cases/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { BankNotification, Credit, IncomingDebtor, Money } from '../../rails/index.ts'
+import type { IncomingDebtor, Money } from '../../rails/index.ts'
 import type { Payer } from '../customers/index.ts'
 import type { Move } from '../transactions/index.ts'
 import { credit, type DepositsDeps, partyOf } from './deps.ts'
 import * as events from './events.ts'
 import { type DepositEvent, depositLifecycle, mayExpire } from './lifecycle.ts'
 import { craftText } from '../../screening/index.ts'
-import { createLock, type Decided, type HeldDeposit, payerKey } from './screened.ts'
+import { isForeignPart, isKnownPart, isWhole, kindOfPart, payingPart, type PartsPlan, planParts } from './parts.ts'
+import { type Arriving, createLock, type HeldDeposit, payerKey } from './screened.ts'
+import { partEvents } from './part-events.ts'
+import { insertParts, moveParts } from './store-parts.ts'
 import * as store from './store.ts'
-
-export type DepositNotification = Extract<BankNotification, { readonly kind: `deposit.${string}` }>
-/** Triggers that change the status of a deposit. Expired times and decisions are triggers that no connector reports. */
-export type DepositTrigger =
-  | (DepositNotification & { readonly connector: string })
-  | CreditOfDeposit
-  | Reversed
-  | Expiry
-  | Decided
-/** A credit that names the deposit. `id`: of the notification; `subjectId`: of the deposit. */
-export type CreditOfDeposit = Pick<Credit, 'money' | 'debtor' | 'transactionHash'> & {
-  readonly kind: 'credit'
-  readonly connector: string
-  readonly partnerId: string
-  readonly id: string
-  readonly subjectId: string
-  readonly creditId: string
-  /** Account, remittance and reference of a credit, for the case of a credit that the account refuses. */
-  readonly origin: { readonly account: string; readonly remittance: string | null; readonly endToEndId: string | null }
-  /** An operator has decided about the owner: a block does not stop it. */
-  readonly isDecided: boolean
-}
-/** The bank takes back the money of a deposit that waits for a decision about a name. */
-export type Reversed = {
-  readonly kind: 'reversed'
-  readonly connector: string
-  readonly partnerId: string
-  /** Id of the notification. */
-  readonly id: string
-  /** The deposit. */
-  readonly subjectId: string
-  readonly details: string
-}
-type Expiry = { readonly kind: 'expired' | 'ended'; readonly partnerId: string; readonly subjectId: string }
+import type { DepositTrigger } from './triggers.ts'
 
 type DepositMove = Transit<HeldDeposit, DepositTrigger, DepositEvent>
 
 /** Applies a batch of triggers, and returns for each whether it changed its deposit. */
 export function createApplyBatch(deps: DepositsDeps) {
   return async (tx: Tx, triggers: readonly DepositTrigger[]): Promise<readonly Advanced[]> => {
-    const apply = createApply(deps, connectorsOf(triggers), textsOf(triggers))
+    const apply = createApply(deps, connectorsOf(triggers), arrivingOf(triggers))
     return apply(
       tx,
       triggers.map((trigger) => ({ key: { partnerId: trigger.partnerId, id: trigger.subjectId }, trigger })),
@@ -74,37 +44,45 @@ const connectorsOf = (triggers: readonly DepositTrigger[]): ReadonlyMap<string, 
     ),
   )
 
-/** Maps each deposit to the text of the credit that pays it, if it has one. */
-const textsOf = (triggers: readonly DepositTrigger[]): ReadonlyMap<string, string> =>
+/** Maps each deposit to the payer and the text of the credit that is judged first. */
+const arrivingOf = (triggers: readonly DepositTrigger[]): ReadonlyMap<string, Arriving> =>
   new Map(
-    triggers.flatMap((trigger) => {
+    triggers.toReversed().flatMap((trigger) => {
       if (trigger.kind !== 'credit') return []
       const text = craftText([trigger.origin.remittance, trigger.origin.endToEndId])
-      return text === null ? [] : [[partnerKey(trigger.partnerId, trigger.subjectId), text] as const]
+      return [[partnerKey(trigger.partnerId, trigger.subjectId), { text, debtor: trigger.debtor }] as const]
     }),
   )
 
 /** The engine of one batch: the accounts that it has read judge its deposits and guard its credits. */
-function createApply(deps: DepositsDeps, connectors: ReadonlyMap<string, string>, texts: ReadonlyMap<string, string>) {
+function createApply(
+  deps: DepositsDeps,
+  connectors: ReadonlyMap<string, string>,
+  arriving: ReadonlyMap<string, Arriving>,
+) {
   let inbound: Inbound = openToAll
   const lock = createLock(deps)
   return createEngine({
     clock: deps.clock,
     lifecycle: depositLifecycle,
     lock: async (tx, keys) => {
-      const rows = await lock(tx, keys, ({ partnerId, id }) => texts.get(partnerKey(partnerId, id)) ?? null)
+      const rows = await lock(tx, keys, ({ partnerId, id }) => arriving.get(partnerKey(partnerId, id)))
       inbound = await readInbound(deps, tx, rows, ({ partnerId, id }) => connectors.get(partnerKey(partnerId, id)))
       return rows
     },
     actorOf,
     holds: (deposit: HeldDeposit, trigger: DepositTrigger, now) => {
       if (trigger.kind === 'cleared') return deposit.status === 'Screening' && !isUndecided(deposit)
-      if ('connector' in trigger) return !isKnownCredit(deposit, trigger) && !isKnownReport(deposit, trigger)
+      if ('connector' in trigger)
+        return !isKnownCredit(deposit, trigger) && !isKnownReport(deposit, trigger) && !isKnownPart(deposit, trigger)
       return trigger.kind === 'ended' || (deposit.expiresAt !== null && deposit.expiresAt <= now)
     },
     kindOf: (deposit, trigger) => kindOf(inbound, deposit, trigger),
     isEarly: (deposit, trigger) => settles(deposit, trigger) && deposit.hold === 'unscreened',
-    isForeign: (deposit, trigger) => (moneyOf(trigger)?.amount ?? 1n) <= 0n || isOtherCredit(deposit, trigger),
+    isForeign: (deposit, trigger) =>
+      (moneyOf(trigger)?.amount ?? 1n) <= 0n ||
+      isOtherCredit(deposit, trigger) ||
+      isForeignPart(deposit, payingPart(deposit, trigger)),
     write: (tx, moves, now) => write(deps, tx, moves, now, inbound),
   })
 }
@@ -122,7 +100,7 @@ const isUndecided = ({ hold }: HeldDeposit): boolean => hold === 'open' || hold 
 
 /** Reports whether the trigger would credit the deposit. */
 const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
-  deposit.status === 'Accepted' &&
+  (deposit.status === 'Accepted' || (payingPart(deposit, trigger) !== undefined && deposit.status !== 'Screening')) &&
   (trigger.kind === 'deposit.settled' || trigger.kind === 'credit') &&
   !isMisfit(deposit, trigger)
 
@@ -131,9 +109,13 @@ const settles = (deposit: HeldDeposit, trigger: DepositTrigger): boolean =>
  * its account refuses stays in suspense with its case: while it waited for the account, no person could send it back.
  */
 function kindOf(inbound: Inbound, deposit: HeldDeposit, trigger: DepositTrigger) {
-  if (trigger.kind === 'cleared')
-    return deposit.hold === 'confirmed' || inbound.blockOf(deposit) !== undefined ? 'confirmed' : 'cleared'
+  if (trigger.kind === 'cleared') {
+    if (deposit.hold === 'confirmed' || inbound.blockOf(deposit) !== undefined) return 'confirmed'
+    return deposit.inParts && !isWhole(deposit) ? 'part-cleared' : 'cleared'
+  }
   const isHeld = settles(deposit, trigger) && deposit.hold !== undefined
+  const paying = payingPart(deposit, trigger)
+  if (paying) return kindOfPart(deposit, paying, isHeld, isStopped(inbound, deposit, trigger))
   if (isHeld) return 'held'
   if (!isMisfit(deposit, trigger) && !isStopped(inbound, deposit, trigger)) return trigger.kind
   return trigger.kind === 'credit' ? 'credit-misfit' : 'misfit'
@@ -157,10 +139,10 @@ const isKnownCredit = ({ creditId, status }: store.Deposit, trigger: DepositTrig
   trigger.creditId === creditId &&
   transitionOn(depositLifecycle, status, 'credit') === undefined
 
-/** Reports whether the received money differs from what the deposit expects. */
-function isMisfit({ currency, amount }: store.Deposit, trigger: DepositTrigger): boolean {
+/** Reports whether the received money differs from what the deposit expects, which takes one payment. */
+function isMisfit({ currency, amount, inParts }: store.Deposit, trigger: DepositTrigger): boolean {
   const money = moneyOf(trigger)
-  return money !== undefined && (money.currency !== currency || money.amount !== amount)
+  return !inParts && money !== undefined && (money.currency !== currency || money.amount !== amount)
 }
 
 /** Reports whether the money has come, and the balance or the customer's account refuses it. */
@@ -200,12 +182,19 @@ async function write(
 ): Promise<void> {
   const { accounts, owners } = inbound
   const { cases, ledger, eventOutbox, transactions } = deps
-  const credits = moves.flatMap((move) => (move.transition.ledger === 'credit' ? [creditOf(move)] : []))
+  const plans = new Map(
+    moves
+      .filter(({ row }) => row.inParts)
+      .map((move) => [move, planParts(move, inbound.blockOf(move.row), now)] as const),
+  )
+  const credits = moves.flatMap((move) =>
+    move.transition.ledger === 'credit' && !move.row.inParts ? [creditOf(move)] : [],
+  )
   const changes = moves.map((move) => changeOf(move, now))
   store.updateDeposits(tx, changes, now)
   eventOutbox.appendMany(
     tx,
-    moves.flatMap((move) => eventOf(move, owners, now)),
+    moves.flatMap((move) => eventsOf(move, plans.get(move), owners, now)),
   )
   await transactions.moveMany(tx, moves.map(transactionMove))
   const opened = moves.flatMap((move) =>
@@ -214,6 +203,7 @@ async function write(
   const suspended = [
     ...(opened.length > 0 ? await cases.record(tx, opened) : []),
     ...(await followScreening(deps, tx, moves)),
+    ...(await writeParts(deps, tx, [...plans.values()])),
   ]
   // Last, because it locks the balances that all other payments of the partner need.
   if (suspended.length > 0) await ledger.settleMany(tx, [], [...credits, ...suspended], accounts)
@@ -229,12 +219,13 @@ async function followScreening(
   tx: Tx,
   moves: readonly DepositMove[],
 ): Promise<readonly Entry[]> {
-  for (const { name, row } of moves) if (name === 'hold') await screening.request(tx, payerKey(row))
-  const released = moves.filter(({ name }) => name === 'release')
+  for (const { name, row } of moves)
+    if (name === 'hold' || name === 'holdPart') await screening.request(tx, payerKey(row))
+  const released = moves.filter(({ name, row }) => name === 'release' && !row.inParts)
   await cases.release(
     tx,
     released.map(({ row }) => row),
-    'The names were cleared: the deposit is credited.',
+    clearedNote,
   )
   const withdrawn = moves.filter(({ name }) => name === 'withdraw')
   await cases.release(
@@ -245,6 +236,27 @@ async function followScreening(
   return withdrawn.map(backToBank)
 }
 
+const clearedNote = 'The names were cleared: the deposit is credited.'
+
+/** Writes the parts of a batch, and returns the entries of their money. */
+async function writeParts({ cases }: DepositsDeps, tx: Tx, plans: readonly PartsPlan[]): Promise<readonly Entry[]> {
+  await insertParts(
+    tx,
+    plans.flatMap(({ added }) => added),
+  )
+  await moveParts(
+    tx,
+    plans.flatMap(({ moved }) => moved),
+  )
+  const released = plans.flatMap((plan) => plan.released)
+  await cases.release(tx, released, clearedNote)
+  const suspended = await cases.record(
+    tx,
+    plans.flatMap((plan) => plan.cases),
+  )
+  return [...plans.flatMap(({ entries }) => entries), ...suspended]
+}
+
 const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date): store.DepositChange => ({
   partnerId: row.partnerId,
   id: row.id,
@@ -252,14 +264,15 @@ const changeOf = ({ row, trigger, transition: { to } }: DepositMove, now: Date):
   status: to,
   debtor: 'debtor' in trigger ? JSON.stringify(trigger.debtor) : null,
   errorDetails: to === 'Failed' ? detailsOf(row, trigger) : null,
-  expiresAt: mayExpire(to) ? row.expiresAt : null,
+  // A deposit that waited for a decision expires as it would have.
+  expiresAt: mayExpire(to) ? (row.expiresAt ?? row.expiryDate) : null,
   heldSince: to === 'Submitted' ? now : to === 'Accepted' ? (row.heldSince ?? now) : null,
   screeningSince: to === 'Screening' ? now : null,
   screeningDueAt: to === 'Screening' ? now : null,
   ...originOf(trigger),
-  settledBy: trigger.kind === 'deposit.settled' ? trigger.id : null,
+  settledBy: trigger.kind === 'deposit.settled' && !row.inParts ? trigger.id : null,
   craftText: row.craftText,
-  ...(trigger.kind === 'credit'
+  ...(trigger.kind === 'credit' && !row.inParts
     ? { connector: trigger.connector, creditId: trigger.creditId, transactionHash: trigger.transactionHash ?? null }
     : { connector: null, creditId: null, transactionHash: null }),
 })
@@ -309,7 +322,7 @@ function transactionMove({ row, transition, trigger, actor, implied }: DepositMo
     status: concludes,
     customFields: events.customFieldsOf(row),
     ...(errorKey === undefined ? {} : { errorKey }),
-    ...(ledger === 'credit' ? { debtor: partyOf(debtorOf(row), row.currency) } : {}),
+    ...(ledger === 'credit' ? { debtor: partyOf(payerOf(row, trigger), row.currency) } : {}),
   }
   return { ...move, conclusion }
 }
@@ -317,21 +330,33 @@ function transactionMove({ row, transition, trigger, actor, implied }: DepositMo
 const debtorOf = ({ debtor }: store.Deposit) =>
   JSON.parse(present(debtor, 'an accepted deposit has a debtor')) as IncomingDebtor
 
+/** The payer of the last part, which comes with its credit. */
+const payerOf = (row: store.Deposit, trigger: DepositTrigger): IncomingDebtor =>
+  'debtor' in trigger ? trigger.debtor : debtorOf(row)
+
 type NewDepositEvent = { [N in DepositEvent]: NewEvent<N> }[DepositEvent]
 
 /** A deposit of the partner itself has only the event of its transaction. */
-function eventOf(move: DepositMove, owners: ReadonlyMap<string, Payer>, now: Date): readonly NewDepositEvent[] {
+function eventsOf(
+  move: DepositMove,
+  plan: PartsPlan | undefined,
+  owners: ReadonlyMap<string, Payer>,
+  now: Date,
+): readonly NewDepositEvent[] {
   const { trigger, transition } = move
   const deposit = withOrigin(move)
   const { partnerId, customerId } = deposit
   if (customerId === null) return []
   const customer = present(owners.get(partnerKey(partnerId, customerId)), "a deposit's customer exists")
   const type = transition.event
-  // The interface document has no event for money that waits: the timeline shows it.
-  if (type === undefined) return []
-  assert(type !== 'partner.customer.deposit.created', 'a deposit is created once')
   const origin = { partnerId, occurredAt: now }
+  const ofParts = partEvents(deposit, customer, plan, now)
+  // The interface document has no event for money that waits: the timeline shows it.
+  if (type === undefined) return ofParts
+  assert(type !== 'partner.customer.deposit.created', 'a deposit is created once')
   switch (type) {
+    case 'checkout.part.updated':
+      return ofParts
     case 'partner.customer.deposit.initiated':
       return [{ ...origin, type, data: events.initiated(deposit, customer) }]
     case 'partner.customer.deposit.submitted':
@@ -340,8 +365,14 @@ function eventOf(move: DepositMove, owners: ReadonlyMap<string, Payer>, now: Dat
       assert('debtor' in trigger, 'the bank accepts a payment by naming its debtor')
       return [{ ...origin, type, data: events.accepted(deposit, customer, trigger.debtor) }]
     }
-    case 'partner.customer.deposit.completed':
-      return [{ ...origin, type, data: events.completed(deposit, customer, debtorOf(deposit)) }]
+    case 'partner.customer.deposit.completed': {
+      const payer = payerOf(deposit, trigger)
+      const completed = { ...origin, type, data: events.completed(deposit, customer, payer) }
+      if (plan === undefined) return [completed]
+      // The bank has accepted the whole only now.
+      const accepted = 'partner.customer.deposit.accepted' as const
+      return [...ofParts, { ...origin, type: accepted, data: events.accepted(deposit, customer, payer) }, completed]
+    }
     case 'partner.customer.deposit.failed':
       return [{ ...origin, type, data: events.failed(deposit, customer, detailsOf(deposit, trigger) ?? '') }]
     case 'partner.customer.deposit.expired':

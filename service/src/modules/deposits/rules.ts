@@ -3,6 +3,7 @@ export const depositStatuses = [
   'Created',
   'Initiated',
   'Submitted',
+  'PartiallyPaid',
   'Accepted',
   'Screening',
   'Completed',

@@ -12,17 +12,20 @@ import {
   type SubjectKey,
 } from '../../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
+import { type InParts, reportOfPart, withParts } from './parts.ts'
 import * as store from './store.ts'
+import { partsOf } from './store-parts.ts'
 import * as screeningStore from './store-screening.ts'
+import type { Decided } from './triggers.ts'
 
 /**
  * `hold`: undefined lets the money be credited. It is read in the statuses in which the money is there: `Accepted` and
  * `Screening`.
  */
-export type HeldDeposit = store.Deposit & { readonly hold: Hold | undefined }
+export type HeldDeposit = InParts & { readonly hold: Hold | undefined }
 
-/** Looks at the decisions about the names of a waiting deposit. If one is `confirmed`, the engine judges it as that. */
-export type Decided = { readonly kind: 'cleared'; readonly partnerId: string; readonly subjectId: string }
+/** The payer and the text that the credit of a batch brings to its deposit. A part has a payer of its own. */
+export type Arriving = { readonly text: string | null; readonly debtor: IncomingDebtor }
 
 export type Screened = {
   /** Credits or freezes deposits whose names were decided on, and returns how many it looked at. */
@@ -54,23 +57,26 @@ export const createLock =
   async (
     tx: Tx,
     keys: readonly store.DepositKey[],
-    textOf: (key: store.DepositKey) => string | null,
+    arrivingOf: (key: store.DepositKey) => Arriving | undefined,
   ): Promise<readonly HeldDeposit[]> => {
-    const locked = await store.lockDeposits(tx, keys)
+    const locked = await withParts(tx, await store.lockDeposits(tx, keys))
     // The texts that are stored, and those of the credit that comes now.
     const rows = locked.map((row) => ({
       ...row,
-      craftText: craftText([...(row.craftText?.split('\n') ?? []), textOf(row)]),
+      craftText: craftText([...(row.craftText?.split('\n') ?? []), arrivingOf(row)?.text ?? null]),
     }))
-    const asked = rows.filter(({ status }) => status === 'Accepted' || status === 'Screening')
-    const found = asked.length === 0 ? [] : await screening.holdsOfCredits(tx, asked.map(creditOf))
+    const debtorOf = (row: InParts) => (row.inParts ? arrivingOf(row)?.debtor : undefined)
+    const asked = rows.filter(
+      (row) => row.status === 'Accepted' || row.status === 'Screening' || debtorOf(row) !== undefined,
+    )
+    const credits = asked.map((row) => creditOf(row, debtorOf(row) ?? payerIn(row.debtor)))
+    const found = asked.length === 0 ? [] : await screening.holdsOfCredits(tx, credits)
     const holds = new Map(asked.map((row, index) => [row, found[index]]))
     return rows.map((row) => ({ ...row, hold: holds.get(row) }))
   }
 
-function creditOf(row: store.Deposit): ScreenedCredit {
-  const { partnerId, customerId, status, debtor } = row
-  const found = payerIn(debtor)
+function creditOf(row: store.Deposit, found: ScreenedPayer): ScreenedCredit {
+  const { partnerId, customerId, status } = row
   const { name: payerName, account: payerAccount } = found
   return {
     partnerId,
@@ -112,10 +118,15 @@ export const createScreened = (
   payerOf: async (tx, partnerId, id) => {
     const found = await screeningStore.payerOf(tx, { partnerId, id })
     const payer = payerIn(found?.debtor ?? null)
-    const { name, account } = payer
-    const names = name.trim() === '' ? [] : [{ role: 'payer', name }]
+    const parts = (await partsOf(tx, [{ partnerId, id }])).filter(({ status }) => status === 'Screening')
+    // Each payer whose part waits for the decision; without parts, the one who paid.
+    const all = [payer, ...parts.flatMap((part) => reportOfPart(part)?.debtor ?? [])]
+    const { account } = payer
+    const names = [...new Set(all.map(({ name }) => name))].flatMap((name) =>
+      name.trim() === '' ? [] : [{ role: 'payer', name }],
+    )
     const texts = found?.craftText?.split('\n').map((text) => ({ role: 'text', name: text })) ?? []
-    return { names, account: account || null, countries: countriesOf(payer), texts }
+    return { names, account: account || null, countries: all.flatMap(countriesOf), texts }
   },
   isInScreening: async (tx, partnerId, id) =>
     (await screeningStore.payerOf(tx, { partnerId, id }))?.isInScreening === true,

@@ -13,10 +13,12 @@ import type { DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
 import { depositLifecycle, heldMsMax } from './lifecycle.ts'
 import { type Asked, notToAsk, refuseClosed } from './inbound.ts'
-import { createApplyBatch, type DepositNotification, type DepositTrigger } from './progress.ts'
+import { createApplyBatch } from './progress.ts'
+import type { DepositNotification, DepositTrigger } from './triggers.ts'
 import { craftText } from '../../screening/index.ts'
 import { createScreened, type Screened } from './screened.ts'
 import { hashFingerprint } from './fingerprint.ts'
+import { withParts } from './parts.ts'
 import * as store from './store.ts'
 import { createWaiting, type WaitingDeposit } from './waiting.ts'
 import { eraseFields } from './store-personal.ts'
@@ -43,6 +45,8 @@ export type AwaitedDeposit = {
   readonly paymentMethod?: PaymentMethod
   /** The account that the payer pays to. */
   readonly creditor?: Party
+  /** Payments add up to the amount. Default: only one payment of exactly the amount completes the deposit. */
+  readonly inParts?: boolean
   /** Texts of the partner about what is paid for: compared with listed vessels, and kept only if it may name one. */
   readonly texts?: readonly (string | null)[]
 }
@@ -83,6 +87,8 @@ export type Deposits = Credits &
     ) => Promise<store.DepositRow | undefined>
     /** Returns the deposits that exist, in no order. */
     readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
+    /** Adds the parts to those deposits that are paid in parts. */
+    readonly withParts: typeof withParts
     /** Locks deposits in the order of their ids, as their steps and reversals do. */
     readonly lock: typeof store.lockDeposits
     /** The time at which a deposit was credited. Undefined: it was not, or the bank took the money back. */
@@ -159,6 +165,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
     await: (tx, deposit, customer, requestFingerprint) => insert(deps, tx, deposit, customer, requestFingerprint),
     byKey: (partnerId, operation, idempotencyKey) => store.depositByKey(db, partnerId, operation, idempotencyKey),
     byIds: async (tx, keys) => (keys.length === 0 ? [] : store.depositsByIds(tx, keys)),
+    withParts,
     lock: store.lockDeposits,
     creditedAt: store.creditedAt,
     eraseFields,
@@ -285,11 +292,9 @@ async function insert(
     expiryDate: expiresAt,
     createdAt: now,
     updatedAt: now,
-    connector: null,
-    creditId: null,
-    transactionHash: null,
-    settledBy: null,
+    ...{ connector: null, creditId: null, transactionHash: null, settledBy: null, reversedAt: null, reversedBy: null },
     craftText: craftText([websiteReference, customFieldsText, ...(deposit.texts ?? [])]),
+    inParts: deposit.inParts ?? false,
     creditorReference: deposit.creditorReference ?? null,
   }
   if ((await store.insertDeposits(tx, [row])) === 0) throw new KeyTaken()

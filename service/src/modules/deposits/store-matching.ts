@@ -1,9 +1,10 @@
 /** Reads deposits for reconciliation: the credits that the ledger has, and the deposits that money may belong to. */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { acrossPartners, sql, type Tx } from '../../postgres/index.ts'
+import { creditsInParts } from './store-parts.ts'
 import type { DepositStatus } from './rules.ts'
 
-/** Returns the credits whose money a partner has received. */
+/** Returns the credits whose money a partner has received, also as a part that waits for the rest. */
 export async function creditsCompleted(
   tx: Tx,
   connector: string,
@@ -17,7 +18,8 @@ export async function creditsCompleted(
         where credit_id = any(${creditIds}::text[]) and connector = ${connector} and status = 'Completed'`,
     ),
   )
-  return rows.map(({ creditId }) => creditId)
+  const parts = await creditsInParts(tx, connector, creditIds)
+  return [...rows, ...parts].map(({ creditId }) => creditId)
 }
 
 export type WaitingDeposit = {

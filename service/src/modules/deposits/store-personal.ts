@@ -1,4 +1,5 @@
 /** Personal columns of deposits: the payer, and the partner's own fields. */
+import { eraseParts } from './store-parts.ts'
 import { erasePersonal, type PersonalColumns, sql, type Tx } from '../../postgres/index.ts'
 
 /** The fingerprint of the request is made of the partner's own fields. The payer's location goes with them. */
@@ -25,5 +26,6 @@ export async function eraseFields(
     order by id for no key update`)
   const ids = rows.map(({ id }) => id)
   await erasePersonal(tx, scope === 'all' ? all : details, partnerId, ids)
+  if (scope === 'all') await eraseParts(tx, partnerId, ids)
   return ids
 }

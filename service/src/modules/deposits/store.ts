@@ -49,6 +49,12 @@ export type Deposit = {
   readonly settledBy: string | null
   /** The texts of the payment that may name a vessel: remittance, references, items. Null: none does, as of most. */
   readonly craftText: string | null
+  /** Payments add up to the amount. */
+  readonly inParts: boolean
+  /** When the bank took the money back, or a part of it. */
+  readonly reversedAt: Date | null
+  /** The notification that reversed the credit. Null: none, or from before the column was made. */
+  readonly reversedBy: string | null
 }
 export type DepositRow = Deposit & {
   readonly operation: string
@@ -61,7 +67,7 @@ export type DepositRow = Deposit & {
 
 const facts = sql`partner_id, id, idempotency_key, transaction_id, reference, customer_id, amount, currency, status,
   session_id, end_to_end_id, payment_method, payment_country, ip_address, website_reference, custom_fields, debtor,
-  expires_at, held_since, expiry_date, created_at, connector, credit_id, transaction_hash, settled_by, craft_text`
+  expires_at, held_since, expiry_date, created_at, connector, credit_id, transaction_hash, settled_by, craft_text, in_parts, reversed_at, reversed_by`
 /** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. */
 const stored = sql`${facts}, operation, request_hash, error_details, updated_at,
   creditor_reference`
@@ -96,13 +102,19 @@ const newDeposits = insertBy<DepositRow>(
     transactionHash: 'text',
     settledBy: 'text',
     craftText: 'text',
+    inParts: 'boolean',
+    reversedAt: 'timestamptz',
+    reversedBy: 'text',
     operation: 'text',
     requestFingerprint: 'text',
     errorDetails: 'text',
     updatedAt: 'timestamptz',
     creditorReference: 'text',
   },
-  [['partnerId'], ['operation', 'connector', 'status', 'createdAt', 'updatedAt']],
+  [
+    ['partnerId'],
+    ['operation', 'inParts', 'connector', 'status', 'reversedAt', 'reversedBy', 'createdAt', 'updatedAt'],
+  ],
   ['partnerId', 'operation', 'idempotencyKey', 'connector', 'creditId'],
 )
 
@@ -210,14 +222,6 @@ export function moneyOfCredit(
   return tx.row(sql`/* deposits.moneyOfCredit */
     select amount, currency from deposits.deposits
     where partner_id = ${partnerId} and connector = ${connector} and credit_id = ${creditId}`)
-}
-
-/** The notification that reversed the deposit's credit. Null: from before the column was made. Undefined: none. */
-export async function reversedBy(tx: Tx, { partnerId, id }: DepositKey): Promise<string | null | undefined> {
-  const row = await tx.row<{ reversedBy: string | null }>(sql`/* deposits.reversedBy */
-    select reversed_by from deposits.deposits
-    where partner_id = ${partnerId} and id = ${id} and reversed_at is not null`)
-  return row?.reversedBy
 }
 
 export async function markReversed(tx: Tx, { partnerId, id }: DepositKey, by: string, now: Date): Promise<void> {

@@ -75,7 +75,7 @@ export type Requirement = {
   readonly balances: Minor
   /** The part of the balances that is reserved for payouts under way. */
   readonly reserved: Minor
-  /** Money that arrived and is not assigned yet. */
+  /** Money that arrived and is not assigned yet, and parts of payments. */
   readonly suspense: Minor
 }
 
@@ -123,7 +123,7 @@ const posted = (sums: LedgerSums, name: string): Minor => sums.get(name)?.posted
 /** A debit of one case is no claim of the operator on the money of another: only what arrived counts. */
 function requirementOf(sums: LedgerSums, debits: Minor): Requirement {
   const balances = posted(sums, 'balance')
-  const suspense = posted(sums, 'suspense') - debits
+  const suspense = posted(sums, 'suspense') + posted(sums, 'parts') - debits
   return { total: balances + suspense, balances, reserved: sums.get('balance')?.reserved ?? 0n, suspense }
 }
 

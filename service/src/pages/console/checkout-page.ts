@@ -135,6 +135,7 @@ export const sessionFields = [
   'returnUrl',
   'websiteReference',
   'expiresInSeconds',
+  'partialPayments',
 ] as const
 type SessionField = (typeof sessionFields)[number]
 
@@ -174,10 +175,18 @@ export function newSessionPage(view: ConsoleView, draft: NewSession): string {
         ${choice('paymentMethod', c.method, c.methods, c.methodDefault)}
         ${input('returnUrl', c.returnUrl, c.returnUrlHelp)} ${input('websiteReference', c.websiteReference)}
         ${choice('expiresInSeconds', c.validity, c.validities)}
+        ${choice('partialPayments', c.payments, c.inParts, c.onePayment)}
         <button type="submit" class="primary">${c.create}</button>
       </form>
       <p class="foot"><a href="${view.root}checkout">${p.back}</a></p>`,
   })
+}
+
+type PartRow = {
+  readonly amount: string
+  readonly status: keyof (typeof checkoutTexts)['en']['partStatus']
+  readonly payer: string
+  readonly receivedAt: Date
 }
 
 type Session = SessionRow & {
@@ -190,6 +199,15 @@ type Session = SessionRow & {
   readonly done?: 'created' | 'expired' | 'refunded' | undefined
   /** Null: nothing is refunded. */
   readonly refunded: string | null
+  /** Absent: the session takes one payment. */
+  readonly parts?:
+    | {
+        readonly paid: string
+        /** Null: nothing is due. */
+        readonly remaining: string | null
+        readonly rows: readonly PartRow[]
+      }
+    | undefined
   /** Absent: the session is not paid. */
   readonly refunds?: Refunds | undefined
   readonly problems: Problems
@@ -200,7 +218,7 @@ export function sessionOfCheckoutPage(view: ConsoleView, session: Session): stri
   const p = paymentTexts[view.language]
   const r = refundTexts[view.language]
   const { id, amount, currency, status, creditorReference, createdAt, expiresAt, done, problems, may } = session
-  const { refunded, refunds } = session
+  const { refunded, refunds, parts } = session
   const simulation = linkOf(`${view.root}simulations/checkout`, { sessionId: id })
   return shell(view, {
     title: `${c.session} ${creditorReference}`,
@@ -217,6 +235,8 @@ export function sessionOfCheckoutPage(view: ConsoleView, session: Session): stri
       ${strip([
         [p.amount, money(view, amount, currency, 'main')],
         [p.status, statusBadge(view, status)],
+        ...(parts === undefined ? [] : [[c.paid, money(view, parts.paid, currency)] as const]),
+        ...(parts?.remaining ? [[c.remaining, money(view, parts.remaining, currency)] as const] : []),
         ...(refunded === null ? [] : [[r.refunded, money(view, refunded, currency)] as const]),
         [c.expires, time(view, expiresAt)],
       ])}
@@ -227,8 +247,36 @@ export function sessionOfCheckoutPage(view: ConsoleView, session: Session): stri
         [p.created, time(view, createdAt)],
         [p.id, identifier(view, id, p.id)],
       ])}
+      ${parts !== undefined && partsOf(view, currency, parts.rows)}
       ${refunds !== undefined && refundPart(view, id, refunds, problems)} ${may.expire && expiry(view, session)}`,
   })
+}
+
+function partsOf(view: ConsoleView, currency: string, rows: readonly PartRow[]): Html {
+  const c = checkoutTexts[view.language]
+  const p = paymentTexts[view.language]
+  return html`<section aria-labelledby="parts-title">
+    <h2 id="parts-title">${c.parts}</h2>
+    ${
+      rows.length === 0
+        ? html`<p>${c.noParts}</p>`
+        : table({
+            caption: c.parts,
+            columns: [
+              { label: c.payer, kind: 'head' },
+              { label: p.status },
+              { label: p.created },
+              { label: p.amount, kind: 'number' },
+            ],
+            rows: rows.map(({ amount, status, payer, receivedAt }) => [
+              html`<span class="free">${payer}</span>`,
+              c.partStatus[status],
+              time(view, receivedAt),
+              money(view, amount, currency),
+            ]),
+          })
+    }
+  </section>`
 }
 
 function linkPart(view: ConsoleView, url: string): Html {
@@ -245,7 +293,7 @@ function linkPart(view: ConsoleView, url: string): Html {
 
 const expireId = 'expire-session'
 
-function expiry(view: ConsoleView, { id, amount, currency, creditorReference }: Session): Html {
+function expiry(view: ConsoleView, { id, amount, currency, creditorReference, parts }: Session): Html {
   const c = checkoutTexts[view.language]
   return html`<p class="buttons">
       ${openDialog({ id: expireId, label: c.expire, about: creditorReference, tone: 'danger' })}
@@ -253,6 +301,7 @@ function expiry(view: ConsoleView, { id, amount, currency, creditorReference }: 
     ${asking({
       ...{ id: expireId, title: c.expireTitle, action: `${view.root}checkout/${id}/expire` },
       about: html`<p><strong>${moneyText(view, amount, currency)}</strong></p>`,
-      ...{ effects: [c.expireEffect, c.expireLate], submit: c.expire, cancel: view.t.cancel },
+      effects: [c.expireEffect, ...(parts !== undefined && parts.rows.length > 0 ? [c.expireParts] : []), c.expireLate],
+      ...{ submit: c.expire, cancel: view.t.cancel },
     })}`
 }

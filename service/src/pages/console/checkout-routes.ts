@@ -44,6 +44,18 @@ const rowOf = (session: ResponseOf<'getCheckoutSession'>): SessionRow => {
   }
 }
 
+function partsOf({ partialPayments, parts = [], paidAmount, remainingAmount }: ResponseOf<'getCheckoutSession'>) {
+  if (!partialPayments) return undefined
+  const remaining = decimalText(remainingAmount)
+  return {
+    paid: decimalText(paidAmount),
+    remaining: Number(remaining) === 0 ? null : remaining,
+    rows: parts.map(({ amount, status, debtorName: payer = '', receivedAt }) => {
+      return { amount: decimalText(amount), status, payer, receivedAt: new Date(receivedAt) }
+    }),
+  }
+}
+
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view, caller } = person
   const values = readQuery(request, sessionFilters)
@@ -95,6 +107,7 @@ async function showOne(
     may: { expire: isOpen && may('checkout:write'), simulate: isOpen && view.sandbox && may('simulations:write') },
     done: (['created', 'expired', 'refunded'] as const).find((each) => each === done),
     refunded: amountsOf(session).refunded,
+    parts: partsOf(session),
     refunds: await refundsOf(frame, request, person, session, refund),
   }
   const status = Object.keys(problems).length > 0 ? 400 : 200
@@ -119,7 +132,15 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
   const values: Values = Object.fromEntries(
     sessionFields.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])),
   )
-  const { amount: amountText = '', email, fullName, residenceCountryCode, expiresInSeconds, ...rest } = values
+  const {
+    amount: amountText = '',
+    email,
+    fullName,
+    residenceCountryCode,
+    expiresInSeconds,
+    partialPayments,
+    ...rest
+  } = values
   const amount = readAmount(amountText)
   if (amount === undefined) return showForm(request, person, values, idempotencyKey, { amount: p.payoutAmountWrong })
   if (email === undefined && rest['customerId'] === undefined)
@@ -134,6 +155,7 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
   const body = {
     ...{ ...rest, amount: rawNumber(amount), idempotencyKey },
     ...(email === undefined ? {} : { customer }),
+    ...(partialPayments === undefined ? {} : { partialPayments: partialPayments === 'true' }),
     ...(expiresInSeconds === undefined ? {} : { expiresInSeconds: Number(expiresInSeconds) || expiresInSeconds }),
   }
   try {

@@ -54,7 +54,9 @@ function checkoutPages(language: ConsoleLanguage, text: string): Named {
     ...{ createdAt: at, payoutHref: '../x' },
   }
   const form = { idempotencyKey: text, values: {} }
-  const refunds = { rows: [refund, { ...refund, payoutHref: undefined }], pages, currency: 'EUR', left: '40.00', form }
+  const rows = [refund, { ...refund, payoutHref: undefined }]
+  const parts = [{ id: 'p1', amount: '20.00', payer: text }]
+  const refunds = { rows, pages, currency: 'EUR', left: '40.00', form, parts }
   const typedRefund = wholeQuery(refundFields, text)
   const wrong = { ...refunds, form: { ...form, values: typedRefund } }
   const preview = {

@@ -2,7 +2,7 @@
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { field, hiddenField, table, time } from './components.ts'
-import { account, facts, freeText, money, moneyText, pager, type Pages } from './lists.ts'
+import { account, facts, freeText, money, moneyText, pager, type Pages, select } from './lists.ts'
 import { payoutBadge, wordOf } from './payment-words.ts'
 import type { Problems, Values } from './payments-request.ts'
 import { checkoutTexts } from './texts/checkout.ts'
@@ -22,7 +22,7 @@ type RefundRow = {
   readonly payoutHref?: string | undefined
 }
 
-export const refundFields = ['amount', 'reference', 'reason'] as const
+export const refundFields = ['amount', 'reference', 'reason', 'partId'] as const
 
 export type Refunds = {
   readonly rows: readonly RefundRow[]
@@ -30,13 +30,15 @@ export type Refunds = {
   readonly currency: string
   /** Null: everything is refunded. */
   readonly left: string | null
+  /** The parts that can go back, if there are several. */
+  readonly parts: readonly { readonly id: string; readonly amount: string; readonly payer: string }[]
   /** Absent: the person makes no refunds. */
   readonly form?: { readonly idempotencyKey: string; readonly values: Values } | undefined
 }
 
 export function refundPart(view: ConsoleView, sessionId: string, refunds: Refunds, problems: Problems): Html {
   const r = refundTexts[view.language]
-  const { rows, pages, form, left, currency } = refunds
+  const { rows, pages, form, left, currency, parts } = refunds
   return html`<section aria-labelledby="refunds-title">
     <h2 id="refunds-title">${r.refunds}</h2>
     ${rows.length === 0 ? html`<p>${r.none}</p>` : refundTable(view, rows)} ${pager(view, pages)}
@@ -49,13 +51,14 @@ export function refundPart(view: ConsoleView, sessionId: string, refunds: Refund
         ${(Object.keys(form.values).length > 0 || Object.keys(problems).length > 0) && html` open`}
       >
         <summary>${r.refund}</summary>
-        ${refundForm(view, { sessionId, left, currency, ...form }, problems)}
+        ${refundForm(view, { sessionId, left, currency, parts, ...form }, problems)}
       </details>`
     }
   </section>`
 }
 
 type Form = NonNullable<Refunds['form']> & {
+  readonly parts: Refunds['parts']
   readonly sessionId: string
   readonly left: string
   readonly currency: string
@@ -66,7 +69,9 @@ function refundForm(view: ConsoleView, form: Form, problems: Problems): Html {
   const { language, root } = view
   const r = refundTexts[language]
   const p = paymentTexts[language]
-  const { sessionId, left, currency, values, idempotencyKey } = form
+  const { sessionId, left, currency, values, idempotencyKey, parts } = form
+  const nameOf = ({ amount, payer }: Form['parts'][number]) =>
+    fill(r.partOf, { amount: moneyText(view, amount, currency), payer })
   const text = (name: 'reference' | 'reason', label: string, help: string) =>
     field({
       ...{ id: name, name, value: values[name] ?? '', error: problems[name], help, optional: true },
@@ -75,8 +80,20 @@ function refundForm(view: ConsoleView, form: Form, problems: Problems): Html {
     })
   return html`<form method="post" action="${root}checkout/${sessionId}/refund">
     ${hiddenField('idempotencyKey', idempotencyKey)}
+    ${
+      parts.length > 0 &&
+      select({
+        ...{ id: 'partId', name: 'partId', label: r.part, value: values['partId'] ?? '', error: problems['partId'] },
+        options: parts.map((part) => [part.id, nameOf(part)] as const),
+      })
+    }
     ${field({
-      ...{ id: 'amount', name: 'amount', value: values['amount'] ?? left, error: problems['amount'] },
+      ...{
+        id: 'amount',
+        name: 'amount',
+        value: values['amount'] ?? parts[0]?.amount ?? left,
+        error: problems['amount'],
+      },
       label: fill(r.amount, { currency }),
       help: fill(r.amountHelp, { left: moneyText(view, left, currency) }),
       more: html`inputmode="decimal" autocomplete="off" maxlength="15"`,

@@ -25,11 +25,11 @@ type Session = ResponseOf<'getCheckoutSession'>
 export type Typed = { readonly problems: Problems; readonly values: Values; readonly idempotencyKey: string }
 
 /** Amounts as the page shows them. Null: zero. */
-export function amountsOf({ amount, refundedAmount, currency: code }: Session) {
+export function amountsOf({ amount, paidAmount, partialPayments, refundedAmount, currency: code }: Session) {
   const currency = readCurrency(code)
   const refunded = readBalance(refundedAmount, currency, '/refundedAmount')
-  const left = readBalance(amount, currency, '/amount') - refunded
-  const text = (minor: bigint) => (minor === 0n ? null : amountText(minor, currency))
+  const left = readBalance(partialPayments ? paidAmount : amount, currency, '/amount') - refunded
+  const text = (minor: bigint) => (minor <= 0n ? null : amountText(minor, currency))
   return { refunded: text(refunded), left: text(left), leftMinor: left, currency }
 }
 
@@ -51,6 +51,7 @@ export async function refundsOf(
   const { left, currency } = amountsOf(session)
   return {
     ...{ left, currency },
+    parts: severalOf(session),
     rows: data.map(({ refundId, reference, amount, status, reason, errorKey, createdAt, currency: code }) => ({
       ...{ reference, status, reason, errorKey, currency: code },
       amount: decimalText(amount),
@@ -65,6 +66,13 @@ export async function refundsOf(
       ? { idempotencyKey: typed?.idempotencyKey ?? newId(), values: typed?.values ?? {} }
       : undefined,
   }
+}
+
+/** The parts that can go back, if a refund has to name one. */
+function severalOf({ parts = [] }: Session) {
+  const credited = parts.filter(({ status }) => status === 'Credited')
+  if (credited.length < 2) return []
+  return credited.map(({ partId: id, amount, debtorName: payer = '' }) => ({ id, amount: decimalText(amount), payer }))
 }
 
 type Again = (typed: Typed) => Promise<PublicAnswer>
@@ -111,11 +119,13 @@ export async function checkRefund(
     ? await ifFound(operate('getTransaction', { ...call, params: { reference } }))
     : undefined
   const debtor = transaction?.debtorDetails
+  const part = severalOf(session).find(({ id }) => id === values['partId'])
+  const partPayer = part && { name: part.payer, account: '' }
   const shown = {
     ...{ sessionId, creditorReference, currency, idempotencyKey },
     values: { ...values, amount: amountText(asked, currency) },
     leftAfter: amountText(leftMinor - asked, currency),
-    payer: debtor && { name: debtor.accountHolderName ?? '', account: accountText(debtor) },
+    payer: partPayer ?? (debtor && { name: debtor.accountHolderName ?? '', account: accountText(debtor) }),
   }
   return page(request, 200, refundPreviewPage({ ...view, current: 'checkout' }, shown))
 }

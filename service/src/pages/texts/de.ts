@@ -16,6 +16,10 @@ export const de: Texts = {
   byTransfer: 'Selbst überweisen',
   byTransferText:
     'Überweisen Sie genau diesen Betrag in einer Zahlung, und geben Sie die Referenz an. Ein anderer Betrag kann die Zahlung nicht abschließen.',
+  byPartsText:
+    'Überweisen Sie diesen Betrag oder einen Teil davon, und geben Sie die Referenz an. Die Seite zeigt danach, was noch fehlt.',
+  paidSoFar: '{paid} von {amount} sind eingegangen.',
+  parts: 'Zahlungen',
   scan: 'Scannen Sie den Code mit Ihrer Banking-App.',
   qrLabel: 'QR-Code mit den Angaben der Überweisung',
   recipient: 'Empfänger',

@@ -15,6 +15,9 @@ export const en = {
   byTransfer: 'Transfer it yourself',
   byTransferText:
     'Transfer exactly this amount in one payment, and state the reference. Another amount cannot complete the payment.',
+  byPartsText: 'Transfer this amount, or a part of it, and state the reference. The page then shows what is missing.',
+  paidSoFar: '{paid} of {amount} has arrived.',
+  parts: 'Payments',
   scan: 'Scan the code with your banking app.',
   qrLabel: 'QR code with the details of the transfer',
   recipient: 'Recipient',

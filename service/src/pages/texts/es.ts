@@ -16,6 +16,9 @@ export const es: Texts = {
   byTransfer: 'Hacer la transferencia usted mismo',
   byTransferText:
     'Transfiera exactamente este importe en un solo pago e indique la referencia. Otro importe no puede completar el pago.',
+  byPartsText: 'Transfiera este importe, o una parte, e indique la referencia. La página muestra después lo que falta.',
+  paidSoFar: 'Han llegado {paid} de {amount}.',
+  parts: 'Pagos',
   scan: 'Escanee el código con la aplicación de su banco.',
   qrLabel: 'Código QR con los datos de la transferencia',
   recipient: 'Beneficiario',

@@ -16,6 +16,9 @@ export const fr: Texts = {
   byTransfer: 'Faire le virement vous-même',
   byTransferText:
     'Virez exactement ce montant en un seul paiement, et indiquez la référence. Un autre montant ne peut pas terminer le paiement.',
+  byPartsText: 'Virez ce montant, ou une partie, en indiquant la référence. La page montre ensuite ce qui manque.',
+  paidSoFar: '{paid} sur {amount} sont arrivés.',
+  parts: 'Paiements',
   scan: 'Scannez le code avec votre application bancaire.',
   qrLabel: 'Code QR avec les données du virement',
   recipient: 'Bénéficiaire',

@@ -25,6 +25,7 @@ const columns: Columns = {
 /** Text of a movement by its other account. A new kind of account is a correction until it has a text. */
 const texts: Readonly<Record<string, readonly [credit: string, debit: string]>> = {
   settlement: ['Payment received', 'Payment sent'],
+  parts: ['Payments received', 'Correction'],
   fees: ['Fee refunded', 'Fee'],
   fx: ['Currency bought', 'Currency sold'],
   transfers: ['Moved from another part of the balance', 'Moved to another part of the balance'],

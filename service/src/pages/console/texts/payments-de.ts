@@ -286,6 +286,7 @@ export const paymentsDe: PaymentTexts = {
     Accepted: 'Angenommen',
     Sent: 'Gesendet',
     PayeeMatched: 'Name des Empfängers stimmt überein',
+    PartReceived: 'Ein Teil des Geldes ist eingegangen',
     PayeeMatchedClosely: 'Name des Empfängers stimmt fast überein',
     PayeeNotMatched: 'Name des Empfängers stimmt nicht überein',
     PayeeNotChecked: 'Name des Empfängers konnte nicht geprüft werden',

@@ -275,6 +275,7 @@ export const paymentsEn = {
     Accepted: 'Accepted',
     Sent: 'Sent',
     PayeeMatched: 'Name of the payee matches',
+    PartReceived: 'A part of the money has arrived',
     PayeeMatchedClosely: 'Name of the payee matches closely',
     PayeeNotMatched: 'Name of the payee does not match',
     PayeeNotChecked: 'Name of the payee could not be checked',

@@ -13,6 +13,8 @@ const en = {
   referenceHelp: 'The payer reads it on the statement. At most 140 characters.',
   reason: 'Your reason',
   reasonHelp: 'For your own records. The payer does not see it.',
+  part: 'Payment that goes back',
+  partOf: '{amount} from {payer}',
   preview: 'Check refund',
   previewTitle: 'Check the refund',
   previewText: 'Nothing is sent yet.',
@@ -26,7 +28,7 @@ const en = {
   created: 'The refund is accepted. Its payout shows how far it is.',
   refusal: {
     checkout_session_not_paid: 'Only a payment that has arrived can be refunded, while you have its money.',
-    refund_exceeds_payment: 'The refunds of a payment add up to its amount at most.',
+    refund_exceeds_payment: 'The refunds of a payment, or of its part, add up to its amount at most.',
     payer_account_unknown: 'The account that paid cannot be paid. Send the money by a payout to a payee.',
     account_blocked: 'Your account, or that of the customer, is blocked for payouts.',
     limit_exceeded: 'The refund is above a limit that the operator has set.',
@@ -45,6 +47,8 @@ const de: Words<typeof en> = {
   referenceHelp: 'Der Zahler liest sie auf dem Kontoauszug. Höchstens 140 Zeichen.',
   reason: 'Ihr Grund',
   reasonHelp: 'Für Ihre Unterlagen. Der Zahler sieht ihn nicht.',
+  part: 'Zahlung, die zurückgeht',
+  partOf: '{amount} von {payer}',
   preview: 'Erstattung prüfen',
   previewTitle: 'Prüfen Sie die Erstattung',
   previewText: 'Noch wird nichts gesendet.',
@@ -59,7 +63,7 @@ const de: Words<typeof en> = {
   created: 'Die Erstattung ist angenommen. Ihre Auszahlung zeigt, wie weit sie ist.',
   refusal: {
     checkout_session_not_paid: 'Nur eine eingegangene Zahlung kann erstattet werden, solange Sie ihr Geld haben.',
-    refund_exceeds_payment: 'Die Erstattungen einer Zahlung ergeben höchstens ihren Betrag.',
+    refund_exceeds_payment: 'Die Erstattungen einer Zahlung oder eines Teils ergeben höchstens dessen Betrag.',
     payer_account_unknown:
       'Das Konto, das gezahlt hat, kann nicht bezahlt werden. Senden Sie das Geld als Auszahlung an einen Empfänger.',
     account_blocked: 'Ihr Konto oder das des Kunden ist für Auszahlungen gesperrt.',

@@ -1,0 +1,391 @@
+/** Sessions that are paid in parts: their states, races, reversals, their end without the sum, names under review, and refunds. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { rawNumber } from '@partner-payments/wire'
+import { checkLedger } from '../../../../test/model/ledger-audit.ts'
+import { code, createSessions, type Opened } from '../../../../test/support/checkout.ts'
+import { addPartner, createTestService, ip, type Service } from '../../../../test/support/composition.ts'
+import { decideAll, listedName, sampleList, screenAll } from '../../../../test/support/screening/held.ts'
+import { hourMs, newId, present, secondMs } from '../../kernel/index.ts'
+import { compareRows } from '../../integrity/index.ts'
+import { sql } from '../../postgres/index.ts'
+import { sessionOf } from './routes.ts'
+
+let service: Service
+before(async () => {
+  service = await createTestService()
+})
+after(() => service.close())
+
+const { open, settle, statusOf, namesOf, eventsOf, casesOf, pay } = createSessions(() => service)
+const inParts = (partner?: Opened['partner']) => open({ partialPayments: true }, partner)
+
+/** The payer sends a part, which the bank reports with `settle`. */
+const send = ({ partner, session }: Opened, amount: string, debtorName = 'Grace Hopper', currency = 'EUR') =>
+  service.checkout.simulate(
+    partner.partnerId,
+    session.id,
+    { step: 'credit', amount: rawNumber(amount), currency, debtorName },
+    ip,
+  )
+async function sendAll(opened: Opened, ...amounts: readonly string[]): Promise<void> {
+  for (const amount of amounts) {
+    await send(opened, amount)
+    await settle()
+  }
+}
+
+/** Money of the session by where it is, and the sessions as the partner reads it. Nothing in the ledger disagrees. */
+async function stateOf({ partner: { partnerId }, session }: Opened) {
+  await checkLedger(service.db, partnerId)
+  for await (const findings of compareRows(service.db, partnerId)) assert.deepEqual(findings, [])
+  const accounts = await service.db.rows<{ name: string; posted: bigint }>(sql`
+    select name, posted from ledger.accounts where partner_id = ${partnerId} and posted <> 0`)
+  const open = await service.db.row<{ sum: bigint }>(sql`
+    select coalesce(sum(booked), 0)::bigint as sum from cases.cases where partner_id = ${partnerId} and resolved_at is null`)
+  const posted = Object.fromEntries(accounts.map(({ name, posted: sum }) => [name, sum]))
+  assert.equal(posted['suspense'] ?? 0n, open?.sum, 'suspense is the sum of the open cases')
+  const { status, paidAmount, remainingAmount, parts } = await service.checkout.get(partnerId, session.id)
+  return {
+    status,
+    paid: paidAmount,
+    remaining: remainingAmount,
+    parts: parts.map(({ amount, status: each }) => `${amount} ${each}`),
+    waits: posted['parts'] ?? 0n,
+    balance: posted['balance'] ?? 0n,
+    suspense: posted['suspense'] ?? 0n,
+  }
+}
+const reverseLast = async ({ partner, session }: Opened) => {
+  await service.checkout.simulate(partner.partnerId, session.id, { step: 'reverse' }, ip)
+  await settle()
+}
+const kindsOf = async ({ partner }: Opened) =>
+  (await casesOf(partner.partnerId)).map(({ kind, amount }) => [kind, amount])
+const done = { status: 'Completed', paid: 4990n, remaining: 0n, waits: 0n, balance: 4990n, suspense: 0n }
+
+test('parts wait apart from the balance, and the one that completes the sum releases all', async () => {
+  const opened = await inParts()
+  assert.deepEqual(sessionOf(opened.session).parts, [])
+  await sendAll(opened, '20.00')
+  const first = { status: 'Open', paid: 2000n, remaining: 2990n, balance: 0n, suspense: 0n }
+  assert.deepEqual(await stateOf(opened), { ...first, parts: ['2000 Held'], waits: 2000n })
+  const page = await service.checkout.payment(opened.token)
+  assert.deepEqual([page.due, page.mayPay, page.depositStatus], [2990n, true, 'PartiallyPaid'])
+  await sendAll(opened, '9.90', '20.00')
+  assert.deepEqual(await stateOf(opened), { ...done, parts: ['2000 Credited', '990 Credited', '2000 Credited'] })
+  const events = await eventsOf(opened)
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ['created', ...Array(3).fill('checkout.part.updated'), 'accepted', 'completed', 'transaction.status.changed'],
+  )
+  assert.deepEqual(
+    events
+      .slice(1, 4)
+      .map(({ data }) => [data.status, data.partAmount, data.paidAmount, data.remainingAmount].join(' ')),
+    ['Held 20 20 29.9', 'Held 9.9 29.9 20', 'Credited 20 49.9 0'],
+  )
+  const { timeline } = await service.transactions.get(opened.partner.partnerId, opened.session.reference)
+  assert.deepEqual(
+    timeline.map(({ step }) => step),
+    ['Created', 'PartReceived', 'PartReceived', 'PartReceived', 'Accepted', 'Settled', 'Credited'],
+  )
+  assert.deepEqual(await casesOf(opened.partner.partnerId), [])
+})
+
+test('one payment of the whole, by transfer or at the bank, is one part; without the setting another amount fails', async () => {
+  const transferred = await inParts()
+  await sendAll(transferred, '49.90')
+  const atBank = await inParts()
+  await sendAll(atBank, '10.00')
+  await pay(atBank)
+  await settle()
+  assert.deepEqual(await stateOf(transferred), { ...done, parts: ['4990 Credited'] })
+  assert.deepEqual(await stateOf(atBank), { ...done, parts: ['1000 Credited', '3990 Credited'] })
+  const exact = await open()
+  await sendAll(exact, '20.00')
+  assert.equal(await statusOf(exact), 'Failed')
+})
+
+test('a report of the bank about the deposit counts as a part, once', async () => {
+  const opened = await inParts()
+  const { partner, session } = opened
+  const money = { amount: rawNumber('20.00'), currency: 'EUR', debtorName: 'Ada Lovelace' } as const
+  for (const step of ['initiate', 'submit', 'accept', 'settle'] as const) {
+    await service.checkout.simulate(partner.partnerId, session.id, { step, ...money }, ip)
+    await settle()
+  }
+  assert.equal((await stateOf(opened)).waits, 2000n)
+  await sendAll(opened, '29.90')
+  assert.deepEqual(await stateOf(opened), { ...done, parts: ['2000 Credited', '2990 Credited'] })
+})
+
+test('a surplus completes the session and goes to suspense with a case, which names the payer', async () => {
+  const opened = await inParts()
+  await sendAll(opened, '40.00', '10.00')
+  const parts = ['4000 Credited', '990 Credited']
+  assert.deepEqual(await stateOf(opened), { ...done, parts, suspense: 10n })
+  assert.deepEqual(await kindsOf(opened), [['amount_differs', 10n]])
+  await sendAll(opened, '5.00')
+  assert.deepEqual(await stateOf(opened), { ...done, parts, suspense: 510n })
+  const { partnerId } = opened.partner
+  const [surplus] = await service.cases.about(service.db, partnerId, [await depositIdOf(opened)])
+  const key = { partnerId, id: present(surplus, 'the surplus has a case').id }
+  const proposing = { ...key, action: 'return', staff: 'Sam Staff', note: 'Too much.' } as const
+  await service.db.transaction((tx) => service.decisions.propose(tx, proposing))
+})
+
+const depositIdOf = async ({ partner: { partnerId }, session }: Opened) =>
+  present(
+    await service.db.row<{ depositId: string }>(
+      sql`select deposit_id from checkout.sessions where partner_id = ${partnerId} and id = ${session.id}`,
+    ),
+    'the session exists',
+  ).depositId
+
+test('parts at the same time, and repeated reports, count once each, and the session completes once', async () => {
+  const opened = await inParts()
+  const { partner, session } = opened
+  const credit = (amount: bigint) =>
+    ({
+      ...{
+        partnerId: partner.partnerId,
+        id: newId(),
+        subjectId: newId(),
+        kind: 'credit.booked' as const,
+        endToEndId: null,
+      },
+      ...{ account: session.iban, money: { currency: 'EUR' as const, amount }, remittance: session.creditorReference },
+      debtor: { account: 'DE89370400440532013000', bic: '', name: 'Ada', countryCode: 'DE', address: null },
+    }) as const
+  const credits = [1000n, 1000n, 1000n, 1000n, 990n].map(credit)
+  const process = () =>
+    Promise.all([...credits, ...credits].map((one) => service.deposits.processCredit('sandbox', one)))
+  const applied = [...(await process()), ...(await process())].map((answer) => answer.applied)
+  assert.equal(applied.filter((each) => each === true).length, 5, applied.join())
+  assert.equal(applied.filter((each) => each === false).length, 15, applied.join())
+  const { parts, ...state } = await stateOf(opened)
+  assert.deepEqual([state, parts.length], [done, 5])
+  assert.equal((await namesOf(opened)).filter((name) => name === 'completed').length, 1)
+})
+
+test('money in another currency, and more parts than a session may have, go to suspense and end nothing', async () => {
+  const opened = await inParts()
+  await sendAll(opened, '20.00')
+  await send(opened, '29.90', 'Grace Hopper', 'USD')
+  await settle()
+  assert.deepEqual(await kindsOf(opened), [['contradiction', 2990n]])
+  assert.equal(await statusOf(opened), 'Open')
+  const many = await inParts()
+  for (let part = 0; part < 51; part += 1) await send(many, '0.10')
+  await settle()
+  assert.equal((await stateOf(many)).paid, 500n)
+  assert.deepEqual(await kindsOf(many), [['contradiction', 10n]])
+})
+
+for (const how of ['time', 'the partner'] as const)
+  test(`a session that ${how} ends with parts in hand leaves each with a case, and money that comes later`, async () => {
+    const opened = await inParts()
+    const { partner, session } = opened
+    await sendAll(opened, '20.00', '10.00')
+    if (how === 'time') {
+      service.clock.advance(hourMs)
+      await service.deposits.expireDue(100)
+    } else assert.equal((await service.checkout.expire(partner.partnerId, session.id)).status, 'Expired')
+    const parts = ['2000 Suspended', '1000 Suspended']
+    const ended = { status: 'Expired', paid: 0n, remaining: 0n, waits: 0n, balance: 0n }
+    assert.deepEqual(await stateOf(opened), { ...ended, parts, suspense: 3000n })
+    assert.deepEqual(await kindsOf(opened), [
+      ['amount_differs', 2000n],
+      ['amount_differs', 1000n],
+    ])
+    await sendAll(opened, '19.90')
+    assert.deepEqual(await stateOf(opened), { ...ended, parts, suspense: 4990n })
+    assert.deepEqual((await namesOf(opened)).slice(-2), ['expired', 'transaction.status.changed'])
+    // Persons give each part to its owner: a deposit of its own.
+    for (const { id, kind } of await service.cases.about(service.db, partner.partnerId, [await depositIdOf(opened)])) {
+      assert.equal(kind, 'amount_differs')
+      const key = { partnerId: partner.partnerId, id }
+      const proposing = {
+        ...key,
+        action: 'match',
+        customerId: partner.customer.id,
+        staff: 'Sam',
+        note: 'Kept.',
+      } as const
+      await service.db.transaction((tx) => service.decisions.propose(tx, proposing))
+      await service.db.transaction((tx) => service.decisions.approve(tx, { ...key, staff: 'Ada Other' }))
+    }
+    assert.deepEqual(await stateOf(opened), { ...ended, parts, balance: 3000n, suspense: 1990n })
+  })
+
+test('a part that the bank takes back before the sum is complete is due again', async () => {
+  const opened = await inParts()
+  await sendAll(opened, '20.00', '10.00')
+  await reverseLast(opened)
+  const parts = ['2000 Held', '1000 Reversed']
+  const state = { status: 'Open', paid: 2000n, remaining: 2990n, waits: 2000n, balance: 0n, suspense: 0n }
+  assert.deepEqual(await stateOf(opened), { ...state, parts })
+  assert.deepEqual(await kindsOf(opened), [['credit_reversed', null]])
+  const last = (await eventsOf(opened)).at(-1)
+  assert.deepEqual([last?.type, last?.data.status, last?.data.paidAmount], ['checkout.part.updated', 'Reversed', 20])
+  await sendAll(opened, '29.90')
+  assert.deepEqual(await stateOf(opened), { ...done, parts: ['2000 Credited', '1000 Reversed', '2990 Credited'] })
+})
+
+test('a part that the bank takes back from a paid session leaves the balance, and its receipt; a surplus leaves suspense', async () => {
+  const opened = await inParts()
+  await sendAll(opened, '20.00', '30.00')
+  assert.equal((await service.checkout.receipt(opened.token)).payment.parts.length, 2)
+  const credit = await service.db.row<{ creditId: string }>(sql`
+    select credit_id from deposits.parts where partner_id = ${opened.partner.partnerId} and amount = 2990`)
+  const reversal = {
+    ...{ kind: 'credit.reversed' as const, partnerId: opened.partner.partnerId, id: newId(), details: 'Recalled.' },
+    ...{ subjectId: credit?.creditId ?? '', money: { currency: 'EUR' as const, amount: 3000n } },
+  } as const
+  for (const applied of [true, false])
+    assert.equal((await service.deposits.processReversal('sandbox', reversal)).applied, applied)
+  const parts = ['2000 Credited', '2990 Reversed']
+  const state = { status: 'Completed', paid: 2000n, remaining: 0n, waits: 0n, balance: 2000n, suspense: 0n }
+  assert.deepEqual(await stateOf(opened), { ...state, parts })
+  await assert.rejects(service.checkout.receipt(opened.token), code('not_found'))
+})
+
+test('a part that comes to a blocked account ends the session, with a case for each part', async () => {
+  const opened = await inParts()
+  const { partnerId, customer } = opened.partner
+  await sendAll(opened, '20.00')
+  const block = {
+    partnerId,
+    account: { customerRef: customer.id },
+    state: 'BlockedInbound',
+    reason: 'CourtOrder',
+  } as const
+  await service.db.transaction((tx) => service.accounts.changeState(tx, { ...block, note: 'Order 17', staff: 'Ada' }))
+  await sendAll(opened, '29.90')
+  const parts = ['2000 Suspended', '2990 Suspended']
+  const ended = { status: 'Failed', paid: 0n, remaining: 0n, waits: 0n, balance: 0n, suspense: 4990n }
+  assert.deepEqual(await stateOf(opened), { ...ended, parts })
+  assert.deepEqual(new Set((await kindsOf(opened)).map(([kind]) => kind)), new Set(['account_blocked']))
+})
+
+test('a refund names its part if there are several, goes to its payer, and is never more than the part', async () => {
+  const opened = await inParts()
+  const { partner, session } = opened
+  await send(opened, '20.00', 'Grace Hopper')
+  await settle()
+  type Asked = Partial<Parameters<Service['checkout']['refund']>[2]>
+  const refund = (amount: string, fields: Asked = {}) =>
+    service.checkout.refund(
+      partner.caller,
+      session.id,
+      { amount: rawNumber(amount), idempotencyKey: newId(), ...fields },
+      ip,
+    )
+  await assert.rejects(refund('5.00'), code('checkout_session_not_paid'))
+  await send(opened, '29.90', 'Ada Lovelace')
+  await settle()
+  await assert.rejects(refund('5.00'), code('validation_failed'))
+  await assert.rejects(refund('5.00', { partId: newId() }), code('validation_failed'))
+  const { parts } = await service.checkout.get(partner.partnerId, session.id)
+  const [ofGrace = '', ofAda = ''] = parts.map(({ id }) => id)
+  await assert.rejects(refund('20.01', { partId: ofGrace }), code('refund_exceeds_payment'))
+  const both = await Promise.allSettled([refund('15.00', { partId: ofGrace }), refund('15.00', { partId: ofGrace })])
+  assert.equal(both.filter(({ status }) => status === 'fulfilled').length, 1)
+  const ada = await refund('29.90', { partId: ofAda })
+  assert.deepEqual([ada.payout.creditorName, ada.row.partId], ['Ada Lovelace', ofAda])
+  await assert.rejects(refund('5.01', { partId: ofGrace }), code('refund_exceeds_payment'))
+  await refund('5.00', { partId: ofGrace })
+  const single = await inParts()
+  await sendAll(single, '49.90')
+  const made = await service.checkout.refund(
+    single.partner.caller,
+    single.session.id,
+    { amount: rawNumber('1.00'), idempotencyKey: newId() },
+    ip,
+  )
+  assert.equal(made.row.partId, (await service.checkout.get(single.partner.partnerId, single.session.id)).parts[0]?.id)
+  const exact = await open()
+  await sendAll(exact, '49.90')
+  const named = { amount: rawNumber('1.00'), idempotencyKey: newId(), partId: newId() }
+  await assert.rejects(
+    service.checkout.refund(exact.partner.caller, exact.session.id, named, ip),
+    code('validation_failed'),
+  )
+})
+
+test('an erasure forgets who paid the parts', async () => {
+  const opened = await inParts()
+  const { partnerId, customer } = opened.partner
+  await sendAll(opened, '20.00', '29.90')
+  await service.db.transaction((tx) => service.deposits.eraseFields(tx, partnerId, [opened.session.reference], 'all'))
+  const rows = await service.db.rows<{ report: string | null }>(sql`
+    select report from deposits.parts where partner_id = ${partnerId}`)
+  assert.deepEqual(
+    rows.map(({ report }) => report),
+    [null, null],
+    customer.id,
+  )
+  const { parts } = await service.checkout.get(partnerId, opened.session.id)
+  assert.deepEqual(
+    parts.map(({ debtorName }) => debtorName),
+    ['', ''],
+  )
+})
+
+const look = async () => {
+  service.clock.advance(6 * secondMs)
+  await service.deposits.screenDue(100)
+}
+
+for (const outcome of ['clear', 'confirm'] as const)
+  for (const isLast of [false, true])
+    test(`a ${isLast ? 'last ' : ''}part of a listed name waits in suspense: ${outcome}`, async () => {
+      await service.screening.lists.load(await sampleList(), 'Sam Staff')
+      const opened = await inParts(await addPartner(service))
+      await screenAll(service)
+      const { partnerId } = opened.partner
+      await sendAll(opened, '10.00')
+      await send(opened, isLast ? '29.90' : '20.00', listedName)
+      await settle()
+      const held = isLast ? 2990n : 2000n
+      const state = { status: 'Processing', paid: 1000n, remaining: 3990n, parts: ['1000 Held'], balance: 0n }
+      assert.deepEqual(await stateOf(opened), { ...state, waits: 1000n, suspense: held })
+      // Another payer, while the name is under review.
+      await sendAll(opened, '10.00')
+      assert.deepEqual(await stateOf(opened), { ...state, waits: 1000n, suspense: held + 1000n })
+      await look()
+      assert.equal(await statusOf(opened), 'Processing', 'no person has decided')
+      await screenAll(service)
+      await decideAll(service, partnerId, outcome)
+      await look()
+      const parts = ['1000', `${held}`, '1000']
+      if (outcome === 'confirm') {
+        const frozen = { status: 'Failed', paid: 0n, remaining: 0n, waits: 0n, balance: 0n, suspense: held + 2000n }
+        assert.deepEqual(await stateOf(opened), { ...frozen, parts: parts.map((part) => `${part} Suspended`) })
+        assert.deepEqual(new Set((await kindsOf(opened)).map(([kind]) => kind)), new Set(['sanctions_hold']))
+      } else if (isLast)
+        assert.deepEqual(await stateOf(opened), { ...done, parts: parts.map((part) => `${part} Credited`) })
+      else {
+        const resumed = { status: 'Open', paid: 4000n, remaining: 990n, waits: 4000n, balance: 0n, suspense: 0n }
+        assert.deepEqual(await stateOf(opened), { ...resumed, parts: parts.map((part) => `${part} Held`) })
+        await sendAll(opened, '9.90')
+        assert.equal(await statusOf(opened), 'Completed')
+      }
+    })
+
+test('a part under review that the bank takes back leaves suspense; the session goes on when the name is decided', async () => {
+  const opened = await inParts(await addPartner(service))
+  await screenAll(service)
+  await send(opened, '20.00', listedName)
+  await settle()
+  await reverseLast(opened)
+  const state = { paid: 0n, remaining: 4990n, parts: ['2000 Reversed'], waits: 0n, balance: 0n, suspense: 0n }
+  assert.deepEqual(await stateOf(opened), { ...state, status: 'Processing' })
+  await screenAll(service)
+  await decideAll(service, opened.partner.partnerId, 'clear')
+  await look()
+  assert.deepEqual(await stateOf(opened), { ...state, status: 'Open' })
+  await sendAll(opened, '49.90')
+  assert.equal(await statusOf(opened), 'Completed')
+})

@@ -1,0 +1,131 @@
+/** All SQL of parts: the bank credits of a deposit that is paid in parts. */
+import type { Minor } from '../../kernel/index.ts'
+import {
+  acrossPartners,
+  erasePersonal,
+  insertBy,
+  ofPartners,
+  type PersonalColumns,
+  sql,
+  type Tx,
+} from '../../postgres/index.ts'
+import type { DepositKey } from './store.ts'
+
+/**
+ * `Held`: on the account `parts`. `Screening`: in suspense, with a case that has the id of the part, while a name is under review. `Suspended`: in
+ * suspense, with a case, because the deposit ended without it.
+ */
+export type PartStatus = 'Held' | 'Screening' | 'Credited' | 'Suspended' | 'Reversed'
+
+export type PartRow = {
+  readonly partnerId: string
+  readonly id: string
+  readonly depositId: string
+  readonly connector: string
+  /** The connector's id of the credit, or of the report. */
+  readonly creditId: string
+  readonly notificationId: string
+  /** The amount that counts: without a surplus. */
+  readonly amount: Minor
+  readonly status: PartStatus
+  /** `PartReport` as JSON. Null: the customer was erased. */
+  readonly report: string | null
+  readonly receivedAt: Date
+}
+export type Part = PartRow & {
+  readonly reversedAt: Date | null
+  /** The notification that took it back. */
+  readonly reversedBy: string | null
+}
+
+const columns = sql`partner_id, id, deposit_id, connector, credit_id, notification_id, amount, status, report, received_at`
+
+const newParts = insertBy<PartRow>(
+  {
+    partnerId: 'uuid',
+    id: 'uuid',
+    depositId: 'uuid',
+    connector: 'text',
+    creditId: 'text',
+    notificationId: 'text',
+    amount: 'bigint',
+    status: 'text',
+    report: 'text',
+    receivedAt: 'timestamptz',
+  },
+  [['partnerId'], ['connector', 'receivedAt']],
+)
+
+/** A credit that is a part already is a unique violation (`parts_credit`). */
+export async function insertParts(tx: Tx, rows: readonly PartRow[]): Promise<void> {
+  if (rows.length === 0) return
+  await tx.run(sql`/* deposits.insertParts */ insert into deposits.parts (${columns}) ${newParts(tx, rows)}`)
+}
+
+/** The parts of deposits, oldest first. */
+export async function partsOf(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Part[]> {
+  if (keys.length === 0) return []
+  return tx.rows<Part>(sql`/* deposits.partsOf */
+    select ${columns}, reversed_at, reversed_by from deposits.parts
+    where ${ofPartners(keys.map((key) => key.partnerId))} and deposit_id = any(${keys.map((key) => key.id)}::uuid[])
+    order by id`)
+}
+
+export type PartMoved = Pick<PartRow, 'partnerId' | 'id' | 'status'>
+
+/** The caller holds the locks of their deposits. */
+export async function moveParts(tx: Tx, moved: readonly PartMoved[]): Promise<void> {
+  for (const [partnerId, ofPartner] of Map.groupBy(moved, (part) => part.partnerId))
+    for (const [status, parts] of Map.groupBy(ofPartner, (part) => part.status))
+      await tx.run(sql`/* deposits.moveParts */
+        update deposits.parts set status = ${status}
+        where partner_id = ${partnerId} and id = any(${parts.map(({ id }) => id)}::uuid[])`)
+}
+
+export async function markPartReversed(
+  tx: Tx,
+  { partnerId, id, status }: PartMoved,
+  by: string,
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`/* deposits.markPartReversed */
+    update deposits.parts set status = ${status}, reversed_at = ${now}, reversed_by = ${by}
+    where partner_id = ${partnerId} and id = ${id}`)
+}
+
+/** The deposit of which a credit is a part. */
+export function depositOfPart(
+  tx: Tx,
+  connector: string,
+  creditId: string,
+): Promise<(DepositKey & { readonly partId: string }) | undefined> {
+  return tx.row(
+    acrossPartners(
+      'finds the deposit of a part, whose partner its reversal does not name, by an index',
+      sql`/* deposits.depositOfPart */
+        select partner_id, deposit_id as id, id as part_id from deposits.parts
+        where credit_id = ${creditId} and connector = ${connector}`,
+    ),
+  )
+}
+
+/** Returns those of these credits that are parts: the ledger has their money. */
+export function creditsInParts(
+  tx: Tx,
+  connector: string,
+  creditIds: readonly string[],
+): Promise<readonly { readonly creditId: string }[]> {
+  return tx.rows(
+    acrossPartners(
+      'finds the parts of credits, whose partner the bank does not name, by an index',
+      sql`/* deposits.creditsInParts */
+        select credit_id from deposits.parts where credit_id = any(${creditIds}::text[]) and connector = ${connector}`,
+    ),
+  )
+}
+
+const personal: PersonalColumns = { table: 'deposits.parts', by: 'deposit_id', erased: { report: null } }
+
+/** Erases who paid the parts of deposits. */
+export const eraseParts = (tx: Tx, partnerId: string, depositIds: readonly string[]) =>
+  erasePersonal(tx, personal, partnerId, depositIds)

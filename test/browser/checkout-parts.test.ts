@@ -1,0 +1,43 @@
+/** A session in parts in a real browser: the payer sees what is still due, and the receipt lists the parts. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
+import { success, textAt } from '../support/client.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let browser: Browser
+before(async () => {
+  if (skip !== false) return
+  service = await startTestService({ env: { SANDBOX_BANK_DELAY_MS: '300', PAGE_RATE_PER_SECOND: '1000' } })
+  browser = await launchBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await service?.dispose()
+})
+
+test('the open page follows the parts, with a code for the rest, and the receipt lists them', { skip }, async () => {
+  const order = { amount: 49.9, currency: 'EUR', customer: { email: 'ada@example.com' }, partialPayments: true }
+  const session = success(
+    await service.client.post('/v1/checkout/sessions', { ...order, idempotencyKey: randomUUID() }),
+  )
+  const pay = (amount: number) =>
+    service.client.post(`/v1/simulations/checkout/sessions/${textAt(session, 'sessionId')}`, { step: 'credit', amount })
+  const page = await browser.newPage({ locale: 'en' })
+  await page.goto(textAt(session, 'url'))
+  const code = () => page.locator('figure svg').innerHTML()
+  const whole = await code()
+  assert.match(await page.locator('main').innerText(), /€49\.90[^]*or a part of it/)
+  success(await pay(20))
+  await page.getByText('€20.00 of €49.90 has arrived.').waitFor({ timeout: 90_000 })
+  assert.equal(await page.locator('h1').innerText(), '€29.90')
+  assert.notEqual(await code(), whole, 'the code has the rest')
+  assert.equal(await page.locator('[data-copy="29.90"]').count(), 1)
+  success(await pay(29.9))
+  await page.getByRole('link', { name: 'Receipt' }).click({ timeout: 90_000 })
+  assert.match(await page.locator('main').innerText(), /Payments[^]*€20\.00[^]*€29\.90/)
+  await page.close()
+})

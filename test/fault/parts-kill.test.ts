@@ -1,0 +1,46 @@
+/**
+ * SIGKILL of a process before and after each commit while it applies the parts of a session. The bank repeats what was not acknowledged: each
+ * part counts once, and the session completes once.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { rawNumber } from '@partner-payments/wire'
+import { processBankNotifications } from '../../service/src/settlement/index.ts'
+import { checkLedger } from '../model/ledger-audit.ts'
+import { createSessions } from '../support/checkout.ts'
+import { balanceOf, createTestService, ip, type Service } from '../support/composition.ts'
+import { killAtCrashPoints } from '../support/crash-points.ts'
+
+/** Before and after the commits of two parts, at least. */
+const pointsMin = 4
+
+let service: Service
+before(async () => {
+  service = await createTestService({ stepMs: 0 })
+})
+after(() => service.close())
+const { open, statusOf, namesOf, casesOf } = createSessions(() => service)
+
+test('a process killed between a part and the completion leaves each part once, and completes once', async (t) => {
+  const points = await killAtCrashPoints(t, 'parts-child.ts', async (runChild) => {
+    const opened = await open({ partialPayments: true })
+    const { partnerId } = opened.partner
+    for (const amount of ['20.00', '29.90'])
+      await service.checkout.simulate(partnerId, opened.session.id, { step: 'credit', amount: rawNumber(amount) }, ip)
+    await runChild(service.url, service.clock.now().toISOString())
+    while ((await processBankNotifications(service.settlement)) > 0);
+    assert.equal(await statusOf(opened), 'Completed')
+    const names = await namesOf(opened)
+    assert.equal(names.filter((name) => name === 'checkout.part.updated').length, 2, names.join())
+    assert.equal(names.filter((name) => name === 'completed').length, 1, names.join())
+    const { parts } = await service.checkout.get(partnerId, opened.session.id)
+    assert.deepEqual(parts.map(({ amount, status }) => `${amount} ${status}`).toSorted(), [
+      '2000 Credited',
+      '2990 Credited',
+    ])
+    assert.equal((await balanceOf(service, partnerId)).posted, 4990n)
+    assert.deepEqual(await casesOf(partnerId), [])
+    await checkLedger(service.db, partnerId)
+  })
+  assert.ok(points >= pointsMin, `only ${points} points were passed`)
+})
