@@ -5860,9 +5860,9 @@ export type Namespaces = {
      * Opens a deposit that awaits payment, and a payment page for the payer at `url`. The payer pays to the IBAN of
      * the customer, which is issued if there is none, and states `creditorReference`. Only the exact amount in one
      * payment completes the session, or with `partialPayments` the exact sum of its parts; other money goes to
-     * suspense. A customer whose account takes no money gets no session. Idempotent by `idempotencyKey`: the same
-     * key with the same body returns the first answer with `Idempotent-Replayed: true`; with another body it is
-     * refused with 422 `idempotency_key_reused`.
+     * suspense. A customer whose account takes no money, or that would hold more than its largest balance, gets no
+     * session. Idempotent by `idempotencyKey`: the same key with the same body returns the first answer with
+     * `Idempotent-Replayed: true`; with another body it is refused with 422 `idempotency_key_reused`.
      *
      * `POST /v1/checkout/sessions`, permission `checkout:write`.
      * Problem codes: validation_failed, not_found, request_in_progress, idempotency_key_reused, account_blocked,
