@@ -19,8 +19,8 @@ export type Job = {
   /** The interval of runs that no row of this database triggers, such as polling a bank or deleting old rows. */
   readonly everyMs?: number | (() => number)
   /**
-   * After so long without a wake-up, `everyMs` is at least a minute. For work that only commits cause, and that they wake. It
-   * covers the time for which a run cannot be certain of what was committed before.
+   * The time without a wake-up after which `everyMs` is at least a minute, for work that only commits cause and wake. It covers
+   * the time for which a run cannot be certain of what was committed before.
    */
   readonly quietAfterMs?: number
   /** The shortest rest after a run that finds nothing, for work that need not follow a commit at once. Default: 5 to 100 ms. */

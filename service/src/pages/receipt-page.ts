@@ -84,9 +84,7 @@ export function receiptDocument(
   const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })
   const money = (amount: Payment['amount']) => amountIn({ amount, currency }, view)
   const items = (lineItems ?? []).map(({ name, quantity, amount }) => [name, String(quantity), money(amount)] as const)
-  const paid = parts.map(
-    (part, index) => [String(index + 1), day.format(part.receivedAt), money(part.amount)] as const,
-  )
+  const paid = parts.map((part, index) => [String(index + 1), day.format(part.receivedAt), money(part.amount)] as const)
   const returned = refunds.map(({ amount, state, at }) => [t[states[state]], day.format(at), money(amount)] as const)
   return {
     ...{ title: t.receipt, issuer: payee, language, brand, createdAt: paidAt },

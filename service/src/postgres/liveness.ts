@@ -127,7 +127,7 @@ export function createLiveness(options: Pick<Watched, 'url' | 'log' | 'onLost'>)
   }
 }
 
-/** Nothing is unanswered, so that nothing is checked until the next statement. */
+/** Reports that every statement is answered, so that no check is needed until the next one. */
 const isAtRest = ({ tracked, sockets, abandoned }: Watched): boolean =>
   abandoned.size === 0 &&
   tracked.values().every(({ waiting }) => waiting === 0) &&

@@ -128,11 +128,7 @@ async function reversePart(
 }
 
 /** A stopped refund gives its money back before the bank's claim is taken. That of the others went back twice: the desk recalls them. */
-async function refundsOf(
-  { refunds }: DepositsDeps,
-  tx: Tx,
-  credited: Parameters<DepositsDeps['refunds']['stop']>[1],
-) {
+async function refundsOf({ refunds }: DepositsDeps, tx: Tx, credited: Parameters<DepositsDeps['refunds']['stop']>[1]) {
   const made = await refunds.stop(tx, credited)
   return made.map(({ amount, ...refund }) => ({ ...refund, amount: amountText(amount, refund.currency) }))
 }

@@ -9,7 +9,7 @@ import type { ConsoleView } from '../console/view.ts'
 import { casePage } from './case-pages.ts'
 import { type DeskCase, queuePage, type QueueTab, queueTabs, type WaitingShown } from './queue-pages.ts'
 import { refusalText } from './owner-parts.ts'
-import { afterOf, type DeskFrame, keyOf, noteOf, personOf, withStaff } from './request.ts'
+import { afterOf, type DeskFrame, keyOf, noteOf, type Person, personOf, withStaff } from './request.ts'
 import { withOwners } from './things.ts'
 import { createWaiting, type WaitingLook } from './waiting.ts'
 
@@ -35,45 +35,45 @@ const toCase = ({
   owner: ownerId === null ? null : { id: ownerId, fullName: ownerName ?? '' },
 })
 
-export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
+async function showCase(frame: DeskFrame, request: PublicRequest, { view, signed }: Person, error?: string | Html) {
   const { db, cases, decisions, monitoring, staff, reconciliation } = frame
-  const show = async (request: PublicRequest, view: ConsoleView, signed: SignedStaff, error?: string | Html) => {
-    const { partnerId, id } = keyOf(request)
-    const row = await cases.byId(db, partnerId, id)
-    if (row === undefined) throw notFound('case')
-    const history = await decisions.history(db, partnerId, id)
-    const proposal = row.proposal === null ? null : (JSON.parse(row.proposal) as { action: string; note: string })
-    const candidates = await reconciliation.candidates(db, row)
-    const standing = row.kind === 'monitoring_alert' ? await monitoring.standingOf(db, partnerId, id) : null
-    const related = await cases.about(db, partnerId, [row.subject])
-    const body = casePage(view, {
-      ...toCase(row),
-      candidates: candidates.map(({ candidate: { amount, currency, kind, ...found }, score, agreed }) => ({
-        ...{ kind, partnerId: found.partnerId, id: found.id, status: found.status, on: found.on, score },
-        money: amount === null ? null : `${amountText(amount, currency)} ${currency}`,
-        agreed: agreed.map(({ what }) => what),
-      })),
-      refunds: await refundsOf(frame, row),
-      mayRecall: frame.changes.mayDecide('payment recall', signed.account.role),
-      standing,
-      related: related.filter((each) => each.id !== id),
-      people: await staff.list(db),
-      readerId: signed.account.id,
-      report: JSON.stringify(JSON.parse(row.report), null, 2),
-      proposal: proposal && { ...proposal, id: row.proposalId ?? '' },
-      ended: row.resolution === null ? null : { resolution: row.resolution, by: row.resolvedBy ?? '' },
-      decisions: history.map(({ decidedAt: at, actor, kind, note }) => ({ at, actor, kind, note })),
-      actions: caseActions.filter((action) =>
-        action === 'refuse'
-          ? standing !== null && standing.waiting > 0n
-          : (action === 'note') === (row.booked === null),
-      ),
-      mayDecide: decidesCases(signed.account.role),
-      typed: readForm(request),
-      ...(error === undefined ? {} : { error }),
-    })
-    return page(request, error === undefined ? 200 : 400, body)
-  }
+  const { partnerId, id } = keyOf(request)
+  const row = await cases.byId(db, partnerId, id)
+  if (row === undefined) throw notFound('case')
+  const history = await decisions.history(db, partnerId, id)
+  const proposal = row.proposal === null ? null : (JSON.parse(row.proposal) as { action: string; note: string })
+  const candidates = await reconciliation.candidates(db, row)
+  const standing = row.kind === 'monitoring_alert' ? await monitoring.standingOf(db, partnerId, id) : null
+  const related = await cases.about(db, partnerId, [row.subject])
+  const body = casePage(view, {
+    ...toCase(row),
+    candidates: candidates.map(({ candidate: { amount, currency, kind, ...found }, score, agreed }) => ({
+      ...{ kind, partnerId: found.partnerId, id: found.id, status: found.status, on: found.on, score },
+      money: amount === null ? null : `${amountText(amount, currency)} ${currency}`,
+      agreed: agreed.map(({ what }) => what),
+    })),
+    refunds: await refundsOf(frame, row),
+    mayRecall: frame.changes.mayDecide('payment recall', signed.account.role),
+    standing,
+    related: related.filter((each) => each.id !== id),
+    people: await staff.list(db),
+    readerId: signed.account.id,
+    report: JSON.stringify(JSON.parse(row.report), null, 2),
+    proposal: proposal && { ...proposal, id: row.proposalId ?? '' },
+    ended: row.resolution === null ? null : { resolution: row.resolution, by: row.resolvedBy ?? '' },
+    decisions: history.map(({ decidedAt: at, actor, kind, note }) => ({ at, actor, kind, note })),
+    actions: caseActions.filter((action) =>
+      action === 'refuse' ? standing !== null && standing.waiting > 0n : (action === 'note') === (row.booked === null),
+    ),
+    mayDecide: decidesCases(signed.account.role),
+    typed: readForm(request),
+    ...(error === undefined ? {} : { error }),
+  })
+  return page(request, error === undefined ? 200 : 400, body)
+}
+
+export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
+  const { staff } = frame
   const form = (
     name: string,
     act: (signed: SignedStaff, key: ReturnType<typeof keyOf>, form: Form) => Promise<unknown>,
@@ -81,14 +81,14 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
     method: 'POST',
     path: `/desk/cases/{partnerId}/{id}/${name}`,
     handle: (request) =>
-      withStaff(frame, request, 'queue', async ({ signed, view }) => {
+      withStaff(frame, request, 'queue', async (person) => {
         const key = keyOf(request)
         try {
-          await act(signed, key, readForm(request))
+          await act(person.signed, key, readForm(request))
           return seeOther(`../${key.id}`)
         } catch (error) {
           if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-          return show(request, view, signed, refusalText(view, error))
+          return showCase(frame, request, person, refusalText(person.view, error))
         }
       }),
   })
@@ -97,7 +97,7 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
     {
       method: 'GET',
       path: '/desk/cases/{partnerId}/{id}',
-      handle: (request) => withStaff(frame, request, 'queue', ({ view, signed }) => show(request, view, signed)),
+      handle: (request) => withStaff(frame, request, 'queue', (person) => showCase(frame, request, person)),
     },
     form('assign', (signed, key, given) =>
       staff.assignCase(signed, { ...key, ownerId: personOf(given('owner')), seen: personOf(given('seen')) }),

@@ -118,8 +118,8 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
   const person = { fullName: text, email: text, roleName: html`${text}`, partnerName: text }
   const view = viewOf(language, { person, places: [], current: 'queue' })
   const typed = () => text
-  const row = { partnerId: text, id: text, openedAt: at, proposedBy: text }
   const owner = { id: text, fullName: text }
+  const row = { partnerId: text, id: text, openedAt: at, proposedBy: text }
   const aCase = { ...row, kind: text, money: text, owner, lastNote: text }
   const unowned = { ...aCase, owner: null, lastNote: null, money: null, proposedBy: null }
   const candidate = { ...{ partnerId: text, id: text, status: text, money: text }, score: 75, agreed: [text] }
@@ -133,10 +133,9 @@ function pagesOf(language: ConsoleLanguage, text: string, mayDecide: boolean): r
         ...aCase,
         ...{ report: text, proposal: { id: text, action: text, note: text }, ended: null },
         ...{ decisions, actions: [text], mayDecide, error: text, typed, readerId: text },
-        standing: { waiting: 1n, left: 0n, ended: 0n },
         candidates: (['payout', 'deposit', 'owner'] as const).map((kind) => ({ ...candidate, kind, on: at })),
         related: [null, text].map((resolution) => ({ ...aCase, resolution })),
-        people: [{ id: 'another', fullName: text }],
+        ...{ people: [{ id: 'another', fullName: text }], standing: { waiting: 1n, left: 0n, ended: 0n } },
         refunds: [true, false].map((isPaid) => ({ payoutId: text, status: text, money: text, isPaid })),
         mayRecall: mayDecide,
       }),
