@@ -23,6 +23,7 @@ const outcomes: Readonly<Record<string, string>> = {
   accounts_never_negative: 'the funds check decides again under the lock: insufficient_funds',
   party_accounts_never_negative: 'the funds check decides again under the lock: insufficient_funds',
   accounts_reserved_check: 'out of reach: a reserve ends once, by a unique constraint',
+  identity_erasures_attempts_check: 'out of reach: it only grows',
   limit_counters_used_check: 'the counters are locked before the limit is judged again: payout_limit_exceeded',
   partners_subscriptions_check: 'out of reach: the statement that counts also compares the count',
   iban_blocks_next_number_check: 'out of reach: it only grows',

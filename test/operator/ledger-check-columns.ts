@@ -308,7 +308,8 @@ export const deletable: Readonly<Record<string, string>> = {
   'ledger.party_accounts': 'posted <> 0',
   'transactions.transactions': 'true',
   'payouts.payouts': 'true',
-  'deposits.deposits': `status <> 'Completed'`,
+  // A deposit with parts cannot be deleted before them.
+  'deposits.deposits': `status <> 'Completed' and not in_parts`,
   'deposits.parts': 'true',
   'fx.conversions': 'true',
   'cases.cases': 'booked is not null',
