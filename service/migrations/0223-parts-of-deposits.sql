@@ -2,11 +2,11 @@
 -- Why: issue 28. Payers split a payment, or their bank does; until now another amount than the whole failed the session.
 -- Processes of the version before may run: they make no deposits with `in_parts`. One that reads a credit for such a deposit takes it as
 -- the only payment: open sessions in parts once none of them runs.
--- Locks: exclusive on deposits while their statuses are checked (a scan, no rewrite); for an instant on refunds.
+-- Locks: deposits, refunds and accounts, for an instant. Rows of before satisfy the narrower rules that these replace, or have no such name.
 alter table deposits.deposits add column in_parts boolean not null default false;
 alter table deposits.deposits drop constraint deposits_status_check;
 alter table deposits.deposits add constraint deposits_status_check check (status in
-  ('Created', 'Initiated', 'Submitted', 'PartiallyPaid', 'Accepted', 'Screening', 'Completed', 'Failed', 'Expired'));
+  ('Created', 'Initiated', 'Submitted', 'PartiallyPaid', 'Accepted', 'Screening', 'Completed', 'Failed', 'Expired')) not valid;
 
 create table deposits.parts (
   partner_id uuid not null,
@@ -35,3 +35,8 @@ select public.shard('deposits.parts');
 
 -- The part that a refund sends back. Null: the session takes one payment.
 alter table checkout.refunds add column part_id uuid;
+
+-- The account of parts holds what has arrived: it never falls below zero.
+alter table ledger.accounts drop constraint accounts_never_negative;
+alter table ledger.accounts add constraint accounts_never_negative
+  check (name not in ('balance', 'parts') or posted >= reserved) not valid;

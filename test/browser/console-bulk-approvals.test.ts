@@ -11,18 +11,18 @@ import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { makeBulk } from '../support/bulks.ts'
 import { listAt, objectAt, success, textAt } from '../support/client.ts'
 import { addAuthenticator, check, cookieOf, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
-import { joinTestService, type SharedService } from '../support/service.ts'
+import { startTestService, type TestService } from '../support/service.ts'
 import { sendForm } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
 
-let service: SharedService
+let service: TestService
 let browser: Browser
 let site: string
 let payee: string
 before(async () => {
   if (skip !== false) return
-  service = await joinTestService()
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', AUDIT_HEAD_PERIOD_MS: '1000' } })
   site = siteOf(service)
   browser = await launchBrowser()
   const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above-bulk', '100.00']

@@ -13,15 +13,15 @@ import type { Browser } from 'playwright-core'
 import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { addAuthenticator, check, joinByPasskey, openPage, siteOf } from '../support/console.ts'
-import { joinTestService, type SharedService } from '../support/service.ts'
+import { startTestService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { ibans } from '../support/world.ts'
 
-let service: SharedService
+let service: TestService
 let browser: Browser
 before(async () => {
   if (skip !== false) return
-  service = await joinTestService()
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', AUDIT_HEAD_PERIOD_MS: '1000' } })
   browser = await launchBrowser()
 })
 after(async () => {

@@ -8,17 +8,17 @@ import { launchBrowser, noBrowser as skip } from '../support/browser.ts'
 import { listAt, success } from '../support/client.ts'
 import { addAuthenticator, inviteTo, joinByPasskey, openPage, siteOf } from '../support/console.ts'
 import { runOperator } from '../support/operator.ts'
-import { joinTestService, type SharedService } from '../support/service.ts'
+import { startTestService, type TestService } from '../support/service.ts'
 import { createBeneficiary, createCustomer, payoutText } from '../support/world.ts'
 
 /** More steps and other seeds walk other ways. */
 const [stepsMax, seed] = [25, 465_287]
 
-let service: SharedService
+let service: TestService
 let browser: Browser
 before(async () => {
   if (skip !== false) return
-  service = await joinTestService()
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', AUDIT_HEAD_PERIOD_MS: '1000' } })
   browser = await launchBrowser()
   const { id } = await createBeneficiary(service.client)
   for (const amount of ['10.00', '20.00']) await service.client.post('/v1/payouts/fiat', payoutText(String(id), amount))
