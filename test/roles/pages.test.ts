@@ -102,7 +102,7 @@ test('the status is answered with 304 while nothing changes, also through a gate
   const session = await openSession()
   for (const base of [single.url, gateway.url]) {
     const first = await fetch(`${base}${pathOf(session)}/status`)
-    assert.deepEqual(await first.json(), { status: 'Open', state: 'Created-payable-new' })
+    assert.deepEqual(await first.json(), { status: 'Open', state: 'Created-4990-payable-new' })
     const again = await fetch(`${base}${pathOf(session)}/status`, {
       headers: { 'if-none-match': first.headers.get('etag') ?? '' },
     })
