@@ -51,6 +51,18 @@ async function credit(account: string, amount: bigint, reversed?: bigint): Promi
   await work(1)
 }
 
+/** Pays an account without an IBAN, whose two numbers the transaction has apart. */
+async function payAmerican(): Promise<void> {
+  const { caller } = partner
+  await service.db.transaction((tx) =>
+    service.deposits.creditPartner(tx, partnerId, { debit: 'settlement.sandbox', currency: 'USD', amount: 10_00n }),
+  )
+  const account = { routingNumber: '021000021', accountNumber: '123456', currency: 'USD' }
+  const { id: beneficiaryId } = await service.beneficiaries.create(partnerId, { name: 'Grace Hopper', ...account })
+  const body = { amount: rawNumber('1.00'), currency: 'USD', beneficiaryId, idempotencyKey: newId() } as const
+  await service.payouts.create(caller, body, ip)
+}
+
 /** Payments of every kind, in every status, with checkpoints and a chain. */
 before(async () => {
   service = await createTestService({ url: database.url })
@@ -62,6 +74,7 @@ before(async () => {
     service.deposits.creditPartner(tx, partnerId, { debit: 'settlement.sandbox', currency: 'EUR', amount: 5_000_000n }),
   )
   for (const amount of ['10.00', '4001.01', '4001.05', '4001.08']) await pay(service, partner, amount)
+  await payAmerican()
   const deposit = { customerId: customer.id, amount: rawNumber('7.00'), currency: 'EUR' } as const
   for (const outcome of ['completed', 'failed'] as const)
     await service.simulations.deposit(caller, { ...deposit, outcome }, ip)

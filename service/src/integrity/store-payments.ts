@@ -70,7 +70,8 @@ export function records(tx: Tx, partnerId: string, rowsMax: number): Promise<rea
     order by key limit ${rowsMax}`)
 }
 
-/** A payout and its transaction agree. A transaction that has reserved money belongs to a payout. */
+/**
+ * A payout and its transaction agree; the creditor of a transaction has the two numbers of a domestic account apart. A transaction that has reserved money belongs to a payout. */
 export function payouts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.payouts */
     select 'payouts.payouts' as table, coalesce(payout.id::text, told.reference) as key,
@@ -91,7 +92,9 @@ export function payouts(tx: Tx, partnerId: string, rowsMax: number): Promise<rea
       from transactions.transactions where partner_id = ${partnerId}) as told on told.id = payout.transaction_id
     where (payout.id is null and told.has_reserved) or (payout.id is not null
       and (told.id is null or payout.facts <> told.facts or told.status <> all (payout.statuses)
-        or (payout.creditor_account <> '' and position('"' || payout.creditor_account || '"' in told.creditor) = 0)))
+        or (payout.creditor_account <> '' and exists (
+          select from string_to_table(regexp_replace(payout.creditor_account, '^(GBDSC|USABA)', ''), '/') as number
+          where position('"' || number || '"' in told.creditor) = 0))))
     order by key limit ${rowsMax}`)
 }
 
