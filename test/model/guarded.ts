@@ -220,7 +220,7 @@ export function look(world: World): void {
   world.lookedAt = world.now
 }
 
-/** What a decision reaches (`waiting`), does not reach (`left`), and what has ended. */
+/** Counts of the payouts that a decision reaches (`waiting`), does not reach (`left`), and that have ended. */
 export function standingOf({ hits, held }: Alert): {
   readonly waiting: bigint
   readonly left: bigint

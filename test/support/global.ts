@@ -8,7 +8,7 @@ import type { TestService } from './service.ts'
 let server: TestServer | undefined
 let service: TestService | undefined
 
-/** What the files of this run share, by scripts/test.ts: `browser`, `service`. */
+/** Names of the things that the files of this run share, set by scripts/test.ts: `browser`, `service`. */
 const shared: readonly string[] = (process.env['TEST_SHARED'] ?? '').split(',')
 
 export const globalSetup = async (): Promise<void> => {

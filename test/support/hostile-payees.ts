@@ -149,7 +149,7 @@ export async function finishPayees({ services: [service], late }: HostileDay): P
   assert.deepEqual(due, [], 'no name waits for ever for an answer')
 }
 
-/** What names forbid has not left without another person, and each wait was told. Returns how many payouts waited, and left. */
+/** Checks that nothing has left against a name without another person, and that each wait was told. Returns how many payouts waited, and left. */
 export async function checkPayees(db: Database, partnerId: string): Promise<readonly [held: number, left: number]> {
   if (partnerId === operatorPartnerId) return [0, 0]
   const rows = await db.rows<{

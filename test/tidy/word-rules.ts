@@ -79,6 +79,18 @@ export const isFragment = (text: string): boolean => fragment.test(text)
 /** Places that the rule does not read yet: they are not part of what runs. */
 const unread = /^(?:test\/(?!tidy\/)|(?:bench|examples|scripts)\/)/
 
+/** Descriptions in the OpenAPI document: they are the doc comments of the client package. */
+export function checkDescriptions(document: unknown, at = ''): readonly string[] {
+  if (typeof document !== 'object' || document === null) return []
+  return Object.entries(document).flatMap(([key, value]) =>
+    key === 'description' && typeof value === 'string'
+      ? isFragment(value)
+        ? [`${at}: begin with a verb or the noun that is explained, not "${value.split(' ', 3).join(' ')}"`]
+        : []
+      : checkDescriptions(value, `${at}/${key}`),
+  )
+}
+
 export function checkDocComments(files: readonly File[]): readonly Finding[] {
   return files
     .filter(({ path }) => !unread.test(path))

@@ -1,8 +1,9 @@
 /** Rules for words: the terms of the field, one for each meaning; doc comments that are whole sentences or noun phrases. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { type Finding, readFiles } from './source.ts'
-import { checkDocComments, checkVocabulary, readDocComments } from './word-rules.ts'
+import { checkDescriptions, checkDocComments, checkVocabulary, readDocComments } from './word-rules.ts'
 
 const files = ['.ts', '.md', '.sql', '.sh', '.mjs'].flatMap((extension) => readFiles(extension))
 const sources = files.filter(({ path }) => path.endsWith('.ts'))
@@ -13,6 +14,10 @@ suite('words', () => {
   test('enough doc comments are read', () =>
     assert.ok(sources.reduce((sum, source) => sum + readDocComments(source).length, 0) >= 5000))
   test('no doc comment begins as a fragment', () => assert.deepEqual(checkDocComments(sources), none))
+  test('no description of the interface begins as a fragment', () => {
+    const document: unknown = JSON.parse(readFileSync('wire/openapi.json', 'utf8'))
+    assert.deepEqual(checkDescriptions(document), [])
+  })
   test('no word is used that the field has a better one for', () => assert.deepEqual(checkVocabulary(files), none))
 })
 
@@ -47,8 +52,17 @@ suite('the rule of doc comments finds its violation', () => {
     const places = ['wire/src/operations/a.ts', 'service/src/ledger/a.test.ts', 'test/tidy/a.ts']
     for (const path of places) assert.equal(count(`/** ${'That of it.'} */`, path), 1, path)
   })
+  test('in descriptions of the interface', () => {
+    assert.equal(checkDescriptions({ schema: { a: { description: 'What is owed.' } } }).length, 1)
+    assert.equal(checkDescriptions({ schema: { description: { description: 'Sum that is owed.' } } }).length, 0)
+  })
   test('and lets verbs and nouns pass', () => {
-    for (const text of ['Reads a file.', 'Offer of a bank.', 'Whether it is final.', 'One transaction a payment.'])
+    for (const text of [
+      'Reads a file.',
+      'Offer of a bank.',
+      'Reports whether it is final.',
+      'One transaction a payment.',
+    ])
       assert.equal(count(`/** ${text} */`), 0, text)
   })
 })

@@ -140,7 +140,7 @@ export const BulkPayoutReject = closed({ payouts: waitingCount, reason: PayoutRe
 
 const BulkNotDecided = closed({
   payoutId: described(Uuid, 'The payout that still waits, or was decided by another one.'),
-  problem: described(BulkProblem, 'Why it was not decided.'),
+  problem: described(BulkProblem, 'Reason why it was not decided.'),
 })
 export const BulkPayoutDecided = closed({
   payouts: described(Type.Integer(), 'How many payouts were decided.'),

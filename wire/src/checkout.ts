@@ -128,7 +128,7 @@ export const CheckoutSessionCreate = closed({
   ),
   lineItems: described(
     optional(nullable(Type.Array(LineItem, { minItems: 1, maxItems: lineItemsMax }))),
-    'What the sum is made of. The amounts of the items add up to `amount`. The payment page and the receipt show them.',
+    'Items that make the sum. Their amounts add up to `amount`. The payment page and the receipt show them.',
   ),
   partialPayments: described(
     optional(Type.Boolean()),
@@ -269,7 +269,7 @@ export const CheckoutRefund = closed({
     'Status of the payout of the refund. `Completed`: the money has left. `Failed`, `Returned` and `Cancelled`: the amount can be refunded again.',
   ),
   reason: described(optional(Type.String()), 'Your reason. Absent: you gave none, or the customer was erased.'),
-  errorKey: described(optional(Type.String()), 'Why the payout failed. Absent if it did not.'),
+  errorKey: described(optional(Type.String()), 'Key of the reason why the payout failed. Absent if it did not.'),
   createdAt: described(Timestamp, 'Time of creation.'),
   updatedAt: described(Timestamp, 'Time of the last change of status.'),
 })

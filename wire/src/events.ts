@@ -208,7 +208,7 @@ export const events = {
       customerId: text('The `serviceId` of the customer.'),
       kinds: described(Type.Array(Type.String()), 'The proofs that are asked for: `Document`, `Address` or `Company`.'),
       partnerCustomerId: textOrNull('Your identifier of the customer. Null without one.'),
-      reason: textOrNull('Why it was declined or has failed. Null otherwise.'),
+      reason: textOrNull('Reason why it was declined or has failed. Null otherwise.'),
       status: text('`Open`, `Processing`, `Approved`, `Declined`, `Lapsed`, `Expired` or `Failed`.'),
       verificationState: text('State of the customer now: `Complete`, `Incomplete` or `Invalid`.'),
     }),

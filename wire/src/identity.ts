@@ -91,15 +91,18 @@ export const IdentityVerification = closed({
   status: described(oneOf(identityStatuses), statusText),
   reason: described(
     optional(oneOf(identityReasons)),
-    'Why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise.',
+    'Reason why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise.',
   ),
   provider: described(Type.String(), 'The identity provider.', { examples: ['simulated'] }),
   url: described(
     optional(Type.String()),
     'Page of the provider that the customer opens. It is a credential: give it to the customer only. Present while `status` is `Open`.',
   ),
-  sessionExpiresAt: described(optional(Timestamp), 'Until when the page can be used. Absent before `Open`.'),
-  evidence: described(optional(IdentityEvidence), 'What the provider has found. Absent until it has decided.'),
+  sessionExpiresAt: described(
+    optional(Timestamp),
+    'End of the time in which the page can be used. Absent before `Open`.',
+  ),
+  evidence: described(optional(IdentityEvidence), 'Findings of the provider. Absent until it has decided.'),
   validUntil: described(
     optional(Timestamp),
     'When the first document expires; then the verification is `Expired`. Absent if none does.',
@@ -112,7 +115,7 @@ export const IdentityVerification = closed({
 export const IdentityVerificationCreate = closed({
   kinds: described(
     optional(Type.Array(oneOf(identityKinds), { minItems: 1, maxItems: identityKinds.length, uniqueItems: true })),
-    `What is to be proved. ${kindText} Without it, \`Company\` for a \`Business\`, and \`Document\` for others.`,
+    `Kind of proof. ${kindText} Without it, \`Company\` for a \`Business\`, and \`Document\` for others.`,
   ),
   returnUrl: described(
     optional(Url),

@@ -81,7 +81,7 @@ export const RequestProblems = closed({
         code: described(Type.String(), 'The `code` of the problem.'),
         status,
         title: described(Type.String(), 'Title of the problem.'),
-        cure: described(Type.String(), 'What is wrong, and what to do.'),
+        cure: described(Type.String(), 'Cause of the problem, and its cure.'),
         type: described(Type.String(), 'Path of the page about the problem.'),
         count,
         operations: described(Type.Array(Type.String()), 'The operations with the problem, in alphabetical order.'),

@@ -91,11 +91,11 @@ export const CustomerCapabilities = closed({
               closed({
                 currency: described(Currency, 'The currency: ISO 4217 alpha-3, or a token code.'),
                 amount: described(Amount, 'The largest balance of the customer, in major units of `currency`.'),
-                held: described(Amount, 'What the customer holds now, in major units of `currency`.'),
+                held: described(Amount, 'Balance that the customer holds now, in major units of `currency`.'),
               }),
             ),
           ),
-          'Of `Receive` only: the largest balances in this state. Money that arrives above one stays with the operator until a person ' +
+          'Largest balances in this state, for `Receive` only. Money that arrives above one stays with the operator until a person ' +
             'decides; sessions, conversions and transfers above one are refused with `balance_limit_exceeded`. Absent without one.',
         ),
       }),

@@ -2300,7 +2300,7 @@ export type CustomerVerificationUpdated = {
   readonly kinds: readonly string[]
   /** Your identifier of the customer. Null without one. */
   readonly partnerCustomerId: string | null
-  /** Why it was declined or has failed. Null otherwise. */
+  /** Reason why it was declined or has failed. Null otherwise. */
   readonly reason: string | null
   /** `Open`, `Processing`, `Approved`, `Declined`, `Lapsed`, `Expired` or `Failed`. */
   readonly status: string
@@ -3424,7 +3424,7 @@ export type OperationResults = {
     readonly status: PayoutStatus
     /** Your reason. Absent: you gave none, or the customer was erased. */
     readonly reason?: string
-    /** Why the payout failed. Absent if it did not. */
+    /** Key of the reason why the payout failed. Absent if it did not. */
     readonly errorKey?: string
     /** Time of creation. */
     readonly createdAt: string
@@ -3450,7 +3450,7 @@ export type OperationResults = {
       readonly status: PayoutStatus
       /** Your reason. Absent: you gave none, or the customer was erased. */
       readonly reason?: string
-      /** Why the payout failed. Absent if it did not. */
+      /** Key of the reason why the payout failed. Absent if it did not. */
       readonly errorKey?: string
       /** Time of creation. */
       readonly createdAt: string
@@ -3479,7 +3479,7 @@ export type OperationResults = {
     readonly status: PayoutStatus
     /** Your reason. Absent: you gave none, or the customer was erased. */
     readonly reason?: string
-    /** Why the payout failed. Absent if it did not. */
+    /** Key of the reason why the payout failed. Absent if it did not. */
     readonly errorKey?: string
     /** Time of creation. */
     readonly createdAt: string
@@ -3553,13 +3553,13 @@ export type OperationResults = {
       readonly allowed: boolean
       /** Every reason why not: the state of the verification, or of its account. Empty if it is allowed. */
       readonly reasons: readonly ('verification_incomplete' | 'verification_invalid' | 'account_blocked' | 'account_closed')[]
-      /** Of `Receive` only: the largest balances in this state. Money that arrives above one stays with the operator until a person decides; sessions, conversions and transfers above one are refused with `balance_limit_exceeded`. Absent without one. */
+      /** Largest balances in this state, for `Receive` only. Money that arrives above one stays with the operator until a person decides; sessions, conversions and transfers above one are refused with `balance_limit_exceeded`. Absent without one. */
       readonly holdUpTo?: readonly {
         /** The currency: ISO 4217 alpha-3, or a token code. */
         readonly currency: string
         /** The largest balance of the customer, in major units of `currency`. */
         readonly amount: Amount
-        /** What the customer holds now, in major units of `currency`. */
+        /** Balance that the customer holds now, in major units of `currency`. */
         readonly held: Amount
       }[]
     })[]
@@ -3588,15 +3588,15 @@ export type OperationResults = {
     readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
     /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
     readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
-    /** Why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
+    /** Reason why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
     readonly reason?: 'DocumentForged' | 'DocumentExpired' | 'DocumentUnreadable' | 'DocumentNotAccepted' | 'PersonNotPresent' | 'DataMismatch' | 'RequestRefused' | 'ProviderUnavailable' | 'Other'
     /** The identity provider. */
     readonly provider: string
     /** Page of the provider that the customer opens. It is a credential: give it to the customer only. Present while `status` is `Open`. */
     readonly url?: string
-    /** Until when the page can be used. Absent before `Open`. */
+    /** End of the time in which the page can be used. Absent before `Open`. */
     readonly sessionExpiresAt?: string
-    /** What the provider has found. Absent until it has decided. */
+    /** Findings of the provider. Absent until it has decided. */
     readonly evidence?: {
       /** Reference under which the provider finds its record. */
       readonly providerReference: string
@@ -3637,15 +3637,15 @@ export type OperationResults = {
       readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
       /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
       readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
-      /** Why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
+      /** Reason why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
       readonly reason?: 'DocumentForged' | 'DocumentExpired' | 'DocumentUnreadable' | 'DocumentNotAccepted' | 'PersonNotPresent' | 'DataMismatch' | 'RequestRefused' | 'ProviderUnavailable' | 'Other'
       /** The identity provider. */
       readonly provider: string
       /** Page of the provider that the customer opens. It is a credential: give it to the customer only. Present while `status` is `Open`. */
       readonly url?: string
-      /** Until when the page can be used. Absent before `Open`. */
+      /** End of the time in which the page can be used. Absent before `Open`. */
       readonly sessionExpiresAt?: string
-      /** What the provider has found. Absent until it has decided. */
+      /** Findings of the provider. Absent until it has decided. */
       readonly evidence?: {
         /** Reference under which the provider finds its record. */
         readonly providerReference: string
@@ -3689,15 +3689,15 @@ export type OperationResults = {
     readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
     /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
     readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
-    /** Why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
+    /** Reason why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
     readonly reason?: 'DocumentForged' | 'DocumentExpired' | 'DocumentUnreadable' | 'DocumentNotAccepted' | 'PersonNotPresent' | 'DataMismatch' | 'RequestRefused' | 'ProviderUnavailable' | 'Other'
     /** The identity provider. */
     readonly provider: string
     /** Page of the provider that the customer opens. It is a credential: give it to the customer only. Present while `status` is `Open`. */
     readonly url?: string
-    /** Until when the page can be used. Absent before `Open`. */
+    /** End of the time in which the page can be used. Absent before `Open`. */
     readonly sessionExpiresAt?: string
-    /** What the provider has found. Absent until it has decided. */
+    /** Findings of the provider. Absent until it has decided. */
     readonly evidence?: {
       /** Reference under which the provider finds its record. */
       readonly providerReference: string
@@ -4021,7 +4021,7 @@ export type OperationResults = {
     readonly refused: readonly {
       /** The payout that still waits, or was decided by another one. */
       readonly payoutId: string
-      /** Why it was not decided. */
+      /** Reason why it was not decided. */
       readonly problem: {
         /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
         readonly code: string
@@ -4037,7 +4037,7 @@ export type OperationResults = {
     readonly refused: readonly {
       /** The payout that still waits, or was decided by another one. */
       readonly payoutId: string
-      /** Why it was not decided. */
+      /** Reason why it was not decided. */
       readonly problem: {
         /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
         readonly code: string
@@ -5180,7 +5180,7 @@ export type OperationResults = {
       readonly status: number
       /** Title of the problem. */
       readonly title: string
-      /** What is wrong, and what to do. */
+      /** Cause of the problem, and its cure. */
       readonly cure: string
       /** Path of the page about the problem. */
       readonly type: string
@@ -5899,7 +5899,7 @@ export type Namespaces = {
       readonly customFields?: { readonly [name: string]: unknown } | null | undefined
       /** Purpose of the payment, for the payer. The payment page and the receipt show it. */
       readonly description?: string | null | undefined
-      /** What the sum is made of. The amounts of the items add up to `amount`. The payment page and the receipt show them. */
+      /** Items that make the sum. Their amounts add up to `amount`. The payment page and the receipt show them. */
       readonly lineItems?: readonly {
         /** Name of the item. */
         readonly name: string
@@ -6003,7 +6003,7 @@ export type Namespaces = {
       readonly customFields?: { readonly [name: string]: unknown } | null | undefined
       /** Purpose of the payment, for the payer. The payment page and the receipt show it. */
       readonly description?: string | null | undefined
-      /** What the sum is made of. The amounts of the items add up to `amount`. The payment page and the receipt show them. */
+      /** Items that make the sum. Their amounts add up to `amount`. The payment page and the receipt show them. */
       readonly lineItems?: readonly {
         /** Name of the item. */
         readonly name: string
@@ -6412,7 +6412,7 @@ export type Namespaces = {
     readonly status: PayoutStatus
     /** Your reason. Absent: you gave none, or the customer was erased. */
     readonly reason?: string
-    /** Why the payout failed. Absent if it did not. */
+    /** Key of the reason why the payout failed. Absent if it did not. */
     readonly errorKey?: string
     /** Time of creation. */
     readonly createdAt: string
@@ -6446,7 +6446,7 @@ export type Namespaces = {
     readonly status: PayoutStatus
     /** Your reason. Absent: you gave none, or the customer was erased. */
     readonly reason?: string
-    /** Why the payout failed. Absent if it did not. */
+    /** Key of the reason why the payout failed. Absent if it did not. */
     readonly errorKey?: string
     /** Time of creation. */
     readonly createdAt: string
@@ -6480,7 +6480,7 @@ export type Namespaces = {
       readonly status: PayoutStatus
       /** Your reason. Absent: you gave none, or the customer was erased. */
       readonly reason?: string
-      /** Why the payout failed. Absent if it did not. */
+      /** Key of the reason why the payout failed. Absent if it did not. */
       readonly errorKey?: string
       /** Time of creation. */
       readonly createdAt: string
@@ -6512,7 +6512,7 @@ export type Namespaces = {
       readonly status: PayoutStatus
       /** Your reason. Absent: you gave none, or the customer was erased. */
       readonly reason?: string
-      /** Why the payout failed. Absent if it did not. */
+      /** Key of the reason why the payout failed. Absent if it did not. */
       readonly errorKey?: string
       /** Time of creation. */
       readonly createdAt: string
@@ -6549,7 +6549,7 @@ export type Namespaces = {
     readonly status: PayoutStatus
     /** Your reason. Absent: you gave none, or the customer was erased. */
     readonly reason?: string
-    /** Why the payout failed. Absent if it did not. */
+    /** Key of the reason why the payout failed. Absent if it did not. */
     readonly errorKey?: string
     /** Time of creation. */
     readonly createdAt: string
@@ -6707,13 +6707,13 @@ export type Namespaces = {
       readonly allowed: boolean
       /** Every reason why not: the state of the verification, or of its account. Empty if it is allowed. */
       readonly reasons: readonly ('verification_incomplete' | 'verification_invalid' | 'account_blocked' | 'account_closed')[]
-      /** Of `Receive` only: the largest balances in this state. Money that arrives above one stays with the operator until a person decides; sessions, conversions and transfers above one are refused with `balance_limit_exceeded`. Absent without one. */
+      /** Largest balances in this state, for `Receive` only. Money that arrives above one stays with the operator until a person decides; sessions, conversions and transfers above one are refused with `balance_limit_exceeded`. Absent without one. */
       readonly holdUpTo?: readonly {
         /** The currency: ISO 4217 alpha-3, or a token code. */
         readonly currency: string
         /** The largest balance of the customer, in major units of `currency`. */
         readonly amount: Amount
-        /** What the customer holds now, in major units of `currency`. */
+        /** Balance that the customer holds now, in major units of `currency`. */
         readonly held: Amount
       }[]
     })[]
@@ -6794,7 +6794,7 @@ export type Namespaces = {
      * request_in_progress, idempotency_key_reused.
      */
     readonly createIdentityVerification: (id: string, body: {
-      /** What is to be proved. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. Without it, `Company` for a `Business`, and `Document` for others. */
+      /** Kind of proof. `Document`: an identity document of the person. `Address`: a proof of the address. `Company`: an extract of the register. Without it, `Company` for a `Business`, and `Document` for others. */
       readonly kinds?: readonly ('Document' | 'Address' | 'Company')[] | undefined
       /** Address to which the page of the provider leads back: `https`, or `http` on `localhost` in the sandbox. */
       readonly returnUrl?: string | undefined
@@ -6807,15 +6807,15 @@ export type Namespaces = {
     readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
     /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
     readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
-    /** Why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
+    /** Reason why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
     readonly reason?: 'DocumentForged' | 'DocumentExpired' | 'DocumentUnreadable' | 'DocumentNotAccepted' | 'PersonNotPresent' | 'DataMismatch' | 'RequestRefused' | 'ProviderUnavailable' | 'Other'
     /** The identity provider. */
     readonly provider: string
     /** Page of the provider that the customer opens. It is a credential: give it to the customer only. Present while `status` is `Open`. */
     readonly url?: string
-    /** Until when the page can be used. Absent before `Open`. */
+    /** End of the time in which the page can be used. Absent before `Open`. */
     readonly sessionExpiresAt?: string
-    /** What the provider has found. Absent until it has decided. */
+    /** Findings of the provider. Absent until it has decided. */
     readonly evidence?: {
       /** Reference under which the provider finds its record. */
       readonly providerReference: string
@@ -6864,15 +6864,15 @@ export type Namespaces = {
       readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
       /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
       readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
-      /** Why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
+      /** Reason why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
       readonly reason?: 'DocumentForged' | 'DocumentExpired' | 'DocumentUnreadable' | 'DocumentNotAccepted' | 'PersonNotPresent' | 'DataMismatch' | 'RequestRefused' | 'ProviderUnavailable' | 'Other'
       /** The identity provider. */
       readonly provider: string
       /** Page of the provider that the customer opens. It is a credential: give it to the customer only. Present while `status` is `Open`. */
       readonly url?: string
-      /** Until when the page can be used. Absent before `Open`. */
+      /** End of the time in which the page can be used. Absent before `Open`. */
       readonly sessionExpiresAt?: string
-      /** What the provider has found. Absent until it has decided. */
+      /** Findings of the provider. Absent until it has decided. */
       readonly evidence?: {
         /** Reference under which the provider finds its record. */
         readonly providerReference: string
@@ -6919,15 +6919,15 @@ export type Namespaces = {
       readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
       /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
       readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
-      /** Why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
+      /** Reason why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
       readonly reason?: 'DocumentForged' | 'DocumentExpired' | 'DocumentUnreadable' | 'DocumentNotAccepted' | 'PersonNotPresent' | 'DataMismatch' | 'RequestRefused' | 'ProviderUnavailable' | 'Other'
       /** The identity provider. */
       readonly provider: string
       /** Page of the provider that the customer opens. It is a credential: give it to the customer only. Present while `status` is `Open`. */
       readonly url?: string
-      /** Until when the page can be used. Absent before `Open`. */
+      /** End of the time in which the page can be used. Absent before `Open`. */
       readonly sessionExpiresAt?: string
-      /** What the provider has found. Absent until it has decided. */
+      /** Findings of the provider. Absent until it has decided. */
       readonly evidence?: {
         /** Reference under which the provider finds its record. */
         readonly providerReference: string
@@ -6979,15 +6979,15 @@ export type Namespaces = {
     readonly kinds: readonly ('Document' | 'Address' | 'Company')[]
     /** `Pending`: the provider does not have it yet. `Open`: the customer can open `url`. `Processing`: the provider decides. `Approved`: the provider has found the proof good. `Declined`: the provider has refused the proof; `reason` says why. `Lapsed`: the customer did not finish in time. `Expired`: the document has expired since. `Failed`: the provider did not accept the request; `reason` says why. */
     readonly status: 'Pending' | 'Open' | 'Processing' | 'Approved' | 'Declined' | 'Lapsed' | 'Expired' | 'Failed'
-    /** Why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
+    /** Reason why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise. */
     readonly reason?: 'DocumentForged' | 'DocumentExpired' | 'DocumentUnreadable' | 'DocumentNotAccepted' | 'PersonNotPresent' | 'DataMismatch' | 'RequestRefused' | 'ProviderUnavailable' | 'Other'
     /** The identity provider. */
     readonly provider: string
     /** Page of the provider that the customer opens. It is a credential: give it to the customer only. Present while `status` is `Open`. */
     readonly url?: string
-    /** Until when the page can be used. Absent before `Open`. */
+    /** End of the time in which the page can be used. Absent before `Open`. */
     readonly sessionExpiresAt?: string
-    /** What the provider has found. Absent until it has decided. */
+    /** Findings of the provider. Absent until it has decided. */
     readonly evidence?: {
       /** Reference under which the provider finds its record. */
       readonly providerReference: string
@@ -7729,7 +7729,7 @@ export type Namespaces = {
     readonly refused: readonly {
       /** The payout that still waits, or was decided by another one. */
       readonly payoutId: string
-      /** Why it was not decided. */
+      /** Reason why it was not decided. */
       readonly problem: {
         /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
         readonly code: string
@@ -7759,7 +7759,7 @@ export type Namespaces = {
     readonly refused: readonly {
       /** The payout that still waits, or was decided by another one. */
       readonly payoutId: string
-      /** Why it was not decided. */
+      /** Reason why it was not decided. */
       readonly problem: {
         /** The code of the refusal, as `POST /v1/payouts/fiat` answers it. */
         readonly code: string
@@ -9922,7 +9922,7 @@ export type Namespaces = {
       readonly status: number
       /** Title of the problem. */
       readonly title: string
-      /** What is wrong, and what to do. */
+      /** Cause of the problem, and its cure. */
       readonly cure: string
       /** Path of the page about the problem. */
       readonly type: string

@@ -163,7 +163,7 @@ type Quote = {
   /** Path of the form that exchanges. */
   readonly convertHref: string
   readonly mayWrite: boolean
-  /** Whether the customer would hold more than it may. */
+  /** True: the customer would hold more than it may. */
   readonly isTooMuch: boolean
   readonly idempotencyKey: string
   /** True if the form was just sent. */

@@ -51,7 +51,7 @@ type ListPage = {
   readonly after?: Html | false
 }
 
-/** Whether only a part of the list was searched by the filters. */
+/** Reports whether only a part of the list was searched by the filters. */
 export const isPart = ({ values, pages }: Query): boolean => Object.keys(values).length > 0 && pages.next !== undefined
 
 export function listPage(view: ConsoleView, shown: Query, own: ListPage): string {
