@@ -5,7 +5,7 @@ import type { PayoutLife, Payouts } from '../payouts/index.ts'
 import * as store from './store-refunds.ts'
 
 type Deps = {
-  readonly cases: Pick<Cases, 'byId'>
+  readonly cases: Pick<Cases, 'openAbout'>
   readonly payouts: Pick<Payouts, 'byIds'>
   readonly payoutLife: Pick<PayoutLife, 'stopRefunds'>
 }
@@ -17,13 +17,11 @@ export const createPaymentRefunds = ({ cases, payouts, payoutLife }: Deps): Paym
     const ids = await store.refundsOfDeposit(tx, partnerId, depositId, partId)
     if (ids.length === 0) return []
     const made = (await payouts.byIds(tx, partnerId, ids)).filter(({ status }) => !undone.has(status))
-    const waiting: string[] = []
-    for (const { id, status } of made) {
-      if (status !== 'Pending' && status !== 'PendingApproval') continue
-      // The money of a listed party stays reserved until two persons close its case.
-      const frozen = await cases.byId(tx, partnerId, id)
-      if (frozen?.resolution !== null) waiting.push(id)
-    }
+    // The money of a listed party stays reserved until two persons close its case, which has the id of the payout.
+    const frozen = new Set((await cases.openAbout(tx, partnerId, ids)).map(({ id }) => id))
+    const waiting = made
+      .filter(({ id, status }) => (status === 'Pending' || status === 'PendingApproval') && !frozen.has(id))
+      .map(({ id }) => id)
     if (waiting.length > 0) await payoutLife.stopRefunds(tx, partnerId, waiting)
     const now = await payouts.byIds(
       tx,

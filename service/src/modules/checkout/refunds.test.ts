@@ -285,6 +285,20 @@ test('a bank takes a payment back: refunds that have not left are cancelled with
   await checkLedger(service.db, partnerId)
 })
 
+test('a refund to a listed party keeps its money when the payment is taken back; the others are cancelled', async () => {
+  const opened = await paid()
+  const { partnerId } = opened.partner
+  const [listed, free] = [await refund(opened, '9.90'), await refund(opened, '5.00')]
+  const { id } = listed.row
+  const named = { connector: 'sandbox', notificationId: `payout ${id}`, subject: id } as const
+  const frozen = { partnerId, id, kind: 'sanctions_hold', ...named, report: { kind: 'payout' }, booked: null } as const
+  await service.db.transaction((tx) => service.cases.record(tx, [frozen]))
+  await reverse(opened)
+  await take()
+  const statusOf = async ({ row }: typeof free) => (await service.payouts.get(partnerId, row.id)).status
+  assert.deepEqual([await statusOf(listed), await statusOf(free)], ['Pending', 'Cancelled'])
+})
+
 test('what the balance lacks for a payment that is taken back is owed, and is charged when it is there', async () => {
   const opened = await paid()
   const { partnerId } = opened.partner
