@@ -1,12 +1,15 @@
-/** Monitoring of transactions: a rule is tried on what has happened, and is on once two persons say so. */
+/** Monitoring of transactions: a rule is tried on what has happened, is on once two persons say so, and holds a payout until two decide. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ended, orderOf, payeeOf } from './payments.ts'
-import type { Chapter } from './stage.ts'
+import { type Chapter, present, type Stage } from './stage.ts'
+
+/** Workers read the rules that are on every five seconds. */
+const rulesKnownMs = 6000
 
 export const monitoring: Chapter = {
   name: 'monitoring',
-  title: 'payments just under a threshold, a rule, its backtest, and two persons',
+  title: 'payments just under a threshold, a rule and its backtest, a payout that it holds, and two persons',
   run: async (stage) => {
     const { client, partnerId, operator, say, show, folder } = stage
     const ada = await client.customers.create({ email: 'ada@example.com' })
@@ -15,7 +18,13 @@ export const monitoring: Chapter = {
     for (const amount of ['950.00', '980.00', '999.99'])
       await ended(stage, (await client.payouts.create(orderOf(payee, amount))).reference)
     const file = join(folder, 'rule.json')
-    const rule = { name: 'Just under 1,000', kind: 'structuring', currency: 'EUR', direction: 'Outward' }
+    const rule = {
+      name: 'Just under 1,000',
+      kind: 'structuring',
+      currency: 'EUR',
+      direction: 'Outward',
+      when: 'before',
+    }
     await writeFile(file, JSON.stringify({ ...rule, hours: 72, threshold: '1000.00', count: 3, partners: [partnerId] }))
     const command = <T>(name: string, ...words: readonly string[]) => operator<T>('monitoring', 'rule', name, ...words)
     const ann = ['--staff', 'Ann'] as const
@@ -39,5 +48,30 @@ export const monitoring: Chapter = {
     show('one person turns it on', proposed.state, 'Proposed')
     const on = await command<{ state: string }>('on', '--id', id, '--staff', 'Joan')
     show('a second person', on.state, 'On')
+    await decide(stage, orderOf(payee, '990.00'))
   },
+}
+
+type Alert = { readonly id: string; readonly payouts: { readonly waiting: number } }
+
+/** The rule finds the payout before the bank has it: it waits until two persons have closed the alert. */
+async function decide(stage: Stage, order: ReturnType<typeof orderOf>): Promise<void> {
+  const { client, partnerId, operator, say, show, until } = stage
+  const onSince = performance.now()
+  await until('workers have the rule', () => performance.now() - onSince > rulesKnownMs)
+  const { reference } = await client.payouts.create(order)
+  const step = await until('the payout waits', async () => {
+    const { timeline, status } = await client.transactions.get(reference)
+    const last = timeline.at(-1)?.step
+    return (last === 'Screening' || status !== 'Pending') && `${last}, ${status}`
+  })
+  show('the next payout', step, 'Screening, Pending')
+  const [alert] = await operator<readonly Alert[]>('monitoring', 'alert', 'list', '--partner', partnerId)
+  const { id, payouts } = present(alert, 'the alert')
+  show('its alert holds', `${payouts.waiting} payout`, '1 payout')
+  say('Ann proposes to close the alert, and Joan agrees: Ada pays the builders of her house.')
+  const named = ['--partner', partnerId, '--id', id] as const
+  await operator('case', 'propose', ...named, '--action', 'note', '--note', 'Pays her builders', '--staff', 'Ann')
+  await operator('case', 'approve', ...named, '--staff', 'Joan')
+  show('the payout', (await ended(stage, reference)).status, 'Completed')
 }
