@@ -6,6 +6,7 @@ import { after, test } from 'node:test'
 import { success } from '../support/client.ts'
 import { assertProblem } from '../support/problem.ts'
 import { startTestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const service = await startTestService()
 after(() => service.dispose())
@@ -177,7 +178,11 @@ test('public files are sent compressed, 304 to a reader that has them, and 429 b
   assert.ok((sizes[0] ?? 0) > 5 * (sizes[1] ?? 0) && (sizes[1] ?? 0) > (sizes[2] ?? 0), sizes.join())
   assert.equal((await load({ 'accept-encoding': 'br;q=0, gzip;q=0.5' })).headers.get('content-encoding'), 'gzip')
   const statuses = new Set<number>()
-  for (let count = 0; count < 300; count += 1) statuses.add((await fetch(`${service.baseUrl}/docs`)).status)
-  assert.deepEqual([...statuses], [200, 429])
+  await until('the address asks too often', async () => {
+    const answers = await Promise.all(Array.from({ length: 100 }, () => fetch(`${service.baseUrl}/docs`)))
+    for (const { status } of answers) statuses.add(status)
+    return statuses.has(429)
+  })
+  assert.deepEqual([...statuses].toSorted(), [200, 429])
   success(await service.client.get('/v1/accounts'))
 })
