@@ -132,7 +132,7 @@ const settlementObserver = (
     observability?.metrics.connector(connector, state)
     connectorHealth.breaker(connector, state)
   },
-  // A bank by files answers by its files: its calls write rows of this database.
+  // A file-based bank answers by its files: its calls write rows of this database.
   answered: (connector) => {
     if (!isIsoConnectorId(connector)) connectorHealth.answered(connector)
   },

@@ -88,7 +88,11 @@ export async function verifyNewPasskey(
   text: string,
   { memberId, challenge }: { readonly memberId: string; readonly challenge: Uint8Array },
 ): Promise<PasskeyRow> {
-  const refused = refuseField({ pointer: '/credential', code: 'invalid_value', message: 'is no passkey for this page' })
+  const refused = refuseField({
+    pointer: '/credential',
+    code: 'invalid_value',
+    message: 'is not a passkey for this page',
+  })
   const response = readCredential(text)
   if (response === undefined) throw refused
   const { verifyRegistrationResponse } = await library()

@@ -51,7 +51,7 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
     if (row.approved === true)
       throw new Refusal('validation_failed', `The change was approved by ${row.decidedByName}.`)
     if (row.proposedBy === by.id)
-      throw new Refusal('validation_failed', 'Another person approves a change: you proposed it.')
+      throw new Refusal('validation_failed', 'Another person must approve the change, because you proposed it.')
   }
   const approve = async (tx: Tx, row: StaffChange, by: SecondPerson) => {
     refuseApprover(row, by)
