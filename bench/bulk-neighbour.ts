@@ -16,11 +16,11 @@ const payoutsPerBulk = 1000
 const bulksAtOnce = 8
 const pauseBetweenPayoutsMs = 250
 const lastWebhookMsMax = 120_000
-const withDefaultRates = { RATE_PER_SECOND: '100', RATE_BURST: '1000' }
+const withDefaultRates = { RATE_PER_SECOND: '100' }
 /** With the default rates a partner gets 10 bulks at once, then one each 10 s. Without them only its open payouts are bounded. */
 const cases: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'default rates': withDefaultRates,
-  'without rates': { ITEM_RATE_PER_SECOND: '1000000', ITEM_RATE_BURST: '10000000' },
+  'without rates': { ITEM_RATE_PER_SECOND: '1000000' },
 }
 
 const subscribe = async (client: Client, { url }: Endpoint): Promise<void> =>

@@ -64,7 +64,7 @@ async function rateOf(url: string, headers: Readonly<Record<string, string>>, st
   return answered / polls.seconds
 }
 
-const service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000000', PAGE_RATE_BURST: '10000000' } })
+const service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000000' } })
 const bare = createServer((_request, response) => {
   response.setHeader('content-type', 'text/html')
   response.end('<!doctype html><title>a</title><link rel="icon" href="data:,"><p>word')

@@ -44,7 +44,6 @@ export const serviceEnv = (databaseUrl: string, dataDir: string): Readonly<Recor
   PORT: '0',
   OPS_PORT: '0',
   RATE_PER_SECOND: '1000000',
-  RATE_BURST: '10000000',
   LOG_LEVEL: 'error',
 })
 

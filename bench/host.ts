@@ -13,6 +13,7 @@ import { type OperationId, operationIds } from '@partner-payments/wire'
 import { type Access, createAccess } from '../service/src/access/index.ts'
 import { compose } from '../service/src/app/compose.ts'
 import { type Config, readConfig } from '../service/src/app/config.ts'
+import { itemRate, requestRate } from '../service/src/app/derived-settings.ts'
 import { createGateway, type Gateway } from '../service/src/gateway/index.ts'
 import { type AllHandlers, type Handler, readAmount, readCurrency } from '../service/src/api/index.ts'
 import { createLog, createSealer, newId, systemClock, writeAmount } from '../service/src/kernel/index.ts'
@@ -109,18 +110,18 @@ async function build(form: string | undefined, config: Config, db: Database): Pr
     log,
     clock,
     sandbox: true,
-    bodyBytesMax: config.BODY_BYTES_MAX,
+    bodyBytesMax: 256 * 1024,
     bodyTimeoutMs: 20_000,
     headersTimeoutMs: 10_000,
     unauthenticatedBytesMax: 32 * 1024 * 1024,
     unauthenticatedConnectionsMax: 4096,
     requestsMax: config.REQUESTS_MAX,
-    headerBytesMax: config.HEADER_BYTES_MAX,
+    headerBytesMax: 16 * 1024,
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     observe: observability.metrics.request,
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
-    rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
-    itemRate: { perSecond: config.ITEM_RATE_PER_SECOND, burst: config.ITEM_RATE_BURST },
+    rate: requestRate(config),
+    itemRate: itemRate(config),
   }
   const pageRate = { perSecond: 1, burst: 1 }
   return createGateway({

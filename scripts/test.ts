@@ -1,5 +1,6 @@
 /**
- * `npm test` runs all tests. An argument selects the files whose path contains it (`npm test -- embedded`). Options are
+ * `npm test` runs the test files, and of the long ones a share (scripts/turns.ts); `--all` (`npm run test:all`) runs all. An argument selects
+ * the files whose path contains it (`npm test -- embedded`). Options are
  * passed to `node --test` (`npm test -- --test-name-pattern=stop`). `--faults` (`npm run test:faults`) runs only the
  * fault tests, in their long form. `--quick` (`npm run test:quick`) runs the files that need no server, in one process. `--times`
  * prints what each file cost after the summary. `--sharded` (`npm run test:sharded`) runs the tests of delivery, payouts and settlement
@@ -13,6 +14,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { batchFiles } from './batches.ts'
 import { pureTests } from './pure-tests.ts'
 import { recordTimes } from './suite-times.ts'
+import { filesOfTurn } from './turns.ts'
+import { shareNumber, takesAll } from '../test/support/share.ts'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const PATTERNS = ['wire/src/**/*.test.ts', 'service/src/**/*.test.ts', 'sdk/src/**/*.test.ts', 'test/**/*.test.ts']
@@ -23,7 +26,8 @@ const filters = args.filter((arg) => !arg.startsWith('-')).map((arg) => arg.repl
 const faults = args.includes('--faults')
 const sharded = args.includes('--sharded')
 const quick = args.includes('--quick')
-const ownOptions: ReadonlySet<string> = new Set(['--faults', '--sharded', '--quick', '--times'])
+const all = args.includes('--all')
+const ownOptions: ReadonlySet<string> = new Set(['--all', '--faults', '--sharded', '--quick', '--times'])
 const options = args.filter((arg) => arg.startsWith('-') && !ownOptions.has(arg))
 
 const SHARDED_PATTERNS = [
@@ -41,7 +45,9 @@ const selected = globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules/**']
   .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
   .toSorted()
 // `npm run check` runs test/tidy.
-const files = quick ? pureTests(ROOT, selected).filter((file) => !file.startsWith('test/')) : selected
+const chosen = quick ? pureTests(ROOT, selected).filter((file) => !file.startsWith('test/')) : selected
+const isWhole = filters.length === 0 && options.length === 0 && !faults && !sharded && !quick
+const files = isWhole && !all && !takesAll ? filesOfTurn(chosen) : chosen
 
 if (files.length === 0) {
   console.error(`no test file matches ${filters.join(', ') || PATTERNS.join(', ')}`)
@@ -82,6 +88,7 @@ const runner = spawn(
       NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/compile'),
       ...process.env,
       ...times?.env,
+      TEST_SHARE: takesAll ? 'all' : String(shareNumber),
       TEST_SHARED: shared.join(','),
       ...(faults ? { FAULTS: 'long' } : {}),
       ...(sharded ? { TEST_SHARDED: 'on' } : {}),

@@ -1,5 +1,5 @@
 /** The page of the configuration: the variables, from the table that the service reads them with. */
-import { limitsDefault } from '../../service/src/delivery/index.ts'
+import { limitsDefault, limitsOfOperator } from '../../service/src/delivery/index.ts'
 import { settings } from '../../service/src/app/config.ts'
 import { markdownTable } from '../../service/src/kernel/index.ts'
 
@@ -29,7 +29,7 @@ ${markdownTable(['variable', 'default', 'meaning', 'secret'], rows)}
 
 ${markdownTable(
   ['limit', 'default'],
-  Object.entries(limitsDefault).map(([name, value]) => [`\`${name}\``, String(value)]),
+  limitsOfOperator.map((name) => [`\`${name}\``, String(limitsDefault[name])]),
 )}
 
 ## Production

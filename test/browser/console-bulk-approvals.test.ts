@@ -22,7 +22,7 @@ let site: string
 let payee: string
 before(async () => {
   if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', AUDIT_HEAD_PERIOD_MS: '1000' } })
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
   site = siteOf(service)
   browser = await launchBrowser()
   const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above-bulk', '100.00']

@@ -21,7 +21,7 @@ let service: TestService
 let browser: Browser
 before(async () => {
   if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', AUDIT_HEAD_PERIOD_MS: '1000' } })
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
   browser = await launchBrowser()
 })
 after(async () => {

@@ -18,7 +18,7 @@ let service: TestService
 let browser: Browser
 before(async () => {
   if (skip !== false) return
-  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000', AUDIT_HEAD_PERIOD_MS: '1000' } })
+  service = await startTestService({ env: { PAGE_RATE_PER_SECOND: '1000' } })
   browser = await launchBrowser()
   const { id } = await createBeneficiary(service.client)
   for (const amount of ['10.00', '20.00']) await service.client.post('/v1/payouts/fiat', payoutText(String(id), amount))

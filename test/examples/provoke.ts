@@ -304,9 +304,9 @@ const ofUsersAndWebhooks: Partial<Record<ProblemCode, Provocation>> = {
 /** Failures of the service itself: limits, a broken table, and an api process that hangs up or is silent. */
 const ofFailures: Partial<Record<ProblemCode, Provocation>> = {
   rate_limited: async () => {
-    const service = await startTestService({ env: { RATE_PER_SECOND: '1', RATE_BURST: '1' } })
+    const service = await startTestService({ env: { RATE_PER_SECOND: '1' } })
     try {
-      return await refusedAmong(3, () => service.client.get('/v1/accounts'), 429)
+      return await refusedAmong(20, () => service.client.get('/v1/accounts'), 429)
     } finally {
       await service.dispose()
     }
@@ -376,7 +376,7 @@ async function behindGateway(manner: 'hangUp' | 'silence'): Promise<Answer> {
   const [service, upstream] = await Promise.all([createTestService(), startUpstream()])
   try {
     upstream.behave(manner)
-    const gateway = await service.role('gateway', { API_URL: upstream.url, API_TIMEOUT_MS: '300' })
+    const gateway = await service.role('gateway', { API_URL: upstream.url, REQUEST_TIMEOUT_MS: '300' })
     const credentials = await service.operator('partner', 'create', '--name', 'Example')
     return await service.client(gateway.url, credentials).get('/v1/accounts')
   } finally {

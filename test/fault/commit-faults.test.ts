@@ -59,7 +59,6 @@ async function restartableApi() {
     DATA_DIR: folder,
     LOG_LEVEL: 'warn',
     RATE_PER_SECOND: '1000000',
-    RATE_BURST: '10000000',
   }
   const created = await run(['operator', 'partner', 'create', '--name', 'Restartable'], env)
   assert.equal(created.code, 0, created.stderr)

@@ -36,7 +36,6 @@ before(async () => {
     MASTER_KEY: randomBytes(32).toString('base64'),
     STOP_DELAY_MS: '1500',
     RATE_PER_SECOND: '1000000',
-    RATE_BURST: '10000000',
     LOG_LEVEL: 'info',
   }
   const made = await run(['operator', 'partner', 'create', '--name', 'Restarts'], { ...shared, LOG_LEVEL: 'warn' })

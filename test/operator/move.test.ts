@@ -37,7 +37,7 @@ before(async () => {
   await writeFile(keyFile, `${randomBytes(32).toString('base64')}\n`)
   receiver = await startReceiver(() => (receives ? 204 : 503))
   // After its first failure a delivery waits long enough for the partner to be moved.
-  const env = { WEBHOOK_RETRY_DELAYS_MS: '20000,500,500,500', RATE_PER_SECOND: '1000000', RATE_BURST: '10000000' }
+  const env = { WEBHOOK_RETRY_DELAYS_MS: '20000,500,500,500', RATE_PER_SECOND: '1000000' }
   cells = await Promise.all([createCell('one', env), createCell('two', env)])
   databases = [databaseOf(cells[0]), databaseOf(cells[1])]
   await Promise.all(cells.map((cell) => cell.start()))

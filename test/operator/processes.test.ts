@@ -21,7 +21,7 @@ await chmod(dataDir, 0o711)
 const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
 /** Without a pace the callers take the processor time from the processes that start again, which makes each start several times longer. */
 const paceMs = 100
-const limits = { RATE_PER_SECOND: '1000000', RATE_BURST: '10000000', DATABASE_CONNECTIONS_MAX: '70' }
+const limits = { RATE_PER_SECOND: '1000000', DATABASE_CONNECTIONS_MAX: '70' }
 const env = { DATA_DIR: dataDir, PORT, OPS_PORT, LOG_LEVEL: 'info', ...limits }
 const baseUrl = `http://127.0.0.1:${PORT}`
 const credentials = () =>

@@ -104,7 +104,7 @@ const values: readonly Refused[] = [
   {
     variable: 'WEBHOOK_LIMITS',
     value: 'inFlightMax=0',
-    line: /^WEBHOOK_LIMITS must be name=value; names are leaseMs,/,
+    line: /^WEBHOOK_LIMITS must be name=value; names are inFlightPerEndpointMax,/,
   },
   {
     variable: 'WEBHOOK_RETRY_DELAYS_MS',

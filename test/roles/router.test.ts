@@ -17,7 +17,7 @@ let clients: readonly [Client, Client]
 before(async () => {
   cells = await Promise.all([createCell('one'), createCell('two')])
   await Promise.all(cells.map((cell) => cell.start()))
-  router = await startRouter(cells, { API_TIMEOUT_MS: '5000', TRUSTED_PROXIES: '127.0.0.1' })
+  router = await startRouter(cells, { REQUEST_TIMEOUT_MS: '5000', TRUSTED_PROXIES: '127.0.0.1' })
   partners = await Promise.all([cells[0].createPartner('First'), cells[1].createPartner('Second')])
   clients = [createClient(router.url, partners[0]), createClient(router.url, partners[1])]
 })
@@ -179,7 +179,7 @@ test('504 to the partners of a cell that hangs, 200 to the others', async () => 
   const frozen = await createCell('three', { IBAN_ISSUERS: '' })
   await frozen.start()
   const credentials = await frozen.createPartner('Third')
-  const small = await startRouter([...cells, frozen], { API_TIMEOUT_MS: '500' })
+  const small = await startRouter([...cells, frozen], { REQUEST_TIMEOUT_MS: '500' })
   const client = createClient(small.url, credentials)
   success(await client.get('/v1/accounts'))
   frozen.signal('SIGSTOP')

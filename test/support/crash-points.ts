@@ -7,16 +7,13 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { dayMs } from '../../service/src/kernel/index.ts'
 import { isLong, print, scaled } from './faults.ts'
+import { shareNumber } from './share.ts'
 import { until } from './until.ts'
 
 const runMsMax = 120_000
 /** Odd: a commit has a point before and one after it, so that successive kills of a run take both kinds. */
 const sharesShort = 7
-
-/** The number of the share of the points that this run takes. Each day takes the next one; FAULTS_SHARE repeats one. */
-const shareNumber = Number(process.env['FAULTS_SHARE'] ?? Math.floor(Date.now() / dayMs))
 
 /** The arguments of a child after the crash point. The first is the address of its database. */
 type ChildArgs = readonly [url: string, ...others: readonly string[]]
@@ -87,7 +84,7 @@ async function run(file: string, crashAt: number, [url, ...args]: ChildArgs, cac
 
 /**
  * Runs `file` to the end to count its crash points, then once for each point of a share of them, and kills it there. There are `shares`
- * shares, or fewer, an odd number, so that each has at least two points: as many successive days kill it at every point. The long form does so in one run.
+ * shares, or fewer, an odd number, so that each has at least two points: as many successive hours kill it at every point. The long form does so in one run.
  * `scenario` sets up, calls `runChild`, which returns the child's output, and verifies the result.
  */
 export async function killAtCrashPoints(
@@ -115,7 +112,7 @@ export async function killAtCrashPoints(
   const shares = most % 2 === 1 ? most : Math.max(1, most - 1)
   const first = (shareNumber % shares) + 1
   for (let crashAt = first; crashAt <= points; crashAt += shares) await runUntil(crashAt)
-  if (!isLong) t.diagnostic(`share ${first} of ${shares} of the points; FAULTS_SHARE=${shareNumber} repeats it`)
+  if (!isLong) t.diagnostic(`share ${first} of ${shares} of the points; TEST_SHARE=${shareNumber} repeats it`)
   print(t, { points, runs, kills })
   // Loops run concurrently, so that a run may pass fewer points than the counted ones, and then ends by itself.
   assert.ok(kills > 0 && kills >= runs / 3, `only ${kills} kills in ${runs} runs`)

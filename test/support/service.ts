@@ -113,7 +113,6 @@ async function environmentOf(options: TestServiceOptions) {
     SANDBOX_BANK_DELAY_MS: '50',
     // The tests exceed the default rate limit. `test/contract/limits.test.ts` sets and tests the limit.
     RATE_PER_SECOND: '1000000',
-    RATE_BURST: '10000000',
     WEBHOOK_RETRY_DELAYS_MS: Array.from({ length: 11 }, () => '200').join(','),
     ...options.env,
   }
@@ -246,8 +245,8 @@ export type SharedService = Pick<
 >
 
 const sharedVariable = 'TEST_SHARED_SERVICE'
-/** Pages are opened faster than a person opens them, and the proof of a record is looked at when its head was signed. */
-const sharedSettings = { PAGE_RATE_PER_SECOND: '1000', AUDIT_HEAD_PERIOD_MS: '1000' }
+/** Pages are opened faster than a person opens them. */
+const sharedSettings = { PAGE_RATE_PER_SECOND: '1000' }
 type Shared = { readonly baseUrl: string; readonly env: Environment; readonly logFile: string }
 
 /** Starts the service that `joinTestService` uses in the processes that inherit the environment of this one. */

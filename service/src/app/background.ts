@@ -4,7 +4,7 @@ import type { Config } from './config.ts'
 import { publicUrlOf } from './derived-settings.ts'
 import { deliveryJobs, endpointStatistics, statisticsJob } from '../delivery/index.ts'
 import { defineJob, type Job } from '../jobs/index.ts'
-import { type Clock, hourMs, type Log, minuteMs, secondMs, type Tracing } from '../kernel/index.ts'
+import { type Clock, dayMs, hourMs, type Log, minuteMs, secondMs, type Tracing } from '../kernel/index.ts'
 import { createCheckpoints } from '../ledger/index.ts'
 import { mailJob } from '../mail/index.ts'
 import { mailParts, mailTemplates } from './mail.ts'
@@ -52,7 +52,8 @@ export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly
       webhooks,
       allowLoopback: config.WEBHOOK_HTTP,
       proxy: config.WEBHOOK_PROXY_URL,
-      threads: config.WEBHOOK_THREADS,
+      // A second one helps only if this one is always busy (docs/decisions/0020-exchange-threads-measured.md).
+      threads: 1,
       observe: {
         attempt: (outcome, durationMs, subscriptionId) => {
           observability?.metrics.delivery(outcome, durationMs, subscriptionId)
@@ -143,6 +144,8 @@ const checkpointMs = 10 * secondMs
 const checkpointEveryMs = 10 * minuteMs
 const auditMs = 10 * secondMs
 const auditStepsPerHead = 5
+/** A signed head of the audit log covers a day; in a sandbox so little that a developer sees one. */
+const sandboxHeadMs = 5 * secondMs
 
 /** The jobs that keep the database in order. No caller waits for them. */
 function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
@@ -176,7 +179,8 @@ function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
 
 /** Records are chained when they are certain to be complete. Without new ones only the heads of the day are left to sign. */
 function chainJob(deps: BackgroundDeps, modules: Modules): Job {
-  const { AUDIT_HEAD_PERIOD_MS: headPeriodMs, REPORT_CLOCK_DIFFERENCE_MS: clockDifferenceMsMax } = deps.config
+  const { MODE, REPORT_CLOCK_DIFFERENCE_MS: clockDifferenceMsMax } = deps.config
+  const headPeriodMs = MODE === 'sandbox' ? sandboxHeadMs : dayMs
   const { partnerIds } = modules.access
   const step = createChainStep({ ...modules, ...deps, partnerIds, clockDifferenceMsMax, headPeriodMs })
   const stepMs = Math.min(auditMs, headPeriodMs / auditStepsPerHead)

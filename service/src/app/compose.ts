@@ -6,7 +6,7 @@ import type { RequestListener } from 'node:http'
 import { type Access, sealedApiSecrets, partnerRow, partnersPage } from '../access/index.ts'
 import { type Audit, auditedHandlers, sealedAuditKeys } from '../audit/index.ts'
 import { createCheckoutSite, createConsoleSite, createDeskSite, type DeskChanges } from '../pages/index.ts'
-import { brandOf, gatewayLimits } from './derived-settings.ts'
+import { brandOf, gatewayLimits, itemRate, pageRate, requestRate } from './derived-settings.ts'
 import { type BackgroundDeps, backgroundJobs, paymentJobs } from './background.ts'
 import {
   findRunbook,
@@ -253,7 +253,7 @@ async function composeDesk(
     log,
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     trustedProxies: config.TRUSTED_PROXIES,
-    pageRate: { perSecond: config.PAGE_RATE_PER_SECOND, burst: config.PAGE_RATE_BURST },
+    pageRate: pageRate(config),
   })
 }
 
@@ -268,7 +268,7 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
     handlers: auditedHandlers(createHandlers(modules), modules.audit),
     clock,
     sandbox: config.SIMULATIONS,
-    itemRate: { perSecond: config.ITEM_RATE_PER_SECOND, burst: config.ITEM_RATE_BURST },
+    itemRate: itemRate(config),
   }
   const recorder = createRequestRecorder({
     ...{ db: deps.db, clock, log, credential: access.credential },
@@ -306,8 +306,8 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
   const signed = {
     access,
     windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
-    rate: { perSecond: config.RATE_PER_SECOND, burst: config.RATE_BURST },
-    pageRate: { perSecond: config.PAGE_RATE_PER_SECOND, burst: config.PAGE_RATE_BURST },
+    rate: requestRate(config),
+    pageRate: pageRate(config),
   }
   /** Writes the requests in memory after the last answer. */
   const recorded = async (opening: Promise<Gateway>): Promise<Gateway> => {
@@ -322,5 +322,5 @@ async function composeGateway(deps: ServiceDeps, modules: Modules, form: Gateway
   const pages = await docsAssets({ sandbox: config.MODE === 'sandbox', simulations: config.SIMULATIONS })
   if (form === 'standalone') return recorded(createGateway({ ...common, ...signed, form, pages }))
   const apiUrl = present(config.API_URL, 'checked with the role')
-  return recorded(createGateway({ ...common, ...signed, form, pages, apiUrl, apiTimeoutMs: config.API_TIMEOUT_MS }))
+  return recorded(createGateway({ ...common, ...signed, form, pages, apiUrl, apiTimeoutMs: config.REQUEST_TIMEOUT_MS }))
 }

@@ -98,27 +98,11 @@ const processSettings = {
     description: 'Active standing orders of one partner. Further ones are refused; active orders are unaffected',
     read: integer(1, standingOrdersMax, 10_000),
   },
-  SAFEGUARDING_WAIT_MS: {
-    default: '43200000',
-    description:
-      'How long after the end of a day (UTC) its safeguarding record waits for the statements of the banks. Then it is made, and names the missing ones',
-    read: integer(0, 7 * dayMs, dayMs / 2),
-  },
-  REPORT_WRITERS: {
-    default: '2',
-    description: 'Reports that one process writes at the same time',
-    read: integer(1, 16, 2),
-  },
   REPORT_CLOCK_DIFFERENCE_MS: {
     default: '30000; 1000 in a sandbox',
     description:
       'Largest clock difference in milliseconds between the processes and the database. A report waits this much longer than the transactions of its period, and monitors of balances lag by it',
     read: (value, mode) => integer(0, reportClockDifferenceMsMax, mode === 'sandbox' ? 1_000 : 30_000)(value),
-  },
-  AUDIT_HEAD_PERIOD_MS: {
-    default: '86400000; 5000 in a sandbox',
-    description: 'Period in milliseconds that one signed head of the audit log covers: a day',
-    read: (value, mode) => integer(1_000, dayMs, mode === 'sandbox' ? 5_000 : dayMs)(value),
   },
 } as const satisfies Settings
 
@@ -160,9 +144,26 @@ export type Config = Omit<Raw, 'MASTER_KEY' | 'OPS_PORT' | 'WEBHOOK_HTTP' | 'PUB
 }
 
 /** Prefixes that no other program uses; `WEBHOOK_URL` or `OPS_TOKEN` may belong to another service on the machine. */
-const ownPrefixes = /^(SANDBOX_BANK|WEBHOOK_RETRY|TIMESTAMP_WINDOW|BODY_BYTES|HEADER_BYTES)_/
-/** Pauses of workers, which commits wake now. */
-const retiredNames: readonly string[] = ['WORKER_IDLE_MS', 'WEBHOOK_IDLE_MS']
+const ownPrefixes = /^(SANDBOX_BANK|WEBHOOK_RETRY|TIMESTAMP_WINDOW)_/
+/** What these set is fixed, or follows from another setting. */
+const retiredNames: readonly string[] = [
+  'API_TIMEOUT_MS',
+  'AUDIT_HEAD_PERIOD_MS',
+  'BODY_BYTES_MAX',
+  'DATABASE_CONNECT_TIMEOUT_MS',
+  'DATABASE_TIMEOUT_MS',
+  'FX_RATES_SEED',
+  'HEADER_BYTES_MAX',
+  'INVITATION_URL',
+  'ITEM_RATE_BURST',
+  'PAGE_RATE_BURST',
+  'RATE_BURST',
+  'REPORT_WRITERS',
+  'SAFEGUARDING_WAIT_MS',
+  'WEBHOOK_IDLE_MS',
+  'WEBHOOK_THREADS',
+  'WORKER_IDLE_MS',
+]
 /** Shorter names are too similar to those of other programs: `MODE` and `NODE`. */
 const nearNameCharsMin = 7
 
@@ -189,17 +190,15 @@ export function readConfig(options: ReadOptions = {}, env: Environment = process
 }
 
 const routerSettings = [
-  'API_TIMEOUT_MS',
-  'BODY_BYTES_MAX',
   'BODY_TIMEOUT_MS',
   'CELL_URLS',
-  'HEADER_BYTES_MAX',
   'HEADERS_TIMEOUT_MS',
   'HOST',
   'LOG_LEVEL',
   'OPS_HOST',
   'OPS_PORT',
   'PORT',
+  'REQUEST_TIMEOUT_MS',
   'STOP_DELAY_MS',
   'TRUSTED_PROXIES',
   'UNAUTHENTICATED_BYTES_MAX',

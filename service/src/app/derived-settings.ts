@@ -1,5 +1,6 @@
 /** Settings of parts that follow from several settings of the configuration. */
-import { type Config, consoleUrlAt } from './config.ts'
+import { bulkPayouts } from '@partner-payments/wire'
+import { type Config, consoleUrlAt, type RouterConfig } from './config.ts'
 import type { Brand } from '../branding/index.ts'
 import { type BankSimulator, sandboxConnectorId } from '../rails/index.ts'
 
@@ -24,7 +25,7 @@ export const usesSandboxBank = ({ RAIL, RAIL_RULES }: Config) =>
 
 export const invitationSettings = (config: Config) => ({
   sandbox: config.MODE === 'sandbox',
-  invitationBaseUrl: config.INVITATION_URL ?? `${consoleUrlOf(config)}/join`,
+  invitationBaseUrl: `${consoleUrlOf(config)}/join`,
 })
 
 /** The address of the console. */
@@ -64,16 +65,33 @@ export const webhookSettings = ({ WEBHOOK_HTTP, WEBHOOK_LIMITS, WEBHOOK_RETRY_DE
   ...(WEBHOOK_RETRY_DELAYS_MS === undefined ? {} : { retryDelaysMs: WEBHOOK_RETRY_DELAYS_MS }),
 })
 
-export const gatewayLimits = (config: Config) => ({
-  bodyBytesMax: config.BODY_BYTES_MAX,
+/** The limits of requests as they arrive, also for the router. */
+export const requestLimits = (config: Pick<Config, keyof RouterConfig>) => ({
+  bodyBytesMax: 256 * 1024,
   bodyTimeoutMs: config.BODY_TIMEOUT_MS,
   headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
   unauthenticatedBytesMax: config.UNAUTHENTICATED_BYTES_MAX,
   unauthenticatedConnectionsMax: config.UNAUTHENTICATED_CONNECTIONS_MAX,
-  requestsMax: config.REQUESTS_MAX,
-  headerBytesMax: config.HEADER_BYTES_MAX,
+  headerBytesMax: 16 * 1024,
   trustedProxies: config.TRUSTED_PROXIES,
+})
+
+export const gatewayLimits = (config: Config) => ({
+  ...requestLimits(config),
+  requestsMax: config.REQUESTS_MAX,
   requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+})
+
+/** Of service accounts: ten seconds' worth at once. */
+export const requestRate = ({ RATE_PER_SECOND: perSecond }: Config) => ({ perSecond, burst: 10 * perSecond })
+
+/** Of client addresses that have no account. */
+export const pageRate = ({ PAGE_RATE_PER_SECOND: perSecond }: Config) => ({ perSecond, burst: 10 * perSecond })
+
+/** Of the items of a partner. The largest bulk passes at any rate. */
+export const itemRate = ({ ITEM_RATE_PER_SECOND: perSecond }: Config) => ({
+  perSecond,
+  burst: Math.max(bulkPayouts.bulkPayoutsMax, 100 * perSecond),
 })
 
 /** The sources of the IBANs of accounts. */

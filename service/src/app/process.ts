@@ -86,8 +86,6 @@ export async function connectDatabase(
   const db = createDatabase({
     url,
     connectionsMax: config.DATABASE_CONNECTIONS_MAX,
-    connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
-    queryTimeoutMs: config.DATABASE_TIMEOUT_MS,
     log,
     sharded: config.DATABASE_SHARDED,
     partnerIds: allPartnerIds,

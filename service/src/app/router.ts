@@ -1,5 +1,6 @@
 /** The role `router`: the gateway of several cells. It has no database and no master key. */
 import type { RouterConfig } from './config.ts'
+import { requestLimits } from './derived-settings.ts'
 import { createRouter } from '../gateway/index.ts'
 import { type Log, systemClock } from '../kernel/index.ts'
 import { createRouterObservability } from '../observability/index.ts'
@@ -12,16 +13,10 @@ export async function startRouter(config: RouterConfig, { log, started, stop }: 
   log.info({ role: 'router', config }, 'starting')
   const router = await createRouter({
     cells: config.CELL_URLS,
-    apiTimeoutMs: config.API_TIMEOUT_MS,
+    apiTimeoutMs: config.REQUEST_TIMEOUT_MS,
     clock: systemClock,
     log,
-    bodyBytesMax: config.BODY_BYTES_MAX,
-    bodyTimeoutMs: config.BODY_TIMEOUT_MS,
-    headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
-    headerBytesMax: config.HEADER_BYTES_MAX,
-    unauthenticatedBytesMax: config.UNAUTHENTICATED_BYTES_MAX,
-    unauthenticatedConnectionsMax: config.UNAUTHENTICATED_CONNECTIONS_MAX,
-    trustedProxies: config.TRUSTED_PROXIES,
+    ...requestLimits(config),
     observe: (operation, status, durationMs) => observability.request(operation, status, durationMs),
   })
   const observability = createRouterObservability(router.answering)

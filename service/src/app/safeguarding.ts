@@ -1,6 +1,7 @@
 /** Composes safeguarding with the calendars of the configured banks. */
 import { type Config, usedIsoBanks } from './config.ts'
 import { createSafeguarding, type Safeguarding, type SafeguardingDeps } from '../modules/safeguarding/index.ts'
+import { dayMs } from '../kernel/index.ts'
 import { internalConnectorId, lastListedOn } from '../rails/index.ts'
 
 type Deps = Omit<
@@ -23,7 +24,8 @@ export function composeSafeguarding(deps: Deps): Safeguarding {
     addOperator: access.addOperator,
     dueOn: (connector, day) => lastListedOn(day, { closedDays: closedDays.get(connector) ?? new Set() }),
     internalConnector: internalConnectorId,
-    waitMs: config.SAFEGUARDING_WAIT_MS,
+    // Until noon of the next day.
+    waitMs: dayMs / 2,
     clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS,
   })
 }

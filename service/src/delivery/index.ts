@@ -8,7 +8,7 @@
 export { createDeliveryEngine, type DeliveryEngine, type DeliveryEngineDeps } from './engine.ts'
 export { type DeliveryObserver, type DeliveryOptions, deliveryJobs } from './jobs.ts'
 export { statisticsJob, type StatisticsCollectorOptions } from './statistics-collector.ts'
-export { limitNames, limitsDefault, type Limits, retryDelaysMsDefault } from './limits.ts'
+export { type Limits, limitsDefault, limitsOfOperator, retryDelaysMsDefault } from './limits.ts'
 export { createBoundedFetch } from './exchange/bounded-fetch.ts'
 export { createRequestSender } from './exchange/request-sender.ts'
 export { type Proxy, readProxy } from './exchange/proxy.ts'

@@ -1,4 +1,4 @@
-/** The limits of the engine. An operator can set those of `limitsDefault` (WEBHOOK_LIMITS). */
+/** The limits of the engine. */
 import { assert, dayMs, hourMs, minuteMs, secondMs } from '../kernel/index.ts'
 
 export const limitsDefault = {
@@ -38,8 +38,15 @@ export const limitsDefault = {
 
 export type Limits = { readonly [K in keyof typeof limitsDefault]: number }
 
-/** The names that can be set. Each limit is a positive whole number. */
-export const limitNames = Object.keys(limitsDefault) as readonly (keyof Limits)[]
+const limitNames = Object.keys(limitsDefault) as readonly (keyof Limits)[]
+
+/** Those that an operator can set (WEBHOOK_LIMITS). The others follow from the time limits of exchanges, or suit every installation. */
+export const limitsOfOperator = [
+  'inFlightPerEndpointMax',
+  'inFlightMax',
+  'failingDisableMs',
+  'retentionMs',
+] as const satisfies readonly (keyof Limits)[]
 
 export function readLimits(given: Partial<Limits>): Limits {
   const limits = { ...limitsDefault, ...given }

@@ -1,6 +1,6 @@
-import { coresMax, integer, type Mode, onOff, refuseSetting, secondMs, type Settings } from '../kernel/index.ts'
+import { type Mode, onOff, refuseSetting, secondMs, type Settings } from '../kernel/index.ts'
 import { readProxy } from './exchange/proxy.ts'
-import { type Limits, limitNames } from './limits.ts'
+import { type Limits, limitsOfOperator } from './limits.ts'
 
 /** Twelve attempts in about an hour: a developer who repairs an endpoint sees the next attempt soon. */
 const sandboxRetryDelaysMs = [1, 2, 5, 15, 30, 60, 120, 300, 600, 1200, 1800].map((seconds) => seconds * secondMs)
@@ -19,9 +19,9 @@ function readLimits(value: string | undefined): Partial<Limits> {
   const pairs = (value ?? '').split(',').flatMap((part) => {
     if (part.trim() === '') return []
     const [, name, number] = /^\s*(\w+)\s*=\s*([1-9]\d{0,14})\s*$/.exec(part) ?? []
-    const known = limitNames.find((candidate) => candidate === name)
+    const known = limitsOfOperator.find((candidate) => candidate === name)
     return known === undefined
-      ? refuseSetting(`must be name=value; names are ${limitNames.join(', ')}; values are whole numbers from 1`)
+      ? refuseSetting(`must be name=value; names are ${limitsOfOperator.join(', ')}; values are whole numbers from 1`)
       : [[known, Number(number)] as const]
   })
   return Object.fromEntries(pairs)
@@ -54,11 +54,5 @@ export const deliverySettings = {
     description:
       'Limits of webhook delivery as `name=value`, separated by commas: `inFlightPerEndpointMax=5,retentionMs=1209600000`',
     read: readLimits,
-  },
-  WEBHOOK_THREADS: {
-    default: '1',
-    description:
-      'Threads that sign webhooks and call endpoints; 0 uses the main thread. More than one helps only if one is always busy',
-    read: integer(0, coresMax, 1),
   },
 } as const satisfies Settings

@@ -31,42 +31,20 @@ export const gatewaySettings = {
   },
   RATE_PER_SECOND: {
     default: '100',
-    description: 'Average requests a second of one service account, in each process',
+    description: 'Average requests a second of one service account, in each process; ten times as many at once',
     read: integer(1, 1_000_000, 100),
-  },
-  RATE_BURST: {
-    default: '1000',
-    description: 'Requests that one service account may send at once, in each process',
-    read: integer(1, 10_000_000, 1000),
   },
   ITEM_RATE_PER_SECOND: {
     default: '100',
     description:
-      'Average items (payouts of bulks, invitations) a second of one partner, in each process that runs operations',
+      'Average items (payouts of bulks, invitations) a second of one partner, in each process that runs operations; a hundred times as many at once, and never fewer than a whole bulk of 1,000',
     read: integer(1, 1_000_000, 100),
-  },
-  ITEM_RATE_BURST: {
-    default: '10000',
-    description:
-      'Items (payouts of bulks, invitations) that one partner may send at once, in each process that runs operations',
-    read: integer(1000, 10_000_000, 10_000),
   },
   PAGE_RATE_PER_SECOND: {
     default: '20',
     description:
-      'Average requests a second of one client address for payment pages, and as many for the documentation, in each process. Behind a proxy set TRUSTED_PROXIES, so that each client has its own address',
+      'Average requests a second of one client address for payment pages, and as many for the documentation, in each process; ten times as many at once. Behind a proxy set TRUSTED_PROXIES, so that each client has its own address',
     read: integer(1, 1_000_000, 20),
-  },
-  PAGE_RATE_BURST: {
-    default: '200',
-    description:
-      'Requests for payment pages, and as many for the documentation, that one client address may send at once, in each process',
-    read: integer(1, 10_000_000, 200),
-  },
-  BODY_BYTES_MAX: {
-    default: '262144',
-    description: 'Largest request body in bytes',
-    read: integer(1024, 16 * 1024 * 1024, 262_144),
   },
   HEADERS_TIMEOUT_MS: {
     default: '10000',
@@ -98,24 +76,13 @@ export const gatewaySettings = {
   REQUEST_TIMEOUT_MS: {
     default: '20000',
     description:
-      'Milliseconds from the end of a request to its response, whatever it waits for; then it gets 504. In the role `gateway` API_TIMEOUT_MS is added',
+      'Milliseconds from the end of a request to its response, whatever it waits for; then it gets 504. The roles `gateway` and `router` wait as long for the process behind them',
     read: integer(100, 600_000, 20_000),
-  },
-  HEADER_BYTES_MAX: {
-    default: '16384',
-    description: 'Largest total of all request headers in bytes',
-    read: integer(4096, 1_048_576, 16_384),
   },
   API_URL: {
     default: 'none',
     description: 'Role `gateway`: URL of the api process',
     read: url(['http']),
-  },
-  API_TIMEOUT_MS: {
-    default: '20000',
-    description:
-      'Role `gateway`: milliseconds that the api process may take to answer; role `router`: that a cell may take',
-    read: integer(100, 600_000, 20_000),
   },
   SIMULATIONS: {
     default: 'on; off in production',

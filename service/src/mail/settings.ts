@@ -1,4 +1,4 @@
-import { refuseSetting, type Settings, url } from '../kernel/index.ts'
+import { refuseSetting, type Settings } from '../kernel/index.ts'
 import { smtpTransport } from './smtp.ts'
 import { readMailbox } from './transport.ts'
 
@@ -22,10 +22,5 @@ export const mailSettings = {
       readMailbox(value ?? defaultSender)
         ? (value ?? defaultSender)
         : refuseSetting('must be `Name <address@domain>` or `address@domain`'),
-  },
-  INVITATION_URL: {
-    default: 'none: the mail shows the token without a link',
-    description: 'Target of invitation links without a `redirectUrl`; the token is added as a query parameter',
-    read: url(['http', 'https']),
   },
 } as const satisfies Settings

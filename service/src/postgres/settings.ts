@@ -13,16 +13,6 @@ export const databaseSettings = {
     description: 'Database connections of each process',
     read: integer(2, 1000, 20),
   },
-  DATABASE_CONNECT_TIMEOUT_MS: {
-    default: '5000',
-    description: 'Milliseconds that a request waits for a database connection before it gets 504',
-    read: integer(100, 60_000, 5000),
-  },
-  DATABASE_TIMEOUT_MS: {
-    default: '15000',
-    description: 'Milliseconds that a database statement may take before its request gets 504',
-    read: integer(100, 600_000, 15_000),
-  },
   DATABASE_SHARDED: {
     default: 'off',
     description: '`on`: the database is sharded by partner (Citus). Required there: docs/scale.md',

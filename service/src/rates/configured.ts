@@ -13,10 +13,13 @@ export function createConfiguredRates(
 ): Rates {
   const { FX_RATES_MAX_AGE_SECONDS: seconds, FX_RATES_JUMP_MAX_PERCENT: jumpMaxPercent } = config
   const maxAgeMs = seconds === undefined ? undefined : seconds * secondMs
-  return createRates({ ...deps, source: sourceOf(config.FX_RATES, config.FX_RATES_SEED), maxAgeMs, jumpMaxPercent })
+  return createRates({ ...deps, source: sourceOf(config.FX_RATES), maxAgeMs, jumpMaxPercent })
 }
 
-function sourceOf(chosen: ChosenSource, seed: string): RateSource | null {
-  if (chosen.kind !== 'url') return chosen.kind === 'none' ? null : sandboxWalk(seed)
+/** Every sandbox has the same rates at the same time. */
+const sandboxSeed = 'sandbox'
+
+function sourceOf(chosen: ChosenSource): RateSource | null {
+  if (chosen.kind !== 'url') return chosen.kind === 'none' ? null : sandboxWalk(sandboxSeed)
   return chosen.url.protocol === 'file:' ? ecbFile(fileURLToPath(chosen.url)) : ecbUrl(chosen.url.href)
 }

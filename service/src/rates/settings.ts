@@ -99,11 +99,6 @@ export const ratesSettings = {
       'A sheet in which a currency has moved by more than this since the sheet before is refused, because a source may be wrong. Set it higher for one start to accept such a sheet',
     read: integer(1, 1_000_000, 20),
   },
-  FX_RATES_SEED: {
-    default: 'sandbox',
-    description: 'Decides how the rates of the sandbox move. The same seed gives the same rates at the same time',
-    read: (value: string | undefined) => value ?? 'sandbox',
-  },
   FX_MARGIN: {
     default: '50',
     description:

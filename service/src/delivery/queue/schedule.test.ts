@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hourMs } from '../../kernel/index.ts'
-import { jitterMax, limitNames, readLimits, retryDelaysMsDefault } from '../limits.ts'
+import { jitterMax, limitsOfOperator, readLimits, retryDelaysMsDefault } from '../limits.ts'
 import { nextAfterFailure, retryAfterMs, verdictOf } from './schedule.ts'
 
 test('only a complete 2xx is success', () => {
@@ -45,6 +45,6 @@ test('Retry-After is read as seconds or a date, an hour at most; other texts are
 
 test('a limit that is not a positive whole number is refused', () => {
   assert.equal(readLimits({ inFlightMax: 7 }).inFlightMax, 7)
-  for (const name of limitNames)
+  for (const name of limitsOfOperator)
     for (const value of [0, -1, 1.5, NaN]) assert.throws(() => readLimits({ [name]: value }), new RegExp(name))
 })

@@ -5,8 +5,11 @@ import { reportsDue, reportsToExpire } from './store.ts'
 import { schedulesDue } from './store-schedules.ts'
 import { createReportWork, type ReportWorkDeps } from './work.ts'
 
+/** Reports that one process writes at the same time. */
+const writersMax = 2
+
 type JobsDeps = Omit<ReportWorkDeps, 'keptDays' | 'clockDifferenceMsMax'> & {
-  readonly config: Readonly<Record<'REPORT_KEPT_DAYS' | 'REPORT_CLOCK_DIFFERENCE_MS' | 'REPORT_WRITERS', number>>
+  readonly config: Readonly<Record<'REPORT_KEPT_DAYS' | 'REPORT_CLOCK_DIFFERENCE_MS', number>>
   readonly reports: Pick<Reports, 'releaseLeases'>
 }
 
@@ -21,7 +24,7 @@ export function reportJobs({ config, reports, ...deps }: JobsDeps): readonly Job
       name: 'reports.write',
       due: reportsDue,
       run: writeStep,
-      workers: config.REPORT_WRITERS,
+      workers: writersMax,
       releaseLeases: reports.releaseLeases,
       age: { queue: 'reports' },
     }),
