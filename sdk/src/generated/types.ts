@@ -9252,7 +9252,7 @@ export type Namespaces = {
      */
     readonly getSingleSignOn: (options?: CallOptions) => Promise<SingleSignOn>
     /**
-     * Set the single sign-on.
+     * Set single sign-on.
      *
      * Sets the provider of OpenID Connect at which your team signs in. It signs people in once the domain is proved.
      * Another domain has to be proved again; at another issuer each person is connected again. All Admins get a

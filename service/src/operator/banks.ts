@@ -79,7 +79,7 @@ export const bankCommands = {
     return decided(context, { command: 'bank file take', options, partnerId: operatorPartnerId }, async (tx) => {
       const found = await service.cases.byId(tx, operatorPartnerId, id)
       if (found === undefined || !releasable.has(found.kind))
-        throw new Refusal('not_found', `No case of a file that can be taken: ${[...releasable].join(', ')}.`)
+        throw new Refusal('not_found', `Not a case of a file that can be taken: ${[...releasable].join(', ')}.`)
       const released = await service.isoBanks.releaseFile(tx, found.subject)
       if (!(await service.decisions.resolveGone(tx, found, staff, note)))
         throw new Refusal('validation_failed', 'The case has already been decided.')

@@ -117,7 +117,7 @@ export async function verifyNewPasskey(
   }
 }
 
-/** Reads an answer, which is not verified yet. Undefined: it is no answer of a passkey. */
+/** Reads an answer, which is not verified yet. Undefined: it is not the answer of a passkey. */
 export function readAnswer(
   text: string,
 ): { readonly credentialId: Buffer; readonly challenge: Buffer; readonly memberId: string | undefined } | undefined {

@@ -166,7 +166,7 @@ export const usersOperations = {
     response: users.SingleSignOn,
     permission: 'users:write',
     source: 'extension',
-    summary: 'Set the single sign-on',
+    summary: 'Set single sign-on',
     description:
       'Sets the provider of OpenID Connect at which your team signs in. It signs people in once the domain is proved. Another ' +
       'domain has to be proved again; at another issuer each person is connected again. All Admins get a mail. Refused with ' +

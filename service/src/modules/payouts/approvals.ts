@@ -123,7 +123,7 @@ export function requireSecondPerson(caller: Caller, { requestedBy, requestedName
   if (caller.serviceAccountId !== requestedBy && !isSamePerson(caller.name, requestedName)) return
   throw new Refusal(
     'approver_is_creator',
-    `The payout was created by ${requestedName}. Another service account approves it.`,
+    `The payout was created by ${requestedName}. Another service account must approve it.`,
   )
 }
 

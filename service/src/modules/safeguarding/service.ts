@@ -41,7 +41,7 @@ type Designation = {
 
 export type Safeguarding = {
   /**
-   * Designates a configured bank account from a day on, or until before a day. Refuses: validation_failed (account, from,
+   * Designates a configured bank account from a day on, or ends its designation before a day. Refuses: validation_failed (account, from,
    * until).
    */
   readonly designate: (tx: Tx, designation: Designation) => Promise<store.DesignatedAccount>

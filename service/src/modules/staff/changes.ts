@@ -60,7 +60,7 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
     // Both persons are staff at this moment.
     for (const id of [row.proposedBy, by.id].toSorted())
       if ((await store.holdAccount(tx, id)) === undefined)
-        throw new Refusal('permission_denied', 'The account of a person of this change was removed.')
+        throw new Refusal('permission_denied', 'The account of a person who decided this change was removed.')
   }
   return {
     propose: async (tx, by, { command, options }) => {

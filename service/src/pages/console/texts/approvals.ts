@@ -79,7 +79,7 @@ export type ApprovalWords = ApprovalTexts
 
 const bulkEn = {
   ...en,
-  title: 'Approve bulk payout',
+  title: 'Approve a bulk payout',
   lead: '{name} asks for these payouts. Compare their number and their sum with the file before you approve them.',
   payouts: 'Payouts',
   largest: 'The largest payouts',
