@@ -52,7 +52,7 @@ export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly
       webhooks,
       allowLoopback: config.WEBHOOK_HTTP,
       proxy: config.WEBHOOK_PROXY_URL,
-      // A second one helps only if this one is always busy (docs/decisions/0020-exchange-threads-measured.md).
+      // A second one helps only if this one is always busy (docs/decisions/0014-threads-of-exchanges.md).
       threads: 1,
       observe: {
         attempt: (outcome, durationMs, subscriptionId) => {
