@@ -25,8 +25,8 @@ const listed = (pattern: string): readonly File[] =>
     .split('\n')
     .map(read)
 
-/** Pages that `npm run generate` or `npm run docs` writes. */
-const generated = /^(?:service\/schema|docs\/(?:permissions|problems|configuration|lifecycles|bank-reasons))\.md$/
+/** Pages that a bench writes. Those of `npm run docs` are not committed. */
+const generated = /^bench\/(?:\w+\/)?results\.md$/
 const groups: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['generated', generated],
   ['decisions', /^docs\/decisions\//],
@@ -64,6 +64,9 @@ function printComments(comments: readonly Place[]): void {
   console.log(`  sentences over 25 words: ${share(long, sentences.length)}`)
 }
 
+/** Texts of pages in other languages, and titles of the sources of rules. */
+const foreign = /^service\/src\/(?:pages\/.*(?:-de|\/de)\.ts|iso20022\/profiles\/)|[äöüß„]/
+
 /** Texts that people read: summaries, metric help, log lines and error details. */
 const messageForms = [
   /\b(?:summary|help|detail|title|message): (['"`])((?:\\.|(?!\1)[^\n])*)\1/g,
@@ -74,7 +77,7 @@ const messagesOf = ({ path, text }: File): readonly Place[] =>
   messageForms
     .flatMap((form) => [...text.matchAll(form)])
     .map((match) => ({ path, at: match.index, text: match[2] ?? '' }))
-    .filter((message) => message.text.includes(' '))
+    .filter(({ text: message }) => message.includes(' ') && !foreign.test(path) && !foreign.test(message))
 
 const namesOf = (file: File): readonly Place[] =>
   [...scan(file).code.matchAll(/^export\s+(?:async\s+)?(?:const|let|function\*?|class|type|interface)\s+(\w+)/gm)].map(

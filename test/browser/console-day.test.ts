@@ -70,7 +70,7 @@ async function askForPayout({ page }: Opened, site: string): Promise<{ readonly 
   const [payout = {}] = listAt(success(await service.client.get('/v1/payouts?status=PendingApproval')))
   const id = textAt(payout, 'id')
   await page.goto(`${site}/console/payouts/${id}/approve`)
-  assert.match(await page.locator('main').innerText(), /Another person approves it/)
+  assert.match(await page.locator('main').innerText(), /Another person must approve it/)
   return { path: `payouts/${id}`, id }
 }
 

@@ -74,7 +74,7 @@ test('a person saves, opens, renames and deletes a view, and the team sees a sha
   assert.equal((await views(ann.page).innerText()).trim(), 'Done (shared)')
   await open(ann.page, 'transactions?status=Gone')
   await save(ann.page, 'Old', 'own')
-  assert.match(await main(ann.page), /The saved view “Old” has a filter that is not valid any more/)
+  assert.match(await main(ann.page), /The saved view “Old” has a filter that is no longer valid/)
   await check(ann.page)
   await Promise.all([ann.close(), bob.close()])
 })

@@ -1,4 +1,4 @@
-/** The desk in a real browser beside a bank by files: staff read the files that came and went, and whether bank and ledger agree. */
+/** The desk in a real browser beside a file-based bank: staff read the files that came and went, and whether bank and ledger agree. */
 import assert from 'node:assert/strict'
 import { readdir, rename } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
@@ -85,7 +85,7 @@ async function bringIn(endToEndId: string) {
   await until('the notification is read', async () => (await messages('Taken')).length === 2)
   await folders.put('again.xml', reportXml([entryOf(1n, dated)], { ...statement, closing: 1n, messageId: 'M1' }))
   await folders.put('nothing.xml', '<other/>')
-  await until('two files are put aside', async () => (await messages('Aside')).length === 2)
+  await until('two files are quarantined', async () => (await messages('Aside')).length === 2)
   await until('the ledger has the entries', async () => {
     const rows = await inside.db.rows(sql`select from rails.iso_entries where status = 'New'`)
     const open = await inside.cases.list(undefined, 100)
@@ -170,7 +170,7 @@ async function stuckPayout() {
   return { payoutId, reference, partnerId, statusOf }
 }
 
-/** One person proposes to take the file that was put aside, another one approves it. */
+/** One person proposes to take the file that was quarantined, another one approves it. */
 async function takeFile(one: Page, two: Page) {
   const [aside] = await inside.db.rows<{ id: string }>(
     sql`select id from rails.iso_messages where file_name = 'again.xml'`,
@@ -334,7 +334,7 @@ test('staff read reconciliation in both languages, and a session of a team reads
 })
 
 test(
-  'a bank by files whose folder is away is said to fail, in the queue too, until its files are listed again',
+  'a file-based bank whose folder is away is said to fail, in the queue too, until its files are listed again',
   { skip },
   async () => {
     const { page, close } = await joinDesk({ service, browser, site, as }, 'Nora', 'support')
@@ -343,7 +343,7 @@ test(
       return page.locator('tbody tr', { hasText: 'iso20022' }).first().innerText()
     }
     assert.match(await stateOf(), /Works/)
-    assert.match(await textOf(page), /Last file in\s+\S+\.xml[^]*Last file out\s+\S+\.xml[^]*Last file put aside/)
+    assert.match(await textOf(page), /Last file in\s+\S+\.xml[^]*Last file out\s+\S+\.xml[^]*Last quarantined file/)
     const away = `${folders.fromBank}-away`
     await rename(folders.fromBank, away)
     await until('five listings have failed', async () => /Exchanges fail/.test(await stateOf()))

@@ -1,5 +1,5 @@
 /**
- * Payments and deposits over a bank by files that errs in one of twenty, while the workers and the bank are killed. At the end nothing
+ * Payments and deposits over a file-based bank that errs in one of twenty, while the workers and the bank are killed. At the end nothing
  * was sent or credited twice, nothing is lost, each oddity is found under its name and resolved by two persons, and the bank's own
  * record, its statements and the ledger agree to the cent. `npm run test:faults -- iso-books` runs 10,000 and 10,000.
  */

@@ -1,5 +1,5 @@
 /**
- * The sending side of a bank by files as a process: `node iso-files-child.ts <crash at> <database url> <folder> <now>`. Runs until no
+ * The sending side of a file-based bank as a process: `node iso-files-child.ts <crash at> <database url> <folder> <now>`. Runs until no
  * payment waits and every file is at the bank, and prints how many crash points it passed, or crashes at the given point: around each
  * commit, and before, within and after each operation on a file.
  */

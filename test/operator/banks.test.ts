@@ -1,4 +1,4 @@
-/** Payments of a bank by files, by the operator's commands. */
+/** Payments of a file-based bank, by the operator's commands. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, mkdir, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

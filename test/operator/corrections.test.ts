@@ -149,7 +149,7 @@ test('a letter recalls a payment where the bank takes no files: written, sent, a
     assert.ok(actions.includes(`operator ${action}`), action)
 })
 
-test('a file that was put aside is taken, and its case is closed', async () => {
+test('a file that was quarantined is taken, and its case is closed', async () => {
   const { partnerId, customer } = await addPartner(service)
   const { iban } = (await service.accounts.create(partnerId, customer.id)).ibans[0]
   const entry = entryOf(5n, {
@@ -172,7 +172,7 @@ test('a file that was put aside is taken, and its case is closed', async () => {
     ['bank', 'file', 'take', '--id', found.id, '--note', 'Again', ...(one ?? [])],
     env,
   )
-  assert.match(stderr, /was released before|was decided before/)
+  assert.match(stderr, /has already been released|has already been decided/)
 })
 
 test('a credit of the wrong customer is taken back, with a case for its owner', async () => {
@@ -222,7 +222,7 @@ test('a credit that a corrected statement omits is cancelled by two persons, and
   assert.equal((await balanceOf(service, partnerId)).posted, 0n)
   assert.equal((await service.cases.byId(service.db, operatorPartnerId, found.id))?.resolution, 'gone')
   const { stderr } = await runOperator([...cancel, ...(one ?? [])], env)
-  assert.match(stderr, /can be cancelled|was decided before/)
+  assert.match(stderr, /can be cancelled|has already been decided/)
 })
 
 test('a debit is taken from the payment that it was matched with, and its case says which one it was', async () => {

@@ -301,7 +301,7 @@ test('a copy leaves the partner as it is; a damaged or foreign file is refused a
     ['half', text.subarray(0, Math.floor(end / 2)), /is incomplete: export the partner again/],
     ['no-trailer', text.subarray(0, end), /is incomplete: export the partner again/],
     ['no-end', text.subarray(0, -1), /is incomplete: export the partner again/],
-    ['longer', Buffer.concat([text, text.subarray(end)]), /was changed: it goes on after its end/],
+    ['longer', Buffer.concat([text, text.subarray(end)]), /was changed: it continues after its end/],
     ['changed', changed, /was changed after the export/],
     ['unreadable', Buffer.concat([text.subarray(0, end), Buffer.from('x\n')]), /was changed: it has a line/],
     ['empty', Buffer.alloc(0), /is incomplete/],

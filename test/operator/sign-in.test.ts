@@ -100,7 +100,14 @@ test('a change waits with nothing written, is approved by another person, and is
   assert.match(String(made['next']), /another person runs: change approve --id/)
   const id = String(made['waits'])
   assert.deepEqual(await limits(), [])
-  await refused(/Another person approves a change: you proposed it/, 'change', 'approve', '--id', id, ...grace.as)
+  await refused(
+    /Another person must approve the change, because you proposed it/,
+    'change',
+    'approve',
+    '--id',
+    id,
+    ...grace.as,
+  )
   await refused(
     /limit set needs the role finance or admin; yours is support/,
     'change',

@@ -109,7 +109,7 @@ async function addChainTransfer(partnerId: string, id: string): Promise<void> {
     values (${partnerId}, ${id}, 'evm-1', 'E2E', ${payeeName}, '0x0', 'USDC', 1, ${parties}, '0x1', 1, 'Settled', ${now}, ${now})`)
 }
 
-/** As the connector of a bank by files writes it, and the bank's answer. */
+/** As the connector of a file-based bank writes it, and the bank's answer. */
 async function addBankRecall(partnerId: string): Promise<void> {
   const now = service.clock.now()
   await service.db.run(sql`

@@ -37,7 +37,7 @@ export type TestServiceOptions = {
   /** Further connectors, and which one carries a payout; by default the sandbox bank. */
   readonly connectors?: readonly Connector[]
   readonly chooseConnector?: ChooseConnector
-  /** Accounts at banks by files that are reconciled. */
+  /** Accounts at file-based banks that are reconciled. */
   readonly bankAccounts?: readonly BooksAccount[]
   /** Reads TXT records. Default: by the name servers of the system. */
   readonly resolveTxt?: ResolveTxt

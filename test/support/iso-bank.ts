@@ -1,4 +1,4 @@
-/** The connector of banks by files beside the test bank, in one process and on one clock: a test steps both. */
+/** The connector of file-based banks beside the test bank, in one process and on one clock: a test steps both. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 /**
- * A bank by files without its files: writes what its messages would have written, with the connector's own port towards settlement. For
+ * A file-based bank without its files: writes what its messages would have written, with the connector's own port towards settlement. For
  * tests of what follows from those rows.
  */
 import { operatorPartnerId } from '../../service/src/cases/index.ts'

@@ -1,4 +1,4 @@
-/** A bank by files in a folder of the test, whose messages the test writes; the connector and settlement are those of the service. */
+/** A file-based bank in a folder of the test, whose messages the test writes; the connector and settlement are those of the service. */
 import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

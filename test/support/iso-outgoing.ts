@@ -1,4 +1,4 @@
-/** The sending side of a bank by files: the bank of the test takes what it finds, keeps every file, and counts each payment. */
+/** The sending side of a file-based bank: the bank of the test takes what it finds, keeps every file, and counts each payment. */
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
 import { createHash } from 'node:crypto'
 import { tmpdir } from 'node:os'

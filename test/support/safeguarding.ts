@@ -1,4 +1,4 @@
-/** A service with a bank by files whose account is designated, on a clock that a test keeps near that of the machine. */
+/** A service with a file-based bank whose account is designated, on a clock that a test keeps near that of the machine. */
 import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../../service/src/kernel/index.ts'
 import { createTestService } from './composition.ts'

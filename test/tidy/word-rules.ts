@@ -1,6 +1,6 @@
 /**
  * Rules for words. Vocabulary: words that have a term of the field (docs/glossary.md), in code, comments, strings, documents
- * and new migrations; records of the past keep their words. Doc comments: a comment begins with a verb or with the noun that
+ * and new migrations; texts of the past keep their words. Doc comments: a comment begins with a verb or with the noun that
  * it explains.
  */
 import { type File, finding, type Finding } from './source.ts'
@@ -33,9 +33,8 @@ const replacements: readonly (readonly [pattern: RegExp, word: string])[] = [
   [/\b(?:(?<!')[Nn]obod[y]|[Ss]omebod[y])\b/g, 'the actor'],
 ]
 
-/** Records, and texts that are not ours to word. */
+/** Texts of the past, and texts that are not ours to word. */
 const exempt = [
-  /^docs\/decisions\//,
   /^docs\/interface\.md$/,
   /^CHANGELOG\.md$/,
   /^LICENSE$/,

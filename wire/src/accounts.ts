@@ -110,7 +110,7 @@ const origin = {
 /** A line of the statement of a balance. */
 const AccountEntry = closed({
   ...entry,
-  balance: described(Amount, 'The posted balance behind this entry, in major units of `currency`.'),
+  balance: described(Amount, 'The posted balance after this entry, in major units of `currency`.'),
   ...origin,
   customerId: optional(
     described(Uuid, 'The `guid` of the customer whose money moved. Absent if it is your own money.'),

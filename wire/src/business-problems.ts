@@ -30,7 +30,7 @@ export const businessProblems = {
   recall_deadline_passed: {
     status: 422,
     title: 'Time for the recall has passed',
-    detail: 'A recall for this reason had to be requested before. Ask the recipient to pay the money back.',
+    detail: 'The last day to request a recall for this reason has passed. Ask the recipient to pay the money back.',
   },
   account_blocked: {
     status: 422,

@@ -267,7 +267,7 @@ export const events = {
     'a balance crosses the threshold of a monitor, or comes back',
     closed({
       ...common,
-      amount: described(Amount, 'The balance behind the entry, in major units of `currency`. Parse it as a decimal.'),
+      amount: described(Amount, 'The balance after the entry, in major units of `currency`. Parse it as a decimal.'),
       currency: text('Currency of the balance: ISO 4217 alpha-3, or a token code.'),
       customFields: described(nullable(Type.Record(Type.String(), Type.Unknown())), 'Null.'),
       idempotencyKey: textOrNull('Null.'),

@@ -103,7 +103,7 @@ export const Monitor = closed({
   lastBalance: optional(
     described(
       Amount,
-      'The balance behind the last entry that was judged, in major units. Absent until the first judgement.',
+      'The balance after the last entry that was judged, in major units. Absent until the first judgement.',
     ),
   ),
   createdAt: described(Timestamp, 'Time of the request.'),
@@ -123,7 +123,7 @@ const MonitorCrossing = closed({
     oneOf(crossingKinds),
     '`Triggered`: the balance crossed the threshold. `Rearmed`: it came back to `rearmAt`.',
   ),
-  balance: described(Amount, 'The balance behind the entry, in major units.'),
+  balance: described(Amount, 'The balance after the entry, in major units.'),
   reference: optional(
     described(
       Type.String(),

@@ -292,7 +292,7 @@ export const PayoutRecord = closed({
 /** Reason for rejecting a payout that waits for an approval. */
 export const PayoutReject = closed({
   reason: described(singleLine(140), 'Reason for the rejection, for your own records. 1 to 140 characters.', {
-    examples: ['The invoice was paid before.'],
+    examples: ['The invoice has already been paid.'],
   }),
 })
 export const PayoutPage = page(PayoutRecord)

@@ -87,7 +87,7 @@ export const problems = {
   approver_limit_exceeded: {
     status: 403,
     title: 'Daily maximum of the approver exceeded',
-    detail: 'The payout is beyond what one person may approve on a day (UTC). Another person approves it.',
+    detail: 'The payout is beyond what one person may approve on a day (UTC). Another person must approve it.',
   },
   impersonation_write_blocked: {
     status: 403,
@@ -202,7 +202,7 @@ export const problems = {
   standing_order_ended: {
     status: 409,
     title: 'Standing order has ended',
-    detail: 'The standing order has ended and does not change any more. Create a new one.',
+    detail: 'The standing order has ended and no longer changes. Create a new one.',
   },
   // 410
   cursor_expired: {
@@ -252,7 +252,8 @@ export const problems = {
   report_limit_reached: {
     status: 429,
     title: 'Report limit reached',
-    detail: 'Too many reports of the partner wait or run. Retry after the time in `Retry-After`, or delete one.',
+    detail:
+      'Too many reports of the partner are queued or running. Retry after the time in `Retry-After`, or delete one.',
   },
   headers_too_large: {
     status: 431,

@@ -58,7 +58,7 @@ export const PayoutRecall = closed({
   sentAt: described(optional(Timestamp), 'When the bank got the request. Absent before that.'),
   answerDueOn: described(
     optional(CalendarDate),
-    'Last day for the answer: 15 banking business days behind `sentAt`. Absent before that.',
+    'Last day for the answer: 15 banking business days after `sentAt`. Absent before that.',
   ),
   answeredAt: described(optional(Timestamp), 'When the answer or the money came. Absent before that.'),
   answer: described(

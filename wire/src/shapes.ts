@@ -61,7 +61,7 @@ export const timeInput = (description: string) =>
   Type.String({
     format: 'date-time',
     pattern: timeInputPattern,
-    description: `${description}. An RFC 3339 time in UTC; digits behind the milliseconds are dropped.`,
+    description: `${description}. An RFC 3339 time in UTC; digits after the milliseconds are dropped.`,
   })
 const calendarDatePattern = '^\\d{4}-\\d{2}-\\d{2}$'
 export const CalendarDate = Type.String({ format: 'date', pattern: calendarDatePattern })

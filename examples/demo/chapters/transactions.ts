@@ -73,7 +73,7 @@ async function linesOf(client: Client, after?: string) {
 
 async function stream(stage: Stage, payee: string): Promise<void> {
   const { client, say, show, until } = stage
-  // A change is streamed when no earlier one can appear any more: a second later in the sandbox, else half a minute.
+  // A change is streamed when no earlier one can still appear: a second later in the sandbox, else half a minute.
   const all = await until('the stream has everything', async () => {
     const lines = await linesOf(client)
     return lines.length === 8 && lines

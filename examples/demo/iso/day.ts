@@ -1,4 +1,4 @@
-/** The day over a bank by files: customers pay in on their IBANs, payouts go out, and the bank says what became of them. */
+/** The day over a file-based bank: customers pay in on their IBANs, payouts go out, and the bank says what became of them. */
 import type { Transaction } from '@partner-payments/sdk'
 import { endings } from '../causes.ts'
 import { arrived, awaitFinal, type Day, lineOf, refundOf, refuse, replay } from '../day.ts'

@@ -21,7 +21,7 @@ export type AccountEntryPage = {
     readonly amount: Amount
     /** Currency of the entry: ISO 4217 alpha-3, or a token code. */
     readonly currency: string
-    /** The posted balance behind this entry, in major units of `currency`. */
+    /** The posted balance after this entry, in major units of `currency`. */
     readonly balance: Amount
     /** The other side: a bank or a chain (`Settlement`), fees or an exchange. `Suspense` is money that waits for its assignment, `Transfers` another part of the same balance. */
     readonly counterAccount: 'Settlement' | 'Suspense' | 'Fees' | 'Fx' | 'Transfers'
@@ -1086,9 +1086,9 @@ export type RecoveryPage = {
 }
 
 export type RecoveryStart = {
-  /** Start of the time range, at most 30 days ago. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Start of the time range, at most 30 days ago. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly since: string
-  /** End of the time range. Default: now. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** End of the time range. Default: now. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly until?: string | undefined
 }
 
@@ -2424,7 +2424,7 @@ export type AccountBalanceCrossed = {
   readonly eventType: 'account.balance.crossed'
   /** Time at which the event occurred. */
   readonly timestamp: string
-  /** The balance behind the entry, in major units of `currency`. Parse it as a decimal. */
+  /** The balance after the entry, in major units of `currency`. Parse it as a decimal. */
   readonly amount: Amount
   /** Currency of the balance: ISO 4217 alpha-3, or a token code. */
   readonly currency: string
@@ -2533,7 +2533,7 @@ export type EventData =
   | StandingOrderEnded
 
 export type ListAccountsQuery = {
-  /** Reads the balances as they were immediately before this time. Default: now, also for a later time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Reads the balances as they were immediately before this time. Default: now, also for a later time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly at?: string | undefined
 }
 
@@ -2542,9 +2542,9 @@ export type ListAccountEntriesQuery = {
   readonly limit?: number | string | undefined
   /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
-  /** Only entries at this time or later. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only entries at this time or later. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly from?: string | undefined
-  /** Only entries before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only entries before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly to?: string | undefined
 }
 
@@ -2560,7 +2560,7 @@ export type ListAccountStateChangesQuery = {
 }
 
 export type ListCustomerBalancesQuery = {
-  /** Reads the balances as they were immediately before this time. Default: now, also for a later time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Reads the balances as they were immediately before this time. Default: now, also for a later time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly at?: string | undefined
 }
 
@@ -2569,9 +2569,9 @@ export type ListCustomerAccountEntriesQuery = {
   readonly limit?: number | string | undefined
   /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
-  /** Only entries at this time or later. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only entries at this time or later. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly from?: string | undefined
-  /** Only entries before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only entries before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly to?: string | undefined
 }
 
@@ -2620,9 +2620,9 @@ export type ListCheckoutSessionsQuery = {
   readonly customerId?: string | undefined
   /** Only the session with this creditor reference. */
   readonly creditorReference?: string | undefined
-  /** Only sessions created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only sessions created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
-  /** Only sessions created before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only sessions created before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdTo?: string | undefined
 }
 
@@ -2652,11 +2652,11 @@ export type ListCustomersQuery = {
   readonly verificationState?: 'Complete' | 'Incomplete' | 'Invalid' | undefined
   /** Only customers of whose `fullName`, `legalName` or `tradingName` a word begins with this text, which may continue with the following words. Ignores case, accents and punctuation; other scripts are transliterated. At least 2 letters or digits; the first 12 characters count. */
   readonly namePrefix?: string | undefined
-  /** Only customers created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only customers created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
-  /** Only customers created before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only customers created before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdTo?: string | undefined
-  /** Only customers created or changed at or after this time, the latest change first. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only customers created or changed at or after this time, the latest change first. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly updatedSince?: string | undefined
 }
 
@@ -2696,9 +2696,9 @@ export type ListPayoutsQuery = {
   readonly reference?: string | undefined
   /** Only the payout with this idempotency key. */
   readonly idempotencyKey?: string | undefined
-  /** Only payouts created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only payouts created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
-  /** Only payouts created before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only payouts created before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdTo?: string | undefined
 }
 
@@ -2799,18 +2799,18 @@ export type ListTransactionsQuery = {
   readonly userReference?: string | undefined
   /** Only references that begin with this text. Case matters. */
   readonly referencePrefix?: string | undefined
-  /** Only transactions that changed at or after this time, the oldest change first. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only transactions that changed at or after this time, the oldest change first. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly updatedSince?: string | undefined
-  /** Only transactions created at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only transactions created at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
-  /** Only transactions created before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only transactions created before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdTo?: string | undefined
 }
 
 export type ExportTransactionsQuery = {
   /** The `cursor` of the last line that you have, or the `nextCursor` of a list with `updatedSince`. */
   readonly after?: string | undefined
-  /** Begins with changes at or after this time. Without it the stream has everything. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Begins with changes at or after this time. Without it the stream has everything. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly updatedSince?: string | undefined
 }
 
@@ -2837,9 +2837,9 @@ export type ListAuditRecordsQuery = {
   readonly limit?: number | string | undefined
   /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | undefined
-  /** Only records made at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only records made at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
-  /** Only records made before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only records made before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdTo?: string | undefined
 }
 
@@ -2881,23 +2881,23 @@ export type ListRequestsQuery = {
   readonly serviceAccountId?: string | undefined
   /** Only requests with this `X-Request-Id`. */
   readonly requestId?: string | undefined
-  /** Only requests answered at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only requests answered at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
-  /** Only requests answered before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only requests answered before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdTo?: string | undefined
 }
 
 export type ListRequestProblemsQuery = {
-  /** Only requests of this day (UTC) or later. Default: 30 days before the end. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only requests of this day (UTC) or later. Default: 30 days before the end. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
-  /** Only requests of days (UTC) before this time. Default: 31 days after the begin, at most today. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only requests of days (UTC) before this time. Default: 31 days after the begin, at most today. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdTo?: string | undefined
 }
 
 export type ListRequestSumsQuery = {
-  /** Only requests of this day (UTC) or later. Default: 30 days before the end. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only requests of this day (UTC) or later. Default: 30 days before the end. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdFrom?: string | undefined
-  /** Only requests of days (UTC) before this time. Default: 31 days after the begin, at most today. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only requests of days (UTC) before this time. Default: 31 days after the begin, at most today. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly createdTo?: string | undefined
 }
 
@@ -2930,9 +2930,9 @@ export type ListDeliveriesQuery = {
   readonly eventType?: string | undefined
   /** Only deliveries of this transaction reference. */
   readonly reference?: string | undefined
-  /** Only events at or after this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only events at or after this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly from?: string | undefined
-  /** Only events before this time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+  /** Only events before this time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
   readonly to?: string | undefined
 }
 
@@ -2996,7 +2996,7 @@ export type OperationResults = {
     readonly state: 'Armed' | 'Triggered' | 'Ended'
     /** When the balance last crossed the threshold. Absent if it never did. */
     readonly lastTriggeredAt?: string
-    /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+    /** The balance after the last entry that was judged, in major units. Absent until the first judgement. */
     readonly lastBalance?: Amount
     /** Time of the request. */
     readonly createdAt: string
@@ -3035,7 +3035,7 @@ export type OperationResults = {
       readonly state: 'Armed' | 'Triggered' | 'Ended'
       /** When the balance last crossed the threshold. Absent if it never did. */
       readonly lastTriggeredAt?: string
-      /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+      /** The balance after the last entry that was judged, in major units. Absent until the first judgement. */
       readonly lastBalance?: Amount
       /** Time of the request. */
       readonly createdAt: string
@@ -3077,7 +3077,7 @@ export type OperationResults = {
     readonly state: 'Armed' | 'Triggered' | 'Ended'
     /** When the balance last crossed the threshold. Absent if it never did. */
     readonly lastTriggeredAt?: string
-    /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+    /** The balance after the last entry that was judged, in major units. Absent until the first judgement. */
     readonly lastBalance?: Amount
     /** Time of the request. */
     readonly createdAt: string
@@ -3114,7 +3114,7 @@ export type OperationResults = {
     readonly state: 'Armed' | 'Triggered' | 'Ended'
     /** When the balance last crossed the threshold. Absent if it never did. */
     readonly lastTriggeredAt?: string
-    /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+    /** The balance after the last entry that was judged, in major units. Absent until the first judgement. */
     readonly lastBalance?: Amount
     /** Time of the request. */
     readonly createdAt: string
@@ -3133,7 +3133,7 @@ export type OperationResults = {
       readonly at: string
       /** `Triggered`: the balance crossed the threshold. `Rearmed`: it came back to `rearmAt`. */
       readonly kind: 'Triggered' | 'Rearmed'
-      /** The balance behind the entry, in major units. */
+      /** The balance after the entry, in major units. */
       readonly balance: Amount
       /** The `reference` of the transaction that moved the money. Absent if the balance stood so when the monitor started. */
       readonly reference?: string
@@ -4412,7 +4412,7 @@ export type OperationResults = {
     readonly requestDueOn: string
     /** When the bank got the request. Absent before that. */
     readonly sentAt?: string
-    /** Last day for the answer: 15 banking business days behind `sentAt`. Absent before that. */
+    /** Last day for the answer: 15 banking business days after `sentAt`. Absent before that. */
     readonly answerDueOn?: string
     /** When the answer or the money came. Absent before that. */
     readonly answeredAt?: string
@@ -4461,7 +4461,7 @@ export type OperationResults = {
       readonly requestDueOn: string
       /** When the bank got the request. Absent before that. */
       readonly sentAt?: string
-      /** Last day for the answer: 15 banking business days behind `sentAt`. Absent before that. */
+      /** Last day for the answer: 15 banking business days after `sentAt`. Absent before that. */
       readonly answerDueOn?: string
       /** When the answer or the money came. Absent before that. */
       readonly answeredAt?: string
@@ -4509,7 +4509,7 @@ export type OperationResults = {
     readonly requestDueOn: string
     /** When the bank got the request. Absent before that. */
     readonly sentAt?: string
-    /** Last day for the answer: 15 banking business days behind `sentAt`. Absent before that. */
+    /** Last day for the answer: 15 banking business days after `sentAt`. Absent before that. */
     readonly answerDueOn?: string
     /** When the answer or the money came. Absent before that. */
     readonly answeredAt?: string
@@ -5378,7 +5378,7 @@ export type Namespaces = {
     /**
      * List the entries of a balance.
      *
-     * Lists what moved posted money of a balance, newest first, each entry with the balance behind it. Reserves are
+     * Lists what moved posted money of a balance, newest first, each entry with the balance after it. Reserves are
      * not entries, because they move no money. An entry of the last half minute can still appear between others. Set
      * a `to` that is older for a statement that stays. A cursor is valid for the same `from` and `to`.
      *
@@ -5414,7 +5414,7 @@ export type Namespaces = {
      */
     readonly listCustomerBalances: (id: string, query?: ListCustomerBalancesQuery, options?: CallOptions) => Promise<CustomerBalancePage>
     /**
-     * List the entries of a customer.
+     * List entries of a customer.
      *
      * Lists what moved on your balance of a currency for one customer, newest first. Each entry has the sum of the
      * customer's entries up to it. An entry of the last half minute can still appear between others. A cursor is
@@ -5430,9 +5430,9 @@ export type Namespaces = {
      * Create a monitor of a balance.
      *
      * Tells you when a balance crosses a threshold: by the event `account.balance.crossed`, by mail to members of
-     * your team, or both. A worker judges the balance behind every entry, in their order, so that a crossing is
-     * found although the balance came back. It follows about half a minute behind the entries. The monitor starts at
-     * the balance of now: if that is across the threshold, the monitor triggers at once. After it has triggered, it
+     * your team, or both. A worker judges the balance after every entry, in their order, so that a crossing is found
+     * although the balance came back. It follows about half a minute after the entries. The monitor starts at the
+     * present balance: if that is across the threshold, the monitor triggers at once. After it has triggered, it
      * triggers again only when the balance came back to `rearmAt` and crosses again. A balance has at most 20
      * monitors.
      *
@@ -5486,7 +5486,7 @@ export type Namespaces = {
     readonly state: 'Armed' | 'Triggered' | 'Ended'
     /** When the balance last crossed the threshold. Absent if it never did. */
     readonly lastTriggeredAt?: string
-    /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+    /** The balance after the last entry that was judged, in major units. Absent until the first judgement. */
     readonly lastBalance?: Amount
     /** Time of the request. */
     readonly createdAt: string
@@ -5533,7 +5533,7 @@ export type Namespaces = {
       readonly state: 'Armed' | 'Triggered' | 'Ended'
       /** When the balance last crossed the threshold. Absent if it never did. */
       readonly lastTriggeredAt?: string
-      /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+      /** The balance after the last entry that was judged, in major units. Absent until the first judgement. */
       readonly lastBalance?: Amount
       /** Time of the request. */
       readonly createdAt: string
@@ -5578,7 +5578,7 @@ export type Namespaces = {
       readonly state: 'Armed' | 'Triggered' | 'Ended'
       /** When the balance last crossed the threshold. Absent if it never did. */
       readonly lastTriggeredAt?: string
-      /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+      /** The balance after the last entry that was judged, in major units. Absent until the first judgement. */
       readonly lastBalance?: Amount
       /** Time of the request. */
       readonly createdAt: string
@@ -5628,7 +5628,7 @@ export type Namespaces = {
     readonly state: 'Armed' | 'Triggered' | 'Ended'
     /** When the balance last crossed the threshold. Absent if it never did. */
     readonly lastTriggeredAt?: string
-    /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+    /** The balance after the last entry that was judged, in major units. Absent until the first judgement. */
     readonly lastBalance?: Amount
     /** Time of the request. */
     readonly createdAt: string
@@ -5693,7 +5693,7 @@ export type Namespaces = {
     readonly state: 'Armed' | 'Triggered' | 'Ended'
     /** When the balance last crossed the threshold. Absent if it never did. */
     readonly lastTriggeredAt?: string
-    /** The balance behind the last entry that was judged, in major units. Absent until the first judgement. */
+    /** The balance after the last entry that was judged, in major units. Absent until the first judgement. */
     readonly lastBalance?: Amount
     /** Time of the request. */
     readonly createdAt: string
@@ -5715,8 +5715,8 @@ export type Namespaces = {
     /**
      * List the crossings of a monitor.
      *
-     * Lists when the monitor triggered and was armed again, newest first, each with the balance and the transaction
-     * behind it.
+     * Lists when the monitor triggered and was armed again, newest first, each with the balance after it and its
+     * transaction.
      *
      * `GET /v1/accounts/{id}/monitors/{monitorId}/crossings`, permission `accounts:read`.
      * Problem codes: not_found, validation_failed.
@@ -5730,7 +5730,7 @@ export type Namespaces = {
       readonly at: string
       /** `Triggered`: the balance crossed the threshold. `Rearmed`: it came back to `rearmAt`. */
       readonly kind: 'Triggered' | 'Rearmed'
-      /** The balance behind the entry, in major units. */
+      /** The balance after the entry, in major units. */
       readonly balance: Amount
       /** The `reference` of the transaction that moved the money. Absent if the balance stood so when the monitor started. */
       readonly reference?: string
@@ -5750,7 +5750,7 @@ export type Namespaces = {
       readonly at: string
       /** `Triggered`: the balance crossed the threshold. `Rearmed`: it came back to `rearmAt`. */
       readonly kind: 'Triggered' | 'Rearmed'
-      /** The balance behind the entry, in major units. */
+      /** The balance after the entry, in major units. */
       readonly balance: Amount
       /** The `reference` of the transaction that moved the money. Absent if the balance stood so when the monitor started. */
       readonly reference?: string
@@ -7281,7 +7281,7 @@ export type Namespaces = {
      *
      * Judges a payout by the rules by which it would be accepted now. It answers every rule with its verdict, the
      * fee, the rail, the cut-off and the expected arrival. It reserves nothing and uses up no key. A rule that would
-     * refuse the payout is no refusal here: the answer is 200. It promises nothing: balances and limits may change
+     * refuse the payout is not an error here: the answer is 200. It promises nothing: balances and limits may change
      * before you create the payout.
      *
      * `POST /v1/payouts/fiat/preview`, permission `payouts:read`.
@@ -7313,7 +7313,7 @@ export type Namespaces = {
     /** Like `list`, and requests page after page. The default of `limit` is 100. */
     readonly listAll: (query?: ListPayoutsQuery, options?: CallOptions) => Pages<PayoutPage>
     /**
-     * List limits of payouts.
+     * List payout limits.
      *
      * Returns the limits that the operator has set for you, newest first, with what is used and left now. With
      * `customerId` or `beneficiaryId` the limit of each customer or beneficiary has the amounts of that one. A limit
@@ -7345,7 +7345,7 @@ export type Namespaces = {
      */
     readonly get: (id: string, options?: CallOptions) => Promise<PayoutRecord>
     /**
-     * Retrieve the verification behind a payout.
+     * Retrieve the verification of a payout.
      *
      * Returns the evidence of a payout: the newest verification of its name and IBAN that was answered before the
      * payout was created. A payout to a payee that you had not verified is 404, as is a payout to a wallet.
@@ -8300,7 +8300,7 @@ export type Namespaces = {
      * Asks the bank of the recipient to send the money of a `Completed` SEPA payout back. Runs asynchronously:
      * follow it by the event `payout.recall.updated`, or read it. The recipient may refuse. `DUPL` and `TECH` can be
      * requested within 10 banking business days after the execution, the other reasons within 13 months. The answer
-     * is due 15 banking business days behind the request. A payout has at most one open recall, and at most one for
+     * is due 15 banking business days after the request. A payout has at most one open recall, and at most one for
      * each reason. Money that comes back is a new transaction, as of every return.
      *
      * `POST /v1/payouts/{id}/recall`, permission `payouts:write`.
@@ -8337,7 +8337,7 @@ export type Namespaces = {
     readonly requestDueOn: string
     /** When the bank got the request. Absent before that. */
     readonly sentAt?: string
-    /** Last day for the answer: 15 banking business days behind `sentAt`. Absent before that. */
+    /** Last day for the answer: 15 banking business days after `sentAt`. Absent before that. */
     readonly answerDueOn?: string
     /** When the answer or the money came. Absent before that. */
     readonly answeredAt?: string
@@ -8394,7 +8394,7 @@ export type Namespaces = {
       readonly requestDueOn: string
       /** When the bank got the request. Absent before that. */
       readonly sentAt?: string
-      /** Last day for the answer: 15 banking business days behind `sentAt`. Absent before that. */
+      /** Last day for the answer: 15 banking business days after `sentAt`. Absent before that. */
       readonly answerDueOn?: string
       /** When the answer or the money came. Absent before that. */
       readonly answeredAt?: string
@@ -8450,7 +8450,7 @@ export type Namespaces = {
     readonly requestDueOn: string
     /** When the bank got the request. Absent before that. */
     readonly sentAt?: string
-    /** Last day for the answer: 15 banking business days behind `sentAt`. Absent before that. */
+    /** Last day for the answer: 15 banking business days after `sentAt`. Absent before that. */
     readonly answerDueOn?: string
     /** When the answer or the money came. Absent before that. */
     readonly answeredAt?: string
@@ -8479,7 +8479,8 @@ export type Namespaces = {
      *
      * Queues a report; a worker writes it. The same kind, format, period, currency and customer always give the same
      * bytes. The worker begins when every movement of the period is certain to be recorded, about half a minute
-     * after `to`. Idempotent by `idempotencyKey` or `Idempotency-Key`. At most 50 reports of a partner wait or run.
+     * after `to`. Idempotent by `idempotencyKey` or `Idempotency-Key`. At most 50 reports of a partner are queued or
+     * running.
      *
      * `POST /v1/reports`, permission `reports:write`.
      * Problem codes: not_found, currency_not_supported, report_format_not_supported, report_limit_reached,
@@ -8490,9 +8491,9 @@ export type Namespaces = {
       readonly kind: 'statement' | 'transactions' | 'fees' | 'reconciliation'
       /** Format of the file. `pdf`: statements and fees. `camt.053` (version 08) and `camt.053.001.02`: statements. `csv` and `jsonl`: all kinds. */
       readonly format: 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
-      /** Start of the period. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+      /** Start of the period. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
       readonly from: string
-      /** End of the period, which does not contain it. At most the current time. An RFC 3339 time in UTC; digits behind the milliseconds are dropped. */
+      /** End of the period, which does not contain it. At most the current time. An RFC 3339 time in UTC; digits after the milliseconds are dropped. */
       readonly to: string
       /** Only this currency. A statement as `pdf` or `camt.053` in either version requires it. */
       readonly currency?: string | undefined
@@ -8738,7 +8739,7 @@ export type Namespaces = {
     readonly hasMore: boolean
   }>
     /**
-     * Retrieve a schedule of reports.
+     * Retrieve a report schedule.
      *
      * Returns the schedule, with the time of its next report.
      *
@@ -9251,11 +9252,11 @@ export type Namespaces = {
      */
     readonly getSingleSignOn: (options?: CallOptions) => Promise<SingleSignOn>
     /**
-     * Set the single sign-on.
+     * Set single sign-on.
      *
      * Sets the provider of OpenID Connect at which your team signs in. It signs people in once the domain is proved.
      * Another domain has to be proved again; at another issuer each person is connected again. All Admins get a
-     * mail. Refused with 409 `last_admin` if no Admin could sign in any more.
+     * mail. Refused with 409 `last_admin` if no Admin could still sign in.
      *
      * `PUT /v1/users/single-sign-on`, permission `users:write`.
      * Problem codes: validation_failed, last_admin.
@@ -9275,7 +9276,7 @@ export type Namespaces = {
     /**
      * Remove the single sign-on.
      *
-     * The provider signs no person in any more. Open sessions stay. Refused with 409 `last_admin` if no Admin has a
+     * The provider no longer signs anyone in. Open sessions stay. Refused with 409 `last_admin` if no Admin has a
      * passkey or a password.
      *
      * `DELETE /v1/users/single-sign-on`, permission `users:write`.
@@ -9365,7 +9366,7 @@ export type Namespaces = {
     readonly hasMore: boolean
   }>
     /**
-     * List signed heads of the audit.
+     * List signed heads of the audit log.
      *
      * Returns the signed heads, newest first: one for each day (UTC) that has records. Each names the head before
      * it. Keep them: with them you can prove that no record was changed, dropped or moved later.
@@ -9802,7 +9803,7 @@ export type Namespaces = {
     /**
      * Revoke a service account.
      *
-     * The service account signs no request any more, within two seconds. All Admins get a mail.
+     * The service account can no longer sign requests, within two seconds. All Admins get a mail.
      *
      * `DELETE /v1/service-accounts/{serviceAccountId}`, permission `users:write`.
      * Problem codes: not_found.
@@ -9962,7 +9963,7 @@ export type Namespaces = {
     }[]
   }>
     /**
-     * Get a logged request.
+     * Retrieve a logged request.
      *
      * Returns one entry of the request log.
      *

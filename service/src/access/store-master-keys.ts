@@ -31,7 +31,7 @@ export async function insertMasterKey(tx: Tx, row: Omit<MasterKeyRow, 'createdAt
     values (${row.keyId}, ${row.checkValue}, ${now}) on conflict (key_id) do nothing`)
 }
 
-/** Forgets the keys under which no value is sealed any more. Returns their ids. */
+/** Forgets the keys that no longer seal a value. Returns their ids. */
 export async function deleteOtherKeys(tx: Tx, keyId: string): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly keyId: string }>(sql`/* access.deleteOtherKeys */
     delete from access.master_keys where key_id <> ${keyId} returning key_id`)

@@ -3,7 +3,7 @@ import { refuseFields } from './refusal.ts'
 
 export type Member = { readonly fullName: string; readonly email: string }
 
-/** Returns each address once, as the member was invited. Refuses (400, with pointers): addresses that are no members of the team. */
+/** Returns each address once, as the member was invited. Refuses (400, with pointers): addresses of people who are not in the team. */
 export function requireMembers(
   emails: readonly string[],
   members: ReadonlyMap<string, Member>,

@@ -52,7 +52,7 @@ export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly
       webhooks,
       allowLoopback: config.WEBHOOK_HTTP,
       proxy: config.WEBHOOK_PROXY_URL,
-      // A second one helps only if this one is always busy (docs/decisions/0020-exchange-threads-measured.md).
+      // A second one helps only if this one is always busy (docs/decisions/0014-threads-of-exchanges.md).
       threads: 1,
       observe: {
         attempt: (outcome, durationMs, subscriptionId) => {
@@ -133,7 +133,7 @@ const settlementObserver = (
     observability?.metrics.connector(connector, state)
     connectorHealth.breaker(connector, state)
   },
-  // A bank by files answers by its files: its calls write rows of this database.
+  // A file-based bank answers by its files: its calls write rows of this database.
   answered: (connector) => {
     if (!isIsoConnectorId(connector)) connectorHealth.answered(connector)
   },

@@ -39,7 +39,7 @@ type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
     readonly ledger: Ledger
     readonly deposits: Deposits
     readonly monitoring: Pick<Monitoring, 'standingOf'>
-    /** The accounts at the configured banks by files. */
+    /** The accounts at the configured file-based banks. */
     readonly bankAccounts: readonly BooksAccount[]
   }
 

@@ -136,7 +136,7 @@ export type Service = {
   readonly releaseLeases: () => Promise<void>
   /** Refuses the partner's requests and releases its endpoint queues, before its rows leave this database. */
   readonly closePartner: (tx: Tx, partnerId: string) => Promise<void>
-  /** Serves the partner again, after its rows have entered this database or have not left it. */
+  /** Resumes the service for a partner after its import, or after an export that failed. */
   readonly openPartner: (tx: Tx, partnerId: string) => Promise<void>
 }
 

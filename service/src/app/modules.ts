@@ -85,7 +85,7 @@ export type ModulesDeps = {
   readonly bank?: SandboxBank
   /** Further connectors. Only `chooseConnector` can select them, because `RAIL_RULES` cannot name them. */
   readonly connectors?: readonly Connector[]
-  /** Reconciled accounts at banks by files. Default: those of the configuration. */
+  /** Reconciled accounts at file-based banks. Default: those of the configuration. */
   readonly bankAccounts?: readonly BooksAccount[]
   /** Default: the one of the configuration. Null: none. */
   readonly identityProvider?: IdentityProvider | null
@@ -289,7 +289,7 @@ const composeInternal = (
         payees.map(async ({ account, currency }) => {
           const owner = owners.get(account)
           if (owner === undefined) return closedAccount
-          const [isRefused] = await depositsOf().notToAsk(db, [{ ...owner, currency }])
+          const [isRefused] = await depositsOf().cannotReceive(db, [{ ...owner, currency }])
           return isRefused ? blockedAccount : undefined
         }),
       )

@@ -69,7 +69,7 @@ test('a payout whose outcome is unknown waits until the bank has answered, and o
   assert.deepEqual(await whyOf(payout.id), [])
 })
 
-test('a payout that its connector keeps until a later day does not wait, and stands still an hour behind that day', async () => {
+test('a payout that its connector keeps until a later day does not wait, and stands still an hour after that day', async () => {
   const { payout } = await pay(service, partner, '10.00')
   const opens = new Date(service.clock.now().getTime() + dayMs)
   await service.db.run(sql`update payouts.payouts set status = 'Processing', send_attempts = 1, due_at = ${opens},
@@ -101,7 +101,7 @@ test('a recall waits while it is not sent, and when the bank has not answered in
   assert.ok((await service.recalls.expireStep()) > 0)
   assert.deepEqual(await whyOf(payout.id), ['recallOverdue sandbox'], 'an expired one too')
   service.clock.advance(31 * dayMs)
-  assert.deepEqual(await whyOf(payout.id), [], 'a month later the bank is not asked any more')
+  assert.deepEqual(await whyOf(payout.id), [], 'a month later the bank is no longer asked')
 })
 
 test('hits and what they hold wait until the decision', async () => {

@@ -77,7 +77,7 @@ export function createWaiting(deps: Deps): Waiting {
 
 const namesOf = (keys: readonly ThingKey[]): ReadonlySet<string> => new Set(keys.map(thingName))
 
-/** Another process may know that a connector fails: this one is sure once the bank has answered it. */
+/** A failure that another process has seen ends for this one when the bank has answered it. */
 function isSure({ clock, connectors, connectorHealth }: Deps, { kind, subject }: ThingKey): boolean {
   if (kind !== 'connector' || !connectors.some(({ id }) => id === subject)) return true
   const { answeredAt } = connectorHealth.stateOf(subject)

@@ -72,7 +72,7 @@ export type Decisions = {
   readonly approve: (tx: Tx, approving: CaseKey & By & { readonly proposalId?: string }) => Promise<store.CaseRow>
   /** Removes a proposal. Its author withdraws it in this way. Refuses: not_found, validation_failed. */
   readonly reject: (tx: Tx, rejecting: CaseKey & By & { readonly note: string }) => Promise<store.CaseRow>
-  /** Resolves a case without money whose reason has ended. False: it was resolved before, or has money. */
+  /** Resolves a case without money whose reason has ended. False: it was already resolved, or has money. */
   readonly resolveGone: (tx: Tx, key: CaseKey, actor: string, note: string) => Promise<boolean>
   /** Expires proposals without a timely second decision, and returns how many. */
   readonly expire: (transaction: Transaction, proposalsMax: number) => Promise<number>

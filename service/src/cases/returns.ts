@@ -164,7 +164,7 @@ async function apply(
   report: ReturnReport,
 ): Promise<boolean | 'contradiction'> {
   const row = present(await store.lockCase(tx, partnerId, caseId), 'a return belongs to a case')
-  const locked = present(await returnStore.lockReturn(tx, partnerId, id), 'it was read before')
+  const locked = present(await returnStore.lockReturn(tx, partnerId, id), 'it was just read')
   const { status, amount, currency } = locked
   const { kind, money = { currency, amount } } = report
   const reportedBy = kind === 'payout.settled' ? locked.settledBy : locked.endedBy

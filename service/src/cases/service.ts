@@ -58,7 +58,7 @@ export type Cases = {
   readonly hold: typeof store.lockCase
   /** The cases of a partner that were open at a moment, by currency and kind. */
   readonly openAt: (tx: Tx, partnerId: string, moment: Date) => Promise<readonly store.CaseSums[]>
-  /** Money that had left and that no case had decided about at a moment, of all partners. */
+  /** Money that had left by a time and about which no case was decided, of all partners. */
   readonly debitsOpenAt: typeof store.debitsOpenAt
   /** When the oldest open case was opened; null: none is open. Frozen money is not counted: it may stay for years. */
   readonly oldestOpen: () => Promise<Date | null>

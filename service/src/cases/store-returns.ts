@@ -62,7 +62,7 @@ export const returnsDue = (connector: string, after: Date): Sql =>
       order by due_at limit 1`,
   )
 
-/** Claims a due return for an attempt. Undefined: another worker has it, or it is not due any more. */
+/** Claims a due return for an attempt. Undefined: another worker has it, or it is no longer due. */
 export function claimReturn(
   tx: Tx,
   partnerId: string,

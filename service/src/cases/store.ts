@@ -133,7 +133,7 @@ const ofOwner = (owned: OwnedBy) =>
 
 export type DebitSum = { readonly currency: Currency; readonly count: bigint; readonly booked: Minor }
 
-/** Money that had left and that no case had decided about at a moment, of all partners: below zero. */
+/** Money that had left by a time and about which no case was decided, of all partners: below zero. */
 export function debitsOpenAt(tx: Tx, moment: Date): Promise<readonly DebitSum[]> {
   return tx.rows<DebitSum>(
     acrossPartners(

@@ -14,7 +14,7 @@ type NonceRequest = {
 
 type NonceCheck = {
   readonly nonce: OpenNonce
-  /** Consumes the nonce, unless it was consumed before. Refuses (401): nonce_replayed. */
+  /** Consumes the nonce, unless it was already consumed. Refuses (401): nonce_replayed. */
   readonly consume: () => Promise<void>
   /** Resolves when the nonce is on disk. A response before that could be lost with the nonce in a database crash. */
   readonly durable: () => Promise<void>

@@ -38,7 +38,7 @@ export type MovementPage = {
 
 export type Movements = {
   /**
-   * Standings by the id of the account; one that does not exist is absent. On a sharded database the positions are of
+   * Sums by the id of the account; an account that does not exist is absent. On a sharded database the positions are of
    * one partner.
    */
   readonly standings: (

@@ -32,7 +32,7 @@ export type MailQueue = {
   readonly partnersWithDueMail: (tx: Tx, partnersMax: number) => Promise<readonly string[]>
   /** Leases due mails of a partner and skips those that another worker is claiming. After the lease they are due again. */
   readonly claim: (tx: Tx, partnerId: string, leaseMs: number, mailsMax: number) => Promise<readonly ClaimedMail[]>
-  /** Throws an AssertionFailure if the master key that sealed the secret is not configured any more. */
+  /** Throws an AssertionFailure if the master key that sealed the secret is no longer configured. */
   readonly secretOf: (mail: ClaimedMail) => string | null
   readonly recordSent: (tx: Tx, mail: ClaimedMail) => Promise<boolean>
   /** Makes the mail due again at `dueAt`; null ends it. */

@@ -1,4 +1,4 @@
-/** The metrics of banks by files. */
+/** The metrics of file-based banks. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 export type BankMetrics = {

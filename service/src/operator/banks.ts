@@ -1,4 +1,4 @@
-/** Commands for banks by files: sent files, the progress of a payment, and recalls. */
+/** Commands for file-based banks: sent files, the progress of a payment, and recalls. */
 import { writeFile } from 'node:fs/promises'
 import { Refusal } from '../api/index.ts'
 import { ConfigError } from '../app/config.ts'
@@ -22,7 +22,7 @@ export const bankCommands = {
 
   'bank payment': async (context: Context, options: Options) => {
     const found = await context.service.isoBanks.payment(await instructionOf(context, options))
-    if (found === undefined) throw new ConfigError('operator: no bank by files has this payout')
+    if (found === undefined) throw new ConfigError('operator: no file-based bank has this payout')
     return { ...found, amount: amountText(found.amount, found.currency) }
   },
 
@@ -72,17 +72,17 @@ export const bankCommands = {
     })
   },
 
-  /** Takes a file that was put aside. Closes its case. */
+  /** Takes a file that was quarantined. Closes its case. */
   'bank file take': async (context: Context, options: Options) => {
     const { service } = context
     const [id, note, staff] = [required(options, 'id'), required(options, 'note'), options.staff ?? '']
     return decided(context, { command: 'bank file take', options, partnerId: operatorPartnerId }, async (tx) => {
       const found = await service.cases.byId(tx, operatorPartnerId, id)
       if (found === undefined || !releasable.has(found.kind))
-        throw new Refusal('not_found', `No case of a file that can be taken: ${[...releasable].join(', ')}.`)
+        throw new Refusal('not_found', `Not a case of a file that can be taken: ${[...releasable].join(', ')}.`)
       const released = await service.isoBanks.releaseFile(tx, found.subject)
       if (!(await service.decisions.resolveGone(tx, found, staff, note)))
-        throw new Refusal('validation_failed', 'The case was decided before.')
+        throw new Refusal('validation_failed', 'The case has already been decided.')
       return { caseId: id, ...released }
     })
   },
@@ -97,12 +97,12 @@ export const bankCommands = {
         throw new Refusal('not_found', 'The case is not announced_missing, or its entry cannot be cancelled.')
       const cancelled = await service.cancelEntry(tx, found.subject)
       if (!(await service.decisions.resolveGone(tx, found, staff, note)))
-        throw new Refusal('validation_failed', 'The case was decided before.')
+        throw new Refusal('validation_failed', 'The case has already been decided.')
       return { caseId: id, ...cancelled }
     })
   },
 
-  /** Ends a payment by the bank's written word, whose hash is recorded. That of a bank by files has a file, which the word is about. */
+  /** Ends a payment by the bank's written word, whose hash is recorded. That of a file-based bank has a file, which the word is about. */
   'payment end': async (context: Context, options: Options) => {
     const end = readChoice({ outcome: required(options, 'outcome') }, 'outcome', paymentEnds)
     required(options, 'note')

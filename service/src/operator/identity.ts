@@ -68,7 +68,7 @@ export async function bearerOf({ service, config }: Context, options: Options): 
 const howToSignIn = 'sign in first: npm run -s operator -- sign-in'
 
 /**
- * Adds to the options who acts. A sandbox without an account of staff takes the typed `--staff`. Throws a ConfigError if a person must sign in, or
+ * Adds the acting person to the options. A sandbox without an account of staff takes the typed `--staff`. Throws a ConfigError if a person must sign in, or
  * may not run the command.
  */
 export async function identified(context: Context, command: string, options: Options): Promise<Options> {

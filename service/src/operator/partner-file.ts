@@ -117,7 +117,7 @@ export async function readPartnerFile(
     if (header === undefined) {
       header = requireHeader(path, line, key)
       reader = readerOf?.(header)
-    } else if (trailer !== undefined) throw refuse(path, 'was changed: it goes on after its end')
+    } else if (trailer !== undefined) throw refuse(path, 'was changed: it continues after its end')
     else if (isRow(line)) await reader?.row(line)
     else if ('table' in line) await reader?.table(line)
     else if ('code' in line) {

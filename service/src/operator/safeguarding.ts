@@ -79,7 +79,7 @@ export async function verifySafeguarding(options: Options): Promise<object> {
   })
   const signed = text.startsWith('[') ? signedOfJson(text) : signedOfCsv(text)
   if (signed === undefined)
-    throw new ConfigError(`operator: ${file}: is no unchanged JSON or CSV export of "safeguarding export"`)
+    throw new ConfigError(`operator: ${file}: is not an unchanged JSON or CSV export of "safeguarding export"`)
   const faults: string[] = []
   const records = signed.map((each) => {
     const { day, currency, version, status, ...content } = JSON.parse(each.content) as Content

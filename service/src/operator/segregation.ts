@@ -64,7 +64,7 @@ export const segregationCommands = {
       }),
     ),
 
-  /** Changes the mode of a balance. Payments go on; those that were judged by the other mode are judged again. */
+  /** Changes the mode of a balance. Payments continue; those that were judged by the other mode are judged again. */
   'segregation set': (context: Context, options: Options) =>
     onConnection(context, async (db) => {
       const { partnerId, currency } = read(options)

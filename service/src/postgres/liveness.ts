@@ -17,8 +17,8 @@ const checkMs = 250
 const looksMax = 3
 const lookTimeoutMs = 1_000
 /**
- * The time after a check without an answer in which silence counts from `checkMs` on: what was sent shortly before the database
- * came back would otherwise be checked a second later than the rest.
+ * The time after an unanswered check during which a connection is checked after `checkMs` of silence. Otherwise a statement that
+ * was sent shortly before the database came back would be checked a second later than the others.
  */
 const recoveringMs = 2_000
 /** The server has ended the transaction of an abandoned connection by then (`idle_in_transaction_session_timeout`). */

@@ -55,7 +55,7 @@ async function hasCitus(client: pg.PoolClient): Promise<boolean> {
 /** One statement after the other on the shards, because a migration changes a table again after an update of all its rows. */
 const citusSettings = [
   "citus.multi_shard_modify_mode = 'sequential'",
-  // A table refers to partners before it is sharded. It would become a table of the coordinator, which is not sharded any more.
+  // A table refers to partners before it is sharded. It would become a table of the coordinator, which is no longer sharded.
   'citus.enable_local_reference_table_foreign_keys = off',
 ] as const
 

@@ -39,7 +39,7 @@ const quoted = (name: string): string => {
 
 /**
  * The tables with rows of a partner, in the order in which rows are inserted: parents first, and tables without a
- * foreign key last. A transaction that adds a row to one of the last first changes a row of another table.
+ * foreign key last. Before a transaction adds a row to one of the last, it changes a row of another table.
  */
 export async function partnerTables(tx: Tx): Promise<readonly PartnerTable[]> {
   const found = await tx.rows<Found>(

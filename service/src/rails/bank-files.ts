@@ -1,4 +1,4 @@
-/** Port by which banks by files show their files to staff: what came, what went, and what was read. No names of people. */
+/** Port by which file-based banks show their files to staff: what came, what went, and what was read. No names of people. */
 import type { Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 
@@ -25,7 +25,7 @@ export type BankFileFacts = BankFile & {
   readonly bytes: bigint
   /** When all of it was taken, or delivered. */
   readonly endedAt: Date | null
-  /** When people decided to take a file that was put aside. */
+  /** When people decided to take a file that was quarantined. */
   readonly releasedAt: Date | null
   /** A file to the bank: its payments, their sum as a decimal number, attempts to deliver it, and the bank's answer to the whole. */
   readonly sent: {
@@ -36,11 +36,11 @@ export type BankFileFacts = BankFile & {
   } | null
 }
 
-export const bankFilesShown = ['all', 'received', 'aside', 'sent', 'unsent'] as const
+export const bankFileFilters = ['all', 'received', 'aside', 'sent', 'unsent'] as const
 export type BankFilesWanted = {
   /** Undefined: all banks. */
   readonly connector: string | undefined
-  readonly show: (typeof bankFilesShown)[number]
+  readonly show: (typeof bankFileFilters)[number]
   /** The last row of the page before. */
   readonly after: { readonly at: Date; readonly id: string } | undefined
   readonly rowsMax: number

@@ -177,7 +177,7 @@ export type BankBooks = {
     entryId: string,
   ) => Promise<{ readonly connector: string; readonly cameBack: Minor } | undefined>
   /**
-   * Takes the debit of a payment from it, as two persons decided that it was for something else. The payment counts as returned; a batch stays the
+   * Detaches the debit from a payment, because two persons decided that it was for something else. The payment counts as returned; a batch stays the
    * debit of its other payments.
    */
   readonly unmatch: (

@@ -4,7 +4,7 @@ export const sandboxConnectorId = 'sandbox'
 export const internalConnectorId = 'internal'
 export const simulatedChainConnectorId = 'sandbox-chain'
 
-/** The connector of a bank by files: `iso20022`, or `iso20022-<name>`. */
+/** The connector of a file-based bank: `iso20022`, or `iso20022-<name>`. */
 export const isoConnectorId = (name: string | undefined): string =>
   name === undefined ? 'iso20022' : `iso20022-${name}`
 const isoConnectorForm = /^iso20022(?:-[a-z0-9][a-z0-9-]{0,39})?$/

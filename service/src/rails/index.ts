@@ -6,14 +6,14 @@
  * bank repeats a notification until it is acknowledged. The connectors are edges (`connectors/`), which modules do not load. A new
  * connector: docs/guides/connectors.md.
  *
- * Tables of the connectors: rails.sandbox_* (bank and simulated chain), rails.internal_transfers, rails.chain_*, rails.iso_* (banks by files).
+ * Tables of the connectors: rails.sandbox_* (bank and simulated chain), rails.internal_transfers, rails.chain_*, rails.iso_* (file-based banks).
  */
 export { addressProblem, checksummed, zeroAddress } from './address.ts'
 export {
   type BankFile,
   type BankFileFacts,
   type BankFiles,
-  bankFilesShown,
+  bankFileFilters,
   type BankFilesWanted,
   type FileEntry,
   type FilePayment,

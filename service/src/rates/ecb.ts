@@ -30,7 +30,7 @@ export function readEcbSheet(text: string, now: Date): RateSheet {
   const [time, ...others] = found.times
   if (time === undefined || others.length > 0 || !dateForm.test(time)) return refuse('it has not exactly one date')
   const day = Date.parse(`${time}T00:00:00Z`)
-  if (Number.isNaN(day) || !new Date(day).toISOString().startsWith(time)) return refuse(`${time} is no date`)
+  if (Number.isNaN(day) || !new Date(day).toISOString().startsWith(time)) return refuse(`${time} is not a date`)
   if (day > now.getTime() + aheadMaxMs) return refuse(`${time} has not come yet`)
   if (found.rates.size === 0) return refuse('it has no rates')
   const own = [...found.rates].filter(([currency]) => isCurrency(currency) && currency !== 'EUR')

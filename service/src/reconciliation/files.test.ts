@@ -144,7 +144,7 @@ test('balances by value date stop neither the statement nor the next ones, and a
   await take(dayOf({ number: 3, opening: 175n, closing: 177n }, []))
   assert.deepEqual(await found(), { left: '0.00' })
   assert.deepEqual(await statementCases(), [])
-  // What no value date explains is put aside, as before.
+  // What no value date explains is quarantined, as before.
   await take(dayOf({ number: 4, opening: 177n, closing: 180n }, [onDay(4, 5n, 5)]))
   assert.deepEqual(await statementCases(), ['sum_differs'])
 })

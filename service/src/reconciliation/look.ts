@@ -26,7 +26,7 @@ export type LookDeps = {
   readonly cases: Pick<Cases, 'openSums' | 'reversedSums'>
   /** State of reports in the ledger, by the id of the report. */
   readonly inLedger: (tx: Tx, connector: string, reports: readonly PendingReport[]) => Promise<InLedger>
-  /** The sums of statements that do not change any more. */
+  /** The sums of statements that no longer change. */
   readonly counted: (tx: Tx, account: BooksAccount) => Promise<ReadonlyMap<string, Minor>>
 }
 
@@ -265,7 +265,7 @@ function reversedOf({ reversed }: Shared, connector: string, currency: Currency)
   return found === undefined ? nothing : { count: found.count, amount: found.booked, oldest: found.oldest }
 }
 
-/** Open suspense items of the account, with those without money, which may be about it. */
+/** Open suspense items of the account, and open cases without money that may concern it. */
 function suspenseItems({ open }: Shared, connector: string, currency: Currency): readonly Item[] {
   const ours = open.filter((one) => one.connector === connector && (one.currency === currency || one.currency === null))
   return [...Map.groupBy(ours, ({ kind }) => kind)].map(([kind, rows]) => {

@@ -1,4 +1,4 @@
-/** Reconciliation over the rows of a bank by files: each kind of difference is made, named to the cent, aged, and gone again. */
+/** Reconciliation over the rows of a file-based bank: each kind of difference is made, named to the cent, aged, and gone again. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { operatorPartnerId } from '../cases/index.ts'

@@ -42,7 +42,7 @@ type ReconciliationDeps = {
   readonly ledger: Ledger
   readonly cases: Cases
   readonly decisions: Pick<Decisions, 'resolveGone' | 'expire'>
-  /** The configured accounts at banks by files. */
+  /** The configured accounts at file-based banks. */
   readonly accounts: readonly BooksAccount[]
   readonly inLedger: LookDeps['inLedger']
   readonly candidates: CandidateSources

@@ -135,7 +135,7 @@ export function deleteRuns(tx: Tx, before: Date): Promise<number> {
 
 export type CountedRow = BooksAccount & { readonly id: string; readonly entries: bigint; readonly written: Minor }
 
-/** The sums of statements whose entries do not change any more. */
+/** The sums of statements whose entries no longer change. */
 export function countedOf(
   tx: Tx,
   { connector, account, currency }: BooksAccount,

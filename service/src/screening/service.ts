@@ -21,7 +21,7 @@ export type Hit = Omit<hitStore.HitRow, 'detailSealed'> & HitDetail
 export type PepEffects = {
   /** PEP_HITS. */
   readonly hits: 'review' | 'hold'
-  /** Persons have confirmed that a customer, or an owner of it, is politically exposed. Joins the transaction. */
+  /** People have confirmed that a customer or one of its owners is politically exposed. Joins the transaction. */
   readonly onConfirmed: (tx: Tx, customer: PepConfirmed) => Promise<void>
 }
 type PepConfirmed = { readonly partnerId: string; readonly customerId: string; readonly staff: string }

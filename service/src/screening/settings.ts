@@ -5,7 +5,7 @@ export const screeningSettings = {
   PEP_HITS: {
     default: 'review',
     description:
-      'What a hit on a list of politically exposed persons does. `review`: payments go on, and a confirmed hit gives the customer the risk `high` and a review that is due. `hold`: its payments also wait, as for a sanctions list',
+      'What a hit on a list of politically exposed persons does. `review`: payments continue, and a confirmed hit gives the customer the risk `high` and a review that is due. `hold`: its payments also wait, as for a sanctions list',
     read: (value: string | undefined) => oneOf(['review', 'hold'], 'review')(value),
   },
 } as const satisfies Settings

@@ -58,7 +58,7 @@ export function partnersWithDueSubjects(
 }
 
 export type ClaimedSubject = SubjectKey & {
-  /** The generation of lists that it was screened against before; 0: its names are new. */
+  /** The generation of lists that it was last screened against; 0: its names are new. */
   readonly generation: number
   readonly leaseId: string
 }

@@ -1,5 +1,5 @@
 /**
- * Pure: listed vessels and aircraft in the texts of payments. An IMO number counts behind the letters IMO and with its check digit; a name
+ * Pure: listed vessels and aircraft in the texts of payments. An IMO number counts after the letters IMO and with its check digit; a name
  * counts only beside a word that says that a vessel is meant, because names such as ORIENTAL stand in many texts.
  */
 import anyAscii from 'any-ascii'

@@ -99,9 +99,9 @@ export const createRefusal =
     const recall = left > 0n ? ' Money that has left is asked back by a recall: of its partner, or bank recall.' : ''
     if (waiting === 0n)
       throw refuse(
-        `No payout waits for this decision: ${left} went on, ${ended} have ended. Close the case with note.${recall}`,
+        `No payout waits for this decision: ${left} were already sent, ${ended} have ended. Close the case with note.${recall}`,
       )
-    return `stops ${waiting} payouts${left > 0n ? `, not ${left} that went on before.${recall}` : ''}`
+    return `stops ${waiting} payouts${left > 0n ? `, not ${left} that were already sent.${recall}` : ''}`
   }
 
 /** Makes the charge of a case. The reason of the bank is the partner's to read. */
@@ -121,7 +121,7 @@ const unfit = (hasLeft: boolean) =>
     ? 'it is not under way at this connector in this currency.'
     : 'it is not sent or settled by this connector in this currency.'
 
-/** Matches the entry of the case with the payment, if a bank by files reported it. */
+/** Matches the entry of the case with the payment, if a file-based bank reported it. */
 async function matchEntry(
   tx: Tx,
   books: BankBooks,

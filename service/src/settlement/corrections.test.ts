@@ -130,7 +130,7 @@ test('what is spent, was taken back by the bank, or is no credit is not undone',
   await assert.rejects(undo(partnerId, 'NONE'), { code: 'not_found' })
   const reversal = { kind: 'credit.reversed', money: euros(700n), details: 'Cancelled by the bank.' } as const
   await report({ ...reversal, partnerId: operatorPartnerId, subjectId })
-  await assert.rejects(undo(partnerId, reference), /was taken back before/)
+  await assert.rejects(undo(partnerId, reference), /has already been taken back/)
   await checkLedger(service.db, partnerId)
 })
 

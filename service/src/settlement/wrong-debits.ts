@@ -1,5 +1,5 @@
 /**
- * Corrects debits of a bank by files, as two persons decided: one that was for another payment than it was matched with, and one that the
+ * Corrects debits of a file-based bank, as two persons decided: one that was for another payment than it was matched with, and one that the
  * bank does not have. A debit is the payments that it paid and the cases of what it paid besides: every correction moves both, so that the
  * bank and the ledger agree at each step.
  */
@@ -34,7 +34,7 @@ export type CancelledEntry = {
   readonly entryId: string
   readonly amount: string
   readonly currency: Currency
-  /** The case of money that had left suspense by a decision: people find out who gets it back. */
+  /** The case of money that had left suspense by a decision: people decide who gets it back. */
   readonly openedCaseId?: string
 }
 
@@ -168,7 +168,7 @@ async function debitOf(tx: Tx, books: BankBooks, { partnerId, payoutId }: Paymen
   const payout = await payoutById(tx, partnerId, payoutId)
   if (payout === undefined) throw new Refusal('not_found', 'The partner has no such payout.')
   if (payout.status !== 'Completed')
-    throw refuse(`The payout is ${payout.status}: only one that a bank has paid was matched.`)
+    throw refuse(`The payout is ${payout.status}: only a payout that a bank has paid has a match.`)
   const instructionId = instructionIdOf(payout)
   const [instruction] = await books.instructions(tx, [instructionId])
   const entryId = instruction?.entryId ?? null

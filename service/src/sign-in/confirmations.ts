@@ -22,7 +22,7 @@ export type Confirmations = {
   readonly ask: (partnerId: string, memberId: string, purpose: Purpose) => Asking
   /** The nonce of a form again. Undefined: it is none of ours for this person and purpose, or its time has ended. */
   readonly readAsking: (partnerId: string, memberId: string, purpose: Purpose, nonce: string) => Asking | undefined
-  /** Records that a page was answered. False: it was answered before. */
+  /** Records that a page was answered. False: it was already answered. */
   readonly answer: (tx: Tx, partnerId: string, asked: Asking) => Promise<boolean>
   /** JSON of PublicKeyCredentialRequestOptions whose challenge is the text. Undefined: the person has no passkey. */
   readonly passkeyOptionsFor: (partnerId: string, memberId: string, text: string) => Promise<string | undefined>

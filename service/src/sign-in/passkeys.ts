@@ -88,7 +88,11 @@ export async function verifyNewPasskey(
   text: string,
   { memberId, challenge }: { readonly memberId: string; readonly challenge: Uint8Array },
 ): Promise<PasskeyRow> {
-  const refused = refuseField({ pointer: '/credential', code: 'invalid_value', message: 'is no passkey for this page' })
+  const refused = refuseField({
+    pointer: '/credential',
+    code: 'invalid_value',
+    message: 'is not a passkey for this page',
+  })
   const response = readCredential(text)
   if (response === undefined) throw refused
   const { verifyRegistrationResponse } = await library()
@@ -113,7 +117,7 @@ export async function verifyNewPasskey(
   }
 }
 
-/** Reads an answer, which is not verified yet. Undefined: it is no answer of a passkey. */
+/** Reads an answer, which is not verified yet. Undefined: it is not the answer of a passkey. */
 export function readAnswer(
   text: string,
 ): { readonly credentialId: Buffer; readonly challenge: Buffer; readonly memberId: string | undefined } | undefined {

@@ -39,7 +39,7 @@ export type Proved = {
 
 /**
  * Reasons for which a sign-in by the provider fails.
- * `expired`: the browser began no such sign-in, it took too long, or it was answered before. `refused`: the provider refused it, or its answer does not hold.
+ * `expired`: the browser began no such sign-in, it took too long, or it was already answered. `refused`: the provider refused it, or its answer does not hold.
  * `unreachable`: the provider did not answer. `off`: there is no provider. `unknown`: no account is connected. `taken`: another account is
  * connected. `address`: the provider names another address than the invitation. `role`: the provider does not give the role.
  * `required`: the person has to come by the provider. `invited`: the address has an invitation, whose link has to be opened.

@@ -45,7 +45,7 @@ const submissionDefects: readonly Defect[] = [
       ...connector,
       forecast: (payment, at) => ({ ...connector.forecast(payment, at), cutOffAt: at }),
     }),
-    says: /the cut-off is behind the submission/,
+    says: /the cut-off is after the submission/,
   },
   {
     title: 'a recall is taken once under its id',

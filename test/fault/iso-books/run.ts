@@ -1,4 +1,4 @@
-/** One run: a service whose workers are another process, a bank by files that is a third one, and kills of both. */
+/** One run: a service whose workers are another process, a file-based bank that is a third one, and kills of both. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'

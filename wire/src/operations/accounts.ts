@@ -90,7 +90,7 @@ export const accountsOperations = {
     source: 'extension',
     summary: 'List the entries of a balance',
     description:
-      'Lists what moved posted money of a balance, newest first, each entry with the balance behind it. Reserves are ' +
+      'Lists what moved posted money of a balance, newest first, each entry with the balance after it. Reserves are ' +
       'not entries, because they move no money. An entry of the last half minute can still appear between others. ' +
       'Set a `to` that is older for a statement that stays. A cursor is valid for the same `from` and `to`.',
     refusals: ['not_found'],
@@ -138,7 +138,7 @@ export const accountsOperations = {
     response: accounts.CustomerAccountEntryPage,
     permission: 'accounts:read',
     source: 'extension',
-    summary: 'List the entries of a customer',
+    summary: 'List entries of a customer',
     description:
       'Lists what moved on your balance of a currency for one customer, newest first. Each entry has the sum of the ' +
       "customer's entries up to it. An entry of the last half minute can still appear between others. A cursor is " +

@@ -18,8 +18,8 @@ export const monitorsOperations = {
     summary: 'Create a monitor of a balance',
     description:
       'Tells you when a balance crosses a threshold: by the event `account.balance.crossed`, by mail to members of your team, or both. ' +
-      'A worker judges the balance behind every entry, in their order, so that a crossing is found although the balance came back. ' +
-      'It follows about half a minute behind the entries. The monitor starts at the balance of now: if that is across the threshold, ' +
+      'A worker judges the balance after every entry, in their order, so that a crossing is found although the balance came back. ' +
+      'It follows about half a minute after the entries. The monitor starts at the present balance: if that is across the threshold, ' +
       'the monitor triggers at once. After it has triggered, it triggers again only when the balance came back to `rearmAt` and crosses again. ' +
       'A balance has at most 20 monitors.',
     refusals: ['validation_failed', 'not_found', 'account_blocked', 'monitor_limit_reached'],
@@ -112,7 +112,7 @@ export const monitorsOperations = {
     source: 'extension',
     summary: 'List the crossings of a monitor',
     description:
-      'Lists when the monitor triggered and was armed again, newest first, each with the balance and the transaction behind it.',
+      'Lists when the monitor triggered and was armed again, newest first, each with the balance after it and its transaction.',
     refusals: ['not_found', 'validation_failed'],
     example: { params: { id: resource('tokenBalance'), monitorId: resource('monitor') } },
   },

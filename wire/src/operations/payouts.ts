@@ -63,7 +63,7 @@ export const payoutsOperations = {
     description:
       'Judges a payout by the rules by which it would be accepted now. It answers every rule with its verdict, the fee, ' +
       'the rail, the cut-off and the expected arrival. It reserves nothing and uses up no key. A rule that would refuse ' +
-      'the payout is no refusal here: the answer is 200. It promises nothing: balances and limits may change before you ' +
+      'the payout is not an error here: the answer is 200. It promises nothing: balances and limits may change before you ' +
       'create the payout.',
     refusals: ['currency_not_supported'],
     example: {
@@ -137,7 +137,7 @@ export const payoutsOperations = {
     response: payouts.PayoutLimitPage,
     permission: 'payouts:read',
     source: 'extension',
-    summary: 'List limits of payouts',
+    summary: 'List payout limits',
     description:
       'Returns the limits that the operator has set for you, newest first, with what is used and left now. With `customerId` or ' +
       '`beneficiaryId` the limit of each customer or beneficiary has the amounts of that one. A limit of its own replaces it. The ' +
@@ -182,7 +182,7 @@ export const payoutsOperations = {
     response: Verification,
     permission: 'payouts:read',
     source: 'extension',
-    summary: 'Retrieve the verification behind a payout',
+    summary: 'Retrieve the verification of a payout',
     description:
       'Returns the evidence of a payout: the newest verification of its name and IBAN that was answered before the ' +
       'payout was created. A payout to a payee that you had not verified is 404, as is a payout to a wallet.',
@@ -301,6 +301,6 @@ export const payoutsOperations = {
       'payout has the reason. Repeated by the ' +
       'same service account, it returns the payout.',
     refusals: ['not_found', 'approver_is_creator', 'payout_not_awaiting_approval'],
-    example: { params: { id: resource('heldToReject') }, body: { reason: 'The invoice was paid before.' } },
+    example: { params: { id: resource('heldToReject') }, body: { reason: 'The invoice has already been paid.' } },
   },
 } as const satisfies Record<string, Operation>

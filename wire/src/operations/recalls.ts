@@ -19,7 +19,7 @@ export const recallsOperations = {
     description:
       'Asks the bank of the recipient to send the money of a `Completed` SEPA payout back. Runs asynchronously: follow it by the event ' +
       '`payout.recall.updated`, or read it. The recipient may refuse. `DUPL` and `TECH` can be requested within 10 banking business ' +
-      'days after the execution, the other reasons within 13 months. The answer is due 15 banking business days behind the request. ' +
+      'days after the execution, the other reasons within 13 months. The answer is due 15 banking business days after the request. ' +
       'A payout has at most one open recall, and at most one for each reason. Money that comes back is a new transaction, as of every return.',
     refusals: ['not_found', 'recall_not_supported', 'payout_not_recallable', 'recall_exists', 'recall_deadline_passed'],
     example: { params: { id: resource('recallable') }, body: { reason: 'DUPL', text: 'Paid twice.' } },

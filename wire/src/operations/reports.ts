@@ -18,7 +18,7 @@ export const reportsOperations = {
     description:
       'Queues a report; a worker writes it. The same kind, format, period, currency and customer always give the same ' +
       'bytes. The worker begins when every movement of the period is certain to be recorded, about half a minute after ' +
-      '`to`. Idempotent by `idempotencyKey` or `Idempotency-Key`. At most 50 reports of a partner wait or run.',
+      '`to`. Idempotent by `idempotencyKey` or `Idempotency-Key`. At most 50 reports of a partner are queued or running.',
     refusals: ['not_found', 'currency_not_supported', 'report_format_not_supported', 'report_limit_reached'],
     example: {
       body: {
@@ -91,7 +91,7 @@ export const reportsOperations = {
     response: reports.ReportSchedule,
     permission: 'reports:read',
     source: 'extension',
-    summary: 'Retrieve a schedule of reports',
+    summary: 'Retrieve a report schedule',
     description: 'Returns the schedule, with the time of its next report.',
     refusals: ['not_found'],
     example: { params: { id: resource('schedule') } },

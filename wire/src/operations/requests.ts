@@ -59,7 +59,7 @@ export const requestsOperations = {
     response: requests.LoggedRequest,
     permission: 'users:read',
     source: 'extension',
-    summary: 'Get a logged request',
+    summary: 'Retrieve a logged request',
     description: 'Returns one entry of the request log.',
     refusals: [],
     example: { params: { entryId: resource('loggedRequest') } },

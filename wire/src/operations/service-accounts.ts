@@ -103,7 +103,7 @@ export const serviceAccountsOperations = {
     permission: 'users:write',
     source: 'extension',
     summary: 'Revoke a service account',
-    description: 'The service account signs no request any more, within two seconds. All Admins get a mail.',
+    description: 'The service account can no longer sign requests, within two seconds. All Admins get a mail.',
     refusals: ['not_found'],
     example: { params: { serviceAccountId: resource('revocableAccount') } },
   },

@@ -166,11 +166,11 @@ export const usersOperations = {
     response: users.SingleSignOn,
     permission: 'users:write',
     source: 'extension',
-    summary: 'Set the single sign-on',
+    summary: 'Set single sign-on',
     description:
       'Sets the provider of OpenID Connect at which your team signs in. It signs people in once the domain is proved. Another ' +
       'domain has to be proved again; at another issuer each person is connected again. All Admins get a mail. Refused with ' +
-      '409 `last_admin` if no Admin could sign in any more.',
+      '409 `last_admin` if no Admin could still sign in.',
     refusals: ['validation_failed', 'last_admin'],
     example: {
       body: {
@@ -207,7 +207,7 @@ export const usersOperations = {
     source: 'extension',
     summary: 'Remove the single sign-on',
     description:
-      'The provider signs no person in any more. Open sessions stay. Refused with 409 `last_admin` if no Admin has a passkey or a ' +
+      'The provider no longer signs anyone in. Open sessions stay. Refused with 409 `last_admin` if no Admin has a passkey or a ' +
       'password.',
     refusals: ['not_found', 'last_admin'],
     example: {},
@@ -236,7 +236,7 @@ export const usersOperations = {
     response: audit.AuditHeadPage,
     permission: 'users:read',
     source: 'extension',
-    summary: 'List signed heads of the audit',
+    summary: 'List signed heads of the audit log',
     description:
       'Returns the signed heads, newest first: one for each day (UTC) that has records. Each names the head before it. ' +
       'Keep them: with them you can prove that no record was changed, dropped or moved later.',

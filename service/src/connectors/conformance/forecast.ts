@@ -17,7 +17,7 @@ const forecasts: Check = {
     assert.ok(forecast.possible, 'a payment that the bank accepts is possible')
     const { cutOffAt, submitsAt, valueDate, arrivesOn } = forecast
     assert.ok(submitsAt >= at, 'a payment is submitted at the time of the forecast or later')
-    assert.ok(cutOffAt === null || cutOffAt > submitsAt, 'the cut-off is behind the submission')
+    assert.ok(cutOffAt === null || cutOffAt > submitsAt, 'the cut-off is after the submission')
     assert.match(valueDate, dateForm, 'the value date is YYYY-MM-DD')
     if (arrivesOn === null) return
     assert.match(arrivesOn, dateForm, 'the day of arrival is YYYY-MM-DD')

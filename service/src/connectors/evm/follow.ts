@@ -8,7 +8,7 @@ import type { ChainDeps } from './deps.ts'
 import { loadEvm } from './load.ts'
 import {
   displacedTransfer,
-  feesOfFirst,
+  firstFees,
   feesOfNext,
   type RefusedTransfer,
   revertedTransfer,
@@ -170,7 +170,7 @@ function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
     isLowest: boolean,
     call: CallOptions,
   ) => {
-    if (last === undefined) return make(transfer, 1, feesOfFirst(await chain.fees(call), rules.feeMax))
+    if (last === undefined) return make(transfer, 1, firstFees(await chain.fees(call), rules.feeMax))
     // Only the lowest nonce can be what the others wait for.
     if (!isLowest || after(last.madeAt, rules.stuckAfterMs) > clock.now()) return false
     const fees = feesOfNext({ max: last.feeMax, priority: last.feePriority }, await chain.fees(call), rules.feeMax)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { addressProblem, checksummed } from '../../rails/index.ts'
-import { feesOfFirst, feesOfNext, numbered, refusalOfRevert } from './rules.ts'
+import { firstFees, feesOfNext, numbered, refusalOfRevert } from './rules.ts'
 import { evmSettings } from './settings.ts'
 import { accountKeys, addressOf, deriveAddress } from './viem.ts'
 
@@ -49,7 +49,7 @@ test('a replacement is at least an eighth dearer, never above the limit, and nev
       if (next === undefined) return
       assert.ok(next.max <= feeMax && next.priority <= next.max)
       assert.ok(next.max * 8n >= last.max * 9n && next.max >= now.max)
-      const first = feesOfFirst(now, feeMax)
+      const first = firstFees(now, feeMax)
       assert.ok(first.max <= feeMax && first.priority <= first.max)
     }),
   )

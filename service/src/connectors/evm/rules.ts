@@ -16,7 +16,7 @@ export function feesOfNext(last: Fees, now: Fees, feeMax: bigint): Fees | undefi
 }
 
 /** The fees of the first attempt, at most the limit. Above it the transaction waits until the chain is cheaper. */
-export function feesOfFirst(now: Fees, feeMax: bigint): Fees {
+export function firstFees(now: Fees, feeMax: bigint): Fees {
   const max = now.max > feeMax ? feeMax : now.max
   return { max, priority: now.priority > max ? max : now.priority }
 }

@@ -188,7 +188,7 @@ const pick = ({ partnerId, id, endToEndId, creditorName, currency, amount }: Ins
 
 /**
  * Stops if the chain has transactions of the sending account that this database does not know: it was restored to an
- * earlier time, or the key is used elsewhere. Paying on could pay twice, so that an operator has to look.
+ * earlier time, or the key is used elsewhere. Continuing could pay twice, so an operator has to check.
  */
 function requireKnownNonces({ log, rules }: ChainDeps, sender: string, onChain: number, next: bigint): void {
   if (BigInt(onChain) <= next) return

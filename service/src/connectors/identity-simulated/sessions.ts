@@ -56,7 +56,7 @@ export function createSessions({ clock, file }: { readonly clock: Clock; readonl
   }
   return {
     find: (id: string): Session | undefined => byId.get(id),
-    /** The same reference finds the session that it has. */
+    /** A repeated reference finds its session. */
     start: (request: Pick<Session, 'reference' | 'kinds' | 'subject' | 'returnUrl' | 'webhookUrl'>): Session => {
       const known = byId.get(byReference.get(request.reference) ?? '')
       if (known !== undefined) return known

@@ -1,4 +1,4 @@
-/** All banks by files of an installation: one connector for each configured bank. */
+/** All file-based banks of an installation: one connector for each configured bank. */
 import { defineJob, type Job } from '../../jobs/index.ts'
 import { type Clock, type Log, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
@@ -42,13 +42,13 @@ export type IsoBanks = {
     tx: Tx,
     answer: InstructionKey & { readonly accepted: boolean; readonly code: string | null },
   ) => Promise<void>
-  /** Lets the worker take a file that was put aside. The id is the subject of its case. Refuses: not_found, validation_failed. */
+  /** Lets the worker take a file that was quarantined. The id is the subject of its case. Refuses: not_found, validation_failed. */
   readonly releaseFile: (tx: Tx, id: string) => Promise<{ readonly connector: string; readonly fileName: string }>
   /** The newest files of a connector, newest first. */
   readonly files: (connector: string) => Promise<readonly files.ListedFile[]>
   /** Shows files to staff. */
   readonly shown: BankFiles
-  /** Finds a payment by the id of the instruction. Undefined: no bank by files has it. */
+  /** Finds a payment by the id of the instruction. Undefined: no file-based bank has it. */
   readonly payment: (key: InstructionKey) => Promise<BankPayment | undefined>
 }
 

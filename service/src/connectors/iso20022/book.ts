@@ -69,7 +69,7 @@ async function bookAccount(deps: BankDeps, tx: Tx, { bookings, ...page }: Bookin
 
 type Made = Fresh & { readonly entryId: string; readonly match: Match }
 
-/** Adds the open payments that a debit may be, for the person who decides about it. */
+/** Adds the open payments to which a debit may belong, for the person who decides. */
 async function withCandidates(tx: Tx, connector: string, made: readonly Made[]): Promise<readonly Made[]> {
   const unexplained = made.filter(({ match }) => match.isUnexplained)
   if (unexplained.length === 0) return made

@@ -1,4 +1,4 @@
-/** Reads the statements and entries of banks by files for reconciliation: one interface over their rows, in the caller's snapshot. */
+/** Reads the statements and entries of file-based banks for reconciliation: one interface over their rows, in the caller's snapshot. */
 import type { Minor } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankBooks, BankNotification, PendingReport } from '../../rails/index.ts'

@@ -1,4 +1,4 @@
-/** The connector of banks by files passes the conformance kit: real files in a folder, and over SFTP, at a bank of its own. */
+/** The connector of file-based banks passes the conformance kit: real files in a folder, and over SFTP, at a bank of its own. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Order } from '../../../../examples/iso-bank/model.ts'
@@ -161,7 +161,7 @@ async function recordOf(
 }
 
 for (const transport of ['folder', 'sftp'] as const)
-  test(`over files by ${transport} the connector passes every check that a bank by files can be made to run`, async (context) => {
+  test(`over files by ${transport} the connector passes every check that a file-based bank can be made to run`, async (context) => {
     const world = await createIsoWorld({ db: service.db, clock: service.clock, transport })
     context.after(world.close)
     const results = await runChecks(await createHarness(world))

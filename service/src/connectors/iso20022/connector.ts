@@ -1,5 +1,5 @@
 /**
- * The connector of a bank by files. Its port reads and writes rows of this database; `steps` exchange the files
+ * The connector of a file-based bank. Its port reads and writes rows of this database; `steps` exchange the files
  * (docs/decisions/0044-a-bank-by-files.md).
  */
 import { partnerKey } from '../../kernel/index.ts'
@@ -10,7 +10,7 @@ import type { BankDeps } from './deps.ts'
 import type { FileKind } from './ids.ts'
 import { forecastOf } from './forecast.ts'
 import { createIncoming } from './incoming.ts'
-import { createMakeFiles } from './make.ts'
+import { createFileMaker } from './make.ts'
 import { createMakeRecalls } from './make-recalls.ts'
 import { createNotificationsOf } from './notifications.ts'
 import { createTellLetters } from './recall-letter.ts'
@@ -51,7 +51,7 @@ export function createIsoBank(deps: BankDeps, observe?: BankObserver, health?: B
   const submit = createSubmit(deps)
   const takeRecall = createTakeRecall(deps)
   const recent = createRecentBytes()
-  const makePayments = createMakeFiles(deps, recent, (payments) => observe?.fileMade(id, 'pain.001', payments))
+  const makePayments = createFileMaker(deps, recent, (payments) => observe?.fileMade(id, 'pain.001', payments))
   const { recalls: form = 'camt.055' } = deps.rules
   const makeRecalls =
     form === 'letter'

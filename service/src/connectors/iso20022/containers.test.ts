@@ -165,7 +165,7 @@ test('an XML file with several messages is several messages, whatever the prefix
   assert.ok((await messages()).some(({ fileName }) => fileName === 'b.xml'))
 })
 
-test('a document that is no message is put aside alone, and the others are taken', async () => {
+test('a document that is no message is quarantined alone, and the others are taken', async () => {
   const { xml, posted } = await owner()
   const whole = xml(1_00n, 'E1')
   await folders.put(
@@ -210,7 +210,7 @@ test('a container that stays at the bank after a fault is finished in the next r
   assert.deepEqual([await posted(), await folders.left(), await kinds()], [3_00n, [], []])
 })
 
-suite('what is broken or too large is put aside as it is, with one case', () => {
+suite('what is broken or too large is quarantined as it is, with one case', () => {
   const text = Buffer.from('<Document/>')
   const one = (change: Partial<ZipPart>) => zipOf([{ name: 'a.xml', bytes: text, ...change }])
   const zeros = Buffer.alloc(8 << 20)
@@ -271,7 +271,7 @@ for (const [title, whole] of [
   ['gzip', (xml: Buffer) => gzipSync(xml)],
   ['ZIP', (xml: Buffer) => zipOf([{ name: 'a.xml', bytes: xml }])],
 ] as const)
-  test(`a cut ${title} file waits for its rest, and is put aside when it does not grow`, async () => {
+  test(`a cut ${title} file waits for its rest, and is quarantined when it does not grow`, async () => {
     const { xml, posted } = await owner()
     const bytes = whole(xml(1_00n, 'E1'))
     const bank = createIncomingBank(service, folders)

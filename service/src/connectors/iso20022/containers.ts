@@ -31,7 +31,7 @@ class TooLarge extends Error {}
 type Streams = readonly [Readable] | readonly [Readable, Transform]
 type Limits = { readonly bytesMax: number; readonly keep: () => Promise<void> }
 
-/** Undefined: the file is no container. */
+/** Undefined: the file is not a container. */
 export async function unpack(spooled: Spooled, limits: Limits): Promise<Unpacking | undefined> {
   const head = await headOf(spooled.path)
   if (head.startsWith('\x1f\x8b')) return unpackGzip(spooled, limits)
@@ -49,7 +49,7 @@ async function headOf(path: string): Promise<string> {
   }
 }
 
-/** An envelope with one message, or a file that cannot be read, is no container: its reader says what it is. */
+/** An envelope with one message, or a file that cannot be read, is not a container: its reader says what it is. */
 async function unpackEnvelope(spooled: Spooled, { bytesMax, keep }: Limits): Promise<Unpacking | undefined> {
   const open: Writing[] = []
   let bytes = 0

@@ -22,9 +22,9 @@ export const createEndPayment =
   ({ clock, operatorId }: Deps) =>
   async (tx: Tx, { partnerId, id, end }: InstructionKey & { readonly end: PaymentEnd }): Promise<void> => {
     const payment = await paymentById(tx, { partnerId, id })
-    if (payment === undefined) throw new Refusal('not_found', 'No bank by files has this payment.')
+    if (payment === undefined) throw new Refusal('not_found', 'No file-based bank has this payment.')
     const [sent] = await lockSent(tx, payment.connector, [{ partnerId, id }])
-    if (sent === undefined) throw new Refusal('not_found', 'No bank by files has this payment.')
+    if (sent === undefined) throw new Refusal('not_found', 'No file-based bank has this payment.')
     const { status, fileId } = sent
     if (status !== 'Filed' && status !== 'Accepted')
       throw new Refusal(

@@ -1,4 +1,4 @@
-/** The forecast of a bank by files: it says what the connector then does. */
+/** The forecast of a file-based bank: it says what the connector then does. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ForecastPayment } from '../../rails/index.ts'

@@ -89,7 +89,7 @@ test('the same bytes are taken once, also under another name', async () => {
   assert.deepEqual(await casesOf(service), [])
 })
 
-test('a known message id with other contents is put aside with a case', async () => {
+test('a known message id with other contents is quarantined with a case', async () => {
   const { credit, posted } = await owner()
   const bank = createIncomingBank(service, folders)
   await folders.put('a.xml', reportXml([credit(7n)], { messageId: 'M1' }))
@@ -124,7 +124,7 @@ const unreadable: readonly (readonly [title: string, contents: () => string | Ui
   ['an account of others', () => reportXml([entryOf(1n)], { iban: 'DE89370400440532013000' }), /not configured/],
 ]
 for (const [title, contents, details] of unreadable)
-  test(`${title} is put aside with a case`, async () => {
+  test(`${title} is quarantined with a case`, async () => {
     const bank = createIncomingBank(service, folders)
     const bytes = contents()
     await folders.put('x.xml', bytes)
@@ -140,7 +140,7 @@ for (const [title, contents, details] of unreadable)
     assert.equal((await casesOf(service)).length, 1)
   })
 
-test('a statement whose sums do not fit is put aside with a case, and nothing of it counts', async () => {
+test('a statement whose sums do not fit is quarantined with a case, and nothing of it counts', async () => {
   const { credit, posted } = await owner()
   const bank = createIncomingBank(service, folders)
   await folders.put('a.xml', reportXml([credit(7n)], { kind: 'camt.053', opening: 1_00n, closing: 1_08n }))

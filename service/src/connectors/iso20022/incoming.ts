@@ -1,5 +1,5 @@
 /**
- * Receives files of a bank by files: stores messages, matches their entries, and reports their meaning to settlement
+ * Receives files of a file-based bank: stores messages, matches their entries, and reports their meaning to settlement
  * (docs/decisions/0044-a-bank-by-files.md).
  */
 import { Unreachable } from '../../api/index.ts'
@@ -92,7 +92,7 @@ export function createIncoming(deps: BankDeps, told?: Watched): Incoming {
 }
 
 /**
- * The last steps of files, which wait for disks only: several at once, while the next file is received. A failed one is
+ * The last steps of files, which wait only for disks: several at once, while the next file is received. A failed one is
  * repeated when its file is listed again.
  */
 function createFinishing(failed: (file: RemoteFile, error: unknown) => void): {

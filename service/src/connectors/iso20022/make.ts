@@ -13,7 +13,7 @@ import { insertFile } from './store-files.ts'
 import * as store from './store-queue.ts'
 
 /** Returns how many payments are in files that it made. */
-export function createMakeFiles(deps: BankDeps, recent: RecentBytes, onMade: (payments: number) => void) {
+export function createFileMaker(deps: BankDeps, recent: RecentBytes, onMade: (payments: number) => void) {
   return async (): Promise<number> => {
     const made = await Promise.all(schemes.map((scheme) => makeFile(deps, recent, scheme)))
     for (const payments of made) if (payments > 0) onMade(payments)

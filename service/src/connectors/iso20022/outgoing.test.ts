@@ -369,7 +369,7 @@ suite('again, and back', () => {
     assert.equal((await recallOf(first, 'DUPL')).status, 'Queued')
     await recallOf(second, 'FRAD')
     await assert.rejects(recallOf(first, 'FRAD'), { detail: 'The payment has a recall.' })
-    await assert.rejects(recallOf(waiting, 'DUPL'), { detail: /only one that is at the bank/ })
+    await assert.rejects(recallOf(waiting, 'DUPL'), { detail: /only a payment that is at the bank/ })
     await assert.rejects(recallOf(instructionOf(partnerId), 'DUPL'), { code: 'not_found' })
     await work()
     const files = await atBank(folders)

@@ -1,4 +1,4 @@
-/** Recalls of partners at a bank by files: one request for a payment, its answers, and the money. */
+/** Recalls of partners at a file-based bank: one request for a payment, its answers, and the money. */
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -54,7 +54,7 @@ export const createRecallLetter =
     const recall = await store.recallOf(db, { partnerId, id })
     const rules = banks.find((bank) => bank.id === payment?.connector)
     if (payment === undefined || recall === undefined || rules === undefined)
-      throw new Refusal('not_found', 'No bank by files has a recall of this payment.')
+      throw new Refusal('not_found', 'No file-based bank has a recall of this payment.')
     const [sent] = await sentByReferences(db, payment.connector, [{ id, endToEndId: null }])
     const { creditorName, creditorAccount, attempt } = present(sent, 'a payment that was found exists')
     const { currency, amount, endToEndId, settledAt } = payment

@@ -24,11 +24,11 @@ export const createRequestRecall =
   ({ partnerId, id, reason, staff }: RecallRequest, also?: (tx: Tx) => Promise<void>): Promise<store.RecallView> =>
     db.transaction(async (tx) => {
       const payment = await store.paymentById(tx, { partnerId, id })
-      if (payment === undefined) throw new Refusal('not_found', 'No bank by files has this payment.')
+      if (payment === undefined) throw new Refusal('not_found', 'No file-based bank has this payment.')
       if (!atBank.has(payment.status))
         throw new Refusal(
           'validation_failed',
-          `The payment is ${payment.status}: only one that is at the bank can be recalled.`,
+          `The payment is ${payment.status}: only a payment that is at the bank can be recalled.`,
         )
       const { connector } = payment
       const row = {
@@ -70,7 +70,7 @@ export const createTakeRecall =
       }
       const recall = own ?? (await store.recallOf(tx, { partnerId, id: instructionId }))
       if (recall === undefined || (recall.id !== request.id && recall.status === 'Refused'))
-        return { taken: false, details: 'The payment was recalled before.', reasonCode: null }
+        return { taken: false, details: 'The payment has already been recalled.', reasonCode: null }
       const isKept = recall.status === 'Queued' || (recall.status === 'Sent' && !(await isDelivered(tx, recall)))
       return { taken: true, ...(isKept ? { notBefore: after(clock.now(), deliveryMs) } : {}) }
     })

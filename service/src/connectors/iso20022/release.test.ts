@@ -1,4 +1,4 @@
-/** Files that were put aside and are taken after all, by a decision of people. */
+/** Files that were quarantined and are taken after all, by a decision of people. */
 import assert from 'node:assert/strict'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'

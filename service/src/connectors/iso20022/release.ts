@@ -1,5 +1,5 @@
 /**
- * Takes files that were put aside after all: their bank has used a message id again, or their sums differ, and two persons have decided that the
+ * Takes files that were quarantined after all: their bank has used a message id again, or their sums differ, and two persons have decided that the
  * entries count. Entries that are known from elsewhere do not count twice, as in every message.
  */
 import { Refusal } from '../../api/index.ts'
@@ -13,14 +13,14 @@ import type { Spool } from './spool.ts'
 import * as store from './store-incoming.ts'
 import type { Answers } from './take.ts'
 
-/** Refuses: not_found, validation_failed (it was released before). */
+/** Refuses: not_found, validation_failed (it has already been released). */
 export const createReleaseFile =
   ({ clock }: { readonly clock: Clock }) =>
   async (tx: Tx, id: string): Promise<{ readonly connector: string; readonly fileName: string }> => {
     const row = await store.lockAside(tx, id)
     if (row === undefined || row.kind === null || row.messageId === null)
-      throw new Refusal('not_found', 'The case is not about a file that was read and put aside.')
-    if (row.releasedAt !== null) throw new Refusal('validation_failed', 'The file was released before.')
+      throw new Refusal('not_found', 'The case is not about a file that was read and quarantined.')
+    if (row.releasedAt !== null) throw new Refusal('validation_failed', 'The file has already been released.')
     await store.releaseAside(tx, id, clock.now())
     return { connector: row.connector, fileName: row.fileName }
   }

@@ -1,4 +1,4 @@
-/** The settings of banks by files. */
+/** The settings of file-based banks. */
 import { resolve } from 'node:path'
 import { isValidBIC } from 'ibantools'
 import { type PostalAddress, profileIds, profileOf, usualProfile } from '../../iso20022/index.ts'

@@ -71,7 +71,7 @@ export function createSpool(archive: string) {
       await flush(to)
       await rm(parsedPathOf(spooled.path), { force: true })
     },
-    /** Copies a file that was put aside out of the archive. Undefined: the archive of this process does not have it. */
+    /** Copies a file that was quarantined out of the archive. Undefined: the archive of this process does not have it. */
     again: async (row: { readonly receivedAt: Date; readonly fileName: string; readonly sha256: string }) => {
       await mkdir(folder, { recursive: true })
       const from = join(

@@ -1,4 +1,4 @@
-/** The SQL by which reconciliation reads a bank by files: statements, entries, instructions and pending reports. */
+/** The SQL by which reconciliation reads a file-based bank: statements, entries, instructions and pending reports. */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { acrossPartners, noSql, sql, type Tx } from '../../postgres/index.ts'
 import type {

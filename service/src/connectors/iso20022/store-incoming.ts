@@ -116,7 +116,7 @@ export type AsideRow = Pick<
   readonly releasedAt: Date | null
 }
 
-/** A file that was put aside, locked. */
+/** A file that was quarantined, locked. */
 export function lockAside(tx: Tx, id: string): Promise<AsideRow | undefined> {
   return tx.row<AsideRow>(sql`/* rails.lockAside */
     select id, connector, kind, message_id, file_name, sha256, received_at, released_at from rails.iso_messages

@@ -1,4 +1,4 @@
-/** All SQL of the instructions for a bank by files, until they are in a file. */
+/** All SQL of the instructions for a file-based bank, until they are in a file. */
 import type { ErrorKey } from '@partner-payments/wire'
 import { columnOf, insertBy, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { Instruction, InstructionKey } from '../../rails/index.ts'

@@ -1,4 +1,4 @@
-/** All SQL of the notifications of a bank by files. */
+/** All SQL of the notifications of a file-based bank. */
 import { acrossPartners, dueWork, insertBy, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
 
 export type NotificationRow = {
@@ -40,7 +40,7 @@ export function insertNotifications(tx: Tx, rows: readonly NewNotification[]): v
 export function dueNotifications(tx: Tx, connector: string, rowsMax: number): Promise<readonly NotificationRow[]> {
   return tx.rows<NotificationRow>(
     dueWork(
-      'reads the notifications of a bank by files in order of time',
+      'reads the notifications of a file-based bank in order of time',
       (whose) => sql`/* rails.dueNotifications */
         select partner_id, id, subject_id, kind, payload from rails.iso_notifications
         where connector = ${connector} and ${whose()} order by due_at, id limit ${rowsMax}`,
@@ -64,7 +64,7 @@ export async function deleteNotifications(
 
 export const notificationsDue = (connector: string, after: Date): Sql =>
   dueWork(
-    'reads when the next notification of a bank by files is due',
+    'reads when the next notification of a file-based bank is due',
     (whose) => sql`/* rails.notificationsDue */
       select due_at from rails.iso_notifications where connector = ${connector} and due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
@@ -72,7 +72,7 @@ export const notificationsDue = (connector: string, after: Date): Sql =>
 export async function oldestDue(tx: Tx, connector: string): Promise<Date | null> {
   const row = await tx.row<{ dueAt: Date }>(
     acrossPartners(
-      'reads the age of the oldest notification of a bank by files, for a metric',
+      'reads the age of the oldest notification of a file-based bank, for a metric',
       sql`/* rails.oldestDue */
         select due_at from rails.iso_notifications where connector = ${connector} order by due_at limit 1`,
     ),

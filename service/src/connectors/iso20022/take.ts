@@ -93,7 +93,7 @@ async function notUnpacked(
 
 /**
  * Takes each document of a container as a message of its own. The container leaves the bank's folder when all of them are taken or
- * put aside; after a kill before that, those that are taken are found by their hashes.
+ * quarantined; after a kill before that, those that are taken are found by their hashes.
  */
 async function takeContainer(context: Context, taking: Taking, documents: readonly Unpacked[]): Promise<FileTaken> {
   const { deps, spool, watch } = context
@@ -250,7 +250,7 @@ async function refuse(
   { what, problem }: Refused,
 ): Promise<void> {
   await store.insertMessage(tx, row)
-  const text = `The file ${row.fileName} was put aside: ${problem}`
+  const text = `The file ${row.fileName} was quarantined: ${problem}`
   const report = oddity({ operatorId, connector: rules.id }, what, text, [row.sha256], row.id)
   writeReports(tx, rules.id, [report], clock.now())
 }

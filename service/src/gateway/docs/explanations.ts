@@ -121,7 +121,7 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
   },
   approver_limit_exceeded: {
     cause: 'The operator limits what one person or service account may approve of a currency on a day (UTC).',
-    cure: 'The detail has the maximum, what is left and until when. Another person approves the payout, or the same one on the next day.',
+    cure: 'The detail has the maximum, what is left and until when. Another person must approve the payout, or the same one on the next day.',
   },
   payout_not_awaiting_approval: {
     cause: 'A payout waits for one decision. It was made before, or the time for it has ended.',
@@ -156,7 +156,7 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
   },
   insufficient_funds: {
     cause:
-      'The available balance in the currency is lower than the amount. Reserved money is not available. A caller with `accounts:read` is told what is.',
+      'The available balance in the currency is lower than the amount. Reserved money is not available. A caller with `accounts:read` learns what is.',
     cure: 'Read `GET /v1/accounts`. Fund the balance or send a smaller amount. The key of the request can be used again.',
   },
   currency_not_supported: {

@@ -85,7 +85,7 @@ const digitsMax = 18
 function digitsOf(node: Node, written: string): readonly [whole: string, fraction: string] {
   const match = written.length <= decimalChars ? decimal.exec(written) : null
   const [, whole = '', fraction = ''] = match ?? []
-  if (match === null || !/\d/.test(written)) refuseAt(node, `${node.name} is no amount: ${written.slice(0, 40)}`)
+  if (match === null || !/\d/.test(written)) refuseAt(node, `${node.name} is not an amount: ${written.slice(0, 40)}`)
   if (whole.length + fraction.length > digitsMax) refuseAt(node, `${node.name} has more than ${digitsMax} digits`)
   return [whole, fraction]
 }
@@ -159,7 +159,7 @@ export function timeOf(node: Node | undefined): string | undefined {
   const match = date.exec(written) ?? dateTime.exec(written)
   const [, year, month, day] = match ?? []
   if (match === null || !isDay(Number(year), Number(month), Number(day)))
-    refuseAt(node, `${node.name} is no date: ${written.slice(0, 40)}`)
+    refuseAt(node, `${node.name} is not a date: ${written.slice(0, 40)}`)
   return written.includes('T') ? written : written.slice(0, 10)
 }
 export const time = (node: Node | undefined, name: string): string | undefined => timeOf(one(node, name))

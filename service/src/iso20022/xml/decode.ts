@@ -94,10 +94,10 @@ export async function* decoded(source: Source, limits: Limits, where: () => Wher
     try {
       pending += decoder.decode(bytes, { stream: true })
     } catch {
-      throw new MessageProblem('encoding', `a byte behind this line is not ${decoder.encoding}`, where())
+      throw new MessageProblem('encoding', `a byte after this line is not ${decoder.encoding}`, where())
     }
     if (decoder.encoding === 'iso-8859-2' && controls.test(pending))
-      throw new MessageProblem('encoding', `a byte behind this line is not iso-8859-2, perhaps windows-1250`, where())
+      throw new MessageProblem('encoding', `a byte after this line is not iso-8859-2, perhaps windows-1250`, where())
     if (pending.length < charsMin) continue
     const isHeld = pending.charCodeAt(pending.length - 1) === carriageReturn
     yield endsOfLines(isHeld ? pending.slice(0, -1) : pending)

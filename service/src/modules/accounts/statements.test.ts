@@ -71,7 +71,7 @@ async function nextMoment(): Promise<Date> {
   }
 }
 
-test('a statement shows what moved posted money, newest first, with the balance behind each entry', async () => {
+test('a statement shows what moved posted money, newest first, with the balance after each entry', async () => {
   const partner = await addPartner(service)
   const { partnerId, customer } = partner
   const calls = callsOf(partner)

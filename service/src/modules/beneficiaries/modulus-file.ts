@@ -45,7 +45,7 @@ export function readWeights(text: string): readonly WeightRange[] {
     const method = modulusMethods.find((each) => each === name.toUpperCase())
     if (method === undefined) throw refuse(`the method must be one of ${modulusMethods.join(', ')}`)
     if (numbers.length < 14 || numbers.length > 15 || !numbers.every((each) => weight.test(each)))
-      throw refuse('needs 14 weights, and perhaps an exception')
+      throw refuse('needs 14 weights and an optional exception')
     const exception = numbers[14] === undefined ? null : Number(numbers[14])
     if (exception !== null && (exception < 1 || exception > exceptionMax))
       throw refuse(`the exceptions are 1 to ${exceptionMax}; ${exception} needs a newer version of this service`)

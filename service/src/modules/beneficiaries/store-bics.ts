@@ -86,7 +86,7 @@ export function lockCompletable(
     order by id limit ${rowsMax} for update`)
 }
 
-/** Null: the directory does not know the bank any more. */
+/** Null: the directory no longer has the bank. */
 export async function completeBics(
   tx: Tx,
   partnerId: string,

@@ -34,7 +34,7 @@ export function verificationById(tx: Tx, partnerId: string, id: string): Promise
     select ${columns} from beneficiaries.verifications where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** The newest answer about a name and an IBAN, at a moment or ever. */
+/** The newest answer about a name and an IBAN, at a given time or overall. */
 export function verificationOfPayee(
   tx: Tx,
   partnerId: string,

@@ -2,7 +2,7 @@
 import type { ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
-import { type DecidedOfBulk, problemOf, type WaitingOfBulk } from '../payouts/index.ts'
+import { type DecidedOfBulk, problemOf, type BulkAwaitingApproval } from '../payouts/index.ts'
 import type { Bulk, BulkPayouts } from './service.ts'
 import type { ItemRow } from './store.ts'
 
@@ -34,7 +34,7 @@ export function bulkPayoutsRoutes(bulkPayouts: BulkPayouts): Handlers<'bulkPayou
   }
 }
 
-const toApproval = (waiting: WaitingOfBulk | undefined): ResponseOf<'getBulkPayoutApproval'> =>
+const toApproval = (waiting: BulkAwaitingApproval | undefined): ResponseOf<'getBulkPayoutApproval'> =>
   waiting === undefined
     ? { payouts: 0, totals: [], needsPasskey: false }
     : {

@@ -15,7 +15,13 @@ import { type Clock, type Log, newId } from '../../kernel/index.ts'
 import { type Database, KeyTaken, once } from '../../postgres/index.ts'
 import type { Beneficiaries } from '../beneficiaries/index.ts'
 import type { Customers } from '../customers/index.ts'
-import { type DecidedOfBulk, fingerprintOf, type Payouts, requirePaidBy, type WaitingOfBulk } from '../payouts/index.ts'
+import {
+  type DecidedOfBulk,
+  fingerprintOf,
+  type Payouts,
+  requirePaidBy,
+  type BulkAwaitingApproval,
+} from '../payouts/index.ts'
 import { type PayoutsOfFile, payoutsOfFile, pointerInFile } from './from-file.ts'
 import * as store from './store.ts'
 import { createSubmitAll } from './submit-all.ts'
@@ -50,7 +56,7 @@ export type BulkPayouts = {
     status: store.ItemStatus | undefined,
   ) => Promise<readonly store.ItemRow[]>
   /** The payouts that wait for an approval. Undefined: none does. Refuses: not_found. */
-  readonly waiting: (partnerId: string, id: string) => Promise<WaitingOfBulk | undefined>
+  readonly waiting: (partnerId: string, id: string) => Promise<BulkAwaitingApproval | undefined>
   /**
    * Approves all payouts that wait, if they are as many as the caller says. Refuses: not_found, approver_is_creator,
    * approver_limit_exceeded, payout_not_awaiting_approval (also while payouts are being made), permission_denied.

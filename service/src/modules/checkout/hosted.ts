@@ -214,7 +214,7 @@ async function readMany(
     tx,
     sessions.map(({ partnerId, customerId }) => ({ partnerId, id: customerId })),
   )
-  const stopped = await deposits.notToAsk(tx, rows)
+  const stopped = await deposits.cannotReceive(tx, rows)
   const isStopped = new Map(rows.map((row, index) => [row, stopped[index] === true]))
   const byToken = new Map(
     sessions.map((row) => [partnerKey(row.partnerId, Buffer.from(row.tokenHash).toString('hex')), row]),

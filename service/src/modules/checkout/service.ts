@@ -90,7 +90,7 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
   }
 }
 
-/** The money of a session that ends without its sum goes to suspense. */
+/** Moves the money of a session that ends before it is paid in full to suspense. */
 const withoutRest = (part: Part): Part => (part.status === 'Held' ? { ...part, status: 'Suspended' } : part)
 
 function createCreate(deps: CheckoutDeps, toSession: ToSession): Checkout['create'] {
@@ -126,7 +126,7 @@ async function open(deps: CheckoutDeps, tx: Tx, opening: Opening): Promise<Depos
   const customer = await customerOf(deps, tx, caller, body)
   const pointer = body.customerId === undefined ? '/customer' : '/customerId'
   const payer = await customers.requireCapability(tx, partnerId, customer.id, 'Receive', pointer)
-  const [isStopped] = await deposits.notToAsk(tx, [{ partnerId, customerId: customer.id, currency }])
+  const [isStopped] = await deposits.cannotReceive(tx, [{ partnerId, customerId: customer.id, currency }])
   // The same text for a block and for a hit: a listed person must not be warned.
   if (isStopped)
     throw new Refusal('account_blocked', 'The account of the customer is closed or blocked for incoming money.')

@@ -42,7 +42,7 @@ export type SessionPart = {
   readonly receivedAt: Date
 }
 
-/** The money of a deposit. A part whose payer is under review is not told, as the deposit that waits for it. */
+/** The money of a deposit. A part whose payer is under review is left out, like the deposit that waits for it. */
 export function moneyOf(deposit: InParts): Pick<Session, 'paidAmount' | 'remainingAmount' | 'parts'> {
   const { amount, status, inParts, reversedAt, parts } = deposit
   const isPaid = status === 'Completed' && reversedAt === null

@@ -117,7 +117,7 @@ export type VisitRow = {
 }
 export type Decision = 'approved' | 'rejected'
 
-/** True: the payer begins. False: the payer has begun before. */
+/** True: the payer begins now. False: the payer had already begun. */
 export async function insertVisit(
   tx: Tx,
   { partnerId, sessionId, ipAddress, bankCountry, startedAt }: Omit<VisitRow, 'payerName' | 'decision'>,

@@ -25,7 +25,7 @@ export function judgeState(
   const { state: verificationState, checkedOn } = verify(kyc, customerType, now, proofs)
   const later = new Date(now)
   later.setUTCFullYear(now.getUTCFullYear() + yearsAhead)
-  // A proof that expires is no reason to judge each day: its verification has a due time of its own.
+  // A proof that expires does not need a daily check: its verification has a due time of its own.
   const lasting = { ...proofs, records: proofs.records.map((record) => ({ ...record, validUntil: null })) }
   const isLasting = verify(kyc, customerType, later, lasting).state === verificationState
   return { verificationState, verificationDueAt: isLasting ? null : after(new Date(checkedOn), dayMs) }

@@ -251,7 +251,7 @@ function toTransaction(booking: Booking): NewTransaction {
     owner,
     notification: { partnerId: payerId, account, money, debtor, remittance, endToEndId, transactionHash, ...given },
   } = booking
-  // Another partner's reference is not told, and could be one of the payee's own. Both have the end-to-end id.
+  // Another partner's reference is not shown, and could be one of the payee's own. Both have the end-to-end id.
   const originating = owner.partnerId === payerId ? given.originatingReference : undefined
   return {
     ...owner,

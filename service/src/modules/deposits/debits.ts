@@ -83,10 +83,10 @@ export function createDebits(deps: DepositsDeps): Debits {
       if (status !== 'Completed' || connector === null)
         throw new Refusal(
           'validation_failed',
-          `The deposit is ${status}: only one that a bank has credited is taken back.`,
+          `The deposit is ${status}: only a deposit that a bank has credited can be taken back.`,
         )
       if (deposit.reversedAt !== null)
-        throw new Refusal('validation_failed', 'The money of the deposit was taken back before.')
+        throw new Refusal('validation_failed', 'The money of the deposit has already been taken back.')
       const notificationId = `undo ${deposit.id}`
       await store.markReversed(tx, deposit, notificationId, clock.now())
       const taken = { partnerId, customerId, connector, currency, amount }

@@ -109,7 +109,7 @@ export type Asked = { readonly partnerId: string; readonly customerId: string | 
  * Reports which of these must not be asked for money, in their order: the balance or the customer's account is
  * blocked, its verification does not let it receive, the customer is erased, or a confirmed hit freezes it.
  */
-export async function notToAsk(
+export async function cannotReceive(
   { ledger, customers, screening }: Pick<DepositsDeps, 'ledger' | 'customers' | 'screening'>,
   tx: Tx,
   asked: readonly Asked[],

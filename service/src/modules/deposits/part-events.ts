@@ -5,7 +5,7 @@ import * as events from './events.ts'
 import { type PartsPlan, reportOfPart } from './parts.ts'
 import type { Deposit } from './store.ts'
 
-/** A part that waits for a decision about a name is not told. */
+/** A part that waits for a decision about a name has no event. */
 export const partEvents = (
   deposit: Deposit,
   customer: Payer,

@@ -62,7 +62,7 @@ const identityOf = (trigger: Paying): string => (trigger.kind === 'credit' ? tri
 const moneyOf = (deposit: InParts, { money }: Paying): Money =>
   money ?? { currency: deposit.currency, amount: missingOf(deposit) }
 
-/** True: the bank repeats a credit that is a part already. */
+/** True: the bank repeats a credit that is already recorded as a part. */
 export const isKnownPart = ({ parts }: InParts, trigger: DepositTrigger): boolean =>
   (trigger.kind === 'credit' || trigger.kind === 'deposit.settled') &&
   parts.some((part) => part.connector === trigger.connector && part.creditId === identityOf(trigger))
@@ -90,9 +90,9 @@ export type PartsPlan = {
   readonly moved: readonly PartMoved[]
   readonly entries: readonly Entry[]
   readonly cases: readonly NewCase[]
-  /** Cases that end because their money goes on. */
+  /** Cases that end because their money moves on. */
   readonly released: readonly DepositKey[]
-  /** The parts of which the partner is told, and what counts afterwards. */
+  /** The parts that get an event, and what counts afterwards. */
   readonly told: readonly Part[]
   readonly paid: Minor
 }
@@ -206,7 +206,7 @@ function arrival(name: string, row: InParts, trigger: Paying, block: Block | und
   }
 }
 
-/** Parts of a deposit that ends without its sum leave as they came, and enter suspense. A person sends them back, or credits them. */
+/** Parts of a deposit that ends before it is paid in full leave as they came, and enter suspense. A person sends them back, or credits them. */
 function suspended(row: InParts, parts: readonly Part[], kind: NewCase['kind']) {
   const { partnerId, id: subject, currency } = row
   return {

@@ -34,7 +34,7 @@ const sessions = createSessions(() => service)
 
 type Holder = Awaited<ReturnType<typeof addHolder>>
 type Arrived = {
-  /** The source goes on; a bank by files also reports the same money once more. */
+  /** The source goes on; a file-based bank also reports the same money once more. */
   readonly again: () => Promise<void>
   /** The status of the checkout session. */
   readonly seen?: () => Promise<string>

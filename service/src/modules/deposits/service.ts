@@ -12,7 +12,7 @@ import { createDebits, type Debits } from './debits.ts'
 import type { DepositsDeps } from './deps.ts'
 import * as events from './events.ts'
 import { depositLifecycle, heldMsMax } from './lifecycle.ts'
-import { type Asked, notToAsk, refuseClosed } from './inbound.ts'
+import { type Asked, cannotReceive, refuseClosed } from './inbound.ts'
 import { createApplyBatch } from './progress.ts'
 import type { DepositNotification, DepositTrigger } from './triggers.ts'
 import { craftText } from '../../screening/index.ts'
@@ -63,7 +63,7 @@ export type Deposits = Credits &
     /**
      * Reports which customers must not be asked for money, in their order. Gives no reason: it may be a sanctions list.
      */
-    readonly notToAsk: (tx: Tx, asked: readonly Asked[]) => Promise<readonly boolean[]>
+    readonly cannotReceive: (tx: Tx, asked: readonly Asked[]) => Promise<readonly boolean[]>
     /**
      * Opens a deposit that awaits payment, and calls `opened` in the same transaction. Refuses: not_found (customerId),
      * idempotency_key_reused, request_in_progress.
@@ -143,7 +143,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       withdraw: (tx, reversed) => applyBatch(tx, [reversed]),
     }),
     ...createScreened(deps, apply),
-    notToAsk: (tx, asked) => notToAsk(deps, tx, asked),
+    cannotReceive: (tx, asked) => cannotReceive(deps, tx, asked),
     open: async (deposit, opened) => {
       const { partnerId, operation, idempotencyKey } = deposit
       const customer = await customers.find(db, partnerId, deposit.customerRef, '/customerId')

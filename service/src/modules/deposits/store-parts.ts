@@ -56,7 +56,7 @@ const newParts = insertBy<PartRow>(
   [['partnerId'], ['connector', 'receivedAt']],
 )
 
-/** A credit that is a part already is a unique violation (`parts_credit`). */
+/** A second part for a credit is a unique violation (`parts_credit`). */
 export async function insertParts(tx: Tx, rows: readonly PartRow[]): Promise<void> {
   if (rows.length === 0) return
   await tx.run(sql`/* deposits.insertParts */ insert into deposits.parts (${columns}) ${newParts(tx, rows)}`)

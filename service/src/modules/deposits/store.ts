@@ -13,7 +13,7 @@ import {
   type Tx,
 } from '../../postgres/index.ts'
 import type { Unfinished } from '../../lifecycle/index.ts'
-import { asHash } from './fingerprint.ts'
+import { hashedFingerprint } from './fingerprint.ts'
 import type { DepositStatus } from './rules.ts'
 
 /** The columns that status changes and events read. */
@@ -137,7 +137,7 @@ export async function depositByKey(
   const row = await tx.row<DepositRow>(sql`/* deposits.depositByKey */
     select ${columns} from deposits.deposits
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${key}`)
-  return row && { ...row, requestFingerprint: asHash(row.requestFingerprint) }
+  return row && { ...row, requestFingerprint: hashedFingerprint(row.requestFingerprint) }
 }
 
 export type DepositKey = { readonly partnerId: string; readonly id: string }
@@ -177,7 +177,7 @@ export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<reado
     order by id for update`)
 }
 
-/** The known credits among these, and perhaps others of the same partners. */
+/** The known credits among these, and possibly others of the same partners. */
 export function creditsKnown(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly creditId: string }[],

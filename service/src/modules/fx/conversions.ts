@@ -144,7 +144,7 @@ function createBatchWork(deps: FxDeps) {
 const toBalance = (quote: OpenQuote): EntryRequest['transfers'] =>
   exchangeTransfers(quote, { kind: 'direct', creditOfBuy: 'balance', partyId: quote.customerId ?? quote.partnerId })
 
-/** All accounts that an exchange may touch: only its quote tells which it does. */
+/** All accounts that an exchange may touch: only its quote says which. */
 const possibleMovements = (partnerId: string) =>
   (Object.keys(currencies) as Currency[]).flatMap((currency) => [
     { partnerId, currency, debit: 'balance', credit: 'fx' } as const,

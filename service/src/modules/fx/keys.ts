@@ -24,7 +24,7 @@ export const keysOf = (calls: readonly KeyedCall[]) =>
 
 type Batch<Call, Row> = {
   readonly calls: readonly Call[]
-  /** The rows of the keys of the batch, and perhaps others. */
+  /** The rows of the keys of the batch, and possibly others. */
   readonly found: readonly Row[]
   readonly keyed: (row: Row) => WithKey & Keyed
   /** Pointer to the key in the request. */

@@ -97,7 +97,7 @@ export async function deleteOpenQuotesOf(tx: Tx, partnerId: string, customerId: 
 
 export type IdempotencyKey = { readonly partnerId: string; readonly idempotencyKey: string }
 
-/** The quotes of these keys, and perhaps others of the same partners. */
+/** The quotes of these keys, and possibly others of the same partners. */
 export function quotesByKeys(tx: Tx, keys: readonly IdempotencyKey[]): Promise<readonly QuoteRow[]> {
   return tx.rows<QuoteRow>(sql`/* fx.quotesByKeys */
     select ${quoteColumns} from fx.quotes
@@ -117,7 +117,7 @@ export function buyersOf(tx: Tx, keys: readonly QuoteKey[]): Promise<readonly Bu
       and customer_id is not null`)
 }
 
-/** The quotes of these ids, and perhaps others of the same partners. All writers lock quotes in one order, before accounts. */
+/** The quotes of these ids, and possibly others of the same partners. All writers lock quotes in one order, before accounts. */
 export function lockQuotes(tx: Tx, keys: readonly QuoteKey[]): Promise<readonly QuoteRow[]> {
   return tx.rows<QuoteRow>(sql`/* fx.lockQuotes */
     select ${quoteColumns} from fx.quotes
@@ -183,7 +183,7 @@ export type Conversion = Pick<
 > &
   Pick<QuoteRow, 'sellCurrency' | 'sellAmount' | 'buyCurrency' | 'buyAmount' | 'rate' | 'feeAmount'>
 
-/** The conversions of these keys with their quotes, and perhaps others of the same partners. */
+/** The conversions of these keys with their quotes, and possibly others of the same partners. */
 export function conversionsByKeys(tx: Tx, keys: readonly IdempotencyKey[]): Promise<readonly Conversion[]> {
   return tx.rows<Conversion>(sql`/* fx.conversionsByKeys */
     select conversion.partner_id, conversion.quote_id, conversion.idempotency_key, conversion.request_fingerprint,

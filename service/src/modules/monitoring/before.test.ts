@@ -279,7 +279,10 @@ test('a rule that is turned on holds nothing that has left: two persons cannot r
   await propose(partner, id, 'refuse')
   await service.payouts.cancel(partnerId, payout.id)
   const approve = () => service.db.transaction((tx) => service.decisions.approve(tx, { partnerId, id, ...joan }))
-  await assert.rejects(approve(), (error) => error instanceof Refusal && /1 went on, 1 have ended/.test(error.detail))
+  await assert.rejects(
+    approve(),
+    (error) => error instanceof Refusal && /1 were already sent, 1 have ended/.test(error.detail),
+  )
   await service.db.transaction((tx) => service.decisions.reject(tx, { partnerId, id, ...ada, note: 'It has ended.' }))
   await pay(service, partner, '41.00')
   await submit()
@@ -287,7 +290,7 @@ test('a rule that is turned on holds nothing that has left: two persons cannot r
   await submit()
   assert.deepEqual(await statuses(partner), ['Sent', 'Cancelled', 'Failed'])
   const history = await service.decisions.history(service.db, partnerId, id)
-  assert.match(history.at(-1)?.note ?? '', /stops 1 payouts, not 1 that went on before\. .* recall/)
+  assert.match(history.at(-1)?.note ?? '', /stops 1 payouts, not 1 that were already sent\. .* recall/)
   assert.equal((await balanceOf(service, partnerId)).reserved, 100_00n)
 })
 

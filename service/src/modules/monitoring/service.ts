@@ -218,7 +218,7 @@ async function turnOff({ clock }: MonitoringDeps, tx: Tx, { id, staff, seen }: T
   return change(tx, { ...row, offBy: staff, offSince: now })
 }
 
-/** Reads a page of a partner's changes, all before `horizon`: every transaction of then has ended. True: there are more. */
+/** Reads a page of a partner's changes, all before `horizon`: every earlier transaction has ended. True: there are more. */
 async function visit(deps: MonitoringDeps, partnerId: string, on: readonly Active[], horizon: Date): Promise<boolean> {
   const since = new Date(Math.min(...on.map(({ onSince }) => onSince.getTime())))
   const start: Place = { changedAt: after(since, -1), transactionId: nilId }

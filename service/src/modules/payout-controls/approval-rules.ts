@@ -3,9 +3,9 @@ import { after, amountText, type Currency, hourMs, type Minor } from '../../kern
 import type { PayeeCheck } from '../beneficiaries/index.ts'
 
 /**
- * A payout waits if it is above the amount, if its beneficiary is younger, or if what has left on its day (UTC) without an approval would be above
- * the amount of a day with it, if it is in a bulk whose sum in the currency is above an amount, or if the name of its beneficiary was found
- * not to be that of the account. Null: the criterion does not apply.
+ * Criteria by which a payout waits: it is above an amount; its beneficiary is too new; it would take what leaves on a day (UTC) without an
+ * approval above a sum; the sum of its bulk is above an amount; or its beneficiary was found not to be the account holder. Null: the criterion
+ * does not apply.
  */
 export type ApprovalRule = {
   readonly partnerId: string

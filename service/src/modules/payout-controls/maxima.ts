@@ -86,7 +86,7 @@ function refusalOf({ currency, most, left, resetsAt: until }: BeyondMaximum): Re
   const money = (amount: Minor) => `${amountText(amount, currency)} ${currency}`
   return new Refusal(
     'approver_limit_exceeded',
-    `One person approves at most ${money(most)} on a day. ${money(left)} is left for you until ${until.toISOString()}. Another person approves the payout.`,
+    `One person approves at most ${money(most)} on a day. ${money(left)} is left for you until ${until.toISOString()}. Another person must approve the payout.`,
   )
 }
 
@@ -150,7 +150,7 @@ async function lockUsed(
   return all.length === 0 ? new Map() : new Map(mapEntries(await store.lockCounters(tx, all)))
 }
 
-/** Reports whether an approval of now would be beyond a maximum. Takes no lock: another approval may come first. Undefined: it would not. */
+/** Reports whether an approval now would exceed a maximum. Takes no lock: another approval may come first. Undefined: it would not. */
 export async function lookBeyondMaximum(tx: Tx, approving: Approving, now: Date): Promise<BeyondMaximum | undefined> {
   const held = heldOf(approving, await readMaxima(tx, [approving.payout]), now)
   if (held.length === 0) return undefined

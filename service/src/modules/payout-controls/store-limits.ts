@@ -26,7 +26,7 @@ import {
 const columns = sql`partner_id, id, scope, scope_id, nullif(verification_state, 'Any') as verification_state, currency, period, amount`
 
 /**
- * The limits of these partners, currencies, customers and beneficiaries, and perhaps others of the same partners: a combination
+ * The limits of these partners, currencies, customers and beneficiaries, and possibly others of the same partners: a combination
  * of one key's partner with another one's currency.
  */
 export function limitsFor(

@@ -21,7 +21,7 @@ export async function hasControls(tx: Tx, partnerId: string, currency: Currency)
 type HoldingRule = Pick<CoolingOff, 'partnerId' | 'id' | 'currency'> &
   ((Omit<ApprovalRule, keyof CoolingOff> & { readonly hours: null }) | { readonly hours: number })
 
-/** Rules of these partners and currencies, and perhaps others of the same partners. One statement, because payouts wait for it. */
+/** Rules of these partners and currencies, and possibly others of the same partners. One statement, because payouts wait for it. */
 export async function holdingRulesFor(
   tx: Tx,
   partnerIds: readonly string[],
@@ -44,7 +44,7 @@ export async function holdingRulesFor(
 
 const feeColumns = sql`partner_id, id, currency, rail, fixed_amount, basis_points, min_amount, max_amount, valid_from`
 
-/** Rules of these partners and currencies, and perhaps others of the same partners. */
+/** Rules of these partners and currencies, and possibly others of the same partners. */
 export function feesFor(
   tx: Tx,
   partnerIds: readonly string[],
@@ -108,7 +108,7 @@ export async function setApprovalRule(tx: Tx, rule: ApprovalRule, now: Date): Pr
 /** A daily maximum per person of a partner in a currency. */
 export type Maximum = Pick<ApprovalRule, 'partnerId' | 'currency'> & { readonly perPersonAmount: Minor }
 
-/** Maxima of these partners and currencies, and perhaps others of the same partners. */
+/** Maxima of these partners and currencies, and possibly others of the same partners. */
 export function maximaFor(
   tx: Tx,
   partnerIds: readonly string[],

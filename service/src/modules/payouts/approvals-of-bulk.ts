@@ -23,7 +23,7 @@ import { bulksThatWait, keepPayeeSalts, openOfBulk, payoutsByIds } from './store
 export type Total = { readonly currency: Currency; readonly amount: Minor }
 
 /** The payouts of a bulk that wait for an approval, in the order of their references. */
-export type WaitingOfBulk = {
+export type BulkAwaitingApproval = {
   readonly payouts: readonly PayoutRow[]
   /** Sums by currency, in the order of the codes. */
   readonly totals: readonly Total[]
@@ -43,7 +43,7 @@ export type DecidedOfBulk = {
 
 export type BulkApprovals = {
   /** Undefined: none waits. */
-  readonly waitingOfBulk: (partnerId: string, bulkId: string) => Promise<WaitingOfBulk | undefined>
+  readonly waitingOfBulk: (partnerId: string, bulkId: string) => Promise<BulkAwaitingApproval | undefined>
   /** The newest bulks with payouts that wait. */
   readonly bulksThatWait: (partnerId: string) => Promise<readonly string[]>
   /** The text that a person signs for all payouts that wait. Refuses: approver_is_creator, payout_not_awaiting_approval. */
@@ -57,7 +57,7 @@ export type BulkApprovals = {
   readonly rejectBulk: (caller: Caller, bulkId: string, payouts: number, reason: string) => Promise<DecidedOfBulk>
 }
 
-type BulkSnapshot = WaitingOfBulk & {
+type BulkSnapshot = BulkAwaitingApproval & {
   /** JSON of a `BulkApprovalSnapshot`. */
   readonly text: string
   readonly beyond: BeyondMaximum | undefined
@@ -69,13 +69,14 @@ type Deps = Pick<PayoutsDeps, 'db' | 'clock' | 'access' | 'life'>
 
 export function createBulkApprovals(deps: Deps): BulkApprovals {
   const { db, access, life } = deps
-  const waitingFor = async (caller: Caller, bulkId: string): Promise<WaitingOfBulk> => {
+  const waitingFor = async (caller: Caller, bulkId: string): Promise<BulkAwaitingApproval> => {
     const waiting = await readWaiting(deps, caller.partnerId, bulkId)
-    if (waiting === undefined) throw new Refusal('payout_not_awaiting_approval', 'No payout of the bulk waits.')
+    if (waiting === undefined)
+      throw new Refusal('payout_not_awaiting_approval', 'No payout of the bulk waits for an approval.')
     for (const requester of waiting.requesters) requireSecondPerson(caller, requester)
     return waiting
   }
-  const forCount = async (caller: Caller, bulkId: string, payouts: number): Promise<WaitingOfBulk> => {
+  const forCount = async (caller: Caller, bulkId: string, payouts: number): Promise<BulkAwaitingApproval> => {
     const waiting = await waitingFor(caller, bulkId)
     const { length } = waiting.payouts
     if (length !== payouts)
@@ -85,7 +86,7 @@ export function createBulkApprovals(deps: Deps): BulkApprovals {
       )
     return waiting
   }
-  const requireOtherMakers = async (caller: Caller, { requesters }: WaitingOfBulk) => {
+  const requireOtherMakers = async (caller: Caller, { requesters }: BulkAwaitingApproval) => {
     for (const requester of requesters) await createMakerCheck(access, db)(caller, requester)
   }
   return {
@@ -118,7 +119,11 @@ export function createBulkApprovals(deps: Deps): BulkApprovals {
   }
 }
 
-async function readWaiting({ db, clock }: Deps, partnerId: string, bulkId: string): Promise<WaitingOfBulk | undefined> {
+async function readWaiting(
+  { db, clock }: Deps,
+  partnerId: string,
+  bulkId: string,
+): Promise<BulkAwaitingApproval | undefined> {
   const open = await openOfBulk(db, partnerId, bulkId, clock.now())
   const rows = await payoutsByIds(
     db,
@@ -146,7 +151,7 @@ async function readWaiting({ db, clock }: Deps, partnerId: string, bulkId: strin
 }
 
 /** The leaves of the tree. The salts of the payees are made when a tree is first needed. */
-async function itemsOf({ db }: Deps, { payouts }: WaitingOfBulk): Promise<readonly BulkApprovalItem[]> {
+async function itemsOf({ db }: Deps, { payouts }: BulkAwaitingApproval): Promise<readonly BulkApprovalItem[]> {
   const [first] = payouts
   if (first === undefined) return []
   const wanted = payouts.map(({ id: payoutId }) => ({ payoutId, salt: newSalt() }))
@@ -164,7 +169,7 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 const snapshotText = (
   { partnerId, serviceAccountId: approverId }: Caller,
   bulkId: string,
-  { payouts, totals }: WaitingOfBulk,
+  { payouts, totals }: BulkAwaitingApproval,
   root: Uint8Array,
   { nonce, expiresAt }: Asked,
 ): string =>
@@ -185,7 +190,7 @@ const snapshotText = (
 async function evidence(
   deps: Deps,
   { confirmation }: Caller,
-  waiting: WaitingOfBulk,
+  waiting: BulkAwaitingApproval,
 ): Promise<(index: number) => SignedApproval | undefined> {
   if (confirmation === undefined) return () => undefined
   const items = await itemsOf(deps, waiting)
@@ -205,7 +210,7 @@ async function evidence(
 async function beyondOf(
   { db, clock }: Deps,
   { partnerId, serviceAccountId: id, name }: Caller,
-  { totals }: WaitingOfBulk,
+  { totals }: BulkAwaitingApproval,
 ): Promise<BeyondMaximum | undefined> {
   for (const { amount, currency } of totals) {
     const payout = { partnerId, amount, currency, soldAmount: null, soldCurrency: null }
@@ -219,13 +224,13 @@ function tooMuch({ currency, most, left, resetsAt }: BeyondMaximum): Refusal {
   const money = (amount: Minor) => `${amountText(amount, currency)} ${currency}`
   return new Refusal(
     'approver_limit_exceeded',
-    `One person approves at most ${money(most)} on a day. ${money(left)} is left for you until ${resetsAt.toISOString()}. Another person approves the bulk.`,
+    `One person approves at most ${money(most)} on a day. ${money(left)} is left for you until ${resetsAt.toISOString()}. Another person must approve the bulk.`,
   )
 }
 
 /** Decides each payout. One that moved meanwhile is not counted. */
 async function decideAll(
-  { payouts }: WaitingOfBulk,
+  { payouts }: BulkAwaitingApproval,
   move: (payout: PayoutRow, index: number) => Promise<boolean>,
 ): Promise<DecidedOfBulk> {
   const outcomes = await Promise.allSettled(payouts.map(move))

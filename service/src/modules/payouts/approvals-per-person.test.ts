@@ -159,7 +159,7 @@ test('the refusal says the maximum, what is left and until when, and another per
   const midnight = new Date(service.clock.now().toISOString().slice(0, 10))
   await assert.rejects(service.payouts.approve(second, next), {
     code: 'approver_limit_exceeded',
-    detail: `One person approves at most 100.00 EUR on a day. 40.00 EUR is left for you until ${new Date(midnight.getTime() + dayMs).toISOString()}. Another person approves the payout.`,
+    detail: `One person approves at most 100.00 EUR on a day. 40.00 EUR is left for you until ${new Date(midnight.getTime() + dayMs).toISOString()}. Another person must approve the payout.`,
   })
   assert.equal(await approve(second, fits), 'Pending', 'a refused approval takes nothing')
   assert.equal(await approve(third, next), 'Pending')

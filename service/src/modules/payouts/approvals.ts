@@ -36,7 +36,7 @@ type Snapshot = {
   readonly text: string
   readonly payout: store.PayoutRow
   readonly needsPasskey: boolean
-  /** The daily maximum that an approval of now by this caller would pass. Undefined: none. */
+  /** The daily maximum that an approval by this caller would exceed now. Undefined: none. */
   readonly beyond: BeyondMaximum | undefined
   /** Name of the creator. */
   readonly requestedName: string
@@ -123,7 +123,7 @@ export function requireSecondPerson(caller: Caller, { requestedBy, requestedName
   if (caller.serviceAccountId !== requestedBy && !isSamePerson(caller.name, requestedName)) return
   throw new Refusal(
     'approver_is_creator',
-    `The payout was created by ${requestedName}. Another service account approves it.`,
+    `The payout was created by ${requestedName}. Another service account must approve it.`,
   )
 }
 
@@ -141,7 +141,7 @@ export const createMakerCheck =
     if (maker === undefined || (maker.id !== serviceAccountId && !isSamePerson(maker.name, name))) return
     throw new Refusal(
       'approver_is_creator',
-      `The payout was created by ${requestedName}, a service account that you made. Another person approves it.`,
+      `The payout was created by ${requestedName}, a service account that you made. Another person must approve it.`,
     )
   }
 
@@ -153,5 +153,5 @@ export function requirePasskey({ confirmation }: Caller, { needsPasskey }: Pick<
 function whyNot({ status }: store.PayoutRow, approval: Approval | undefined): string {
   if (approval === undefined) return `The payout is ${status}, and needs no approval.`
   if (approval.decision === null) return `The time for an approval ended at ${approval.expiresAt.toISOString()}.`
-  return `The payout is ${status}: it was ${approval.decision} before.`
+  return `The payout is ${status}: it was already ${approval.decision}.`
 }

@@ -299,11 +299,14 @@ const createEndByWord =
     const { status, rail, connector } = present(payout, 'the caller has read the payout')
     // A chain says itself what it has executed, and an account of this service is credited by its worker.
     if (rail === 'Wallet' || connector === internalConnectorId)
-      throw new Refusal('validation_failed', 'No bank carries the payout: only one at a bank is ended by hand.')
+      throw new Refusal(
+        'validation_failed',
+        'No bank has the payout. Only a payout that is at a bank can be ended by hand.',
+      )
     if (status !== 'Sent')
       throw new Refusal(
         'validation_failed',
-        `The payout is ${status}: only one that waits at the bank is ended by hand.`,
+        `The payout is ${status}: only a payout that waits at the bank can be ended by hand.`,
       )
     const named = { partnerId, instructionId: id, report: { connector, notificationId: `word ${newId()}` } }
     const failure = { errorKey: 'BankRejection', details: 'The bank did not execute the payment.' } as const

@@ -83,7 +83,7 @@ function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
 }
 
 function limitVerdicts(payout: ControlledPayout, used: Used): readonly Verdict[] {
-  // What leaves on a day without an approval is told with the approval.
+  // What leaves on a day without an approval is reported with the approval.
   const limits = payout.limits.filter(({ otherwise }) => otherwise === undefined)
   if (limits.length === 0) return [notApplicable('limits')]
   return limits.map((limit) => {

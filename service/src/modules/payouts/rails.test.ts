@@ -128,7 +128,7 @@ test('the connector is chosen by the rail: where no bank pays by SWIFT, SEPA goe
   assert.equal((await pay(withoutSwift, partner, '10.00')).payout.rail, 'Sepa')
 })
 
-test('a beneficiary whose number counted as an IBAN before is not paid any more, by any kind of payout', async () => {
+test('a beneficiary whose number counted as an IBAN before is no longer paid, by any kind of payout', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId, caller, beneficiary } = partner
   const stored = { iban: 'IR580540105180021273113007', country: 'IR' }

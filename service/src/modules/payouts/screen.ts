@@ -1,5 +1,5 @@
 /**
- * The holds of payouts before the bank has them, by names and by rules of monitoring: they go on, wait for a decision, or are stopped. A
+ * The holds of payouts before the bank has them, by names and by rules of monitoring: they continue, wait for a decision, or are stopped. A
  * payout to a listed name, or one that a rule has found, keeps its money until two persons decide. The partner sees the same for both.
  */
 import type { NewCase } from '../../cases/index.ts'
@@ -102,7 +102,7 @@ const isPending = ({ status }: store.PayoutRow): boolean => status === 'Pending'
 
 function toPayment(claim: PayoutClaim): ScreenedPayment {
   const { partnerId, id, beneficiaryId } = claim
-  // The bank may have it: nothing is held any more.
+  // The bank may have it: nothing is held.
   if (!isPending(claim)) return { partnerId, id, texts: [], countries: [] }
   const countries = beneficiaryId === null ? countriesOf(claim).map(({ country }) => country) : []
   return { partnerId, id, texts: textsOf(claim), countries }
@@ -127,7 +127,7 @@ function caseOf({ partnerId, id, connector, reference, amount, currency }: Payou
   return { partnerId, id, kind: 'sanctions_hold', ...named, report, booked: null }
 }
 
-/** Releases a payout after a decision was withdrawn. Its case has no reason any more. */
+/** Releases a payout after a decision was withdrawn. Its case no longer has a reason. */
 async function releaseHeld({ db, cases }: PayoutLifeDeps, { partnerId, id }: PayoutClaim): Promise<void> {
   const found = await cases.byId(db, partnerId, id)
   if (found?.resolution === null)

@@ -190,7 +190,7 @@ const createCancel =
     const row = await get(partnerId, id)
     if (isCancelled || row.status === 'Cancelled') return row
     if (isFrozen) throw new Refusal('payout_not_cancellable', 'The payout can no longer be cancelled.')
-    throw new Refusal('payout_not_cancellable', `The payout is ${row.status}: it was begun before.`)
+    throw new Refusal('payout_not_cancellable', `The payout is ${row.status}: it has already begun.`)
   }
 
 const createList =

@@ -144,7 +144,7 @@ export function insertPayouts(tx: Tx, rows: readonly PayoutRow[]): void {
 export type PayoutKey = { readonly partnerId: string; readonly operation: string; readonly idempotencyKey: string }
 
 /**
- * The payouts of these keys, and perhaps others of the same partners: the caller matches partner, operation and key.
+ * The payouts of these keys, and possibly others of the same partners: the caller matches partner, operation and key.
  * Compares each column with a list: a join with `unnest`, planned once for an empty table, reads every payout of a partner
  * (94 to 170 ms against 1 ms for two keys on 20,000 rows).
  */
@@ -186,7 +186,7 @@ export function lockPayouts(tx: Tx, keys: readonly PayoutId[]): Promise<readonly
     order by id for update`)
 }
 
-/** The payouts of these instructions, by their ids without hyphens, and perhaps others of the same partners. */
+/** The payouts of these instructions, by their ids without hyphens, and possibly others of the same partners. */
 export function payoutsOfInstructions(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly endToEndId: string }[],

@@ -117,7 +117,7 @@ test('a refusal has its code, and another reason may follow it, but not the same
   assert.equal((await service.payouts.get(partner.partnerId, payout.id)).status, 'Completed')
 })
 
-test('a recall without an answer expires behind its 15 business days, and not before', async () => {
+test('a recall without an answer expires after its 15 business days, and not before', async () => {
   const payout = await settled('4001.12')
   await request(payout.id)
   await send()

@@ -62,18 +62,22 @@ export function requireRecallable(
   if (connector === internalConnectorId)
     throw new Refusal(
       'recall_not_supported',
-      'The payee has its account with this service, and no bank can be asked: ask the payee to pay the money back.',
+      'The payee has its account with this service, so there is no bank to ask: ask the payee to pay the money back.',
     )
   if (rail !== 'Sepa') throw new Refusal('recall_not_supported', `The rail ${rail} of the payout knows no recalls.`)
   if (!canRecall) throw new Refusal('recall_not_supported', 'The bank of the payout does not support recalls.')
   if (status !== 'Completed') throw new Refusal('payout_not_recallable', `The payout is ${status}, not Completed.`)
   const open = recallsBefore.find((recall) => ['Requested', 'Sent', 'Accepted'].includes(recall.status))
-  if (open !== undefined) throw new Refusal('recall_exists', `The payout has a recall that is ${open.status}.`)
+  if (open !== undefined)
+    throw new Refusal('recall_exists', `The payout already has a recall, with the status ${open.status}.`)
   const same = recallsBefore.find((recall) => recall.reason === reason)
   if (same !== undefined)
-    throw new Refusal('recall_exists', `The payout had a recall for ${reason}, which is ${same.status}.`)
+    throw new Refusal('recall_exists', `The payout already has a recall for ${reason}, with the status ${same.status}.`)
   const dueOn = requestDueOn(reason, executedAt)
   if (isPast(dueOn, now))
-    throw new Refusal('recall_deadline_passed', `A recall for ${reason} had to be requested by ${dueOn.toString()}.`)
+    throw new Refusal(
+      'recall_deadline_passed',
+      `The last day to request a recall for ${reason} was ${dueOn.toString()}.`,
+    )
   return dueOn.toString()
 }

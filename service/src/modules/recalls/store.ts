@@ -100,7 +100,7 @@ export function recallsOfPayout(tx: Tx, partnerId: string, payoutId: string): Pr
     select ${columns} from payouts.recalls where partner_id = ${partnerId} and payout_id = ${payoutId} order by id desc`)
 }
 
-/** The caller holds the locks of the payouts. Locks in the order of the ids, as every lock of recalls. */
+/** The caller holds the locks of the payouts. Locks recalls in the order of their ids, as everywhere. */
 export function lockRecallsOf(
   tx: Tx,
   payouts: readonly { readonly partnerId: string; readonly id: string }[],
@@ -159,7 +159,7 @@ export function dueRecalls(tx: Tx, connector: string, now: Date, rowsMax: number
   )
 }
 
-/** Claims a due recall for an attempt. Undefined: another worker has it, or it is not due any more. */
+/** Claims a due recall for an attempt. Undefined: another worker has it, or it is no longer due. */
 export function claimRecall(
   tx: Tx,
   { partnerId, id }: RecallKey,

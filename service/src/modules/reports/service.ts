@@ -24,7 +24,7 @@ export type Reports = {
   readonly list: (partnerId: string, query: QueryOf<'listReports'>) => Promise<Page<Report>>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<Report>
-  /** Deletes a report, and cancels one that waits or runs. Refuses: not_found. */
+  /** Deletes a report, and cancels one that is queued or running. Refuses: not_found. */
   readonly remove: (partnerId: string, id: string) => Promise<void>
   /** Refuses: not_found, report_not_ready. */
   readonly content: (partnerId: string, id: string) => Promise<Content>
@@ -120,9 +120,13 @@ async function create(
     // Two requests that count at the same time would both pass.
     await store.lockTurn(tx, partnerId)
     if ((await store.openReports(tx, partnerId)) >= BigInt(openReportsMax))
-      throw new Refusal('report_limit_reached', `The partner has ${openReportsMax} reports that wait or run.`, {
-        headers: { 'retry-after': String(retrySeconds) },
-      })
+      throw new Refusal(
+        'report_limit_reached',
+        `The partner has ${openReportsMax} reports that are queued or running.`,
+        {
+          headers: { 'retry-after': String(retrySeconds) },
+        },
+      )
     const id = newId()
     const expiresAt = after(now, keptDays * dayMs)
     const row = { ...spec, partnerId, id, period, customerId: customer?.id ?? null, scheduleId: null }

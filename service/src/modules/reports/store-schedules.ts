@@ -79,7 +79,7 @@ export const schedulesDue = (after: Date): Sql =>
       select next_at as due_at from reports.schedules where next_at > ${after} and ${whose()} order by next_at limit 1`,
   )
 
-/** Undefined: it is not due any more, or another worker has it. */
+/** Undefined: it is no longer due, or another worker has it. */
 export function lockDueSchedule(tx: Tx, partnerId: string, id: string, now: Date): Promise<ScheduleRow | undefined> {
   return tx.row<ScheduleRow>(sql`/* reports.lockDueSchedule */
     select ${columns} from reports.schedules where partner_id = ${partnerId} and id = ${id} and next_at <= ${now}

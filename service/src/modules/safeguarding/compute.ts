@@ -1,6 +1,6 @@
 /**
  * Reads what a day consists of. The ledger at the end of the day is read first, in short statements: sums before a moment that
- * has passed do not change any more. Banks and cases are read in one snapshot.
+ * has passed no longer change. Banks and cases are read in one snapshot.
  */
 import type { Cases } from '../../cases/index.ts'
 import { amountText, type Currency, isFiat, type Minor } from '../../kernel/index.ts'

@@ -61,14 +61,18 @@ export const opensCase = (status: Status): boolean => status !== 'balanced' && s
 export type LedgerSums = ReadonlyMap<string, { readonly posted: Minor; readonly reserved: Minor }>
 
 /** Sums of entries around the end of the day. */
-export type Around = {
+export type EntriesAroundDayEnd = {
   /** Entries on no statement up to the day, and reported after its end. */
   readonly offAfter: { readonly amount: Minor; readonly count: bigint }
   /** Entries on a statement up to the day, and reported after its end. */
   readonly onAfter: { readonly amount: Minor; readonly count: bigint }
 }
 
-export type AccountFacts = { readonly look: DayLook; readonly around: Around; readonly hasStatement: boolean }
+export type AccountFacts = {
+  readonly look: DayLook
+  readonly around: EntriesAroundDayEnd
+  readonly hasStatement: boolean
+}
 
 export type Requirement = {
   readonly total: Minor
@@ -89,7 +93,7 @@ export type Finding = {
 
 type Given = {
   readonly sums: LedgerSums
-  /** Below zero: money that left, and that no case had decided about. */
+  /** Below zero: money that left and about which no case was decided. */
   readonly debits: { readonly amount: Minor; readonly count: bigint }
   readonly accounts: readonly AccountFacts[]
   /** Account rows of this currency that differ from their transfers. */

@@ -16,7 +16,7 @@ export type SafeguardingDeps = ComputeDeps & {
   readonly cases: Pick<Cases, 'debitsOpenAt' | 'record'>
   /** Creates the operator partner, whose key signs the records, if it does not exist. */
   readonly addOperator: (tx: Tx, id: string) => Promise<void>
-  /** The configured accounts at banks by files: only their statements are read. */
+  /** The configured accounts at file-based banks: only their statements are read. */
   readonly bankAccounts: readonly BooksAccount[]
   /** How long after the end of a day its computation waits for statements. */
   readonly waitMs: number
@@ -41,7 +41,7 @@ type Designation = {
 
 export type Safeguarding = {
   /**
-   * Designates a configured bank account from a day on, or until before a day. Refuses: validation_failed (account, from,
+   * Designates a configured bank account from a day on, or ends its designation before a day. Refuses: validation_failed (account, from,
    * until).
    */
   readonly designate: (tx: Tx, designation: Designation) => Promise<store.DesignatedAccount>
@@ -131,7 +131,7 @@ async function designate(
   const known = bankAccounts.find((each) => each.account === account && each.currency === currency)
   if (known === undefined) {
     const list = bankAccounts.map((each) => `${each.account} ${each.currency}`).join(', ')
-    throw refuse(`${account} ${currency} is no account of a configured bank. These are: ${list || 'none'}.`)
+    throw refuse(`${account} ${currency} is not an account of a configured bank. These are: ${list || 'none'}.`)
   }
   if (!isDay(from)) throw refuse('from must be a day such as 2026-03-01.')
   if (until !== null && (!isDay(until) || until <= from)) throw refuse('until must be a day after from.')

@@ -51,7 +51,7 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
     if (row.approved === true)
       throw new Refusal('validation_failed', `The change was approved by ${row.decidedByName}.`)
     if (row.proposedBy === by.id)
-      throw new Refusal('validation_failed', 'Another person approves a change: you proposed it.')
+      throw new Refusal('validation_failed', 'Another person must approve the change, because you proposed it.')
   }
   const approve = async (tx: Tx, row: StaffChange, by: SecondPerson) => {
     refuseApprover(row, by)
@@ -60,7 +60,7 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
     // Both persons are staff at this moment.
     for (const id of [row.proposedBy, by.id].toSorted())
       if ((await store.holdAccount(tx, id)) === undefined)
-        throw new Refusal('permission_denied', 'The account of a person of this change was removed.')
+        throw new Refusal('permission_denied', 'The account of a person who decided this change was removed.')
   }
   return {
     propose: async (tx, by, { command, options }) => {

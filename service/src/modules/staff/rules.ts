@@ -4,7 +4,7 @@ import { Refusal } from '../../api/index.ts'
 import { assert, hourMs, minuteMs } from '../../kernel/index.ts'
 
 /**
- * The id that stands for staff where tables of the sign-in have a partner (RFC 9562, version 8). It is no partner's id, so that no team has a
+ * The id that stands for staff where tables of the sign-in have a partner (RFC 9562, version 8). It is not the id of a partner, so that no team has a
  * member in it, and no session of a team opens the desk.
  */
 export const staffRealmId = '00000000-0000-8000-8000-000000000001'

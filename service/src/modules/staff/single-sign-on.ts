@@ -19,7 +19,7 @@ export type StaffSingleSignOn = {
   readonly isOn: boolean
   /** The time at which an account was connected with the provider. Null: it is not. */
   readonly connectedSince: (id: string) => Promise<Date | null>
-  /** Begins at the provider. Throws SignOnFailed (`off`, `unreachable`). Refuses: not_found (the invitation). */
+  /** Starts a sign-in at the provider. Throws SignOnFailed (`off`, `unreachable`). Refuses: not_found (the invitation). */
   readonly begin: (purpose: StaffPurpose) => Promise<{ readonly url: string; readonly attempt: string }>
   /**
    * Does what was begun. `token`: that of a session which was opened. `signed`: who is signed in in the browser. Throws SignOnFailed. Refuses:

@@ -1,4 +1,4 @@
-/** The mail that tells a person of staff of a sign-in from a new device, or of a change of the account, so that a stranger's is seen. */
+/** The mail that informs a person of staff of a sign-in from a new device, or of a change of the account, so that a stranger's is seen. */
 import { escapeHtml, htmlPage, type MailContent, type MailToRender, oneLine, utc } from '../../mail/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import type { Tx } from '../../postgres/index.ts'

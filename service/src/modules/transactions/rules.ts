@@ -90,7 +90,7 @@ export function readAmountRange({ currency, ...given }: AmountQuery): AmountRang
   return { currency, amountMin, amountMax }
 }
 
-/** A text that has passed its schema: digits, and perhaps a point with up to six more. */
+/** A text that has passed its schema: digits, with an optional point and up to six decimals. */
 function readMinor(text: string | undefined, currency: Currency, pointer: string): Minor | null {
   if (text === undefined) return null
   const [whole = '', fraction = ''] = text.split('.')

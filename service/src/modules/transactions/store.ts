@@ -154,7 +154,7 @@ export function transactionsCreated(
   )
 }
 
-/** The taken references among these, and perhaps others of the same partners. */
+/** The taken references among these, and possibly others of the same partners. */
 export function referencesTaken(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly reference: string }[],
@@ -175,7 +175,7 @@ export function insertTransactions(tx: Tx, rows: readonly TransactionRow[]): voi
   )
 }
 
-/** The transactions of these references, and perhaps others of the same partners. */
+/** The transactions of these references, and possibly others of the same partners. */
 export function transactionsByReference(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly reference: string }[],

@@ -1,4 +1,4 @@
-/** The mail that tells a member of a sign-in from a device that did not sign in to the account before. */
+/** The mail that informs a member of a sign-in from a device that did not sign in to the account before. */
 import {
   escapeHtml,
   htmlPage,

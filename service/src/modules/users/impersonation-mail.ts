@@ -1,4 +1,4 @@
-/** The mail that tells the Admins of a partner that staff of the operator reads as their business, with the reason. */
+/** The mail that informs the Admins of a partner that staff of the operator reads as their business, with the reason. */
 import { escapeHtml, htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine } from '../../mail/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Users } from './service.ts'

@@ -84,7 +84,7 @@ export function createMembers(deps: MembersDeps): Members {
   }
 }
 
-/** An address has so many partners at most in one answer. */
+/** Maximum number of partners of an address in one answer. */
 const partnersOfAddressMax = 10
 
 function createLinkMails({ db, clock, mail, signInUrl }: MembersDeps): Members['mailSignInLinks'] {

@@ -234,7 +234,7 @@ test('staff cancel; a role or a removal meanwhile cancels; other members and str
   const ended = (await members.recoveries.list(service.db, partner.partnerId)).map((row) => row.endedBecause)
   assert.deepEqual(ended, [
     'the person was removed',
-    'the person is no Admin any more',
+    'the person is no longer an Admin',
     'Sam Support, who works for the operator, cancelled it',
   ])
   assert.ok(!(await mailsOf(partner.partnerId)).some(({ kind }) => kind === 'recovery_link'))

@@ -119,7 +119,7 @@ async function reset(deps: MembersDeps, tx: Tx, signed: Signed, memberId: string
   const by = signed.user
   const { member } = await lockWithAdmins(tx, partnerId, memberId)
   const actor = await memberById(tx, partnerId, by.id)
-  // Two Admins who reset each other at the same time: the second one has no way to sign in any more.
+  // Two Admins who reset each other at the same time: the second one no longer has a way to sign in.
   const actorFactors = await signIn.factorsOf(tx, partnerId, [by.id])
   if (actor?.role !== 'Admin' || actorFactors.length === 0) throw new Refusal('permission_denied')
   if (member === undefined) throw notFound('user')
@@ -158,7 +158,7 @@ async function begin(
   const found = await memberByAddress(tx, partnerId, emailKey(email.trim()))
   const { member } = found === undefined ? { member: undefined } : await lockWithAdmins(tx, partnerId, found.id)
   if (member?.role !== 'Admin')
-    throw new Refusal('validation_failed', 'No Admin of this partner has the address. An Admin resets other members.')
+    throw new Refusal('validation_failed', 'No Admin of this partner has the address. Other members are reset by an Admin.')
   const earlier = await store.lockLiveRecovery(tx, partnerId, member.id)
   if (earlier !== undefined && (earlier.expiresAt === null || earlier.expiresAt > now))
     throw new Refusal('validation_failed', 'A recovery of this person is under way. Cancel it first.')
@@ -212,7 +212,7 @@ async function open(
   const actor = { kind: 'time' } as const
   const about = { partnerId, actor, subject: { userId: memberId, recoveryId: id } }
   if (member?.role !== 'Admin') {
-    const reason = member === undefined ? 'the person was removed' : 'the person is no Admin any more'
+    const reason = member === undefined ? 'the person was removed' : 'the person is no longer an Admin'
     await cancel(deps, tx, partnerId, row, reason)
     deps.audit.append(tx, [{ ...about, action: 'cancelRecovery', reason }])
     return true

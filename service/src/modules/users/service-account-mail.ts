@@ -1,4 +1,4 @@
-/** The mail that tells the Admins of a partner of a change of its keys, so that a key of a stranger is seen. */
+/** The mail that informs the Admins of a partner of a change of its keys, so that a key of a stranger is seen. */
 import {
   escapeHtml,
   htmlPage,
@@ -15,7 +15,7 @@ const sentences: Readonly<Record<KeyChange, string>> = {
   created: 'was created. It can sign requests of your business.',
   rotated: 'got a new key. The key before works on for the overlap.',
   changed: 'was changed: name, permissions, addresses or end.',
-  revoked: 'was revoked. It signs no request any more.',
+  revoked: 'was revoked. It can no longer sign requests.',
 }
 
 type About = {

@@ -104,7 +104,7 @@ async function refuseTooMany({ access }: ServiceAccountsDeps, tx: Tx, partnerId:
   if (active >= wire.serviceAccountsMax) throw new Refusal('service_account_limit_reached')
 }
 
-/** Reads what was issued, and tells the Admins of it. */
+/** Reads what was issued, and informs the Admins. */
 async function issued(
   deps: ServiceAccountsDeps,
   tx: Tx,

@@ -25,7 +25,7 @@ export type TeamSingleSignOn = SingleSignOnSettings & {
   readonly isOn: (partnerId: string) => Promise<boolean>
   /** The time at which an account was connected. Null: it is not. Undefined: there is no provider. */
   readonly connectedSince: (signed: Signed) => Promise<Date | null | undefined>
-  /** Begins at the provider. Throws SignOnFailed (`off`, `unreachable`). Refuses: not_found (the invitation). */
+  /** Starts a sign-in at the provider. Throws SignOnFailed (`off`, `unreachable`). Refuses: not_found (the invitation). */
   readonly begin: (purpose: TeamPurpose) => Promise<{ readonly url: string; readonly attempt: string }>
   /**
    * Does what was begun. `token`: that of a session which was opened. `next`: the page that the person wanted. `signed`: who is signed in in the

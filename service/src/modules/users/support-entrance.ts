@@ -49,7 +49,7 @@ export function createSupportEntrance(deps: MembersDeps): SupportEntrance {
   }
 }
 
-/** A caller whose writes the service refuses. It is no member: sessions, factors and approvals of its id do not exist. */
+/** A caller whose writes the service refuses. It is not a member: sessions, factors and approvals of its id do not exist. */
 function signedOf(support: SupportSession, partner: string): Signed {
   const { partnerId, id, staff, permissions, createdAt, expiresAt } = support
   const name = nameOf(support)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { eventTypes } from './event-types.ts'
 
 const amounts: Readonly<Record<string, string>> = {
-  'account.balance.crossed': 'The balance behind the entry,',
+  'account.balance.crossed': 'The balance after the entry,',
   'checkout.part.updated': 'Amount of the session',
 }
 

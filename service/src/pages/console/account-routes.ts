@@ -101,7 +101,7 @@ function createShow(factors: Factors, { singleSignOn }: Pick<Members, 'singleSig
   return { show, showPassword }
 }
 
-/** Reports whether an error refuses this field. Throws what is no refusal. */
+/** Reports whether an error refuses this field. Throws every other error. */
 function hasField(error: unknown, pointer: string): boolean {
   if (!(error instanceof Refusal)) throw error
   return error.errors.some((refused) => refused.pointer === pointer)

@@ -205,7 +205,7 @@ export const steps = (view: ConsoleView, items: readonly Step[]): Html =>
     )}
   </ol>`
 
-/** The answer of the API, folded. */
+/** The answer of the API, in a collapsed section. */
 export const rawJson = ({ language }: ConsoleView, value: unknown): Html =>
   html`<details class="raw">
     <summary>${paymentTexts[language].rawJson}</summary>

@@ -39,7 +39,7 @@ const codes: Options = Object.keys(catalogue)
   .sort()
   .map((code) => [code, code])
 
-/** Production names no simulation. */
+/** Production lists no simulations. */
 const operationsOf = (view: ConsoleView, sandbox: boolean): Options => [
   ...operationIds
     .filter((id) => sandbox || (operations[id] as Operation).sandboxOnly !== true)

@@ -46,7 +46,7 @@ type Transaction = {
   >
   readonly steps: readonly Step[]
   readonly related: readonly RelatedRow[]
-  /** Absent: the transaction is no payout, or the person may not read payouts. */
+  /** Absent: the transaction is not a payout, or the person may not read payouts. */
   readonly payoutHref?: string | undefined
   /** The request that created the transaction. Absent: it is not in the request log, or the person may not read the log. */
   readonly request?: { readonly href: string; readonly text: string; readonly at: Date } | undefined

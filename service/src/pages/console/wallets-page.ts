@@ -107,7 +107,7 @@ export function newWalletPage(view: ConsoleView, { tokens, values, idempotencyKe
 type Wallet = WalletRow & {
   /** Absent: the person may not read transactions. */
   readonly depositsHref?: string | undefined
-  /** Absent: the service is no sandbox, or the person may not simulate. */
+  /** Absent: the service is not a sandbox, or the person may not simulate. */
   readonly simulateHref?: string | undefined
   /** True if the form was just sent. */
   readonly isNew: boolean

@@ -9,7 +9,7 @@ import {
   evil,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
-import { type BankFileFacts, bankFilesShown, type FileEntry } from '../../rails/index.ts'
+import { type BankFileFacts, bankFileFilters, type FileEntry } from '../../rails/index.ts'
 import type { Line } from '../../reconciliation/index.ts'
 import { differenceKinds, memoKinds } from '../../reconciliation/rules.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../console/language.ts'
@@ -117,7 +117,7 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
   const lines = linesOf(text, '-0.50')
   const shown = { name, lines, days: lines.slice(0, 1), at, rowsMax: 50, next: text, first: text }
   return [
-    ...bankFilesShown.map((show) => {
+    ...bankFileFilters.map((show) => {
       const given = { files, banks: [text, 'b'], bank: text, show, next: text, first: text }
       return ['files', filesPage(view, given)] as const
     }),

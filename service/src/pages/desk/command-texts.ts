@@ -36,7 +36,7 @@ const en = {
   reject: 'Reject change',
   withdraw: 'Withdraw change',
   note: 'Note',
-  own: 'Another person approves what you proposed.',
+  own: 'Another person must approve what you proposed.',
   needsRole: 'Your role does not decide this change.',
   approvedBy: 'Approved by {name}. {author} runs it:',
   run: 'Command that carries the change out',

@@ -27,7 +27,7 @@ const en = {
   closed: 'Closed',
   lastIn: 'Last file in',
   lastOut: 'Last file out',
-  aside: 'Last file put aside',
+  aside: 'Last quarantined file',
   noFiles: 'No files',
   never: 'None',
   owner: 'Owner and notes',

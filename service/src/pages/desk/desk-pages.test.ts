@@ -255,7 +255,7 @@ function thingPages(view: ConsoleView, text: string): readonly (readonly [string
   ]
 }
 
-/** The pages of a payout in each status, at a bank by files and at another one. */
+/** The pages of a payout in each status, at a file-based bank and at another one. */
 function payoutPages(view: ConsoleView, text: string, mayAct: boolean): readonly (readonly [string, string])[] {
   const bank = {
     ...{

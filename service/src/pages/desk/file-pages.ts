@@ -1,5 +1,5 @@
 /** The files of banks, and one file with what was read from it. No page shows a name or an account of a customer or a payee. */
-import { type BankFile, type BankFileFacts, bankFilesShown } from '../../rails/index.ts'
+import { type BankFile, type BankFileFacts, bankFileFilters } from '../../rails/index.ts'
 import { badge, call, empty, field, hiddenField, message, table, time } from '../console/components.ts'
 import { facts, filters, freeText, identifier, pager, select, strip } from '../console/lists.ts'
 import { type ConsoleView, shell } from '../console/view.ts'
@@ -30,14 +30,14 @@ type FilesShown = {
   readonly files: readonly BankFile[]
   readonly banks: readonly string[]
   readonly bank: string | undefined
-  readonly show: (typeof bankFilesShown)[number]
+  readonly show: (typeof bankFileFilters)[number]
   readonly next?: string | undefined
   readonly first?: string | undefined
 }
 
 export function filesPage(view: ConsoleView, { files, banks, bank, show, next, first }: FilesShown): string {
   const d = fileTexts[view.language]
-  const shown = bankFilesShown.map((each) => [each, d[each]] as const)
+  const shown = bankFileFilters.map((each) => [each, d[each]] as const)
   return shell(view, {
     title: d.files,
     wide: true,

@@ -1,7 +1,7 @@
 /** The files of banks, and one file. Every role of staff reads them, and the log of the operator has who opened which file. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
-import { type BankFileFacts, bankFilesShown } from '../../rails/index.ts'
+import { type BankFileFacts, bankFileFilters } from '../../rails/index.ts'
 import { type Form, page, readForm, seeOther, uuid } from '../console/request.ts'
 import type { CasesAbout, FileShown } from './file-contents.ts'
 import { filePage, filesPage } from './file-pages.ts'
@@ -73,7 +73,7 @@ function wantedOf({ query }: PublicRequest) {
   const at = new Date(fields.get('at') ?? '')
   const id = fields.get('after') ?? ''
   const connector = fields.get('bank') || undefined
-  const show = bankFilesShown.find((each) => each === fields.get('show')) ?? 'all'
+  const show = bankFileFilters.find((each) => each === fields.get('show')) ?? 'all'
   return { connector, show, after: uuid.test(id) && !Number.isNaN(at.getTime()) ? { at, id } : undefined }
 }
 

@@ -4,7 +4,7 @@ import type { ConsoleLanguage } from '../console/language.ts'
 const en = {
   files: 'Bank files',
   filesText:
-    'Files of banks by ISO 20022, newest first: what came, what was put aside, what goes to the banks. The audit log of the operator records who opens a file.',
+    'Files of banks by ISO 20022, newest first: what came, what was quarantined, what goes to the banks. The audit log of the operator records who opens a file.',
   none: 'No file here',
   noneText: 'Files appear when a bank is connected and exchanges them. This command lists the newest sent files:',
   noneCall: 'Command that lists sent files',
@@ -58,7 +58,7 @@ const en = {
   case: 'Case',
   openCase: 'Open case',
   take: 'Take the file after all',
-  takeText: 'Only if the bank confirms what is in it. Another person approves it on Changes.',
+  takeText: 'Only if the bank confirms what is in it. Another person must approve it on Changes.',
   takeNote: 'Note',
   takePropose: 'Propose to take file',
   takeReadOnly: 'Two persons with the role finance or admin can take this file.',
@@ -99,7 +99,7 @@ const en = {
   openPartner: 'Open',
   findPayout: 'Find payout',
   paymentsOf: 'Payments in the file',
-  noPayments: 'No payment names this file any more: each was tried again in another file.',
+  noPayments: 'No payment names this file now: each was tried again in another file.',
   instruction: 'Instruction ID',
   endToEndId: 'End-to-end ID',
   status: 'Status',

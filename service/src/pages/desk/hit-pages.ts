@@ -75,7 +75,7 @@ type Shown = DeskHit & {
   readonly words: readonly { readonly word: string | null; readonly listed: string | null; readonly how: string }[]
   readonly status: string
   readonly decidedBy: string | null
-  /** The hit was replaced or is over: nothing is decided any more. */
+  /** The hit was replaced or is over: nothing is left to decide. */
   readonly hasEnded: boolean
   readonly proposal: string | null
   readonly decisions: readonly {

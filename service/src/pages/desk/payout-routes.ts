@@ -88,7 +88,7 @@ async function show(
   return page(request, refused === undefined ? 200 : 400, body)
 }
 
-/** Undefined: no bank by files has it. */
+/** Undefined: no file-based bank has it. */
 async function atBank({ changes }: DeskFrame, partner: string, payout: string): Promise<BankFacts | undefined> {
   try {
     return (await changes.read('bank payment', { partner, payout })) as BankFacts

@@ -20,7 +20,7 @@ const en = {
   runbook: 'Runbook',
   timeline: 'Timeline',
   atBank: 'At the bank',
-  atBankNone: 'No bank by files has this payout.',
+  atBankNone: 'No file-based bank has this payout.',
   bankStatus: 'Status there',
   reason: 'Code of the bank',
   file: 'File',

@@ -92,7 +92,7 @@ const en = {
   valued_laterDo: 'Nothing. The balance of a later statement counts these entries.',
   sum_differs: 'Balances do not fit the entries',
   sum_differsDo:
-    'Ask the bank for a corrected statement. If the file was put aside, two persons take it: bank file take.',
+    'Ask the bank for a corrected statement. If the file was quarantined, two persons take it: bank file take.',
   not_taken: 'Entries that were not taken',
   not_takenDo: 'Two persons decide the case of the same day, which names the entry.',
   unexplainedDo: 'Look at the days for the first one with this amount, and at the case.',

@@ -63,7 +63,7 @@ export const en = {
   failed: 'The payment did not go through',
   failedText: 'Nothing was paid to {payee}. If money has left your account, ask {payee} and state the reference.',
   expired: 'The time to pay is over',
-  expiredText: 'Do not transfer any more. Ask {payee} for a new link.',
+  expiredText: 'Do not transfer money now. Ask {payee} for a new link.',
   bankName: 'Sandbox Bank, {country}',
   signIn: 'Sign in',
   signInText: 'Every name opens an account here. The recipient sees it as the name of the payer.',

@@ -24,7 +24,7 @@ const targetNotReached = /recovery ended before configured recovery target was r
 
 async function readBackups(backupDir: string): Promise<readonly Backup[]> {
   const names = await readdir(baseFolder(backupDir)).catch((error: Error) => {
-    throw new EmbeddedPostgresError(`${backupDir} is no backup folder: ${reasonOf(error)}`)
+    throw new EmbeddedPostgresError(`${backupDir} is not a backup folder: ${reasonOf(error)}`)
   })
   const complete = names.filter((name) => existsSync(join(baseFolder(backupDir), name, manifestName))).toSorted()
   return Promise.all(

@@ -153,7 +153,7 @@ function kindOf(subTypeId: string, { valueOf }: References): EntryKind {
   return type === 'Transport' ? 'other' : 'organisation'
 }
 
-/** An entry whose profiles are not all of transport is compared by its name, as kindOf says. */
+/** An entry with a profile that is not a vessel or aircraft is compared by its name (`kindOf`). */
 function readCraft(
   profiles: readonly Element[],
   identities: readonly Element[],

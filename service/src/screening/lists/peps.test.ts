@@ -13,7 +13,7 @@ async function* chunks(bytes: Uint8Array, bytesMax: number): AsyncGenerator<Uint
 const readBytes = (bytes: Uint8Array, bytesMax = 7) => readPepList(chunks(bytes, bytesMax), 'pep:invented')
 const read = (text: string) => readBytes(Buffer.from(text))
 
-test('a list has persons with their aliases; a single word is weak, and names in Japanese signs are not', async () => {
+test('a list has persons with their aliases; a single word is weak, and names in Japanese characters are not', async () => {
   const { source, publishedAt, hash, entries } = await read(sample)
   assert.deepEqual([source, publishedAt.toISOString()], ['pep:invented', '2026-01-08T04:00:05.000Z'])
   assert.match(hash, /^[0-9a-f]{64}$/)

@@ -1,4 +1,4 @@
-/** Names in Chinese and Korean signs find the spellings of lists. */
+/** Names in Chinese and Korean characters find the spellings of lists. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { latinReadings } from './east-asian.ts'

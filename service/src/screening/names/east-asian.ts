@@ -1,5 +1,5 @@
 /**
- * Names in Chinese and Korean signs in the Latin spellings that lists use. `any-ascii` gives the Mandarin reading of a
+ * Names in Chinese and Korean characters in the Latin spellings that lists use. `any-ascii` gives the Mandarin reading of a
  * Chinese sign and the Revised Romanisation of a Korean one; lists also use Wade-Giles, McCune-Reischauer and habit.
  */
 import anyAscii from 'any-ascii'
@@ -38,7 +38,7 @@ const surnames: Readonly<Record<string, string>> = {
   },
 }
 
-/** Chinese signs in names of Koreans, by their Korean syllable in the spelling of North Korea. */
+/** Chinese characters in names of Koreans, by their Korean syllable in the spelling of North Korea. */
 const koreanSigns: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries({
     ...{ Kim: '金', Ri: '李理', Pak: '朴', Choe: '崔', Jong: '鄭正郑', Kang: '姜康强', Jo: '趙赵', Yun: '尹允' },

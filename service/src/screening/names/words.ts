@@ -39,7 +39,7 @@ type Words = {
   /** Identifying words: without particles, titles and legal forms. */
   readonly telling: readonly string[]
 }
-/** `others`: the same name in other Latin spellings of its Chinese or Korean signs. */
+/** `others`: the same name in other Latin spellings of its Chinese or Korean characters. */
 export type NameWords = Words & { readonly others: readonly Words[] }
 
 /** No name has more words. Later ones are not compared. */

@@ -89,7 +89,7 @@ const shown = (row: store.MonitorRow, judged: store.BalanceRow | undefined): Mon
   lastBalance: judged === undefined || row.startsAfter > judged.position ? null : measured(row, judged),
 })
 
-/** Refuses (400, with pointers): addresses that are no members of the team. Takes each address once. */
+/** Refuses (400, with pointers): addresses of people who are not in the team. Takes each address once. */
 async function requireTeam(
   { membersByAddress }: MonitorsDeps,
   tx: Tx,

@@ -24,10 +24,12 @@ const en = {
   reasonWrong: 'Enter a reason of 1 to 140 characters.',
   refused:
     'The payout was not approved: the answer was wrong, or came later than two minutes. Look at the payout again, and repeat it.',
-  beyond: 'One person approves at most {most} on a day, and you have {left} left. Another person approves this payout.',
+  beyond:
+    'One person approves at most {most} on a day, and you have {left} left. Another person must approve this payout.',
   beyondUntil: 'Your sum of the day begins again at',
-  beyondNow: 'The payout was not approved: it is beyond what you may approve on this day. Another person approves it.',
-  creator: 'You asked for this payout yourself. Another person approves it.',
+  beyondNow:
+    'The payout was not approved: it is beyond what you may approve on this day. Another person must approve it.',
+  creator: 'You asked for this payout yourself. Another person must approve it.',
   notWaiting: 'This payout no longer waits for an approval.',
   noPermission: 'Your role may not approve payouts. An Admin or an Operator can.',
   back: 'Back to the payout',
@@ -77,7 +79,7 @@ export type ApprovalWords = ApprovalTexts
 
 const bulkEn = {
   ...en,
-  title: 'Approve bulk payout',
+  title: 'Approve a bulk payout',
   lead: '{name} asks for these payouts. Compare their number and their sum with the file before you approve them.',
   payouts: 'Payouts',
   largest: 'The largest payouts',
@@ -92,10 +94,10 @@ const bulkEn = {
   refused:
     'Nothing was approved: the answer was wrong, or came later than two minutes. Look at the payouts again, and repeat it.',
   beyond:
-    'One person approves at most {most} on a day, and you have {left} left. Another person approves these payouts.',
+    'One person approves at most {most} on a day, and you have {left} left. Another person must approve these payouts.',
   beyondNow:
-    'Nothing was approved: the sum is beyond what you may approve on this day. Another person approves the payouts.',
-  creator: 'You asked for these payouts yourself. Another person approves them.',
+    'Nothing was approved: the sum is beyond what you may approve on this day. Another person must approve the payouts.',
+  creator: 'You asked for these payouts yourself. Another person must approve them.',
   notWaiting: 'Other payouts wait now than those that you saw, or none does. Open the page again.',
   back: 'Back to the bulk',
 } as const

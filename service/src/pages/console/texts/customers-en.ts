@@ -82,7 +82,7 @@ export const customersEn = {
   exportCall: 'API call that exports a customer',
   erase: 'Erase customer',
   eraseTitle: 'Erase {name}?',
-  eraseEffects: 'No operation and no page finds the customer any more.',
+  eraseEffects: 'No operation and no page will find the customer.',
   eraseKept:
     'If there were payments, names, dates, addresses and identifiers are kept with them until five years after the last one.',
   eraseFinal: 'It cannot be undone.',
@@ -100,7 +100,7 @@ export const customersEn = {
     phone_not_international: 'Give the number with its country, such as +49.',
     phone_invalid: 'No such number exists. Ask the customer for it again.',
     phone_not_mobile: 'The number is a fixed line. Ask the customer for a mobile number.',
-    website_invalid: 'This is no address of a website. Copy it from the browser.',
+    website_invalid: 'This is not the address of a website. Copy it from the browser.',
     tax_id_format: 'The number does not have a form of the country. Compare it with a tax document.',
     tax_id_check_digits: 'The check digits do not fit. Compare the number with a tax document.',
     date_in_future: 'The date is in the future. Compare it with the document.',

@@ -159,7 +159,7 @@ export const en = {
   removeTitle: 'Remove {name} from the team?',
   removeMember: 'Remove from team',
   removeSessions: 'All sessions of this person end at once.',
-  removeSignIn: 'The person cannot sign in any more, until someone invites them again.',
+  removeSignIn: 'The person can no longer sign in, until someone invites them again.',
   removeInvitations: 'Invitations that the person sent stay valid.',
   invitations: 'Invitations',
   invitationsEmpty: 'No invitation is open. Each invitation that you send appears here until it is accepted.',

@@ -311,7 +311,7 @@ export const paymentsEn = {
   },
   verdict: { passed: 'Passed', failed: 'Refused', notApplicable: 'Does not apply' },
   ruleExplained: {
-    'idempotencyKey.passed': 'This form was sent before. Sending it again returns the payout of then.',
+    'idempotencyKey.passed': 'This form has already been sent. Sending it again returns the payout of then.',
     'approval.passed': 'The payout waits for the approval of a second person.',
     'beneficiary.failed': 'There is no such payee.',
   },
@@ -345,7 +345,7 @@ export const paymentsEn = {
     country_not_supported: 'No payouts are accepted to the country of the payee or of its bank.',
     beneficiary_cooling_off: 'The payee is new. It can be paid when its waiting time is over.',
     idempotency_key_reused: 'This form was sent before with other values. Begin again.',
-    payout_not_cancellable: 'The payout cannot be cancelled any more, because it is being sent or has ended.',
+    payout_not_cancellable: 'The payout can no longer be cancelled, because it is being sent or has ended.',
     recall_not_supported: 'The rail or the bank supports no recalls. Ask the payee to pay the money back.',
     payout_not_recallable: 'Only a completed payout can be recalled.',
     recall_exists: 'The payout has an open or accepted recall, or had one for this reason.',

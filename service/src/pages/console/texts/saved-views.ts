@@ -11,7 +11,7 @@ const en = {
   shared: 'shared',
   rename: 'Rename',
   remove: 'Delete view',
-  invalid: 'The saved view “{name}” has a filter that is not valid any more. Change the filter, or delete the view.',
+  invalid: 'The saved view “{name}” has a filter that is no longer valid. Change the filter, or delete the view.',
   nameWrong: 'Enter a name of 1 to 60 characters.',
   nameTaken: 'Another of your views of this list has this name.',
   tooMany: 'You have 50 views. Delete one first.',

@@ -60,7 +60,7 @@ const en = {
   overlapHelp: '0 to 2160. 24 without another entry.',
   revoke: 'Revoke',
   revokeTitle: 'Revoke this service account?',
-  revokeText: 'Within two seconds it signs no request any more. A program that uses it fails.',
+  revokeText: 'Within two seconds it can no longer sign requests. A program that uses it fails.',
   revokedNow: 'The service account is revoked.',
   publicKeyWrong: 'Enter an RSA public key of 2048 to 4096 bits in PEM, not the private key.',
   addressWrong: 'Enter IP addresses or networks such as 203.0.113.0/24, separated by commas.',

@@ -93,7 +93,7 @@ const en: SignOnTexts = {
     invited: 'Your address has an invitation. Open the link in its email.',
   },
   settings: {
-    lead: 'Your team signs in at a provider of OpenID Connect, such as Entra ID, Okta, Keycloak or Auth0. Who leaves there cannot sign in here any more.',
+    lead: 'Your team signs in at a provider of OpenID Connect, such as Entra ID, Okta, Keycloak or Auth0. People who leave there can no longer sign in here.',
     none: 'No provider is set. People sign in with passkeys or passwords.',
     on: 'The provider signs people in since {time}.',
     waits: 'The provider signs no person in until you have proved the domain.',
@@ -123,7 +123,7 @@ const en: SignOnTexts = {
     whether: 'Use',
     save: 'Save',
     remove: 'Remove single sign-on',
-    removeText: 'The provider signs no person in any more. Open sessions stay.',
+    removeText: 'The provider no longer signs anyone in. Open sessions stay.',
     saved: 'The single sign-on is saved.',
     proved: 'The domain is proved. Connect your own account now to try the provider.',
     removed: 'The single sign-on is removed.',
