@@ -96,7 +96,7 @@ const mailboxFolder = (config: Config) => join(config.DATA_DIR, 'mailbox')
 async function build(form: string | undefined, config: Config, db: Database): Promise<Gateway> {
   const clock = systemClock
   const log = createLog(config.LOG_LEVEL)
-  const observability = createObservability({ db })
+  const observability = await createObservability({ db })
   if (form === 'accept') {
     const [, , , batch] = process.argv
     const sized = batch === undefined ? {} : { payoutsPerBatchMax: Number(batch) }

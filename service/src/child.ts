@@ -41,7 +41,7 @@ async function main(): Promise<void> {
   const tracing = await tracingOf(config, role, started)
   await requireMasterKey(db, config)
   db.writes.onRefused((reason) => send({ type: 'writesRefused', reason }))
-  const observability = createObservability({ db, process: number })
+  const observability = await createObservability({ db, process: number })
   process.on('message', (message: ParentMessage) => {
     if (message.type !== 'metrics') return
     void observability.snapshot().then((metrics) => send({ type: 'metrics', id: message.id, metrics }))

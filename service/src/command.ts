@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { compose } from './app/compose.ts'
 import { type Config, type Environment, readConfig } from './app/config.ts'
 import { createLog, type Log, systemClock } from './kernel/index.ts'
-import { helpOf, requireCommand, type Result, runOffline, runOperator, type Write } from './operator/index.ts'
+import { requireCommand, type Result, runOffline, runOperator, type Write } from './operator/index.ts'
 import { findRunningPostgres, migrate, requireMigrated } from './postgres/index.ts'
 import {
   acceptMasterKey,
@@ -16,9 +16,7 @@ import {
 
 /** Runs the command with the settings of `env`, by default those of the process. Throws the error that `explain` turns into one line. */
 export async function runCommand(args: readonly string[], write: Write, env?: Environment): Promise<void> {
-  const help = helpOf(args)
-  if (help !== undefined) return write(`${help}\n`)
-  requireCommand(args)
+  await requireCommand(args)
   const config = readConfig({}, env)
   const offline = await runOffline(args, config)
   if (offline !== undefined) return print(offline, write)
@@ -32,8 +30,6 @@ export async function runCommand(args: readonly string[], write: Write, env?: En
     await stop()
   }
 }
-
-export { deskChanges } from './operator/index.ts'
 
 type Context = { readonly config: Config; readonly log: Log; readonly started: Started[] }
 

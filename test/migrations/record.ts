@@ -4,7 +4,8 @@
  * not change, because databases of released versions do not change either.
  */
 import { once } from 'node:events'
-import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
+import { createAccounts } from '../../service/src/modules/accounts/index.ts'
+import { defaultIssuers } from '../../service/src/modules/accounts/settings.ts'
 import { createUsers } from '../../service/src/modules/users/index.ts'
 import { type Attempt, createDeliveryEngine, createEndpointAlerts } from '../../service/src/delivery/index.ts'
 import { createMailQueue } from '../../service/src/mail/index.ts'

@@ -8,7 +8,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { createLog, hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { migrate, readMigrations, sql } from '../../service/src/postgres/index.ts'
-import { createAccounts, defaultIssuers } from '../../service/src/modules/accounts/index.ts'
+import { createAccounts } from '../../service/src/modules/accounts/index.ts'
+import { defaultIssuers } from '../../service/src/modules/accounts/settings.ts'
 import { createUsers, renderInvitation } from '../../service/src/modules/users/index.ts'
 import {
   type Attempt,

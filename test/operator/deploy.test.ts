@@ -66,7 +66,7 @@ test('the container image copies and starts files of the repository', () => {
 })
 
 test('the units start roles of the program and wait as long as a stop may take', () => {
-  const roles = /const roles = \[(.*)\]/.exec(read('service/src/main.ts'))?.[1] ?? ''
+  const roles = /const roles = \[(.*)\]/.exec(read('service/src/roles.ts'))?.[1] ?? ''
   assert.match(roles, /'migrate'/)
   assert.match(
     read('deploy/systemd/partner-payments-migrate.service'),

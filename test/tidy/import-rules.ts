@@ -12,7 +12,7 @@ export function checkPlaces(sources: readonly Source[], { layerOf }: Layers): re
   })
 }
 
-/** A file imports lower layers, its own folder or a declared place of its layer; another folder by its index.ts only. */
+/** A file imports lower layers, its own folder or a declared place of its layer; another folder by its index.ts only; `app` also by its settings.ts. */
 export function checkLayers(sources: readonly Source[], layers: Layers): readonly Finding[] {
   return sources.filter(isService).flatMap((source) =>
     source.imports.flatMap(({ from, at }) => {
@@ -23,7 +23,9 @@ export function checkLayers(sources: readonly Source[], layers: Layers): readonl
       if (there === undefined) return [finding(source, at, `the service imports ${target}, which is outside it`)]
       if (here === undefined || here.home === there.home) return []
       const found: Finding[] = []
-      if (there.home !== target && target !== `${there.home}/index.ts`)
+      // A configuration that imported public interfaces would load the whole service into every command.
+      const isSettings = target === `${there.home}/settings.ts` && here.name.startsWith('app/')
+      if (there.home !== target && target !== `${there.home}/index.ts` && !isSettings)
         found.push(finding(source, at, `${target}: another folder is imported by its index.ts only`))
       if (there.name === 'wire' && from.startsWith('.'))
         found.push(finding(source, at, 'the contract is imported as @partner-payments/wire'))
@@ -141,7 +143,14 @@ const isInner = (name: string, isModule: boolean): boolean =>
   isModule || ['wire', 'ledger', 'lifecycle', 'events', 'access', 'kernel', 'api'].includes(name)
 /** A file that takes what is pure of another module: here the lists of addresses. */
 const pureParts: Readonly<Record<string, string>> = { 'service/src/access/addresses.ts': 'node:net' }
-const innerBuiltins = new Set(['node:crypto', 'node:util', 'node:async_hooks', 'node:buffer', 'node:zlib'])
+const innerBuiltins = new Set([
+  'node:module',
+  'node:crypto',
+  'node:util',
+  'node:async_hooks',
+  'node:buffer',
+  'node:zlib',
+])
 
 export function checkPackages(sources: readonly Source[]): readonly Finding[] {
   return sources.flatMap((source) =>

@@ -39,7 +39,7 @@ suite('imports', () => {
       'core: branding ledger cases screening reconciliation lifecycle events access rails rates mail delivery idempotency iso20022 typesetting audit verification identity sign-in integrity requests',
       'modules: accounts audit-log beneficiaries bulk-payouts checkout customers deposits fx identity-checks monitoring payout-controls payouts recalls reports request-log safeguarding simulations staff standing-orders transactions users wallets webhooks',
       'edges: gateway observability pages settlement connectors/conformance connectors/evm connectors/identity-simulated connectors/internal connectors/iso20022 connectors/sandbox',
-      'composition: app/cells app/identity app/customer-settings app/staff-settings app/config app/cases app/derived-settings app/personal-data app/safeguarding app/waiting app/wallets app/mail app/people app/modules app/background app/compose app/seed operator app/process app/processes app/router child command main',
+      'composition: app/cells app/identity app/customer-settings app/staff-settings app/config app/cases app/derived-settings app/personal-data app/safeguarding app/waiting app/wallets app/mail app/people app/modules app/background app/gateway app/desk app/compose app/seed operator app/process app/processes app/router app/signals child command service roles compiled-code main',
     ])
   })
 
@@ -87,6 +87,11 @@ suite('each import rule bites', () => {
     assert.deepEqual(layersOf(first, "\nimport type { X } from '../deposits/index.ts'"), [
       `${first}:2 payouts (modules) imports deposits (modules)`,
     ]))
+  test('the settings of another folder, by app only', () => {
+    const text = "import { xSettings } from '../mail/settings.ts'"
+    assert.deepEqual(layersOf('service/src/app/config.ts', text), none)
+    assert.equal(layersOf('service/src/operator/a.ts', text).length, 1)
+  })
   test('another folder past its index.ts, in every form of import', () => {
     for (const text of [
       "import {\n  type A,\n  b,\n} from '../../kernel/ids.ts'",
@@ -107,7 +112,7 @@ suite('each import rule bites', () => {
       assert.deepEqual(layersOf(first, text), none, text)
   })
   test('the order within composition', () => {
-    assert.deepEqual(layersOf('service/src/main.ts', "import { x } from './app/compose.ts'"), none)
+    assert.deepEqual(layersOf('service/src/service.ts', "import { x } from './app/compose.ts'"), none)
     assert.equal(layersOf('service/src/app/compose.ts', "import { x } from '../main.ts'").length, 1)
     assert.equal(layersOf('wire/src/a.ts', "import { x } from '../../service/src/kernel/index.ts'").length, 1)
     assert.equal(layersOf('service/src/kernel/a.ts', "import { x } from '../../../test/support/postgres.ts'").length, 1)

@@ -46,9 +46,9 @@ export function checkChance(sources: readonly Source[]): readonly Finding[] {
     ])
 }
 
-/** `process.env` is read once, by config.ts; by scripts, examples, the bench, the tests' support and the tests that run the guides' programs. */
+/** `process.env` is read once, by config.ts, and told threads and children where compiled code is; it is read by scripts, examples, the bench, the tests' support and the tests that run the guides' programs. */
 const environmentReaders =
-  /^(?:service\/src\/app\/config\.ts$|test\/(?:support|guides)\/|scripts\/|examples\/|bench\/environment\.ts$)/
+  /^(?:service\/src\/(?:app\/config|compiled-code)\.ts$|test\/(?:support|guides)\/|scripts\/|examples\/|bench\/environment\.ts$)/
 
 export function checkEnvironment(sources: readonly Source[]): readonly Finding[] {
   return sources

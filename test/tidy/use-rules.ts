@@ -20,9 +20,9 @@ function importedNames(source: Source, reExports: boolean): readonly string[] {
   })
 }
 
-/** Names that code reaches through a namespace: `store.insertPayouts`, `wire.Role`. */
+/** Names that code reaches through a namespace: `store.insertPayouts`, `wire.Role`, `(await import('./desk.ts')).composeDesk`. */
 const memberNames = (source: Source): readonly string[] =>
-  [...source.code.matchAll(/\b[a-z]\w*\.(\w+)/g)].map((match) => match[1] ?? '')
+  [...source.code.matchAll(/(?:\b[a-z]\w*|\bawait import\([^()]*\)\))\.(\w+)/g)].map((match) => match[1] ?? '')
 
 /**
  * An export is imported by a file that is not a test. Two kinds may stay without: a value that its own file uses and a

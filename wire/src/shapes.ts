@@ -2,8 +2,9 @@
  * The schema types that all operation groups share, and their limits. Validation, the OpenAPI document and the SDK use
  * the limits from here. The name of a limit ends with its unit.
  */
-import Type, { type Static, type TProperties, type TSchema } from 'typebox'
+import type { Static, TProperties, TSchema } from 'typebox'
 import { type Decimal, isDecimal, isRawNumber } from './decimal.ts'
+import { Type } from './type.ts'
 
 export const uuidPattern = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$'
 /** Excludes year 0, which PostgreSQL and the calendar of RFC 3339 do not have. */

@@ -11,9 +11,9 @@ import {
   type Issuer,
   issuersProblem,
   overlapProblem,
-} from '../modules/accounts/index.ts'
+} from '../modules/accounts/settings.ts'
 
-export type { Issuer } from '../modules/accounts/index.ts'
+export type { Issuer } from '../modules/accounts/settings.ts'
 
 type CellIssuer = Issuer & { readonly cell: string | undefined }
 

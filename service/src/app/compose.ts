@@ -1,24 +1,16 @@
 /**
- * The composition root: the only file that imports every module. Each part receives what it needs as plain values; there
- * is no registry and no global state.
+ * The composition root. Each part receives what it needs as plain values; there is no registry and no global state. The
+ * gateway and the desk are loaded when they are asked for.
  */
 import type { RequestListener } from 'node:http'
-import { type Access, sealedApiSecrets, partnerRow, partnersPage } from '../access/index.ts'
-import { type Audit, auditedHandlers, sealedAuditKeys } from '../audit/index.ts'
-import { createCheckoutSite, createConsoleSite, createDeskSite, type DeskChanges } from '../pages/index.ts'
-import { brandOf, gatewayLimits, itemRate, pageRate, requestRate } from './derived-settings.ts'
+import { type Access, sealedApiSecrets } from '../access/index.ts'
+import { type Audit, sealedAuditKeys } from '../audit/index.ts'
+import type { DeskChanges } from '../pages/index.ts'
 import { type BackgroundDeps, backgroundJobs, paymentJobs } from './background.ts'
-import {
-  findRunbook,
-  createGateway,
-  createOperate,
-  createSiteListener,
-  docsAssets,
-  type Gateway,
-} from '../gateway/index.ts'
-import { type AllHandlers } from '../api/index.ts'
+import type { Gateway } from '../gateway/index.ts'
+import type { GatewayForm } from './gateway.ts'
 import { announceWrites, type Job, listenForWrites, startJobs, tablesOfJob } from '../jobs/index.ts'
-import { deriveKey, present, type Sealer } from '../kernel/index.ts'
+import type { Sealer } from '../kernel/index.ts'
 import { sealedAnswers } from '../idempotency/index.ts'
 import { type Cases, type Decisions } from '../cases/index.ts'
 import { type Ledger } from '../ledger/index.ts'
@@ -28,50 +20,25 @@ import { type ChainKeys, sealedChainKeys, sealedTravelRules } from '../connector
 import type { IsoBanks } from '../connectors/iso20022/index.ts'
 import { type Reconciliation } from '../reconciliation/index.ts'
 import { type Rates } from '../rates/index.ts'
-import { createRequestRecorder } from '../requests/index.ts'
 import { sealedTotpSecrets } from '../sign-in/index.ts'
 import { type Screener, type Screening, sealedEarlierNames, sealedHits } from '../screening/index.ts'
-import { type Accounts, accountsRoutes, type Cancellations, monitorRoutes } from '../modules/accounts/index.ts'
-import { type Beneficiaries, beneficiariesRoutes } from '../modules/beneficiaries/index.ts'
-import { checkoutRoutes, sealedLinkTokens } from '../modules/checkout/index.ts'
-import {
-  type Customers,
-  customersRoutes,
-  sealedChanges,
-  sealedKyc,
-  sealedNameKeys,
-} from '../modules/customers/index.ts'
-import { type Deposits } from '../modules/deposits/index.ts'
-import { fxRoutes } from '../modules/fx/index.ts'
-import { createIdentityWebhookSite, identityRoutes, sealedIdentities } from '../modules/identity-checks/index.ts'
-import { auditLogRoutes } from '../modules/audit-log/index.ts'
-import { requestLogRoutes } from '../modules/request-log/index.ts'
-import { type BulkPayouts, bulkPayoutsRoutes } from '../modules/bulk-payouts/index.ts'
-import { type PayoutControls, payoutControlsRoutes } from '../modules/payout-controls/index.ts'
-import { type PayoutLife, type Payouts, payoutsRoutes } from '../modules/payouts/index.ts'
-import { type Recalls, recallsRoutes } from '../modules/recalls/index.ts'
-import { reportsRoutes } from '../modules/reports/index.ts'
+import type { Accounts, Cancellations } from '../modules/accounts/index.ts'
+import type { Beneficiaries } from '../modules/beneficiaries/index.ts'
+import { sealedLinkTokens } from '../modules/checkout/index.ts'
+import { type Customers, sealedChanges, sealedKyc, sealedNameKeys } from '../modules/customers/index.ts'
+import type { Deposits } from '../modules/deposits/index.ts'
+import { sealedIdentities } from '../modules/identity-checks/index.ts'
+import type { BulkPayouts } from '../modules/bulk-payouts/index.ts'
+import type { PayoutControls } from '../modules/payout-controls/index.ts'
+import type { PayoutLife, Payouts } from '../modules/payouts/index.ts'
+import type { Recalls } from '../modules/recalls/index.ts'
 import type { Monitoring } from '../modules/monitoring/index.ts'
 import type { Safeguarding } from '../modules/safeguarding/index.ts'
-import { type StandingOrders, standingOrdersRoutes } from '../modules/standing-orders/index.ts'
-import { simulationsRoutes } from '../modules/simulations/index.ts'
+import type { StandingOrders } from '../modules/standing-orders/index.ts'
 import type { Staff } from '../modules/staff/index.ts'
-import { transactionsRoutes } from '../modules/transactions/index.ts'
-import {
-  type FirstAdmin,
-  guestLinksRoutes,
-  type Members,
-  membersRoutes,
-  sealedClientSecrets,
-  serviceAccountsRoutes,
-  usersRoutes,
-} from '../modules/users/index.ts'
+import { type FirstAdmin, type Members, sealedClientSecrets } from '../modules/users/index.ts'
 import { sealedWebhookSecrets } from '../delivery/index.ts'
-import { walletsRoutes } from '../modules/wallets/index.ts'
-import { webhooksRoutes } from '../modules/webhooks/index.ts'
 import { composeModules, type Modules } from './modules.ts'
-
-type GatewayForm = 'standalone' | 'gateway' | 'api'
 
 type Stoppable = { readonly stop: () => Promise<void> }
 
@@ -145,32 +112,6 @@ export type ServiceDeps = BackgroundDeps & {
   readonly payoutsPerBatchMax?: number
 }
 
-const createHandlers = (modules: Modules): AllHandlers => ({
-  ...accountsRoutes(modules.accounts, modules.idempotency),
-  ...monitorRoutes(modules.monitors, modules.idempotency),
-  ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
-  ...checkoutRoutes(modules.checkout, modules.idempotency),
-  ...customersRoutes(modules.customers, modules.personalData, modules.idempotency, modules.accounts.holderIn),
-  ...fxRoutes(modules.fx),
-  ...payoutsRoutes(modules.payouts),
-  ...payoutControlsRoutes(modules.payoutControls),
-  ...bulkPayoutsRoutes(modules.bulkPayouts),
-  ...standingOrdersRoutes(modules.standingOrders, modules.idempotency),
-  ...recallsRoutes(modules.recalls, modules.idempotency),
-  ...identityRoutes(modules.identityChecks, modules.idempotency),
-  ...reportsRoutes(modules.reports, modules.idempotency),
-  ...simulationsRoutes(modules.simulations, modules.idempotency),
-  ...transactionsRoutes(modules.transactions),
-  ...usersRoutes(modules.users, modules.idempotency),
-  ...membersRoutes(modules.members),
-  ...guestLinksRoutes(modules.guestLinks, modules.idempotency),
-  ...serviceAccountsRoutes(modules.serviceAccounts, modules.idempotency),
-  ...auditLogRoutes(modules.audit),
-  ...requestLogRoutes(modules.requests),
-  ...walletsRoutes(modules.wallets, modules.idempotency),
-  ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),
-})
-
 /** Every column with sealed values. */
 export const sealedColumns = [
   sealedApiSecrets,
@@ -203,8 +144,8 @@ export function compose(given: ServiceDeps): Service {
     ...modules,
     sealedColumns,
     startSettlement: () => start(paymentJobs(deps, modules)),
-    desk: (changes) => composeDesk(deps, modules, changes),
-    gateway: (form) => composeGateway(deps, modules, form),
+    desk: async (changes) => (await import('./desk.ts')).composeDesk(deps, modules, changes),
+    gateway: async (form) => (await import('./gateway.ts')).composeGateway(deps, modules, form),
     releaseLeases: async () => {
       await isoBanks.releaseLeases()
       const releases = new Set(backgroundJobs(deps, modules).flatMap((job) => job.releaseLeases ?? []))
@@ -234,93 +175,4 @@ export function compose(given: ServiceDeps): Service {
     announceWork: () =>
       announceWrites(db, new Set(backgroundJobs(deps, modules).flatMap((job) => [...tablesOfJob(job)]))),
   }
-}
-
-async function composeDesk(
-  { config, db, clock, log }: ServiceDeps,
-  modules: Modules,
-  changes: DeskChanges,
-): Promise<RequestListener> {
-  const partners = { byId: partnerRow, page: partnersPage }
-  const bankFiles = modules.isoBanks.shown
-  return createSiteListener({
-    site: await createDeskSite({
-      ...{ ...modules, changes, db, clock, log, partners, bankFiles, runbooks: { find: findRunbook } },
-      sandbox: config.MODE === 'sandbox',
-      brand: brandOf(config),
-    }),
-    clock,
-    log,
-    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
-    trustedProxies: config.TRUSTED_PROXIES,
-    pageRate: pageRate(config),
-  })
-}
-
-async function composeGateway(deps: ServiceDeps, modules: Modules, form: GatewayForm): Promise<Gateway> {
-  const { config, clock, log, observability, tracing } = deps
-  const { access, checkout } = modules
-  if (form !== 'gateway') await modules.rates.prepare()
-  const { members, firstAdmin, factors, signIn } = modules
-  const sandbox = config.MODE === 'sandbox'
-  const brand = brandOf(config)
-  const inProcess = {
-    handlers: auditedHandlers(createHandlers(modules), modules.audit),
-    clock,
-    sandbox: config.SIMULATIONS,
-    itemRate: itemRate(config),
-  }
-  const recorder = createRequestRecorder({
-    ...{ db: deps.db, clock, log, credential: access.credential },
-    dropped: observability?.metrics.requestsDropped,
-  })
-  const common = {
-    ...inProcess,
-    downloads: { open: modules.reports.contentOfLink },
-    sites: [
-      createIdentityWebhookSite({ checks: modules.identityChecks, provider: modules.identityProvider, clock }),
-      await createCheckoutSite({ checkout, clock, sandbox, brand }),
-      await createConsoleSite({
-        members,
-        guests: modules.guestLinks,
-        savedViews: modules.savedViews,
-        firstAdmin,
-        factors,
-        signIn,
-        approvals: modules.payouts,
-        accounts: modules.accounts,
-        ...(await createOperate(inProcess)),
-        clock,
-        log,
-        sandbox,
-        brand,
-      }),
-    ],
-    internalKey: deriveKey(config.MASTER_KEY[0], 'internal'),
-    log,
-    ...gatewayLimits(config),
-    tracing,
-    ...(observability ? { observe: observability.metrics.request } : {}),
-    record: recorder.record,
-  }
-  const signed = {
-    access,
-    windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
-    rate: requestRate(config),
-    pageRate: pageRate(config),
-  }
-  /** Writes the requests in memory after the last answer. */
-  const recorded = async (opening: Promise<Gateway>): Promise<Gateway> => {
-    const gateway = await opening
-    const close: Gateway['close'] = async (lingerMs) => {
-      await gateway.close(lingerMs)
-      await recorder.flush()
-    }
-    return { ...gateway, close }
-  }
-  if (form === 'api') return recorded(createGateway({ ...common, form }))
-  const pages = await docsAssets({ sandbox: config.MODE === 'sandbox', simulations: config.SIMULATIONS })
-  if (form === 'standalone') return recorded(createGateway({ ...common, ...signed, form, pages }))
-  const apiUrl = present(config.API_URL, 'checked with the role')
-  return recorded(createGateway({ ...common, ...signed, form, pages, apiUrl, apiTimeoutMs: config.REQUEST_TIMEOUT_MS }))
 }

@@ -4,13 +4,13 @@
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { brandingSettings } from '../branding/index.ts'
+import { brandingSettings } from '../branding/settings.ts'
 import { cellSettings, type Issuer, issuersOf } from './cells.ts'
-import { chainNetworks, evmSettings } from '../connectors/evm/index.ts'
-import { bankProblem, isoSettings } from '../connectors/iso20022/index.ts'
-import { sandboxSettings } from '../connectors/sandbox/index.ts'
-import { deliverySettings } from '../delivery/index.ts'
-import { gatewaySettings } from '../gateway/index.ts'
+import { evmSettings } from '../connectors/evm/settings.ts'
+import { bankProblem, isoSettings } from '../connectors/iso20022/settings.ts'
+import { sandboxSettings } from '../connectors/sandbox/settings.ts'
+import { deliverySettings } from '../delivery/settings.ts'
+import { gatewaySettings } from '../gateway/settings.ts'
 import {
   dayMs,
   coresMax,
@@ -27,12 +27,13 @@ import {
 } from '../kernel/index.ts'
 import { customerSettings } from './customer-settings.ts'
 import { staffSettings } from './staff-settings.ts'
-import { mailSettings } from '../mail/index.ts'
-import { observabilitySettings } from '../observability/index.ts'
-import { databaseSettings } from '../postgres/index.ts'
-import { isChainConnectorId, isIsoConnectorId, railsSettings, simulatedChainConnectorId } from '../rails/index.ts'
-import { ratesSettings } from '../rates/index.ts'
-import { verificationSettings } from '../verification/index.ts'
+import { mailSettings } from '../mail/settings.ts'
+import { observabilitySettings } from '../observability/settings.ts'
+import { databaseSettings } from '../postgres/settings.ts'
+import { chainConnectorId, isChainConnectorId, isIsoConnectorId, simulatedChainConnectorId } from '../rails/index.ts'
+import { railsSettings } from '../rails/settings.ts'
+import { ratesSettings } from '../rates/settings.ts'
+import { verificationSettings } from '../verification/settings.ts'
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
@@ -281,7 +282,8 @@ function complete(raw: Raw, makesKey: boolean): Omit<Config, 'retired'> {
 
 /** A rule that names a chain without a configuration would hold its payouts for ever. */
 function refuseUnknownChains({ EVM_CHAINS: chains, MODE, RAIL_RULES }: Raw): void {
-  const known = chainNetworks({ chains, sandbox: MODE === 'sandbox' }).map(({ id }) => id)
+  const configured = chains.map(({ chainId }) => chainConnectorId(chainId))
+  const known = MODE === 'sandbox' ? [simulatedChainConnectorId, ...configured] : configured
   for (const { connector } of RAIL_RULES)
     if (connector !== null && isChainConnectorId(connector) && !known.includes(connector))
       throw new ConfigError(`RAIL_RULES names ${connector}, which EVM_CHAINS does not`)
@@ -393,7 +395,3 @@ export function printConfig(config: Config): Readonly<Record<string, unknown>> {
 export function startedByNpm(env: Environment = process.env): boolean {
   return env['npm_lifecycle_event'] !== undefined
 }
-
-/** The pages of the team at an address of the API. Browsers make passkeys for `localhost` and for no IP address. */
-export const consoleUrlAt = (baseUrl: string): string =>
-  `${baseUrl.replace(/^(https?:\/\/)(?:127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?=[:/]|$)/, '$1localhost')}/console`

@@ -1,7 +1,7 @@
 /** The settings of customers: whose money pays, what they may do, and how long their data are kept. */
-import { identitySettings } from '../identity/index.ts'
+import { identitySettings } from '../identity/settings.ts'
 import { integer, oneOf, type Settings } from '../kernel/index.ts'
-import { screeningSettings } from '../screening/index.ts'
+import { screeningSettings } from '../screening/settings.ts'
 
 export const customerSettings = {
   ...screeningSettings,

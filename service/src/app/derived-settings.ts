@@ -1,6 +1,6 @@
 /** Settings of parts that follow from several settings of the configuration. */
 import { bulkPayouts } from '@partner-payments/wire'
-import { type Config, consoleUrlAt, type RouterConfig } from './config.ts'
+import type { Config, RouterConfig } from './config.ts'
 import type { Brand } from '../branding/index.ts'
 import { type BankSimulator, sandboxConnectorId } from '../rails/index.ts'
 
@@ -27,6 +27,10 @@ export const invitationSettings = (config: Config) => ({
   sandbox: config.MODE === 'sandbox',
   invitationBaseUrl: `${consoleUrlOf(config)}/join`,
 })
+
+/** The pages of the team at an address of the API. Browsers make passkeys for `localhost` and for no IP address. */
+export const consoleUrlAt = (baseUrl: string): string =>
+  `${baseUrl.replace(/^(https?:\/\/)(?:127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?=[:/]|$)/, '$1localhost')}/console`
 
 /** The address of the console. */
 export const consoleUrlOf = (config: Config): string => consoleUrlAt(publicUrlOf(config))

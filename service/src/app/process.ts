@@ -25,6 +25,7 @@ export type Started = {
 
 /** The form of the gateway in each role that answers requests. */
 export const gatewayForms = { serve: 'standalone', gateway: 'gateway', api: 'api' } as const
+export const answersRequests = (role: string): role is keyof typeof gatewayForms => Object.hasOwn(gatewayForms, role)
 
 /** The time after which the process ends even if a part still hangs. The next start recovers as after a kill. */
 const stopTimeoutMs = 45_000

@@ -19,7 +19,7 @@ export async function startRouter(config: RouterConfig, { log, started, stop }: 
     ...requestLimits(config),
     observe: (operation, status, durationMs) => observability.request(operation, status, durationMs),
   })
-  const observability = createRouterObservability(router.answering)
+  const observability = await createRouterObservability(router.answering)
   const opsPort = await listenForOperations(config, true, observability.listen)
   started.push({ name: 'operations', stop: observability.close })
   const port = await listening('PORT', config.HOST, config.PORT, router.listen)

@@ -4,4 +4,4 @@
  */
 export { type Accent, accentCss, accentsOf, contrastProblem, readColour } from './colours.ts'
 export { type Logo, logoBytesMax, readLogo } from './logo.ts'
-export { type Brand, brandingSettings } from './settings.ts'
+export type { Brand } from './settings.ts'

@@ -14,7 +14,6 @@ import type { RequestListener } from 'node:http'
 
 export type { Gateway, GatewayOptions, Router }
 export type { Cell } from './cell-lookup.ts'
-export { gatewaySettings } from './settings.ts'
 
 // The first call loads them: workers and commands of the operator answer no HTTP requests.
 export const createGateway = async (options: GatewayOptions): Promise<Gateway> =>

@@ -15,5 +15,4 @@ export {
   type IdentityWebhook,
   type StartedIdentity,
 } from './port.ts'
-export { identitySettings } from './settings.ts'
 export { holdsStandardSignature } from './webhook.ts'

@@ -2,9 +2,14 @@
  * Structured logs: one JSON object per line on standard error. Two rules keep secrets out: no log call passes a body, a
  * header or a KYC value, and fields with the names below are redacted. Tested by `test/operator/redaction.test.ts`.
  */
-import { type DestinationStream, type Logger, pino } from 'pino'
+import { createRequire } from 'node:module'
+import type * as Pino from 'pino'
 
-export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'child'>
+const require = createRequire(import.meta.url)
+
+export type Log = Pick<Pino.Logger, 'debug' | 'info' | 'warn' | 'error'> & {
+  readonly child: (bindings: Pino.Bindings) => Log
+}
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
@@ -25,7 +30,15 @@ const secretNames = [
   'headers',
 ]
 
-export function createLog(level: LogLevel, destination: DestinationStream = process.stderr): Log {
+const silentLog = (): Log => {
+  const drop = () => undefined
+  return { debug: drop, info: drop, warn: drop, error: drop, child: silentLog }
+}
+
+export function createLog(level: LogLevel, destination: Pino.DestinationStream = process.stderr): Log {
+  if (level === 'silent') return silentLog()
+  // The first log loads the package: a command of the operator writes none.
+  const { pino } = require('pino') as typeof Pino
   return pino(
     {
       level,

@@ -9,7 +9,6 @@
 export { folderTransport } from './folder.ts'
 export { createMailQueue, type MailData, type MailQueue, type NewMail } from './queue.ts'
 export { sealedMailSecrets } from './sealed.ts'
-export { mailSettings } from './settings.ts'
 export { smtpTransport } from './smtp.ts'
 export { escapeHtml, htmlPage, utc } from './text.ts'
 export { type Mailbox, type MailContent, oneLine, readMailbox } from './transport.ts'

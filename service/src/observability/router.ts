@@ -11,10 +11,10 @@ export type RouterObservability = OperationsServer & {
   readonly drain: () => void
 }
 
-/** `answering`: whether each cell answers now. */
-export function createRouterObservability(
-  answering: () => Promise<Readonly<Record<string, boolean>>>,
-): RouterObservability {
+/** Tells of each cell whether it answers now. */
+export type CellsAnswering = () => Promise<Readonly<Record<string, boolean>>>
+
+export function createRouterObservability(answering: CellsAnswering): RouterObservability {
   const registry = new Registry()
   collectProcessMetrics(registry)
   const cells = new Gauge({

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError } from '../app/config.ts'
-import { helpOf, requireCommand } from './index.ts'
+import { requireCommand } from './commands.ts'
+import { helpOf } from './help.ts'
 
 test('--help shows all commands, those of a group, or one with all its lines', () => {
   assert.equal(helpOf(['case', 'list']), undefined)

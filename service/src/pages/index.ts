@@ -5,9 +5,19 @@
  * `desk/` has the pages of the operator's staff, on the operations port.
  * Owns no tables.
  */
-export { createDeskSite } from './desk/site.ts'
+import type { PublicSite } from '../api/index.ts'
+import type { ConsoleDeps } from './console/request.ts'
+import type { DeskDeps } from './desk/request.ts'
+import type { SiteDeps } from './site.ts'
+
 export type { ConnectorFacts } from './desk/connector-pages.ts'
 export type { DeskChanges } from './desk/request.ts'
 export type { Runbooks } from './desk/runbooks.ts'
-export { createConsoleSite } from './console/site.ts'
-export { createCheckoutSite } from './site.ts'
+
+// The first call loads them: workers and commands of the operator show no pages.
+export const createDeskSite = async (deps: DeskDeps): Promise<PublicSite> =>
+  (await import('./desk/site.ts')).createDeskSite(deps)
+export const createConsoleSite = async (deps: ConsoleDeps): Promise<PublicSite> =>
+  (await import('./console/site.ts')).createConsoleSite(deps)
+export const createCheckoutSite = async (deps: SiteDeps): Promise<PublicSite> =>
+  (await import('./site.ts')).createCheckoutSite(deps)

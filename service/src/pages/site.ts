@@ -12,7 +12,7 @@ import { paymentPage, type Shown, stateOf } from './payment-page.ts'
 import { receiptPdf } from '../typesetting/index.ts'
 import { receiptDocument, receiptPage } from './receipt-page.ts'
 
-type SiteDeps = {
+export type SiteDeps = {
   readonly checkout: Pick<Checkout, 'documentBrand' | 'payment' | 'receipt' | 'logo' | 'begin' | 'signIn' | 'decide'>
   readonly clock: Clock
   /** Says on each page that no real money moves. */

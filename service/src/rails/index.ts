@@ -82,7 +82,6 @@ export {
 } from './port.ts'
 export { type ChooseConnector, createChooseConnector } from './rules.ts'
 export { railOf, territoriesWithIbansOf } from './sepa.ts'
-export { railsSettings } from './settings.ts'
 export {
   balancesAlong,
   inOrder,

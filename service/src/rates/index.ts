@@ -7,6 +7,6 @@
 export { type Rate, rateOf, rateText, readRate, roundedRate } from './rate.ts'
 export { currenciesOf, midRateOf } from './rules.ts'
 export type { Rates } from './service.ts'
-export { type FxTerms, ratesSettings } from './settings.ts'
+export type { FxTerms } from './settings.ts'
 export type { ByHand, Sheet } from './sheets.ts'
 export { createConfiguredRates } from './configured.ts'

@@ -7,6 +7,5 @@ import type { PayeeScheme } from './port.ts'
 import { sandboxScheme } from './sandbox.ts'
 
 export { createVerification, type OwnNames, type PayeeAnswer, type Verification } from './service.ts'
-export { verificationSettings } from './settings.ts'
 
 export const schemeOf = (name: 'none' | 'sandbox'): PayeeScheme | null => (name === 'sandbox' ? sandboxScheme : null)

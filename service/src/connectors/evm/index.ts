@@ -9,7 +9,6 @@ export {
 } from './chains.ts'
 export type { TravelParties } from './deps.ts'
 export { type ChainKeys, createChainKeys, deriveWalletAddress } from './keys.ts'
-export { evmSettings } from './settings.ts'
 export { receivedOn } from './store-chain.ts'
 export { eraseTransfers } from './store-erasure.ts'
 export { sealedChainKeys, sealedTravelRules } from './sealed.ts'

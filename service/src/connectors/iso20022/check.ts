@@ -1,13 +1,15 @@
 /** Checks that the folders of a bank can be used, before the first payment needs them. */
 import { accessSync, constants, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { sep } from 'node:path'
-import type { BankConfig } from './settings.ts'
+import type { TransportConfig } from './transport/settings.ts'
+
+type Folders = { readonly id: string; readonly archive: string; readonly transport: TransportConfig }
 
 /**
  * Undefined: they can be used. Otherwise one line that names the field. Folders of an SFTP server are checked when it
  * is reached.
  */
-export function bankProblem({ id, archive, transport }: BankConfig): string | undefined {
+export function bankProblem({ id, archive, transport }: Folders): string | undefined {
   const problem = (field: string, what: string) => `${id}: ${field} ${what}`
   const found = new Map<string, string>()
   const given = { archive, ...(transport.kind === 'folder' ? foldersOf(transport) : {}) }
@@ -25,7 +27,7 @@ export function bankProblem({ id, archive, transport }: BankConfig): string | un
   return undefined
 }
 
-const foldersOf = ({ toBank, fromBank, taken }: Extract<BankConfig['transport'], { readonly kind: 'folder' }>) => ({
+const foldersOf = ({ toBank, fromBank, taken }: Extract<TransportConfig, { readonly kind: 'folder' }>) => ({
   'transport.toBank': toBank,
   'transport.fromBank': fromBank,
   ...(taken === undefined ? {} : { 'transport.taken': taken }),

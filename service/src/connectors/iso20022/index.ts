@@ -1,9 +1,6 @@
 /** Connectors to banks by ISO 20022 files, over SFTP or folders (README.md). */
 export { type BanksObserver, createIsoBanks, type IsoBanks } from './banks.ts'
 export { createIsoBooks } from './books.ts'
-export { bankProblem } from './check.ts'
 export { paymentEnds } from './end-payment.ts'
 export { recallReasons } from './recalls.ts'
-export { isoSettings } from './settings.ts'
 export { eraseInstructions, keptIsoEntries } from './store-personal.ts'
-export { readJsonOrFile, readSettingFile } from './setting-files.ts'

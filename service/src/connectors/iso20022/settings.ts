@@ -31,6 +31,9 @@ import { isIban, isoConnectorId } from '../../rails/index.ts'
 import { type BankAccount, type BankRules, chargeBearers, type Reach, schemes } from './deps.ts'
 import { readTransport, type TransportConfig } from './transport/settings.ts'
 
+export { bankProblem } from './check.ts'
+export { readJsonOrFile, readSettingFile }
+
 /** A bank, and the transport of its files. */
 export type BankConfig = BankRules & { readonly transport: TransportConfig }
 

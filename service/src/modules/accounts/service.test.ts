@@ -15,7 +15,8 @@ import { createDatabase, type Database, sql } from '../../postgres/index.ts'
 import { createScreening } from '../../screening/index.ts'
 import { createCustomers, type Customers } from '../customers/index.ts'
 import { createTransactions, type Transactions } from '../transactions/index.ts'
-import { accountsRoutes, createAccounts, defaultIssuers, type Issuer } from './index.ts'
+import { accountsRoutes, createAccounts, type Issuer } from './index.ts'
+import { defaultIssuers } from './rules.ts'
 import { blockSize } from './rules.ts'
 
 const clock = createManualClock(new Date('2026-03-01T12:00:00.000Z'))

@@ -2,6 +2,8 @@
 import { integer, refuseSetting, type Settings } from '../../kernel/index.ts'
 import { ibanCountries } from '../../rails/index.ts'
 
+export { defaultIssuers, isSandboxIssuer, type Issuer, issuersProblem, overlapProblem } from './rules.ts'
+
 const ibansMax = 1_000_000_000
 
 function readCountries(value: string | undefined): readonly string[] {

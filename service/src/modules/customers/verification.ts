@@ -2,6 +2,7 @@
  * The rules by which the KYC of a customer is verified. Pure, and one table: a row for each check, in the order of the fields.
  * A rule says that a value cannot be right. Only the proofs of an identity provider (`identity.ts`) say that it is true.
  */
+import { createRequire } from 'node:module'
 import {
   type FieldState,
   kycFields,
@@ -9,10 +10,12 @@ import {
   verificationCodes,
   type VerificationState,
 } from '@partner-payments/wire'
-import { parsePhoneNumberFromString } from 'libphonenumber-js/max'
+import type * as phones from 'libphonenumber-js/max'
 import { applyProofs, type FieldVerdict, noProofs } from './identity.ts'
 import type { CustomerType, KycFields } from './rules.ts'
 import { judgeTaxId, mod97 } from './tax-ids.ts'
+
+const require = createRequire(import.meta.url)
 
 type Field = keyof KycFields
 type Subject = { readonly kyc: KycFields; readonly customerType: CustomerType; readonly today: string }
@@ -113,6 +116,8 @@ function judgeLei(value: string): Verdict {
 
 function judgePhone(value: string): Verdict {
   if (!/^\s*(\+|00)/.test(value)) return 'phone_not_international'
+  // The first number loads the package and the plans of all countries: most processes verify none.
+  const { parsePhoneNumberFromString } = require('libphonenumber-js/max') as typeof phones
   const number = parsePhoneNumberFromString(value.trim().replace(/^00/, '+'))
   if (number?.isValid() !== true) return 'phone_invalid'
   return number.getType() === 'FIXED_LINE' ? 'phone_not_mobile' : 'valid'

@@ -1,0 +1,125 @@
+/** Composes the gateway: the handlers of all operations, and the pages of payers and teams. */
+import { auditedHandlers } from '../audit/index.ts'
+import { type AllHandlers } from '../api/index.ts'
+import type { BackgroundDeps } from './background.ts'
+import { brandOf, gatewayLimits, itemRate, pageRate, requestRate } from './derived-settings.ts'
+import { createGateway, createOperate, docsAssets, type Gateway } from '../gateway/index.ts'
+import { deriveKey, present } from '../kernel/index.ts'
+import { accountsRoutes, monitorRoutes } from '../modules/accounts/index.ts'
+import { auditLogRoutes } from '../modules/audit-log/index.ts'
+import { beneficiariesRoutes } from '../modules/beneficiaries/index.ts'
+import { bulkPayoutsRoutes } from '../modules/bulk-payouts/index.ts'
+import { checkoutRoutes } from '../modules/checkout/index.ts'
+import { customersRoutes } from '../modules/customers/index.ts'
+import { fxRoutes } from '../modules/fx/index.ts'
+import { createIdentityWebhookSite, identityRoutes } from '../modules/identity-checks/index.ts'
+import type { Modules } from './modules.ts'
+import { payoutControlsRoutes } from '../modules/payout-controls/index.ts'
+import { payoutsRoutes } from '../modules/payouts/index.ts'
+import { recallsRoutes } from '../modules/recalls/index.ts'
+import { reportsRoutes } from '../modules/reports/index.ts'
+import { requestLogRoutes } from '../modules/request-log/index.ts'
+import { simulationsRoutes } from '../modules/simulations/index.ts'
+import { standingOrdersRoutes } from '../modules/standing-orders/index.ts'
+import { transactionsRoutes } from '../modules/transactions/index.ts'
+import { guestLinksRoutes, membersRoutes, serviceAccountsRoutes, usersRoutes } from '../modules/users/index.ts'
+import { walletsRoutes } from '../modules/wallets/index.ts'
+import { webhooksRoutes } from '../modules/webhooks/index.ts'
+import { createCheckoutSite, createConsoleSite } from '../pages/index.ts'
+import { createRequestRecorder } from '../requests/index.ts'
+
+export type GatewayForm = 'standalone' | 'gateway' | 'api'
+
+const createHandlers = (modules: Modules): AllHandlers => ({
+  ...accountsRoutes(modules.accounts, modules.idempotency),
+  ...monitorRoutes(modules.monitors, modules.idempotency),
+  ...beneficiariesRoutes(modules.beneficiaries, modules.idempotency),
+  ...checkoutRoutes(modules.checkout, modules.idempotency),
+  ...customersRoutes(modules.customers, modules.personalData, modules.idempotency, modules.accounts.holderIn),
+  ...fxRoutes(modules.fx),
+  ...payoutsRoutes(modules.payouts),
+  ...payoutControlsRoutes(modules.payoutControls),
+  ...bulkPayoutsRoutes(modules.bulkPayouts),
+  ...standingOrdersRoutes(modules.standingOrders, modules.idempotency),
+  ...recallsRoutes(modules.recalls, modules.idempotency),
+  ...identityRoutes(modules.identityChecks, modules.idempotency),
+  ...reportsRoutes(modules.reports, modules.idempotency),
+  ...simulationsRoutes(modules.simulations, modules.idempotency),
+  ...transactionsRoutes(modules.transactions),
+  ...usersRoutes(modules.users, modules.idempotency),
+  ...membersRoutes(modules.members),
+  ...guestLinksRoutes(modules.guestLinks, modules.idempotency),
+  ...serviceAccountsRoutes(modules.serviceAccounts, modules.idempotency),
+  ...auditLogRoutes(modules.audit),
+  ...requestLogRoutes(modules.requests),
+  ...walletsRoutes(modules.wallets, modules.idempotency),
+  ...webhooksRoutes(modules.webhooks, modules.testDeliveries, modules.idempotency),
+})
+
+export async function composeGateway(deps: BackgroundDeps, modules: Modules, form: GatewayForm): Promise<Gateway> {
+  const { config, clock, log, observability, tracing } = deps
+  const { access, checkout } = modules
+  if (form !== 'gateway') await modules.rates.prepare()
+  const { members, firstAdmin, factors, signIn } = modules
+  const sandbox = config.MODE === 'sandbox'
+  const brand = brandOf(config)
+  const inProcess = {
+    handlers: auditedHandlers(createHandlers(modules), modules.audit),
+    clock,
+    sandbox: config.SIMULATIONS,
+    itemRate: itemRate(config),
+  }
+  const recorder = createRequestRecorder({
+    ...{ db: deps.db, clock, log, credential: access.credential },
+    dropped: observability?.metrics.requestsDropped,
+  })
+  const common = {
+    ...inProcess,
+    downloads: { open: modules.reports.contentOfLink },
+    sites: [
+      createIdentityWebhookSite({ checks: modules.identityChecks, provider: modules.identityProvider, clock }),
+      await createCheckoutSite({ checkout, clock, sandbox, brand }),
+      await createConsoleSite({
+        members,
+        guests: modules.guestLinks,
+        savedViews: modules.savedViews,
+        firstAdmin,
+        factors,
+        signIn,
+        approvals: modules.payouts,
+        accounts: modules.accounts,
+        ...(await createOperate(inProcess)),
+        clock,
+        log,
+        sandbox,
+        brand,
+      }),
+    ],
+    internalKey: deriveKey(config.MASTER_KEY[0], 'internal'),
+    log,
+    ...gatewayLimits(config),
+    tracing,
+    ...(observability ? { observe: observability.metrics.request } : {}),
+    record: recorder.record,
+  }
+  const signed = {
+    access,
+    windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
+    rate: requestRate(config),
+    pageRate: pageRate(config),
+  }
+  /** Writes the requests in memory after the last answer. */
+  const recorded = async (opening: Promise<Gateway>): Promise<Gateway> => {
+    const gateway = await opening
+    const close: Gateway['close'] = async (lingerMs) => {
+      await gateway.close(lingerMs)
+      await recorder.flush()
+    }
+    return { ...gateway, close }
+  }
+  if (form === 'api') return recorded(createGateway({ ...common, form }))
+  const pages = await docsAssets({ sandbox: config.MODE === 'sandbox', simulations: config.SIMULATIONS })
+  if (form === 'standalone') return recorded(createGateway({ ...common, ...signed, form, pages }))
+  const apiUrl = present(config.API_URL, 'checked with the role')
+  return recorded(createGateway({ ...common, ...signed, form, pages, apiUrl, apiTimeoutMs: config.REQUEST_TIMEOUT_MS }))
+}

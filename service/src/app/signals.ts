@@ -1,0 +1,41 @@
+/** Signals of the process: they end its start, and drain and stop it once it runs. */
+import { startedByNpm } from './config.ts'
+import type { Log } from '../kernel/index.ts'
+
+export type Signals = {
+  /** Aborted by a signal before the service is ready. The start then ends at its next step. */
+  readonly start: AbortSignal
+  /** Makes a signal drain the service, which then stops. */
+  readonly started: (service: RunningService) => void
+}
+type RunningService = { readonly stop: () => Promise<void>; readonly log: Log }
+
+export function handleSignals(): Signals {
+  const start = new AbortController()
+  let service: RunningService | undefined
+  let isStopping = false
+  const onSignal = (signal: string) => {
+    if (isStopping) process.exit(1) // A second Ctrl-C ends the process at once.
+    isStopping = true
+    if (service === undefined) return start.abort()
+    service.log.info({ signal }, 'stopping')
+    void service.stop().then(() => process.exit(0))
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  if (startedByNpm()) onOrphaned(() => onSignal('npm ended'))
+  return { start: start.signal, started: (running) => void (service = running) }
+}
+
+/** Stops the service if npm, its parent, was killed: a killed npm forwards no signal. */
+function onOrphaned(stop: () => void): void {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    stop()
+  }, orphanCheckMs)
+  timer.unref()
+}
+
+const orphanCheckMs = 1_000
