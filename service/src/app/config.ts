@@ -146,7 +146,7 @@ export type Config = Omit<Raw, 'MASTER_KEY' | 'OPS_PORT' | 'WEBHOOK_HTTP' | 'PUB
 
 /** Prefixes that no other program uses; `WEBHOOK_URL` or `OPS_TOKEN` may belong to another service on the machine. */
 const ownPrefixes = /^(SANDBOX_BANK|WEBHOOK_RETRY|TIMESTAMP_WINDOW)_/
-/** What these set is fixed, or follows from another setting. */
+/** Settings of earlier versions: their values are fixed, or follow from another setting. */
 const retiredNames: readonly string[] = [
   'API_TIMEOUT_MS',
   'AUDIT_HEAD_PERIOD_MS',

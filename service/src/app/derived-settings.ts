@@ -86,13 +86,13 @@ export const gatewayLimits = (config: Config) => ({
   requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
 })
 
-/** Of service accounts: ten seconds' worth at once. */
+/** The rate of a service account: ten seconds' worth at once. */
 export const requestRate = ({ RATE_PER_SECOND: perSecond }: Config) => ({ perSecond, burst: 10 * perSecond })
 
-/** Of client addresses that have no account. */
+/** The rate of a client address without an account. */
 export const pageRate = ({ PAGE_RATE_PER_SECOND: perSecond }: Config) => ({ perSecond, burst: 10 * perSecond })
 
-/** Of the items of a partner. The largest bulk passes at any rate. */
+/** The rate of the items of a partner. The largest bulk passes at any rate. */
 export const itemRate = ({ ITEM_RATE_PER_SECOND: perSecond }: Config) => ({
   perSecond,
   burst: Math.max(bulkPayouts.bulkPayoutsMax, 100 * perSecond),

@@ -40,7 +40,7 @@ export type Limits = { readonly [K in keyof typeof limitsDefault]: number }
 
 const limitNames = Object.keys(limitsDefault) as readonly (keyof Limits)[]
 
-/** Those that an operator can set (WEBHOOK_LIMITS). The others follow from the time limits of exchanges, or suit every installation. */
+/** Limits that an operator can set (WEBHOOK_LIMITS). The others follow from the time limits of exchanges, or suit every installation. */
 export const limitsOfOperator = [
   'inFlightPerEndpointMax',
   'inFlightMax',

@@ -271,7 +271,7 @@ test('a rule that is turned on holds nothing that has left: two persons cannot r
   assert.deepEqual(await standing(), { waiting: 0n, left: 1n, ended: 0n })
   await assert.rejects(
     propose(partner, id, 'refuse'),
-    (error) => error instanceof Refusal && /No payout waits .* 1 went on.*recall/s.test(error.detail),
+    (error) => error instanceof Refusal && /No payout waits .* 1 were already sent.*recall/s.test(error.detail),
   )
   await submit()
   assert.deepEqual(await statuses(partner), ['Sent', 'Pending'])

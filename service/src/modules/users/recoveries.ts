@@ -158,7 +158,10 @@ async function begin(
   const found = await memberByAddress(tx, partnerId, emailKey(email.trim()))
   const { member } = found === undefined ? { member: undefined } : await lockWithAdmins(tx, partnerId, found.id)
   if (member?.role !== 'Admin')
-    throw new Refusal('validation_failed', 'No Admin of this partner has the address. Other members are reset by an Admin.')
+    throw new Refusal(
+      'validation_failed',
+      'No Admin of this partner has the address. Other members are reset by an Admin.',
+    )
   const earlier = await store.lockLiveRecovery(tx, partnerId, member.id)
   if (earlier !== undefined && (earlier.expiresAt === null || earlier.expiresAt > now))
     throw new Refusal('validation_failed', 'A recovery of this person is under way. Cancel it first.')

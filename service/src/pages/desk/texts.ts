@@ -18,7 +18,7 @@ const en = {
   proposal: 'Proposal',
   payouts: 'Payouts of the alert',
   standing:
-    '{waiting} wait for the decision, {left} went on, {ended} have ended. A decision does not reach what went on: ask for it by a recall.',
+    '{waiting} wait for the decision, {left} were already sent, {ended} have ended. A decision does not reach what was sent: ask for it by a recall.',
   open: 'Open',
   case: 'Case {kind}',
   report: 'Report of the bank',
