@@ -72,7 +72,7 @@ export function givenBy<Row extends { readonly [K in keyof Row]: Cell }>(
       name,
       as: snake(name),
       // A marked text is JSON only after its mark is replaced.
-      type: by === undefined ? columns[name] : 'json',
+      type: by === undefined ? columns[name] : ('json' as const),
       ofMark: by === undefined ? undefined : `, '${writtenMark}', ${snake(by)}::text)::${sqlType(columns[name])}`,
       group: shared.findIndex((group) => group.includes(name)),
     }
