@@ -312,14 +312,15 @@ const entries = (
   record: string | undefined,
 ) =>
   JSON.stringify(
-    steps.map((step): store.TimelineEntry => ({
+    steps.map((step, index): store.TimelineEntry => ({
       step,
       status,
       createdAt: now.toISOString(),
       actor,
       ...(reason === null ? {} : { reason }),
       ...(recallId === undefined ? {} : { recallId }),
-      ...(record === undefined ? {} : { record }),
+      // The steps of a move have one record.
+      ...(record === undefined || index + 1 < steps.length ? {} : { record }),
     })),
   )
 

@@ -74,7 +74,7 @@ export type TimelineEntry = {
   readonly reason?: string
   /** The recall of the step, or the one by which the money came back. */
   readonly recallId?: string
-  /** The audit record of the step. */
+  /** The audit record of the step and of the steps before it that were made with it. */
   readonly record?: string
 }
 const types: Columns<TransactionRow> = {
