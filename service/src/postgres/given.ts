@@ -47,7 +47,7 @@ const isSame = (a: Cell, b: Cell) => a === b || (a instanceof Date && b instance
 
 /** Stands in a JSON text for the value of another column of its row, so that all rows of a batch have one text. */
 export const rowMark = '\u001f'
-/** As `JSON.stringify` writes it. */
+/** The mark as `JSON.stringify` writes it. */
 const writtenMark = String.raw`\u001f`
 
 /** Columns of JSON texts, each with the column for whose value its mark stands. That column belongs to no group. */

@@ -41,7 +41,7 @@ async function takeDuePayouts(bank: Bank, payoutsMax: number): Promise<Taken> {
 
 type DuePayouts = Awaited<ReturnType<SettlementDeps['payouts']['due']>>
 
-/** Without an answer no payout is free: all are claimed, and are due again when their leases end. */
+/** Returns the payouts that nothing holds. Without an answer there are none: all are claimed, and are due again when their leases end. */
 async function freeOf({ deps: { payouts, log }, connector }: Bank, due: DuePayouts): Promise<DuePayouts> {
   try {
     return await payouts.free(due)

@@ -57,7 +57,7 @@ export type PayoutLife = {
     /** Only those that wait for a decision. */
     isHeld?: boolean,
   ) => Promise<readonly PayoutClaim[]>
-  /** At most `payoutsMax` due payouts of the connector for each partner, oldest first. Takes no lease. */
+  /** Reads at most `payoutsMax` due payouts of the connector for each partner, oldest first. Takes no lease. */
   readonly due: (
     connector: string,
     partnerIds: readonly string[],
