@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
 import { createLog } from '../kernel/index.ts'
 import { createDatabase, type Database } from './database.ts'
-import { givenBy, insertBy, rowsPerInsertMax } from './given.ts'
+import { givenBy, insertBy, rowMark, rowsPerInsertMax } from './given.ts'
 import { sql, toStatement } from './sql.ts'
 
 type TestRow = {
@@ -114,6 +114,30 @@ for (const sharded of [false, true])
     )
     await db.run(sql`drop table target`)
   })
+
+const marking = insertBy<Inserted>(types, [['partnerId', 'at'], ['steps']], ['id'], { steps: 'id' })
+const marked = JSON.stringify([{ record: rowMark }])
+
+for (const sharded of [false, true])
+  test(`a mark stands for a column of its row, ${sharded ? 'in values' : 'from arrays'}`, async () => {
+    for (const others of [marked, JSON.stringify([{ record: 'own' }])]) {
+      const rows = [row(1, { steps: marked }), row(2, { steps: others })]
+      const found = await db.rows<{ readonly steps: string }>(
+        sql`select steps from (${marking({ sharded }, rows)}) as rows (partner_id, id, note, at, steps) order by id`,
+      )
+      const expected = [id(1), others === marked ? id(2) : 'own'].map((record) => [{ record }])
+      assert.deepEqual(
+        found.map(({ steps }): unknown => JSON.parse(steps)),
+        expected,
+      )
+    }
+  })
+
+test('rows with the same marked text send it once', () => {
+  const rows = [row(1, { steps: marked }), row(2, { steps: marked })]
+  const { values } = toStatement(marking({ sharded: false }, rows))
+  assert.equal(values.filter((value) => value === marked).length, 1)
+})
 
 test('an insert on a sharded database names every row, and is not prepared', () => {
   const { name, text } = toStatement(sql`insert into target ${inserted({ sharded: true }, [row(1), row(2)])}`)

@@ -45,6 +45,14 @@ export const fieldsOf = (columns: Readonly<Record<string, PgType>>, storedAs: St
 
 const isSame = (a: Cell, b: Cell) => a === b || (a instanceof Date && b instanceof Date && a.getTime() === b.getTime())
 
+/** Stands in a JSON text for the value of another column of its row, so that all rows of a batch have one text. */
+export const rowMark = '\u001f'
+/** The mark as `JSON.stringify` writes it. */
+const writtenMark = String.raw`\u001f`
+
+/** Columns of JSON texts, each with the column for whose value its mark stands. That column belongs to no group. */
+type Marked<Row> = { readonly [K in keyof Row & string]?: keyof Row & string }
+
 /** Groups of columns whose values are mostly the same in all rows of a batch. */
 type SharedColumns<Row> = readonly (readonly (keyof Row & string)[])[]
 
@@ -56,13 +64,19 @@ type SharedColumns<Row> = readonly (readonly (keyof Row & string)[])[]
 export function givenBy<Row extends { readonly [K in keyof Row]: Cell }>(
   columns: Columns<Row>,
   shared: SharedColumns<Row>,
+  marked: Marked<Row> = {},
 ) {
-  const all = (Object.keys(columns) as (keyof Row & string)[]).map((name) => ({
-    name,
-    as: snake(name),
-    type: columns[name],
-    group: shared.findIndex((group) => group.includes(name)),
-  }))
+  const all = (Object.keys(columns) as (keyof Row & string)[]).map((name) => {
+    const by = marked[name]
+    return {
+      name,
+      as: snake(name),
+      // A marked text is JSON only after its mark is replaced.
+      type: by === undefined ? columns[name] : ('json' as const),
+      ofMark: by === undefined ? undefined : `, '${writtenMark}', ${snake(by)}::text)::${sqlType(columns[name])}`,
+      group: shared.findIndex((group) => group.includes(name)),
+    }
+  })
   return (rows: readonly Row[]): Sql => {
     const [first] = rows
     const isShared = shared.map(
@@ -78,10 +92,12 @@ export function givenBy<Row extends { readonly [K in keyof Row]: Cell }>(
       parts.push(after)
     }
     const lists = all.filter(({ group }) => isShared[group] !== true)
-    all.forEach(({ name, as, type, group }, index) => {
+    all.forEach(({ name, as, type, group, ofMark }, index) => {
       if (index > 0) append(', ')
-      if (isShared[group] === true) addParameter(first?.[name], `::${type === 'json' ? 'text' : type} as ${as}`)
-      else append(as)
+      if (ofMark !== undefined) append('replace(')
+      const end = ofMark === undefined ? '' : `${ofMark} as ${as}`
+      if (isShared[group] !== true) append(`${as}${end}`)
+      else addParameter(first?.[name], `::${sqlType(type)}${end === '' ? ` as ${as}` : end}`)
     })
     append(' from unnest(')
     lists.forEach(({ name, type }, index) => {
@@ -99,14 +115,19 @@ export function givenBy<Row extends { readonly [K in keyof Row]: Cell }>(
 
 const sqlType = (type: PgType) => (type === 'json' ? 'text' : type)
 
-function valuesOf<Row extends { readonly [K in keyof Row]: Cell }>(columns: Columns<Row>, rows: readonly Row[]): Sql {
+function valuesOf<Row extends { readonly [K in keyof Row]: Cell }>(
+  columns: Columns<Row>,
+  rows: readonly Row[],
+  marked: Marked<Row>,
+): Sql {
   const names = Object.keys(columns) as (keyof Row & string)[]
   const parts = ['values (']
   const values: unknown[] = []
   rows.forEach((row, index) => {
     if (index > 0) parts[parts.length - 1] += '), ('
     names.forEach((name, at) => {
-      values.push(row[name])
+      const by = marked[name]
+      values.push(by === undefined ? row[name] : String(row[name]).replaceAll(writtenMark, String(row[by])))
       parts.push(`::${sqlType(columns[name])}${at + 1 < names.length ? ', ' : ''}`)
     })
   })
@@ -135,10 +156,11 @@ export function insertBy<Row extends { readonly [K in keyof Row]: Cell }>(
   columns: Columns<Row>,
   shared: SharedColumns<Row>,
   orderBy: readonly (keyof Row & string)[] = [],
+  marked: Marked<Row> = {},
 ) {
-  const given = givenBy(columns, shared)
+  const given = givenBy(columns, shared, marked)
   const order: Sql = { parts: [orderBy.length > 0 ? `order by ${orderBy.map(snake).join(', ')}` : ''], values: [] }
   const byOrder = (a: Row, b: Row) => orderBy.reduce((found, name) => found || compare(a[name], b[name]), 0)
   return ({ sharded }: Pick<Tx, 'sharded'>, rows: readonly Row[]): Sql =>
-    sharded ? unprepared(valuesOf(columns, rows.toSorted(byOrder))) : sql`${given(rows)} ${order}`
+    sharded ? unprepared(valuesOf(columns, rows.toSorted(byOrder), marked)) : sql`${given(rows)} ${order}`
 }

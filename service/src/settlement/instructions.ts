@@ -3,7 +3,7 @@
  * instruct, record the answers. One call to the bank carries a set.
  */
 import { Unreachable } from '../api/index.ts'
-import { assert, type Breaker, createBreaker } from '../kernel/index.ts'
+import { assert, type Breaker, createBreaker, newId } from '../kernel/index.ts'
 import { endToEndIdSent, instructionIdOf, type PayoutClaim } from '../modules/payouts/index.ts'
 import type { Acknowledgement, CallOptions, Connector, Instruction, InstructionOutcome } from '../rails/index.ts'
 import { endOfCall, inTime, late } from './calls.ts'
@@ -18,21 +18,49 @@ const attemptsTogetherMax = 5
 /** The context in which a set of payouts is submitted. */
 type Bank = { readonly deps: SettlementDeps; readonly connector: Connector; readonly breaker?: Breaker | undefined }
 
-/** Claims at most `payoutsMax` due payouts of some partners, in equal shares. */
-async function claimDuePayouts({ deps, connector }: Bank, payoutsMax: number): Promise<readonly PayoutClaim[]> {
-  const partnerIds = await deps.payouts.partnersWithDue(connector.id, Math.min(partnersPerClaimMax, payoutsMax))
-  if (partnerIds.length === 0) return []
-  return deps.payouts.claim(connector.id, partnerIds, Math.floor(payoutsMax / partnerIds.length))
+/** Payouts that a worker has: `begun` may be sent, `claims` are screened first. */
+type Taken = { readonly begun: readonly PayoutClaim[]; readonly claims: readonly PayoutClaim[] }
+const none: Taken = { begun: [], claims: [] }
+
+/**
+ * Takes at most `payoutsMax` due payouts of some partners, in equal shares. What nothing holds begins at once, with one write; the
+ * rest is claimed, also what could not begin, so that it waits for the end of its lease.
+ */
+async function takeDuePayouts(bank: Bank, payoutsMax: number): Promise<Taken> {
+  const { payouts } = bank.deps
+  const { id: connector } = bank.connector
+  const partnerIds = await payouts.partnersWithDue(connector, Math.min(partnersPerClaimMax, payoutsMax))
+  if (partnerIds.length === 0) return none
+  const due = await payouts.due(connector, partnerIds, Math.floor(payoutsMax / partnerIds.length))
+  const leaseId = newId()
+  const begun = await eachOrLog(bank, await freeOf(bank, due), (payout) => payouts.beginDue(payout, leaseId))
+  const begunIds = new Set(begun.map(({ id }) => id))
+  const rest = due.filter(({ id }) => !begunIds.has(id))
+  return { begun, claims: rest.length > 0 ? await payouts.claimAgain(connector, rest) : [] }
 }
+
+type DuePayouts = Awaited<ReturnType<SettlementDeps['payouts']['due']>>
+
+/** Returns the payouts that nothing holds. Without an answer there are none: all are claimed, and are due again when their leases end. */
+async function freeOf({ deps: { payouts, log }, connector }: Bank, due: DuePayouts): Promise<DuePayouts> {
+  try {
+    return await payouts.free(due)
+  } catch (error) {
+    log.error({ err: error, connector: connector.id, count: due.length }, 'payouts not screened')
+    return []
+  }
+}
+
+const countOf = ({ begun, claims }: Taken) => begun.length + claims.length
 
 /** Submits due payouts of every connector, one set of each, and returns how many it claimed. */
 export async function submitDuePayouts(deps: SettlementDeps): Promise<number> {
   const counts = await Promise.all(
     deps.connectors.map(async (connector) => {
       const bank = { deps, connector }
-      const claims = await claimDuePayouts(bank, connector.limits.instructionsPerCallMax)
-      await submit(bank, claims)
-      return claims.length
+      const taken = await takeDuePayouts(bank, connector.limits.instructionsPerCallMax)
+      await submit(bank, taken)
+      return countOf(taken)
     }),
   )
   return counts.reduce((sum, count) => sum + count, 0)
@@ -49,11 +77,12 @@ export function createSubmitter(deps: SettlementDeps, connector: Connector) {
   const sets = new Set<Promise<void>>()
   let inFlight = 0
   const report = () => deps.observe?.connector(connector.id, { inFlight, isOpen: breaker.state() !== 'closed' })
-  const start = (claims: readonly PayoutClaim[]) => {
-    inFlight += claims.length
-    const submitted = submit(bank, claims).finally(() => {
+  const start = (taken: Taken) => {
+    const count = countOf(taken)
+    inFlight += count
+    const submitted = submit(bank, taken).finally(() => {
       sets.delete(submitted)
-      inFlight -= claims.length
+      inFlight -= count
       report()
     })
     sets.add(submitted)
@@ -65,9 +94,9 @@ export function createSubmitter(deps: SettlementDeps, connector: Connector) {
       const state = breaker.state()
       if (state === 'open' || (state === 'half-open' && sets.size > 0))
         return deps.payouts.screenHeld(connector.id, instructionsPerCallMax)
-      const claims = await claimDuePayouts(bank, state === 'half-open' ? 1 : instructionsPerCallMax)
-      if (claims.length > 0) start(claims)
-      return claims.length
+      const taken = await takeDuePayouts(bank, state === 'half-open' ? 1 : instructionsPerCallMax)
+      if (countOf(taken) > 0) start(taken)
+      return countOf(taken)
     },
     drain: async (): Promise<void> => void (await Promise.all(sets)),
   }
@@ -87,10 +116,10 @@ function createLoggedBreaker({ log }: SettlementDeps, { id }: Connector): Breake
 }
 
 /** Never throws: failed payouts are due again when their lease ends. */
-async function submit(bank: Bank, claims: readonly PayoutClaim[]): Promise<void> {
+async function submit(bank: Bank, { begun, claims }: Taken): Promise<void> {
   const { payouts } = bank.deps
   const { cleared, attempted } = await screened(bank, claims)
-  const attempts = await eachOrLog(bank, cleared, (claim) => payouts.begin(claim))
+  const attempts = [...begun, ...(await eachOrLog(bank, cleared, (claim) => payouts.begin(claim)))]
   const first = attempts.filter(({ sendAttempts }) => sendAttempts === 1)
   const again = attempts.filter(({ sendAttempts }) => sendAttempts > 1 && sendAttempts <= attemptsTogetherMax)
   const alone = attempts.filter(({ sendAttempts }) => sendAttempts > attemptsTogetherMax)

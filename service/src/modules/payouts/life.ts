@@ -21,7 +21,7 @@ import { type Acknowledgement, internalConnectorId, type PayeeResult } from '../
 import { createAdvance } from './advance.ts'
 import type { PayoutLifeDeps } from './life-deps.ts'
 import { leaseMs } from './lifecycle.ts'
-import { createScreen, postponeHeld, type ScreenedClaims } from './screen.ts'
+import { createScreen, free, postponeHeld, type ScreenedClaims } from './screen.ts'
 import * as store from './store.ts'
 import { lapsedApprovals } from './store-approvals.ts'
 import { partnersWithHeld } from './store-screening.ts'
@@ -57,6 +57,21 @@ export type PayoutLife = {
     /** Only those that wait for a decision. */
     isHeld?: boolean,
   ) => Promise<readonly PayoutClaim[]>
+  /** Reads at most `payoutsMax` due payouts of the connector for each partner, oldest first. Takes no lease. */
+  readonly due: (
+    connector: string,
+    partnerIds: readonly string[],
+    payoutsMax: number,
+  ) => Promise<readonly store.DuePayout[]>
+  /** Claims those of these payouts that are still due. */
+  readonly claimAgain: (connector: string, payouts: readonly store.DuePayout[]) => Promise<readonly PayoutClaim[]>
+  /** Returns those of these payouts that no worker has begun and that nothing holds. */
+  readonly free: (due: readonly store.DuePayout[]) => Promise<readonly store.DuePayout[]>
+  /**
+   * Acts as a claim and `begin` in one, with one write. Returns undefined if the payout is no longer due as it was read: another
+   * worker has it.
+   */
+  readonly beginDue: (payout: store.DuePayout, leaseId: string) => Promise<PayoutClaim | undefined>
   /**
    * Returns the claims that may be sent, and those about which only the bank is asked. The others wait for a decision
    * about a name, or are stopped: Pending -> Failed.
@@ -124,6 +139,7 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
     ...createWaiting(deps, advance),
     ...claiming,
     screen,
+    free: (due) => free(deps, due),
     screenHeld: async (connector, payoutsMax) => {
       const partners = await partnersWithHeld(deps.db, connector, deps.clock.now(), payoutsMax)
       const partnerIds = partners.map(({ partnerId }) => partnerId)
@@ -174,7 +190,27 @@ function createWaiting(
 function createClaiming({
   db,
   clock,
-}: PayoutLifeDeps): Pick<PayoutLife, 'releaseLeases' | 'partnersWithDue' | 'claim'> {
+}: PayoutLifeDeps): Pick<PayoutLife, 'releaseLeases' | 'partnersWithDue' | 'due' | 'claim' | 'claimAgain'> {
+  /** A statement on a sharded database names one partner. */
+  const inGroups = async <T extends store.DuePayout>(
+    partnerIds: readonly string[],
+    read: (group: readonly string[]) => Promise<readonly T[]>,
+  ): Promise<readonly T[]> => {
+    const groups = db.sharded ? partnerIds.map((partnerId) => [partnerId]) : partnerIds.length > 0 ? [partnerIds] : []
+    const rows = await Promise.all(groups.map(read))
+    return rows.flat().toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  }
+  const claim = async (
+    partnerIds: readonly string[],
+    which: Pick<Parameters<typeof store.claimDue>[2], 'connector' | 'payoutsMax' | 'isHeld' | 'ids'>,
+  ): Promise<readonly PayoutClaim[]> => {
+    const now = clock.now()
+    const leaseId = newId()
+    const rows = await inGroups(partnerIds, (group) =>
+      store.claimDue(db, group, { ...which, now, leaseId, leaseUntil: after(now, leaseMs) }),
+    )
+    return rows.map((row) => ({ ...row, leaseId }))
+  }
   /** The last partner of each connector's scan. */
   const scannedUpTo = new Map<string, string>()
   return {
@@ -191,16 +227,14 @@ function createClaiming({
       scannedUpTo.set(connector, partnerIds.at(-1) ?? nilId)
       return partnerIds
     },
-    claim: async (connector, partnerIds, payoutsMax, isHeld = false) => {
-      const now = clock.now()
-      const leaseId = newId()
-      const claim = { connector, now, leaseId, leaseUntil: after(now, leaseMs), payoutsMax, isHeld }
-      const groups = db.sharded ? partnerIds.map((partnerId) => [partnerId]) : partnerIds.length > 0 ? [partnerIds] : []
-      const rows = await Promise.all(groups.map((group) => store.claimDue(db, group, claim)))
-      return rows
-        .flat()
-        .map((row) => ({ ...row, leaseId }))
-        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    due: (connector, partnerIds, payoutsMax) => {
+      const due = { connector, now: clock.now(), payoutsMax }
+      return inGroups(partnerIds, (group) => store.duePayouts(db, group, due))
+    },
+    claim: (connector, partnerIds, payoutsMax, isHeld = false) => claim(partnerIds, { connector, payoutsMax, isHeld }),
+    claimAgain: (connector, payouts) => {
+      const partnerIds = [...new Set(payouts.map(({ partnerId }) => partnerId))]
+      return claim(partnerIds, { connector, payoutsMax: payouts.length, ids: payouts.map(({ id }) => id) })
     },
   }
 }
@@ -210,13 +244,24 @@ const hashIn = ({ transactionHash }: { readonly transactionHash?: string | undef
 
 const underLease = ({ partnerId, id: payoutId, leaseId }: PayoutClaim) => ({ partnerId, payoutId, leaseId })
 
+const begun = (claim: PayoutClaim): PayoutClaim => ({
+  ...claim,
+  status: 'Processing',
+  sendAttempts: claim.sendAttempts + 1,
+})
+
 const createSending = (
   { attemptsMax }: PayoutLifeDeps,
   advance: Advance,
-): Pick<PayoutLife, 'begin' | 'answered' | 'unreachable' | 'giveUp'> => ({
+): Pick<PayoutLife, 'beginDue' | 'begin' | 'answered' | 'unreachable' | 'giveUp'> => ({
+  beginDue: async (payout, leaseId) => {
+    const { partnerId, id: payoutId, dueAt } = payout
+    const isBegun = await advance({ partnerId, payoutId, leaseId, kind: 'attempt', dueAt: present(dueAt, 'it is due') })
+    return isBegun === true ? begun({ ...payout, leaseId }) : undefined
+  },
   begin: async (claim) => {
     const isBegun = await advance({ ...underLease(claim), kind: 'attempt' })
-    return isBegun === true ? { ...claim, status: 'Processing', sendAttempts: claim.sendAttempts + 1 } : undefined
+    return isBegun === true ? begun(claim) : undefined
   },
   answered: async (claim, acknowledgement) => {
     const held = underLease(claim)

@@ -1,5 +1,5 @@
 /** Pure: the operations of payouts, the fingerprint of a request, rail, parties and types, the id of the instruction. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { payouts, TransactionType } from '@partner-payments/wire'
 import { Refusal } from '../../api/index.ts'
 import { currencies, type Currency, isFiat, type Minor, minuteMs, secondMs } from '../../kernel/index.ts'
@@ -117,11 +117,9 @@ export function endToEndIdOf(payout: {
 }): string {
   const { id, partnerId, operation, idempotencyKey } = payout
   if (idempotencyKey === null) return id.replaceAll('-', '')
-  const hash = createHash('sha256')
-    .update(JSON.stringify([partnerId, operation, idempotencyKey]))
-    .digest('hex')
+  const hex = hash('sha256', JSON.stringify([partnerId, operation, idempotencyKey]), 'hex')
   // A UUID of version 8 (RFC 9562), so that it never equals the id of another payout.
-  return `${hash.slice(0, 12)}8${hash.slice(13, 16)}8${hash.slice(17, 32)}`
+  return `${hex.slice(0, 12)}8${hex.slice(13, 16)}8${hex.slice(17, 32)}`
 }
 
 /** The end-to-end id of the payment message, of the transaction, and in reports. */

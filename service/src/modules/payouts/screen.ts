@@ -63,25 +63,41 @@ export async function subjectOfPayout(tx: Tx, partnerId: string, id: string): Pr
 
 /** `attempted`: the bank may have the payout, and is asked; the payout is not sent again. */
 export type ScreenedClaims = { readonly cleared: readonly PayoutClaim[]; readonly attempted: readonly PayoutClaim[] }
-type Screened = { readonly claim: PayoutClaim; readonly hold: Hold | undefined }
+type Screened<Payout = PayoutClaim> = { readonly claim: Payout; readonly hold: Hold | undefined }
 
 /** Names are compared within a second or two; people take longer to decide. */
 const screeningWaitMs = { unscreened: secondMs, open: 30 * secondMs, confirmed: 30 * secondMs } as const
 /** States no more than the partner must know: a listed person must not be warned. */
 const stopped: Failure = { errorKey: 'RecipientBlocked', details: 'The payment cannot be made to this beneficiary.' }
 
+/** The hold of each payout by the names, countries and texts of its parties. */
+async function byNames<Payout extends store.PayoutRow>(
+  { screening }: PayoutLifeDeps,
+  payouts: readonly Payout[],
+): Promise<readonly Screened<Payout>[]> {
+  const own = await screening.partiesOfPayments(payouts.map(toPayment))
+  const parties = payouts.map((payout, index) => [...namedParties(payout), ...(own[index] ? [own[index]] : [])])
+  const holdOf = await screening.holdsOf(parties.flat())
+  return payouts.map((claim, index) => ({ claim, hold: worst((parties[index] ?? []).map(holdOf)) }))
+}
+
+/** The payouts that no worker has begun and that nothing holds or has held. */
+export async function free(deps: PayoutLifeDeps, due: readonly store.DuePayout[]): Promise<readonly store.DuePayout[]> {
+  const screened = await byNames(
+    deps,
+    due.filter((payout) => isPending(payout) && !payout.isHeld),
+  )
+  const cleared = screened.flatMap(({ claim, hold }) => (hold === undefined ? [claim] : []))
+  const monitored = await deps.monitoring.holdsOf(cleared)
+  return cleared.filter((payout) => monitored(payout) === undefined)
+}
+
 export function createScreen(
   deps: PayoutLifeDeps,
   advance: Advance,
 ): (claims: readonly PayoutClaim[]) => Promise<ScreenedClaims> {
   return async (claims) => {
-    const own = await deps.screening.partiesOfPayments(claims.map(toPayment))
-    const parties = claims.map((claim, index) => [...namedParties(claim), ...(own[index] ? [own[index]] : [])])
-    const holdOf = await deps.screening.holdsOf(parties.flat())
-    const screened = claims.map((claim, index): Screened => ({
-      claim,
-      hold: worst((parties[index] ?? []).map(holdOf)),
-    }))
+    const screened = await byNames(deps, claims)
     const cleared = screened.flatMap(({ claim, hold }) => (hold === undefined ? [claim] : []))
     for (const claim of cleared) if (claim.isHeld) await releaseHeld(deps, claim)
     const monitored = await deps.monitoring.holdsOf(cleared.filter(isPending))
@@ -100,7 +116,7 @@ export function createScreen(
 
 const isPending = ({ status }: store.PayoutRow): boolean => status === 'Pending'
 
-function toPayment(claim: PayoutClaim): ScreenedPayment {
+function toPayment(claim: store.PayoutRow): ScreenedPayment {
   const { partnerId, id, beneficiaryId } = claim
   // The bank may have it: nothing is held.
   if (!isPending(claim)) return { partnerId, id, texts: [], countries: [] }

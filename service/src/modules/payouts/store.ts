@@ -12,6 +12,7 @@ import {
   noSql,
   ofPartners,
   type PartnerPage,
+  type Sql,
   unprepared,
   sql,
   type Tx,
@@ -214,37 +215,52 @@ export const partnersWithDue = (
     ),
   )
 
-/**
- * Claims due payouts of a connector, of some partners, under a lease, at most `payoutsMax` of each, oldest first. Until the lease ends, no
- * other scan finds them due. On a sharded database it is called with one partner.
- */
-export function claimDue(
-  tx: Tx,
-  partnerIds: readonly string[],
-  claim: {
-    readonly connector: string
-    readonly now: Date
-    readonly leaseId: string
-    readonly leaseUntil: Date
-    readonly payoutsMax: number
-    /** Only payouts that wait for a decision. */
-    readonly isHeld?: boolean
-  },
-): Promise<readonly (PayoutRow & { readonly isHeld: boolean })[]> {
-  const held = claim.isHeld === true ? sql`and screening_since is not null and status = 'Pending'` : noSql
-  const due = partnerIds
+export type DuePayout = PayoutRow & { readonly isHeld: boolean }
+type Due = { readonly connector: string; readonly now: Date; readonly payoutsMax: number }
+
+const dueColumns = sql`${payoutColumns}, screening_since is not null as is_held`
+
+/** The ids of at most `payoutsMax` due payouts of each partner, oldest first. On a sharded database there is one partner. */
+const dueIds = (partnerIds: readonly string[], { connector, now, payoutsMax }: Due, which: Sql, lock: Sql): Sql =>
+  partnerIds
     .map(
       (partnerId) => sql`array(
         select id from payouts.payouts
-        where connector = ${claim.connector} and partner_id = ${partnerId} and due_at <= ${claim.now} ${held}
-        order by due_at for update skip locked limit ${claim.payoutsMax})`,
+        where connector = ${connector} and partner_id = ${partnerId} and due_at <= ${now} ${which}
+        order by due_at ${lock} limit ${payoutsMax})`,
     )
     .reduce((all, one) => sql`${all} || ${one}`)
+
+/** Due payouts of a connector, of some partners. Takes no lock. */
+export function duePayouts(tx: Tx, partnerIds: readonly string[], due: Due): Promise<readonly DuePayout[]> {
+  return tx.rows(
+    unprepared(sql`/* payouts.duePayouts */
+    select ${dueColumns} from payouts.payouts
+    where ${ofPartners(partnerIds)} and id = any(${dueIds(partnerIds, due, noSql, noSql)})`),
+  )
+}
+
+/** Claims due payouts of a connector, of some partners, under a lease. Until the lease ends, no other scan finds them due. */
+export function claimDue(
+  tx: Tx,
+  partnerIds: readonly string[],
+  claim: Due & {
+    readonly leaseId: string
+    readonly leaseUntil: Date
+    /** Only payouts that wait for a decision. */
+    readonly isHeld?: boolean
+    /** Only these payouts. */
+    readonly ids?: readonly string[]
+  },
+): Promise<readonly DuePayout[]> {
+  const held = claim.isHeld === true ? sql`and screening_since is not null and status = 'Pending'` : noSql
+  const among = claim.ids === undefined ? noSql : sql`and id = any(${claim.ids}::uuid[])`
   return tx.rows(
     unprepared(sql`/* payouts.claimDue */
     update payouts.payouts set lease_id = ${claim.leaseId}, due_at = ${claim.leaseUntil}
-    where ${ofPartners(partnerIds)} and id = any(${due})
-    returning ${payoutColumns}, screening_since is not null as is_held`),
+    where ${ofPartners(partnerIds)}
+      and id = any(${dueIds(partnerIds, claim, sql`${held} ${among}`, sql`for update skip locked`)})
+    returning ${dueColumns}`),
   )
 }
 

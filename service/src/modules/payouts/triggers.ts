@@ -18,7 +18,9 @@ export type Failure = {
 
 /** A worker's step under its lease. Changes nothing once another worker has the lease. */
 type UnderLease =
-  | { readonly kind: 'attempt' | 'unreachable' }
+  /** `dueAt`: the payout has no lease. The attempt takes it if the payout is still due as it was read. */
+  | { readonly kind: 'attempt'; readonly dueAt?: Date }
+  | { readonly kind: 'unreachable' }
   | { readonly kind: 'kept'; readonly until: Date }
   | { readonly kind: 'accepted'; readonly transactionHash?: string }
   | { readonly kind: 'refused' | 'stopped'; readonly failure: Failure }
@@ -87,6 +89,9 @@ export function actorOf(trigger: PayoutTrigger): Actor {
 /** Reports whether a trigger still holds under the lock: a lease is not lost, a report repeats none, and an approval comes before its time has ended. */
 export function holds(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date): boolean {
   const { leaseId, approvalExpiresAt } = payout
+  // Every other worker, decision and command that takes or postpones the payout changes its due time.
+  if (trigger.kind === 'attempt' && trigger.dueAt !== undefined)
+    return payout.status === 'Pending' && payout.dueAt?.getTime() === trigger.dueAt.getTime()
   if ('leaseId' in trigger) return leaseId === trigger.leaseId
   if ('report' in trigger) {
     const [{ notificationId, money }, before] = [trigger.report, reportedBy(payout, trigger)]

@@ -27,16 +27,20 @@ export async function write(
   now: Date,
 ): Promise<readonly WrittenPayout[]> {
   if (accepted.length === 0) return []
-  const ids = accepted.map(() => newId())
+  const made = accepted.map(({ call }): Made => {
+    const { caller, operation, idempotencyKey } = call
+    const id = newId()
+    return { id, endToEndId: endToEndIdOf({ id, partnerId: caller.partnerId, operation, idempotencyKey }) }
+  })
   const opened = deps.transactions.openMany(
     tx,
-    accepted.map((payout, index) => toTransaction(payout, present(ids[index], 'each payout has an id'))),
+    accepted.map((payout, index) => toTransaction(payout, present(made[index], 'each payout has an id'))),
     found.references,
   )
   const written = accepted.map((payout, index) => {
     const { id: transactionId, reference } = present(opened[index], 'each payout has a transaction')
-    const id = present(ids[index], 'each payout has an id')
-    return { call: payout.call, row: toPayout(deps, payout, { id, transactionId, reference }, now) }
+    const ids = present(made[index], 'each payout has an id')
+    return { call: payout.call, row: toPayout(deps, payout, { ...ids, transactionId, reference }, now) }
   })
   const rows = written.map(({ row }) => row)
   store.insertPayouts(tx, rows)
@@ -92,12 +96,12 @@ function reserve(
   return ledger.enterMany(tx, reserves, balances.accounts)
 }
 
-const endToEndIdOfCall = ({ caller, operation, idempotencyKey }: PayoutCall, id: string) =>
-  endToEndIdOf({ id, partnerId: caller.partnerId, operation, idempotencyKey })
+/** The ids of a payout: its own, and that of its instruction. */
+type Made = Pick<store.PayoutRow, 'id' | 'endToEndId'>
 
 function toTransaction(
   { call, rail, creditor, customerId, beneficiary }: ControlledPayout,
-  payoutId: string,
+  made: Made,
 ): NewTransaction {
   const { caller, amount, currency, idempotencyKey, quote } = call
   const sold = quote && { amount: quote.sellAmount, currency: quote.sellCurrency }
@@ -120,7 +124,7 @@ function toTransaction(
     customerId,
     steps: ['Created', 'Reserved'],
     actor: 'partner',
-    endToEndId: call.endToEndId ?? endToEndIdOfCall(call, payoutId),
+    endToEndId: call.endToEndId ?? made.endToEndId,
     idempotencyKey,
     creditor: partyOf({ ...creditor, currency }),
     partnerUser: { id: caller.serviceAccountId, name: caller.name, ipAddress: call.ip },
@@ -133,7 +137,7 @@ function toTransaction(
 function toPayout(
   { waitMsOf }: PayoutsDeps,
   payout: ControlledPayout,
-  made: { readonly id: string; readonly transactionId: string; readonly reference: string },
+  made: Made & Pick<store.PayoutRow, 'transactionId' | 'reference'>,
   now: Date,
 ): store.PayoutRow {
   const { call, rail, connector, creditor, customerId, beneficiary } = payout
@@ -161,7 +165,7 @@ function toPayout(
     remittance: call.reference,
     rail,
     connector,
-    endToEndId: endToEndIdOfCall(call, made.id),
+    endToEndId: made.endToEndId,
     partnerEndToEndId: call.endToEndId ?? null,
     ipAddress: call.ip,
     simulatedOutcome,

@@ -18,7 +18,7 @@ import {
   timedText,
 } from '../../kernel/index.ts'
 import type { Actor } from '../../lifecycle/index.ts'
-import { type Tx } from '../../postgres/index.ts'
+import { rowMark, type Tx } from '../../postgres/index.ts'
 import { createExports, type Exports } from './changes.ts'
 import type { TransactionsDeps } from './deps.ts'
 import { statusChanged } from './events.ts'
@@ -252,7 +252,7 @@ function createMoveMany({ clock, eventOutbox, audit }: TransactionsDeps): Transa
     const recordIds = moves.map(() => newId())
     const moved = await store.moveTransactions(
       tx,
-      moves.map((move, index) => toStoreMove(move, now, recordIds[index])),
+      moves.map((move, index) => toStoreMove(move, now, present(recordIds[index], 'each move has a record'))),
     )
     const byKey = new Map(moved.map((row) => [partnerKey(row.partnerId, row.id), row]))
     const rows = moves.map(({ partnerId, id }) =>
@@ -285,7 +285,7 @@ function createMoveMany({ clock, eventOutbox, audit }: TransactionsDeps): Transa
 function toStoreMove(
   { partnerId, id, steps, transactionHash, conclusion, ...cause }: Move,
   now: Date,
-  recordId: string | undefined,
+  record: string,
 ): store.TransactionMove {
   const { status = 'Pending', errorKey = null, debtor } = conclusion ?? {}
   assert(status === 'Pending' || mayMove('Pending', status), `a payment cannot make its transaction ${status}`)
@@ -296,7 +296,8 @@ function toStoreMove(
     errorKey,
     debtor: json(debtor),
     transactionHash: transactionHash ?? null,
-    entries: entries(steps, status, now, cause, recordId),
+    entries: entries(steps, status, now, cause, rowMark),
+    record,
     updatedAt: now,
   }
 }
@@ -311,14 +312,15 @@ const entries = (
   record: string | undefined,
 ) =>
   JSON.stringify(
-    steps.map((step): store.TimelineEntry => ({
+    steps.map((step, index): store.TimelineEntry => ({
       step,
       status,
       createdAt: now.toISOString(),
       actor,
       ...(reason === null ? {} : { reason }),
       ...(recallId === undefined ? {} : { recallId }),
-      ...(record === undefined ? {} : { record }),
+      // The steps of a move have one record.
+      ...(record === undefined || index + 1 < steps.length ? {} : { record }),
     })),
   )
 
@@ -356,7 +358,7 @@ function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRo
     quoteId: transaction.exchange?.quoteId ?? null,
     transactionHash: transaction.transactionHash ?? null,
     // The record of the opening has the id of the transaction.
-    timeline: entries(transaction.steps, 'Pending', now, { actor: transaction.actor ?? 'worker' }, id),
+    timeline: entries(transaction.steps, 'Pending', now, { actor: transaction.actor ?? 'worker' }, rowMark),
     createdAt: now,
     updatedAt: now,
   }

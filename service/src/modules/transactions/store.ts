@@ -58,7 +58,7 @@ export type TransactionRow = {
   /** The quote that the transaction accepted. */
   readonly quoteId: string | null
   readonly transactionHash: string | null
-  /** JSON of `TimelineEntry[]`, oldest first. */
+  /** JSON of `TimelineEntry[]`, oldest first. Inserted with `rowMark` for the id. */
   readonly timeline: string
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -74,7 +74,7 @@ export type TimelineEntry = {
   readonly reason?: string
   /** The recall of the step, or the one by which the money came back. */
   readonly recallId?: string
-  /** The audit record of the step. */
+  /** The audit record of the step and of the steps before it that were made with it. */
   readonly record?: string
 }
 const types: Columns<TransactionRow> = {
@@ -124,6 +124,7 @@ const newTransactions = insertBy(
     ['userAmount', 'userCurrency', 'fxQuoteExpiresAt', 'quoteId', 'transactionHash'],
   ],
   ['partnerId', 'reference'],
+  { timeline: 'id' },
 )
 
 export type CreatedPosition = { readonly createdAt: Date; readonly id: string }
@@ -200,8 +201,10 @@ export type TransactionMove = TransactionKey & {
   readonly debtor: string | null
   /** Null keeps the hash. */
   readonly transactionHash: string | null
-  /** JSON of `TimelineEntry[]`. */
+  /** JSON of `TimelineEntry[]`, with `rowMark` for `record`. */
   readonly entries: string
+  /** The audit record of the steps. */
+  readonly record: string
   readonly updatedAt: Date
 }
 
@@ -231,9 +234,11 @@ const givenMoves = givenBy<TransactionMove>(
     debtor: 'json',
     transactionHash: 'text',
     entries: 'jsonb',
+    record: 'uuid',
     updatedAt: 'timestamptz',
   },
   [['partnerId'], ['status', 'errorKey', 'entries', 'updatedAt'], ['debtor'], ['transactionHash']],
+  { entries: 'record' },
 )
 
 /**
