@@ -4,33 +4,22 @@ import { after, before, test } from 'node:test'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
 import { createLog } from '../kernel/index.ts'
 import { createDatabase, type Database } from './database.ts'
-import { givenBy, insertBy, rowsPerInsertMax } from './given.ts'
+import { givenBy, insertBy, type RowOf, rowsPerInsertMax } from './given.ts'
 import { sql, toStatement } from './sql.ts'
 
-type TestRow = {
-  readonly partnerId: string
-  readonly id: string
-  readonly amount: bigint
-  readonly tries: number
-  readonly note: string | null
-  readonly at: Date
-  readonly json: string | null
-  readonly steps: string
-}
+const types = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  amount: 'bigint',
+  tries: 'integer',
+  note: 'text?',
+  at: 'timestamptz',
+  json: 'json?',
+  steps: 'jsonb',
+} as const
+type TestRow = RowOf<typeof types>
 
-const given = givenBy<TestRow>(
-  {
-    partnerId: 'uuid',
-    id: 'uuid',
-    amount: 'bigint',
-    tries: 'integer',
-    note: 'text',
-    at: 'timestamptz',
-    json: 'json',
-    steps: 'jsonb',
-  },
-  [['partnerId', 'at'], ['note'], ['json', 'steps']],
-)
+const given = givenBy<TestRow>(types, [['partnerId', 'at'], ['note'], ['json', 'steps']])
 
 let database: TestDatabase
 let db: Database
