@@ -7,7 +7,7 @@ import { createDatabase, type Database } from './database.ts'
 import { givenBy, insertBy, type RowOf, rowsPerInsertMax } from './given.ts'
 import { sql, toStatement } from './sql.ts'
 
-const types = {
+const rowTypes = {
   partnerId: 'uuid',
   id: 'uuid',
   amount: 'bigint',
@@ -17,9 +17,9 @@ const types = {
   json: 'json?',
   steps: 'jsonb',
 } as const
-type TestRow = RowOf<typeof types>
+type TestRow = RowOf<typeof rowTypes>
 
-const given = givenBy<TestRow>(types, [['partnerId', 'at'], ['note'], ['json', 'steps']])
+const given = givenBy<TestRow>(rowTypes, [['partnerId', 'at'], ['note'], ['json', 'steps']])
 
 let database: TestDatabase
 let db: Database
