@@ -161,7 +161,7 @@ export const accountStates = ['Active', 'BlockedInbound', 'BlockedOutbound', 'Bl
 export const stateReasons = ['Compliance', 'CourtOrder', 'CustomerRequest', 'Fraud', 'PartnerRequest', 'Other'] as const
 
 /** A change of the state of a balance or of the account of a customer. */
-const AccountStateChange = closed({
+export const AccountStateChange = closed({
   id: described(Uuid, 'Identifies the change.'),
   at: described(Timestamp, 'When the state was changed.'),
   currency: optional(described(Currency, 'Currency of the balance. Absent if it is the account of a customer.')),

@@ -113,7 +113,7 @@ export const Monitor = closed({
 export const MonitorPage = page(Monitor)
 export const MonitorQuery = closed({ ...pageQuery })
 
-const MonitorCrossing = closed({
+export const MonitorCrossing = closed({
   id: described(
     Uuid,
     'Identifies the crossing within the monitor: the `id` of the entry, unless the balance stood so at the start.',

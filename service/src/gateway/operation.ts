@@ -12,6 +12,7 @@ import {
   type OpenNonce,
   refuseField,
   Refusal,
+  writerOf,
 } from '../api/index.ts'
 import { present } from '../kernel/index.ts'
 import { requireJson } from './body.ts'
@@ -22,7 +23,6 @@ import { readJson } from './json.ts'
 import { compileNormalizer } from './normal-form.ts'
 import { compilePeriods } from './periods.ts'
 import { escapePointer } from './pointer.ts'
-import { compileProjector } from './project.ts'
 import type { Headers } from './signature.ts'
 import { streamReply } from './stream.ts'
 import { compileCheck, compileValidator } from './validate.ts'
@@ -77,7 +77,7 @@ function compileOperation(id: OperationId, { handlers, sandbox }: Options, limit
   const normalizeParams = compileNormalizer(closed(operation.params ?? {})) ?? unchanged
   const normalizeBody = compileNormalizer(operation.body ?? NoFields) ?? unchanged
   const readIdempotencyKey = compileIdempotencyKey(operation)
-  const project = operation.response ? compileProjector(operation.response) : undefined
+  const project = operation.response ? writerOf(operation.response) : undefined
   const handler = handlers[id] as unknown as (call: Call<OperationId>) => Promise<Answer<unknown>>
   const countItems = compileItemCount(operation)
   const changes = isWrite(operation)

@@ -1,6 +1,6 @@
 /** The SQL of checkpoints, past balances and statements. `end` and `after` are ids that a range does not contain. */
 import { type Minor, nilId } from '../kernel/index.ts'
-import { insertBy, noSql, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
+import { insertBy, noSql, type RowOf, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
 import type { AccountRow, TransferRow } from './store.ts'
 
 /** Sorts after every id. */
@@ -68,24 +68,18 @@ export function changesOfStretch(
   )
 }
 
-export type Checkpoint = AccountChanges & {
-  readonly partnerId: string
-  readonly position: string
-  readonly stretchAfter: string
-}
+const types = {
+  partnerId: 'uuid',
+  position: 'uuid',
+  accountId: 'uuid',
+  stretchAfter: 'uuid',
+  lines: 'integer',
+  posted: 'bigint',
+  reserved: 'bigint',
+} as const
+export type Checkpoint = RowOf<typeof types>
 
-const newCheckpoints = insertBy<Checkpoint>(
-  {
-    partnerId: 'uuid',
-    position: 'uuid',
-    accountId: 'uuid',
-    stretchAfter: 'uuid',
-    lines: 'integer',
-    posted: 'bigint',
-    reserved: 'bigint',
-  },
-  [],
-)
+const newCheckpoints = insertBy<Checkpoint>(types, [])
 
 export function insertCheckpoints(tx: Tx, checkpoints: readonly Checkpoint[]): void {
   tx.later(sql`/* ledger.insertCheckpoints */

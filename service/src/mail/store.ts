@@ -1,51 +1,28 @@
 /** All SQL of the mail queue. */
-import { dueWork, insertBy, type Sql, sql, type Tx } from '../postgres/index.ts'
+import { dueWork, insertBy, type RowOf, type Sql, sql, type Tx } from '../postgres/index.ts'
 
-export type MailRow = {
-  readonly id: string
-  readonly kind: string
-  readonly subjectId: string
-  readonly toAddress: string
-  readonly toName: string
+const types = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  kind: 'text',
+  subjectId: 'uuid',
+  toAddress: 'text',
+  toName: 'text',
   /** A JSON object. */
-  readonly data: string
-  readonly secretSealed: Uint8Array | null
-  readonly expiresAt: Date | null
-  readonly createdAt: Date
-}
-
-export type ClaimedMail = Omit<MailRow, 'subjectId'> & {
-  readonly partnerId: string
+  data: 'jsonb',
+  secretSealed: 'bytea?',
+  expiresAt: 'timestamptz?',
+  createdAt: 'timestamptz',
+  status: 'text',
   /** Including the current attempt. */
-  readonly attempts: number
-  readonly leaseId: string
-}
+  attempts: 'integer',
+  dueAt: 'timestamptz',
+} as const
+type NewMail = RowOf<typeof types, { status: 'pending' }>
+export type MailRow = Omit<NewMail, 'partnerId' | 'status' | 'attempts' | 'dueAt'>
+export type ClaimedMail = Omit<NewMail, 'subjectId' | 'status' | 'dueAt'> & { readonly leaseId: string }
 
-type NewMail = MailRow & {
-  readonly partnerId: string
-  readonly status: 'pending'
-  readonly attempts: number
-  readonly dueAt: Date
-}
-
-const newMails = insertBy<NewMail>(
-  {
-    partnerId: 'uuid',
-    id: 'uuid',
-    kind: 'text',
-    subjectId: 'uuid',
-    toAddress: 'text',
-    toName: 'text',
-    data: 'jsonb',
-    secretSealed: 'bytea',
-    expiresAt: 'timestamptz',
-    createdAt: 'timestamptz',
-    status: 'text',
-    attempts: 'integer',
-    dueAt: 'timestamptz',
-  },
-  [['partnerId', 'status', 'attempts', 'dueAt']],
-)
+const newMails = insertBy<NewMail>(types, [['partnerId', 'status', 'attempts', 'dueAt']])
 
 export async function insertMails(tx: Tx, partnerId: string, mails: readonly MailRow[], now: Date): Promise<void> {
   const rows = mails.map((mail) => ({ ...mail, partnerId, status: 'pending' as const, attempts: 0, dueAt: now }))

@@ -4,33 +4,22 @@ import { after, before, test } from 'node:test'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/postgres.ts'
 import { createLog } from '../kernel/index.ts'
 import { createDatabase, type Database } from './database.ts'
-import { givenBy, insertBy, rowMark, rowsPerInsertMax } from './given.ts'
+import { givenBy, insertBy, type RowOf, rowMark, rowsPerInsertMax } from './given.ts'
 import { sql, toStatement } from './sql.ts'
 
-type TestRow = {
-  readonly partnerId: string
-  readonly id: string
-  readonly amount: bigint
-  readonly tries: number
-  readonly note: string | null
-  readonly at: Date
-  readonly json: string | null
-  readonly steps: string
-}
+const rowTypes = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  amount: 'bigint',
+  tries: 'integer',
+  note: 'text?',
+  at: 'timestamptz',
+  json: 'json?',
+  steps: 'jsonb',
+} as const
+type TestRow = RowOf<typeof rowTypes>
 
-const given = givenBy<TestRow>(
-  {
-    partnerId: 'uuid',
-    id: 'uuid',
-    amount: 'bigint',
-    tries: 'integer',
-    note: 'text',
-    at: 'timestamptz',
-    json: 'json',
-    steps: 'jsonb',
-  },
-  [['partnerId', 'at'], ['note'], ['json', 'steps']],
-)
+const given = givenBy<TestRow>(rowTypes, [['partnerId', 'at'], ['note'], ['json', 'steps']])
 
 let database: TestDatabase
 let db: Database

@@ -15,8 +15,29 @@ type PgType = 'uuid' | 'text' | 'json' | 'bigint' | 'integer' | 'boolean' | 'dat
  */
 const separator = '\u001e'
 
+/** `text?`: the column may be null. */
+type ColumnType = PgType | `${PgType}?`
+
 /** The columns of a table in the order of its `insert`, each with its type. */
-export type Columns<Row> = { readonly [K in keyof Row & string]: PgType }
+export type ColumnTypes = Readonly<Record<string, ColumnType>>
+
+type Values = Readonly<
+  Record<'uuid' | 'text' | 'json' | 'jsonb' | 'date', string> & {
+    bigint: bigint
+    integer: number
+    boolean: boolean
+    timestamptz: Date
+    bytea: Uint8Array
+  }
+>
+type ValueOf<T> = T extends `${infer Given}?` ? ValueOf<Given> | null : T extends PgType ? Values[T] : never
+
+/** The row that the columns declare. `Known` narrows fields: `RowOf<typeof columns, { status: PayoutStatus }>`. */
+export type RowOf<Types extends ColumnTypes, Known = unknown> = {
+  readonly [K in keyof Types]: K extends keyof Known ? Known[K] | Extract<ValueOf<Types[K]>, null> : ValueOf<Types[K]>
+}
+
+type Columns<Row> = { readonly [K in keyof Row & string]: ColumnType }
 
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
@@ -24,7 +45,7 @@ const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.to
 type StoredAs = Readonly<Record<string, string>>
 
 /** `partner_id, id, ...`, for an insert. */
-export const namesOf = (columns: Readonly<Record<string, PgType>>, storedAs: StoredAs = {}): Sql => ({
+export const namesOf = (columns: ColumnTypes, storedAs: StoredAs = {}): Sql => ({
   parts: [
     Object.keys(columns)
       .map((name) => storedAs[name] ?? snake(name))
@@ -34,7 +55,7 @@ export const namesOf = (columns: Readonly<Record<string, PgType>>, storedAs: Sto
 })
 
 /** `partner_id, id, stored as field, ...`, for a select. */
-export const fieldsOf = (columns: Readonly<Record<string, PgType>>, storedAs: StoredAs): Sql => ({
+export const fieldsOf = (columns: ColumnTypes, storedAs: StoredAs): Sql => ({
   parts: [
     Object.keys(columns)
       .map((name) => (name in storedAs ? `${storedAs[name]} as ${snake(name)}` : snake(name)))
@@ -68,12 +89,14 @@ export function givenBy<Row extends { readonly [K in keyof Row]: Cell }>(
 ) {
   const all = (Object.keys(columns) as (keyof Row & string)[]).map((name) => {
     const by = marked[name]
+    const type = sqlType(columns[name])
     return {
       name,
       as: snake(name),
       // A marked text is JSON only after its mark is replaced.
-      type: by === undefined ? columns[name] : ('json' as const),
-      ofMark: by === undefined ? undefined : `, '${writtenMark}', ${snake(by)}::text)::${sqlType(columns[name])}`,
+      type: by === undefined ? type : 'text',
+      isJson: by !== undefined || /^json\b/.test(columns[name]),
+      ofMark: by === undefined ? undefined : `, '${writtenMark}', ${snake(by)}::text)::${type}`,
       group: shared.findIndex((group) => group.includes(name)),
     }
   })
@@ -97,13 +120,13 @@ export function givenBy<Row extends { readonly [K in keyof Row]: Cell }>(
       if (ofMark !== undefined) append('replace(')
       const end = ofMark === undefined ? '' : `${ofMark} as ${as}`
       if (isShared[group] !== true) append(`${as}${end}`)
-      else addParameter(first?.[name], `::${sqlType(type)}${end === '' ? ` as ${as}` : end}`)
+      else addParameter(first?.[name], `::${type}${end === '' ? ` as ${as}` : end}`)
     })
     append(' from unnest(')
-    lists.forEach(({ name, type }, index) => {
+    lists.forEach(({ name, type, isJson }, index) => {
       if (index > 0) append(', ')
       const cells = rows.map((row) => row[name])
-      if (type !== 'json' && type !== 'jsonb') return addParameter(cells, `::${type}[]`)
+      if (!isJson) return addParameter(cells, `::${type}[]`)
       append('string_to_array(')
       // `join` writes null as the empty text, which is no JSON; the third argument turns it back into null.
       addParameter(cells.join(separator), `, E'\\x1e', '')${type === 'jsonb' ? '::jsonb[]' : ''}`)
@@ -113,7 +136,7 @@ export function givenBy<Row extends { readonly [K in keyof Row]: Cell }>(
   }
 }
 
-const sqlType = (type: PgType) => (type === 'json' ? 'text' : type)
+const sqlType = (type: ColumnType): string => type.replace('?', '').replace(/^json$/, 'text')
 
 function valuesOf<Row extends { readonly [K in keyof Row]: Cell }>(
   columns: Columns<Row>,
@@ -139,7 +162,7 @@ function valuesOf<Row extends { readonly [K in keyof Row]: Cell }>(
 const parametersMax = 65_535
 
 /** How many rows one insert can hold. */
-export const rowsPerInsertMax = (columns: Readonly<Record<string, PgType>>): number =>
+export const rowsPerInsertMax = (columns: ColumnTypes): number =>
   Math.floor(parametersMax / Object.keys(columns).length)
 
 const compare = (a: Cell, b: Cell): number => {

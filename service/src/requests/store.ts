@@ -1,46 +1,29 @@
 /** All SQL of the request log. */
-import { insertBy, noSql, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
+import { insertBy, noSql, type RowOf, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
 
-export type RequestRow = {
-  readonly partnerId: string
-  readonly id: string
-  readonly requestId: string
-  readonly method: string
-  readonly operation: string
-  readonly params: string
-  readonly status: number
-  readonly code: string | null
-  readonly pointer: string | null
-  readonly durationMs: number
-  readonly serviceAccountId: string
-  readonly serviceAccountName: string
-  readonly impersonatedBy: string | null
-  readonly verified: boolean
-  readonly replayed: boolean
-  readonly ip: string
-  readonly userAgent: string | null
-}
+const types = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  requestId: 'text',
+  method: 'text',
+  operation: 'text',
+  params: 'text',
+  status: 'integer',
+  code: 'text?',
+  pointer: 'text?',
+  durationMs: 'integer',
+  serviceAccountId: 'uuid',
+  serviceAccountName: 'text',
+  impersonatedBy: 'text?',
+  verified: 'boolean',
+  replayed: 'boolean',
+  ip: 'text',
+  userAgent: 'text?',
+} as const
+export type RequestRow = RowOf<typeof types>
 
 const newRows = insertBy<RequestRow>(
-  {
-    partnerId: 'uuid',
-    id: 'uuid',
-    requestId: 'text',
-    method: 'text',
-    operation: 'text',
-    params: 'text',
-    status: 'integer',
-    code: 'text',
-    pointer: 'text',
-    durationMs: 'integer',
-    serviceAccountId: 'uuid',
-    serviceAccountName: 'text',
-    impersonatedBy: 'text',
-    verified: 'boolean',
-    replayed: 'boolean',
-    ip: 'text',
-    userAgent: 'text',
-  },
+  types,
   // Most columns have one value in a batch, which is sent once.
   [
     ['partnerId'],
@@ -69,31 +52,19 @@ export async function insertRows(tx: Tx, rows: readonly RequestRow[]): Promise<v
   )
 }
 
-export type SumRow = {
-  readonly partnerId: string
-  readonly day: string
-  readonly operation: string
-  readonly status: number
-  readonly code: string
-  readonly count: bigint
-  readonly durationMsSum: bigint
-  readonly durationMsMax: number
-}
+const sumTypes = {
+  partnerId: 'uuid',
+  day: 'date',
+  operation: 'text',
+  status: 'integer',
+  code: 'text',
+  count: 'bigint',
+  durationMsSum: 'bigint',
+  durationMsMax: 'integer',
+} as const
+export type SumRow = RowOf<typeof sumTypes>
 
-const newSums = insertBy<SumRow>(
-  {
-    partnerId: 'uuid',
-    day: 'date',
-    operation: 'text',
-    status: 'integer',
-    code: 'text',
-    count: 'bigint',
-    durationMsSum: 'bigint',
-    durationMsMax: 'integer',
-  },
-  [['partnerId']],
-  ['partnerId', 'day', 'operation', 'status', 'code'],
-)
+const newSums = insertBy<SumRow>(sumTypes, [['partnerId']], ['partnerId', 'day', 'operation', 'status', 'code'])
 
 /** Adds to the sums of the day. The order by key prevents a deadlock between two processes. */
 export async function addSums(tx: Tx, rows: readonly SumRow[]): Promise<void> {

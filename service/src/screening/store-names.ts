@@ -1,29 +1,19 @@
 /** All SQL of the earlier names of subjects. */
-import { insertBy, sql, type Tx } from '../postgres/index.ts'
+import { insertBy, type RowOf, sql, type Tx } from '../postgres/index.ts'
 import type { SubjectKey } from './rules.ts'
 
-export type EarlierName = {
-  readonly partnerId: string
-  readonly id: string
-  readonly subjectKind: string
-  readonly subjectId: string
-  readonly role: string
-  readonly nameSealed: Uint8Array
-  readonly replacedAt: Date
-}
+const types = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  subjectKind: 'text',
+  subjectId: 'uuid',
+  role: 'text',
+  nameSealed: 'bytea',
+  replacedAt: 'timestamptz',
+} as const
+export type EarlierName = RowOf<typeof types>
 
-const newNames = insertBy<EarlierName>(
-  {
-    partnerId: 'uuid',
-    id: 'uuid',
-    subjectKind: 'text',
-    subjectId: 'uuid',
-    role: 'text',
-    nameSealed: 'bytea',
-    replacedAt: 'timestamptz',
-  },
-  [],
-)
+const newNames = insertBy<EarlierName>(types, [])
 
 export async function insertEarlierNames(tx: Tx, rows: readonly EarlierName[]): Promise<void> {
   await tx.run(sql`/* screening.insertEarlierNames */

@@ -1,12 +1,13 @@
 /** All SQL of transfers inside. */
 import type { ErrorKey } from '@partner-payments/wire'
-import type { Currency, Minor } from '../../kernel/index.ts'
+import type { Currency } from '../../kernel/index.ts'
 import {
   acrossPartners,
   dueWork,
   erasePersonal,
   insertBy,
   ofPartners,
+  type RowOf,
   type Sql,
   sql,
   type Tx,
@@ -16,53 +17,33 @@ import type { InstructionKey } from '../../rails/index.ts'
 
 export type NextStep = 'credit' | 'settle'
 
-export type AnswerRow = InstructionKey & {
-  readonly accepted: boolean
-  readonly errorKey: ErrorKey | null
-  readonly errorDetails: string | null
-  readonly reasonCode: string | null
-}
-
-export type TransferRow = InstructionKey & {
-  readonly customerId: string | null
-  readonly endToEndId: string
-  readonly reference: string | null
-  readonly amount: Minor
-  readonly currency: Currency
-  readonly creditorName: string
-  readonly creditorAccount: string
-  readonly remittance: string | null
-}
-
-export type NewTransfer = TransferRow &
-  AnswerRow & {
-    readonly timesReceived: number
-    readonly nextStep: NextStep | null
-    readonly dueAt: Date | null
-    readonly receivedAt: Date
-  }
+const types = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  customerId: 'uuid?',
+  endToEndId: 'text',
+  reference: 'text?',
+  amount: 'bigint',
+  currency: 'text',
+  creditorName: 'text',
+  creditorAccount: 'text',
+  remittance: 'text?',
+  timesReceived: 'integer',
+  accepted: 'boolean',
+  errorKey: 'text?',
+  errorDetails: 'text?',
+  reasonCode: 'text?',
+  nextStep: 'text?',
+  dueAt: 'timestamptz?',
+  receivedAt: 'timestamptz',
+} as const
+export type NewTransfer = RowOf<typeof types, { currency: Currency; errorKey: ErrorKey; nextStep: NextStep }>
+type AnswerField = 'accepted' | 'errorKey' | 'errorDetails' | 'reasonCode'
+export type AnswerRow = Pick<NewTransfer, keyof InstructionKey | AnswerField>
+export type TransferRow = Omit<NewTransfer, AnswerField | 'timesReceived' | 'nextStep' | 'dueAt' | 'receivedAt'>
 
 const newTransfers = insertBy<NewTransfer>(
-  {
-    partnerId: 'uuid',
-    id: 'uuid',
-    customerId: 'uuid',
-    endToEndId: 'text',
-    reference: 'text',
-    amount: 'bigint',
-    currency: 'text',
-    creditorName: 'text',
-    creditorAccount: 'text',
-    remittance: 'text',
-    timesReceived: 'integer',
-    accepted: 'boolean',
-    errorKey: 'text',
-    errorDetails: 'text',
-    reasonCode: 'text',
-    nextStep: 'text',
-    dueAt: 'timestamptz',
-    receivedAt: 'timestamptz',
-  },
+  types,
   [
     ['partnerId', 'customerId', 'currency', 'creditorName', 'creditorAccount'],
     ['timesReceived', 'accepted', 'errorKey', 'errorDetails', 'reasonCode', 'nextStep', 'dueAt', 'receivedAt'],

@@ -1,6 +1,6 @@
 /** All SQL of the entries of a bank. They belong to the operator's ledger. */
 import type { Minor } from '../../kernel/index.ts'
-import { columnOf, insertBy, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import { columnOf, insertBy, type RowOf, sql, type Tx, unprepared } from '../../postgres/index.ts'
 
 export type EntryKind = 'payout' | 'return' | 'credit' | 'reversal' | 'fee' | 'unknown' | 'waiting'
 
@@ -12,80 +12,50 @@ export type AccountKey = {
   readonly currency: string
 }
 
-export type NewEntry = {
-  readonly partnerId: string
-  readonly id: string
-  readonly connector: string
-  readonly account: string
-  readonly currency: string
-  readonly entryKey: string
-  readonly amount: Minor
-  readonly bookedOn: string
-  readonly valueOn: string | null
-  readonly messageId: string
-  readonly statementId: string | null
-  readonly position: number
-  readonly isReversal: boolean
-  readonly payments: number
-  readonly codes: string
-  readonly refs: string
-  readonly counterparty: string
-  readonly remittance: string | null
-  readonly returnReason: string | null
-  readonly kind: EntryKind
-  readonly subjectId: string | null
-  readonly subjectPartnerId: string | null
-  readonly score: number
-  readonly matchedBy: string
-  readonly status: 'New' | 'Applied'
-  readonly createdAt: Date
-  readonly appliedAt: Date | null
-  readonly booking: string | null
-  readonly endToEndId: string | null
+const types = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  connector: 'text',
+  account: 'text',
+  currency: 'text',
+  entryKey: 'text',
+  amount: 'bigint',
+  bookedOn: 'date',
+  valueOn: 'date?',
+  messageId: 'uuid',
+  statementId: 'uuid?',
+  position: 'bigint',
+  isReversal: 'boolean',
+  payments: 'bigint',
+  codes: 'text',
+  refs: 'json',
+  counterparty: 'json',
+  remittance: 'text?',
+  returnReason: 'text?',
+  kind: 'text',
+  subjectId: 'uuid?',
+  subjectPartnerId: 'uuid?',
+  score: 'integer',
+  matchedBy: 'json',
+  status: 'text',
+  createdAt: 'timestamptz',
+  appliedAt: 'timestamptz?',
+  booking: 'text?',
+  endToEndId: 'text?',
   /** Kinds of messages that announced it, added up. */
-  readonly announced: number
-}
+  announced: 'integer',
+} as const
+export type NewEntry = RowOf<
+  typeof types,
+  { position: number; payments: number; kind: EntryKind; status: 'New' | 'Applied' }
+>
 
-const newEntries = insertBy<NewEntry>(
-  {
-    partnerId: 'uuid',
-    id: 'uuid',
-    connector: 'text',
-    account: 'text',
-    currency: 'text',
-    entryKey: 'text',
-    amount: 'bigint',
-    bookedOn: 'date',
-    valueOn: 'date',
-    messageId: 'uuid',
-    statementId: 'uuid',
-    position: 'bigint',
-    isReversal: 'boolean',
-    payments: 'bigint',
-    codes: 'text',
-    refs: 'json',
-    counterparty: 'json',
-    remittance: 'text',
-    returnReason: 'text',
-    kind: 'text',
-    subjectId: 'uuid',
-    subjectPartnerId: 'uuid',
-    score: 'integer',
-    matchedBy: 'json',
-    status: 'text',
-    createdAt: 'timestamptz',
-    appliedAt: 'timestamptz',
-    booking: 'text',
-    endToEndId: 'text',
-    announced: 'integer',
-  },
-  [
-    ['partnerId', 'connector', 'messageId', 'createdAt'],
-    ['account', 'currency', 'statementId', 'bookedOn', 'valueOn'],
-    ['isReversal', 'payments', 'codes', 'returnReason', 'subjectId', 'subjectPartnerId'],
-    ['kind', 'score', 'matchedBy', 'status', 'appliedAt', 'announced'],
-  ],
-)
+const newEntries = insertBy<NewEntry>(types, [
+  ['partnerId', 'connector', 'messageId', 'createdAt'],
+  ['account', 'currency', 'statementId', 'bookedOn', 'valueOn'],
+  ['isReversal', 'payments', 'codes', 'returnReason', 'subjectId', 'subjectPartnerId'],
+  ['kind', 'score', 'matchedBy', 'status', 'appliedAt', 'announced'],
+])
 
 /** A key that another message has written is a unique violation: only one process receives the files of a bank. */
 export function insertEntries(tx: Tx, rows: readonly NewEntry[]): void {

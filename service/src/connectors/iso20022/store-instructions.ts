@@ -1,7 +1,8 @@
 /** All SQL of the instructions for a file-based bank, until they are in a file. */
-import type { ErrorKey } from '@partner-payments/wire'
-import { columnOf, insertBy, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
-import type { Instruction, InstructionKey } from '../../rails/index.ts'
+import type { AccountType, ErrorKey } from '@partner-payments/wire'
+import type { Currency } from '../../kernel/index.ts'
+import { columnOf, insertBy, ofPartners, type RowOf, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import type { InstructionKey } from '../../rails/index.ts'
 import type { Scheme } from './deps.ts'
 
 export type StoredAnswer = InstructionKey & {
@@ -16,58 +17,44 @@ export type StoredAnswer = InstructionKey & {
   readonly reasonCode: string | null
 }
 
-export type NewInstruction = Pick<
-  Instruction,
-  | 'partnerId'
-  | 'id'
-  | 'endToEndId'
-  | 'currency'
-  | 'amount'
-  | 'creditorName'
-  | 'creditorAccount'
-  | 'creditorBic'
-  | 'creditorAccountType'
-  | 'remittance'
-> & {
-  readonly connector: string
-  readonly schemeRequested: Scheme
-  readonly schemeApplied: Scheme
-  readonly schemeReason: string | null
-  readonly status: 'Refused' | 'Queued'
-  readonly attempt: number
-  readonly dueAt: Date
-  readonly errorKey: ErrorKey | null
-  readonly errorDetails: string | null
-  readonly reasonCode: string | null
-  readonly createdAt: Date
-  readonly updatedAt: Date
-}
+const types = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  connector: 'text',
+  endToEndId: 'text',
+  currency: 'text',
+  amount: 'bigint',
+  creditorName: 'text',
+  creditorAccount: 'text',
+  creditorBic: 'text?',
+  creditorAccountType: 'text?',
+  remittance: 'text?',
+  schemeRequested: 'text',
+  schemeApplied: 'text',
+  schemeReason: 'text?',
+  status: 'text',
+  attempt: 'integer',
+  dueAt: 'timestamptz',
+  errorKey: 'text?',
+  errorDetails: 'text?',
+  reasonCode: 'text?',
+  createdAt: 'timestamptz',
+  updatedAt: 'timestamptz',
+} as const
+export type NewInstruction = RowOf<
+  typeof types,
+  {
+    currency: Currency
+    creditorAccountType: AccountType
+    schemeRequested: Scheme
+    schemeApplied: Scheme
+    status: 'Refused' | 'Queued'
+    errorKey: ErrorKey
+  }
+>
 
 const newInstructions = insertBy<NewInstruction>(
-  {
-    partnerId: 'uuid',
-    id: 'uuid',
-    connector: 'text',
-    endToEndId: 'text',
-    currency: 'text',
-    amount: 'bigint',
-    creditorName: 'text',
-    creditorAccount: 'text',
-    creditorBic: 'text',
-    creditorAccountType: 'text',
-    remittance: 'text',
-    schemeRequested: 'text',
-    schemeApplied: 'text',
-    schemeReason: 'text',
-    status: 'text',
-    attempt: 'integer',
-    dueAt: 'timestamptz',
-    errorKey: 'text',
-    errorDetails: 'text',
-    reasonCode: 'text',
-    createdAt: 'timestamptz',
-    updatedAt: 'timestamptz',
-  },
+  types,
   [
     ['partnerId', 'currency'],
     [

@@ -1,30 +1,30 @@
 /** All SQL of the notifications of a file-based bank. */
-import { acrossPartners, dueWork, insertBy, ofPartners, type Sql, sql, type Tx } from '../../postgres/index.ts'
+import {
+  acrossPartners,
+  dueWork,
+  insertBy,
+  ofPartners,
+  type RowOf,
+  type Sql,
+  sql,
+  type Tx,
+} from '../../postgres/index.ts'
 
-export type NotificationRow = {
-  readonly partnerId: string
-  readonly id: string
-  readonly subjectId: string
-  readonly kind: string
-  readonly payload: string
-}
-export type NewNotification = NotificationRow & {
-  readonly connector: string
-  readonly entryId: string | null
-  readonly dueAt: Date
-}
+const types = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  connector: 'text',
+  subjectId: 'uuid',
+  kind: 'text',
+  payload: 'json',
+  entryId: 'uuid?',
+  dueAt: 'timestamptz',
+} as const
+export type NewNotification = RowOf<typeof types>
+export type NotificationRow = Omit<NewNotification, 'connector' | 'entryId' | 'dueAt'>
 
 const newNotifications = insertBy<NewNotification>(
-  {
-    partnerId: 'uuid',
-    id: 'uuid',
-    connector: 'text',
-    subjectId: 'uuid',
-    kind: 'text',
-    payload: 'json',
-    entryId: 'uuid',
-    dueAt: 'timestamptz',
-  },
+  types,
   [['partnerId', 'connector', 'dueAt'], ['kind']],
   ['partnerId', 'id'],
 )

@@ -1,49 +1,29 @@
 /** All SQL of statements: the balances that a bank reports for an account. They belong to no partner. */
 import type { Minor } from '../../kernel/index.ts'
-import { insertBy, sql, type Tx } from '../../postgres/index.ts'
+import { insertBy, type RowOf, sql, type Tx } from '../../postgres/index.ts'
 
-export type StatementRow = {
-  readonly id: string
-  readonly connector: string
-  readonly messageId: string
-  readonly kind: 'camt.052' | 'camt.053' | 'camt.054'
-  readonly account: string
-  readonly currency: string
-  readonly statementId: string
-  readonly sequence: bigint | null
-  readonly opening: Minor | null
-  readonly closing: Minor | null
-  readonly openingOn: string | null
-  readonly closingOn: string | null
-  readonly entries: number
-  readonly credits: Minor
-  readonly debits: Minor
-  readonly byValueDate: Minor | null
-  readonly createdAt: Date
-}
+const types = {
+  id: 'uuid',
+  connector: 'text',
+  messageId: 'uuid',
+  kind: 'text',
+  account: 'text',
+  currency: 'text',
+  statementId: 'text',
+  sequence: 'bigint?',
+  opening: 'bigint?',
+  closing: 'bigint?',
+  openingOn: 'date?',
+  closingOn: 'date?',
+  entries: 'bigint',
+  credits: 'bigint',
+  debits: 'bigint',
+  byValueDate: 'bigint?',
+  createdAt: 'timestamptz',
+} as const
+export type StatementRow = RowOf<typeof types, { kind: 'camt.052' | 'camt.053' | 'camt.054'; entries: number }>
 
-const newStatements = insertBy<StatementRow>(
-  {
-    id: 'uuid',
-    connector: 'text',
-    messageId: 'uuid',
-    kind: 'text',
-    account: 'text',
-    currency: 'text',
-    statementId: 'text',
-    sequence: 'bigint',
-    opening: 'bigint',
-    closing: 'bigint',
-    openingOn: 'date',
-    closingOn: 'date',
-    entries: 'bigint',
-    credits: 'bigint',
-    debits: 'bigint',
-    byValueDate: 'bigint',
-    createdAt: 'timestamptz',
-  },
-  [['connector', 'messageId', 'kind', 'createdAt']],
-)
+const newStatements = insertBy<StatementRow>(types, [['connector', 'messageId', 'kind', 'createdAt']])
 
 export function insertStatements(tx: Tx, rows: readonly StatementRow[]): void {
   tx.later(sql`/* rails.insertStatements */

@@ -5,44 +5,38 @@ import {
   dueWork,
   insertBy,
   ofPartners,
+  type RowOf,
   type Sql,
   sql,
   type Tx,
   unprepared,
 } from '../../postgres/index.ts'
-import { present } from '../../kernel/index.ts'
-import type { Instruction, InstructionKey, Money } from '../../rails/index.ts'
+import { type Currency, present } from '../../kernel/index.ts'
+import type { InstructionKey, Money } from '../../rails/index.ts'
 
-export type InstructionRow = {
-  readonly accepted: boolean
-  readonly errorKey: ErrorKey | null
-  readonly errorDetails: string | null
-  readonly reasonCode: string | null
-  readonly timesReceived: number
-}
-
-export type NewInstruction = Pick<
-  Instruction,
-  'partnerId' | 'id' | 'endToEndId' | 'amount' | 'currency' | 'creditorName' | 'creditorAccount'
-> &
-  InstructionRow & { readonly receivedAt: Date }
+const types = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  endToEndId: 'text',
+  amount: 'bigint',
+  currency: 'text',
+  creditorName: 'text',
+  creditorAccount: 'text',
+  timesReceived: 'integer',
+  accepted: 'boolean',
+  errorKey: 'text?',
+  errorDetails: 'text?',
+  reasonCode: 'text?',
+  receivedAt: 'timestamptz',
+} as const
+export type NewInstruction = RowOf<typeof types, { currency: Currency; errorKey: ErrorKey }>
+export type InstructionRow = Pick<
+  NewInstruction,
+  'accepted' | 'errorKey' | 'errorDetails' | 'reasonCode' | 'timesReceived'
+>
 
 const newInstructions = insertBy<NewInstruction>(
-  {
-    partnerId: 'uuid',
-    id: 'uuid',
-    endToEndId: 'text',
-    amount: 'bigint',
-    currency: 'text',
-    creditorName: 'text',
-    creditorAccount: 'text',
-    timesReceived: 'integer',
-    accepted: 'boolean',
-    errorKey: 'text',
-    errorDetails: 'text',
-    reasonCode: 'text',
-    receivedAt: 'timestamptz',
-  },
+  types,
   [
     ['partnerId', 'currency', 'creditorName', 'creditorAccount'],
     ['timesReceived', 'accepted', 'errorKey', 'errorDetails', 'reasonCode', 'receivedAt'],

@@ -7,11 +7,12 @@ import {
   insertBy,
   noSql,
   ofOnePartner,
+  type RowOf,
   rowsPerInsertMax,
-  unprepared,
   type Sql,
   sql,
   type Tx,
+  unprepared,
 } from '../../postgres/index.ts'
 import type { AttemptResult } from './schedule.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
@@ -297,32 +298,21 @@ export async function recordFailed<T extends FailedAttempt>(
   return rows.filter((row) => keys.has(eventKey(row)))
 }
 
-type NewAttempt = SubscriptionKey & {
-  readonly eventId: string
-  readonly attempt: number
-  readonly startedAt: Date
-  readonly durationMs: number
-  readonly status: number | null
-  readonly responseBody: string | null
-  readonly address: string | null
-  readonly error: string | null
-}
+const attemptTypes = {
+  partnerId: 'uuid',
+  subscriptionId: 'uuid',
+  eventId: 'uuid',
+  attempt: 'integer',
+  startedAt: 'timestamptz',
+  durationMs: 'integer',
+  status: 'integer?',
+  responseBody: 'text?',
+  address: 'text?',
+  error: 'text?',
+} as const
+type NewAttempt = RowOf<typeof attemptTypes>
 
-const newAttempts = insertBy<NewAttempt>(
-  {
-    partnerId: 'uuid',
-    subscriptionId: 'uuid',
-    eventId: 'uuid',
-    attempt: 'integer',
-    startedAt: 'timestamptz',
-    durationMs: 'integer',
-    status: 'integer',
-    responseBody: 'text',
-    address: 'text',
-    error: 'text',
-  },
-  [['partnerId'], ['status', 'responseBody', 'address', 'error']],
-)
+const newAttempts = insertBy<NewAttempt>(attemptTypes, [['partnerId'], ['status', 'responseBody', 'address', 'error']])
 
 /** Attempts that did not deliver. */
 export function insertAttempts(tx: Tx, records: readonly AttemptRecord[]): void {

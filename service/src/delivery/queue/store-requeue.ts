@@ -2,7 +2,7 @@
  * SQL that makes deliveries due again, for enabling, redelivery and recovery. The caller has locked the endpoint queue. So
  * an attempt in flight can move its delivery from the queue to the deliveries, but nothing moves it back meanwhile.
  */
-import { insertBy, unprepared, sql, type Tx } from '../../postgres/index.ts'
+import { insertBy, type RowOf, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 
 /**
@@ -86,32 +86,24 @@ export function takeDelivered(
 
 export type QueueInsert = RemovedDelivery & { readonly eventId: string }
 
-type QueuedRow = QueueInsert &
-  SubscriptionKey & {
-    readonly status: 'Pending'
-    readonly dueAt: Date
-    readonly failures: number
-    readonly ordered: boolean
-  }
+const types = {
+  partnerId: 'uuid',
+  subscriptionId: 'uuid',
+  eventId: 'uuid',
+  sequence: 'bigint',
+  wireEventId: 'uuid',
+  type: 'text',
+  reference: 'text',
+  attemptCount: 'integer',
+  createdAt: 'timestamptz',
+  status: 'text',
+  dueAt: 'timestamptz',
+  failures: 'integer',
+  ordered: 'boolean',
+} as const
+type QueuedRow = RowOf<typeof types, { status: 'Pending' }>
 
-const newRows = insertBy<QueuedRow>(
-  {
-    partnerId: 'uuid',
-    subscriptionId: 'uuid',
-    eventId: 'uuid',
-    sequence: 'bigint',
-    wireEventId: 'uuid',
-    type: 'text',
-    reference: 'text',
-    attemptCount: 'integer',
-    createdAt: 'timestamptz',
-    status: 'text',
-    dueAt: 'timestamptz',
-    failures: 'integer',
-    ordered: 'boolean',
-  },
-  [['partnerId', 'subscriptionId', 'status', 'dueAt', 'failures', 'ordered']],
-)
+const newRows = insertBy<QueuedRow>(types, [['partnerId', 'subscriptionId', 'status', 'dueAt', 'failures', 'ordered']])
 
 /** Inserts rows that are due at `now`. Rows that are in the queue already do not change. Returns how many were inserted. */
 export async function insertDue(

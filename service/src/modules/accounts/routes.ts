@@ -1,6 +1,6 @@
 /** Operation id -> verb -> shape. */
-import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
+import { accounts as wire } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import type { AccountName, PartySum } from '../../ledger/index.ts'
@@ -9,11 +9,9 @@ import type { ModalBalance, StatementEntry } from './statements.ts'
 import type { StateChange } from './store-states.ts'
 import type { Transferred } from './transfers.ts'
 
+const writeAccount = writerOf(wire.CustomerAccount)
 /** The documented account: `iban` and `country` are the first of `ibans`. */
-function toWire({ partnerCustomerId, ibans }: CustomerAccount): ResponseOf<'createCustomerAccount'> {
-  const [{ country, iban }] = ibans
-  return { country, iban, partnerCustomerId, ibans: ibans.map((row) => ({ country: row.country, iban: row.iban })) }
-}
+const toWire = (account: CustomerAccount) => writeAccount({ ...account.ibans[0], ...account })
 
 export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Handlers<'accounts'> {
   return {
@@ -44,40 +42,25 @@ export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Ha
       })
       return { body: { ...page, data: data.map(toItem) } }
     },
-    listAccountStateChanges: async ({ caller, query }) => {
-      const { data, ...page } = await accounts.stateChanges(caller.partnerId, query)
-      return { body: { ...page, data: data.map(changeToWire) } }
-    },
+    listAccountStateChanges: async ({ caller, query }) =>
+      pageOf(await accounts.stateChanges(caller.partnerId, query), changeToWire),
     listCustomerBalances: async ({ caller, params, query }) => {
       const { asOf, balances } = await accounts.customerBalances(caller.partnerId, params.id, query)
       return { body: whole(balances.map((balance) => balanceToWire(balance, asOf))) }
     },
-    listCustomerAccountEntries: async ({ caller, params, query }) => {
-      const { data, ...page } = await accounts.customerEntries(caller.partnerId, params.id, params.currency, query)
-      return { body: { ...page, data: data.map(entryToWire) } }
-    },
+    listCustomerAccountEntries: async ({ caller, params, query }) =>
+      pageOf(await accounts.customerEntries(caller.partnerId, params.id, params.currency, query), entryToWire),
   }
 }
 
-const transferToWire = ({ amount, currency, fromCustomerId, toCustomerId, createdAt, ...named }: Transferred) => ({
-  amount: writeAmount(amount, currency),
-  currency,
-  ...(fromCustomerId === null ? {} : { fromCustomerId }),
-  ...(toCustomerId === null ? {} : { toCustomerId }),
-  ...named,
-  createdAt: createdAt.toISOString(),
-})
+const writeTransfer = writerOf(wire.AccountTransfer)
+const transferToWire = (moved: Transferred) =>
+  writeTransfer({ ...moved, amount: writeAmount(moved.amount, moved.currency) })
 
-/** Omits the note and the name of the person: they are internal to the operator. */
-const changeToWire = ({ id, customerId, currency, fromState, toState, reason, changedAt }: StateChange) => ({
-  id,
-  at: changedAt.toISOString(),
-  ...(customerId === null ? {} : { customerId }),
-  ...(currency === null ? {} : { currency }),
-  from: fromState,
-  state: toState,
-  reason,
-})
+const writeChange = writerOf(wire.AccountStateChange)
+/** The note and the name of the person stay inside: they are internal to the operator. */
+const changeToWire = ({ changedAt: at, fromState: from, toState: state, ...change }: StateChange) =>
+  writeChange({ ...change, at, from, state })
 
 /** A list that has one page. */
 const whole = <T>(data: T[]) => ({ data, nextCursor: null, hasMore: false })

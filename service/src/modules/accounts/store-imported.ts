@@ -1,5 +1,5 @@
 /** All SQL of imported pools of IBANs. `ownerId` is the partner whose pool it is, or the operator for a shared one. */
-import { acrossPartners, type Columns, insertBy, namesOf, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import { acrossPartners, insertBy, namesOf, type RowOf, sql, type Tx, unprepared } from '../../postgres/index.ts'
 
 export type PoolRow = {
   readonly partnerId: string
@@ -102,25 +102,17 @@ export async function issuedAmong(tx: Tx, ibans: readonly string[]): Promise<rea
   return rows.map(({ iban }) => iban)
 }
 
-export type ImportedIban = {
-  readonly partnerId: string
-  readonly iban: string
-  readonly pool: string
-  readonly country: string
-  readonly bic: string | null
-  readonly importId: string
-  readonly line: number
-}
-const ibanColumns: Columns<ImportedIban> = {
+const ibanColumns = {
   partnerId: 'uuid',
   iban: 'text',
   pool: 'text',
   country: 'text',
-  bic: 'text',
+  bic: 'text?',
   importId: 'uuid',
   line: 'integer',
-}
-const newIbans = insertBy(ibanColumns, [['partnerId', 'pool', 'country', 'importId']])
+} as const
+export type ImportedIban = RowOf<typeof ibanColumns>
+const newIbans = insertBy<ImportedIban>(ibanColumns, [['partnerId', 'pool', 'country', 'importId']])
 
 export async function insertImported(tx: Tx, rows: readonly ImportedIban[]): Promise<void> {
   await tx.run(sql`/* accounts.insertImported */

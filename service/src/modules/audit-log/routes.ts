@@ -1,14 +1,11 @@
 /** Operation id -> verb -> shape, for what a partner reads of its audit log. */
 import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
+import { type Handlers, pageOf } from '../../api/index.ts'
 import type { Audit, AuditRecord } from '../../audit/index.ts'
 
 export function auditLogRoutes(audit: Pick<Audit, 'list' | 'heads'>) {
   return {
-    listAuditRecords: async ({ caller, query }) => {
-      const page = await audit.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toWireRecord) } }
-    },
+    listAuditRecords: async ({ caller, query }) => pageOf(await audit.list(caller.partnerId, query), toWireRecord),
     listAuditHeads: async ({ caller, query }) => {
       const { data, ...page } = await audit.heads(caller.partnerId, query)
       return { body: { ...page, data: data.map(({ id: _id, ...head }) => head) } }

@@ -1,52 +1,14 @@
 /** Operation id -> verb -> shape. */
-import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
+import { beneficiaries as wire } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { readDomestic } from '../../rails/index.ts'
 import type { Beneficiaries, Beneficiary } from './service.ts'
 import { toVerification } from './verification-shape.ts'
 
-/** The fields of an account without an IBAN. */
-function domesticFields(text: string | null) {
-  const account = text === null ? undefined : readDomestic(text)
-  if (account === undefined) return {}
-  const { system: _system, ...fields } = account
-  return fields
-}
-
-/** A field without a value is absent, not null. */
-export function toBeneficiary(beneficiary: Beneficiary): ResponseOf<'getBeneficiary'> {
-  const {
-    id,
-    customerId,
-    alias,
-    name,
-    iban,
-    domesticAccount,
-    accountType,
-    bic,
-    walletAddress,
-    vasp,
-    country,
-    currency,
-  } = beneficiary
-  return {
-    id,
-    ...(customerId === null ? {} : { customerId }),
-    ...(alias === null ? {} : { alias }),
-    name,
-    ...(iban === null ? {} : { iban }),
-    ...domesticFields(domesticAccount),
-    ...(accountType === null ? {} : { accountType }),
-    ...(bic === null ? {} : { bic }),
-    ...(walletAddress === null ? {} : { walletAddress }),
-    ...(vasp === null ? {} : { vasp }),
-    ...(country === null ? {} : { country }),
-    currency,
-    createdAt: beneficiary.createdAt.toISOString(),
-    updatedAt: beneficiary.updatedAt.toISOString(),
-  }
-}
+const writeBeneficiary = writerOf(wire.Beneficiary)
+export const toBeneficiary = ({ domesticAccount, ...row }: Beneficiary) =>
+  writeBeneficiary({ ...row, ...(domesticAccount === null ? {} : readDomestic(domesticAccount)) })
 
 export function beneficiariesRoutes(beneficiaries: Beneficiaries, idempotency: Idempotency): Handlers<'beneficiaries'> {
   return {
@@ -55,10 +17,8 @@ export function beneficiariesRoutes(beneficiaries: Beneficiaries, idempotency: I
       const { id, customerId } = beneficiary
       return { body: toBeneficiary(beneficiary), created: `the beneficiary ${id}`, customerId }
     }),
-    listBeneficiaries: async ({ caller, query }) => {
-      const page = await beneficiaries.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toBeneficiary) } }
-    },
+    listBeneficiaries: async ({ caller, query }) =>
+      pageOf(await beneficiaries.list(caller.partnerId, query), toBeneficiary),
     updateBeneficiary: async ({ caller, body }) => ({
       body: toBeneficiary(await beneficiaries.update(caller.partnerId, body)),
     }),
@@ -72,10 +32,8 @@ export function beneficiariesRoutes(beneficiaries: Beneficiaries, idempotency: I
     createBeneficiaryVerification: async ({ caller, body }) => ({
       body: toVerification(await beneficiaries.verify(caller, body)),
     }),
-    listBeneficiaryVerifications: async ({ caller, query }) => {
-      const page = await beneficiaries.listVerifications(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toVerification) } }
-    },
+    listBeneficiaryVerifications: async ({ caller, query }) =>
+      pageOf(await beneficiaries.listVerifications(caller.partnerId, query), toVerification),
     getBeneficiaryVerification: async ({ caller, params }) => ({
       body: toVerification(await beneficiaries.getVerification(caller.partnerId, params.verificationId)),
     }),

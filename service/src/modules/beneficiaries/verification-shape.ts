@@ -1,21 +1,7 @@
 /** The wire shape of a verification, which beneficiaries and payouts answer. */
-import type { ResponseOf } from '@partner-payments/wire'
+import { beneficiaries as wire } from '@partner-payments/wire'
+import { writerOf } from '../../api/index.ts'
 import type { VerificationRow } from './verifications.ts'
 
-/** A field without a value is absent, not null. */
-export function toVerification(row: VerificationRow): ResponseOf<'createBeneficiaryVerification'> {
-  const { id, name, iban, result, matchedName, reason, source, schemeReference } = row
-  return {
-    id,
-    name,
-    iban,
-    result,
-    ...(matchedName === null ? {} : { matchedName }),
-    ...(reason === null ? {} : { reason }),
-    source,
-    ...(schemeReference === null ? {} : { schemeReference }),
-    requestedBy: row.requestedByName,
-    requestedAt: row.requestedAt.toISOString(),
-    answeredAt: row.answeredAt.toISOString(),
-  }
-}
+const write = writerOf(wire.Verification)
+export const toVerification = (row: VerificationRow) => write({ ...row, requestedBy: row.requestedByName })

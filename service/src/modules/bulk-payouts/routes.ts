@@ -1,6 +1,6 @@
 /** Operation id -> verb -> shape, for bulks. */
-import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
+import { bulkPayouts as wire, type ResponseOf } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import { type DecidedOfBulk, problemOf, type BulkAwaitingApproval } from '../payouts/index.ts'
 import type { Bulk, BulkPayouts } from './service.ts'
@@ -11,10 +11,7 @@ export function bulkPayoutsRoutes(bulkPayouts: BulkPayouts): Handlers<'bulkPayou
     createBulkPayout: async ({ caller, body, ip }) => toAnswer(await bulkPayouts.create(caller, body, ip)),
     createBulkPayoutFromFile: async ({ caller, body, ip }) =>
       toAnswer(await bulkPayouts.createFromFile(caller, body, ip)),
-    listBulkPayouts: async ({ caller, query }) => {
-      const page = await bulkPayouts.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toWire) } }
-    },
+    listBulkPayouts: async ({ caller, query }) => pageOf(await bulkPayouts.list(caller.partnerId, query), toWire),
     getBulkPayout: async ({ caller, params }) => ({
       body: toWire(await bulkPayouts.get(caller.partnerId, params.bulkId)),
     }),
@@ -60,43 +57,14 @@ const toAnswer = ({ bulk, replayed }: { readonly bulk: Bulk; readonly replayed: 
   },
 })
 
-function toWire({
-  id,
-  mode,
-  status,
-  idempotencyKey,
-  payouts,
-  accepted,
-  refused,
-  createdAt,
-  endedAt,
-}: Bulk): ResponseOf<'getBulkPayout'> {
-  return {
-    id,
-    mode,
-    status,
-    idempotencyKey,
-    payouts,
-    accepted,
-    refused,
-    createdAt: createdAt.toISOString(),
-    ...(endedAt === null ? {} : { endedAt: endedAt.toISOString() }),
-  }
-}
+const toWire = writerOf(wire.BulkPayout)
 
-function toItem(item: ItemRow): ResponseOf<'listBulkPayoutItems'>['data'][number] {
-  const { payoutId, transactionReference, problemCode, problemDetail } = item
-  return {
-    position: item.position,
-    idempotencyKey: item.idempotencyKey,
+const writeItem = writerOf(wire.BulkPayoutItem)
+const toItem = ({ reference, transactionReference, problemCode, problemDetail, ...item }: ItemRow) =>
+  writeItem({
+    ...item,
     amount: writeAmount(item.amount, item.currency),
-    currency: item.currency,
-    beneficiaryId: item.beneficiaryId,
-    ...(item.reference === null ? {} : { userReference: item.reference }),
-    ...(item.endToEndId === null ? {} : { endToEndId: item.endToEndId }),
-    status: item.status,
-    ...(payoutId === null ? {} : { payoutId }),
-    ...(transactionReference === null ? {} : { reference: transactionReference }),
-    ...(problemCode === null ? {} : { problem: { code: problemCode, detail: problemDetail ?? '' } }),
-  }
-}
+    userReference: reference,
+    reference: transactionReference,
+    problem: problemCode === null ? null : { code: problemCode, detail: problemDetail ?? '' },
+  })

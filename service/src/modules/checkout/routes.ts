@@ -1,6 +1,6 @@
 /** Operation id -> verb -> shape. */
-import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
+import { checkout as wire, type ResponseOf } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { type Currency, writeAmount } from '../../kernel/index.ts'
 import { britishAccountOf } from '../../rails/index.ts'
@@ -29,10 +29,8 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
       const made = await checkout.refund(caller, params.sessionId, body, ip)
       return { body: firstAnswerOf(made), headers: headersOf(made) }
     },
-    listCheckoutRefunds: async ({ caller, params, query }) => {
-      const page = await checkout.listRefunds(caller.partnerId, params.sessionId, query)
-      return { body: { ...page, data: page.data.map(refundOf) } }
-    },
+    listCheckoutRefunds: async ({ caller, params, query }) =>
+      pageOf(await checkout.listRefunds(caller.partnerId, params.sessionId, query), refundOf),
     getCheckoutRefund: async ({ caller, params }) => ({
       body: refundOf(await checkout.getRefund(caller.partnerId, params.sessionId, params.refundId)),
     }),
@@ -40,10 +38,7 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
     setCheckoutBranding: async ({ caller, body }) => ({
       body: brandingView(await checkout.setBranding(caller.partnerId, body)),
     }),
-    listCheckoutSessions: async ({ caller, query }) => {
-      const page = await checkout.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(sessionOf) } }
-    },
+    listCheckoutSessions: async ({ caller, query }) => pageOf(await checkout.list(caller.partnerId, query), sessionOf),
     expireCheckoutSession: idempotency.handler('expireCheckoutSession', async ({ caller, params }, tx) => {
       const session = await checkout.expire(caller.partnerId, params.sessionId, tx)
       const { id, customerId } = session
@@ -95,19 +90,16 @@ const partOf = ({ id, amount, status, debtorName, receivedAt }: SessionPart, cur
   receivedAt: receivedAt.toISOString(),
 })
 
-export const refundOf = ({ row, payout }: Refund): ResponseOf<'getCheckoutRefund'> => ({
-  refundId: row.id,
-  sessionId: row.sessionId,
-  ...(row.partId === null ? {} : { partId: row.partId }),
-  reference: payout.reference,
-  amount: writeAmount(payout.amount, payout.currency),
-  currency: payout.currency,
-  status: payout.status,
-  ...(row.reason === null ? {} : { reason: row.reason }),
-  ...(payout.errorKey === null ? {} : { errorKey: payout.errorKey }),
-  createdAt: row.createdAt.toISOString(),
-  updatedAt: payout.updatedAt.toISOString(),
-})
+const writeRefund = writerOf(wire.CheckoutRefund)
+export const refundOf = ({ row, payout }: Refund) =>
+  writeRefund({
+    ...payout,
+    ...row,
+    refundId: row.id,
+    amount: writeAmount(payout.amount, payout.currency),
+    status: payout.status,
+    updatedAt: payout.updatedAt,
+  })
 
 /** A replay repeats the first answer: the status with which the payout began. */
 const firstAnswerOf = ({ row, payout }: MadeRefund) =>
@@ -126,11 +118,11 @@ const headersOf = ({ row: { sessionId, id }, replayed }: MadeRefund) => ({
   ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
 })
 
-const brandingView = ({ name, colour, colourDark, logo, logoType }: Branding): ResponseOf<'getCheckoutBranding'> => ({
-  ...(name === null ? {} : { name }),
-  ...(colour === null ? {} : { accentColour: colour }),
-  ...(colourDark === null ? {} : { accentColourDark: colourDark }),
-  ...(logo === null || logoType === null
-    ? {}
-    : { logo: { type: logoType, data: Buffer.from(logo).toString('base64') } }),
-})
+const writeBranding = writerOf(wire.CheckoutBranding)
+const brandingView = ({ name, colour, colourDark, logo, logoType }: Branding) =>
+  writeBranding({
+    name,
+    accentColour: colour,
+    accentColourDark: colourDark,
+    logo: logo && logoType && { type: logoType, data: Buffer.from(logo).toString('base64') },
+  })

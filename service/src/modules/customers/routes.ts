@@ -1,6 +1,6 @@
 /** Operation id -> verb -> shape. */
-import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
+import { customers as wire, type ResponseOf } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { stateOf } from './erasure-rules.ts'
@@ -10,8 +10,6 @@ import type { Change } from './history.ts'
 import type { Customer } from './customer.ts'
 import type { Holding } from './gates.ts'
 import type { Customers } from './service.ts'
-
-type ChangeOnWire = ResponseOf<'listCustomerChanges'>['data'][number]
 
 /** Removes the identification number, which the response schema drops as well. */
 export function toCustomer(customer: Customer): ResponseOf<'getCustomer'> {
@@ -28,17 +26,9 @@ export function toCustomer(customer: Customer): ResponseOf<'getCustomer'> {
   }
 }
 
-export function toChange({ sequence, kind, changedAt, changes, ...change }: Change): ChangeOnWire {
-  const { actorId, actorName, requestId } = change
-  return {
-    sequence,
-    kind,
-    changedAt: changedAt.toISOString(),
-    ...(actorId === null || actorName === null ? {} : { actor: { id: actorId, name: actorName } }),
-    ...(requestId === null ? {} : { requestId }),
-    changes: [...changes],
-  }
-}
+const writeChange = writerOf(wire.CustomerChange)
+export const toChange = ({ actorId: id, actorName: name, ...change }: Change) =>
+  writeChange({ ...change, actor: id === null || name === null ? null : { id, name } })
 
 export function customersRoutes(
   customers: Customers,
@@ -59,8 +49,7 @@ export function customersRoutes(
     listCustomers: async ({ caller: { partnerId }, query: { iban, ...query } }) => {
       const id = iban === undefined ? undefined : await holderIn(partnerId, iban.replaceAll(/\s/g, '').toUpperCase())
       if (iban !== undefined && id === undefined) return { body: { data: [], nextCursor: null, hasMore: false } }
-      const page = await customers.list(partnerId, { ...query, id })
-      return { body: { ...page, data: page.data.map(toCustomer) } }
+      return pageOf(await customers.list(partnerId, { ...query, id }), toCustomer)
     },
     getCustomer: async ({ caller, params }) => ({ body: toCustomer(await customers.get(caller.partnerId, params.id)) }),
     getCustomerVerification: async ({ caller, params }) => {
@@ -79,10 +68,8 @@ export function customersRoutes(
       }))
       return { body: { guid, verificationState, capabilities: judged, fields: [...fields] } }
     },
-    listCustomerChanges: async ({ caller, params, query }) => {
-      const page = await customers.history(caller.partnerId, params.id, query)
-      return { body: { ...page, data: page.data.map(toChange) } }
-    },
+    listCustomerChanges: async ({ caller, params, query }) =>
+      pageOf(await customers.history(caller.partnerId, params.id, query), toChange),
     eraseCustomer: async ({ caller, params, body }) => ({
       body: toErasure(await erasures.erase(caller.partnerId, params.id, body.nothingOwed === true)),
     }),
@@ -98,18 +85,9 @@ const toHolding = ({ currency, max, held }: Holding) => ({
   held: writeAmount(held, currency),
 })
 
-function toErasure({ serviceId, row, retainedFields }: Erasure): ResponseOf<'eraseCustomer'> {
-  const { customerId: guid, phase, requestedAt, retainedUntil, completedAt } = row
-  return {
-    guid,
-    serviceId,
-    state: stateOf(phase),
-    requestedAt: requestedAt.toISOString(),
-    ...(retainedUntil === null ? {} : { retainedUntil: retainedUntil.toISOString() }),
-    retainedFields: [...retainedFields],
-    ...(completedAt === null ? {} : { completedAt: completedAt.toISOString() }),
-  }
-}
+const writeErasure = writerOf(wire.CustomerErasure)
+const toErasure = ({ row, ...erasure }: Erasure) =>
+  writeErasure({ ...row, ...erasure, guid: row.customerId, state: stateOf(row.phase) })
 
 /** A part of the stream is what one statement has read. */
 async function* linesOf(pages: ReturnType<CustomerExport['pages']>): AsyncGenerator<Uint8Array> {

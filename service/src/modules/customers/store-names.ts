@@ -1,9 +1,9 @@
 /** The SQL of the blind index of names. A statement here runs under the lock of its customer, or reads. */
-import { type Columns, dueWork, insertBy, sql, type Tx } from '../../postgres/index.ts'
+import { dueWork, insertBy, type RowOf, sql, type Tx } from '../../postgres/index.ts'
 
-type TokenRow = { readonly partnerId: string; readonly token: string; readonly customerId: string }
-const types: Columns<TokenRow> = { partnerId: 'uuid', token: 'bigint', customerId: 'uuid' }
-const newTokens = insertBy(types, [['partnerId', 'customerId']], ['token'])
+const types = { partnerId: 'uuid', token: 'bigint', customerId: 'uuid' } as const
+type TokenRow = RowOf<typeof types, { token: string }>
+const newTokens = insertBy<TokenRow>(types, [['partnerId', 'customerId']], ['token'])
 
 export async function nameKey(tx: Tx, partnerId: string): Promise<Uint8Array | undefined> {
   const row = await tx.row<{ readonly keySealed: Uint8Array }>(sql`/* customers.nameKey */

@@ -1,11 +1,11 @@
 /** All SQL of parts: the bank credits of a deposit that is paid in parts. */
-import type { Minor } from '../../kernel/index.ts'
 import {
   acrossPartners,
   erasePersonal,
   insertBy,
   ofPartners,
   type PersonalColumns,
+  type RowOf,
   sql,
   type Tx,
 } from '../../postgres/index.ts'
@@ -17,21 +17,22 @@ import type { DepositKey } from './store.ts'
  */
 export type PartStatus = 'Held' | 'Screening' | 'Credited' | 'Suspended' | 'Reversed'
 
-export type PartRow = {
-  readonly partnerId: string
-  readonly id: string
-  readonly depositId: string
-  readonly connector: string
+const types = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  depositId: 'uuid',
+  connector: 'text',
   /** The connector's id of the credit, or of the report. */
-  readonly creditId: string
-  readonly notificationId: string
+  creditId: 'text',
+  notificationId: 'text',
   /** The amount that counts: without a surplus. */
-  readonly amount: Minor
-  readonly status: PartStatus
+  amount: 'bigint',
+  status: 'text',
   /** `PartReport` as JSON. Null: the customer was erased. */
-  readonly report: string | null
-  readonly receivedAt: Date
-}
+  report: 'text?',
+  receivedAt: 'timestamptz',
+} as const
+export type PartRow = RowOf<typeof types, { status: PartStatus }>
 export type Part = PartRow & {
   readonly reversedAt: Date | null
   /** The notification that took it back. */
@@ -40,21 +41,7 @@ export type Part = PartRow & {
 
 const columns = sql`partner_id, id, deposit_id, connector, credit_id, notification_id, amount, status, report, received_at`
 
-const newParts = insertBy<PartRow>(
-  {
-    partnerId: 'uuid',
-    id: 'uuid',
-    depositId: 'uuid',
-    connector: 'text',
-    creditId: 'text',
-    notificationId: 'text',
-    amount: 'bigint',
-    status: 'text',
-    report: 'text',
-    receivedAt: 'timestamptz',
-  },
-  [['partnerId'], ['connector', 'receivedAt']],
-)
+const newParts = insertBy<PartRow>(types, [['partnerId'], ['connector', 'receivedAt']])
 
 /** A second part for a credit is a unique violation (`parts_credit`). */
 export async function insertParts(tx: Tx, rows: readonly PartRow[]): Promise<void> {

@@ -7,63 +7,70 @@ import {
   givenBy,
   insertBy,
   ofPartners,
-  unprepared,
+  type RowOf,
   type Sql,
   sql,
   type Tx,
+  unprepared,
 } from '../../postgres/index.ts'
 import type { Unfinished } from '../../lifecycle/index.ts'
 import { hashedFingerprint } from './fingerprint.ts'
 import type { DepositStatus } from './rules.ts'
 
-/** The columns that status changes and events read. */
-export type Deposit = {
-  readonly partnerId: string
-  readonly id: string
-  readonly idempotencyKey: string | null
-  readonly transactionId: string
-  readonly reference: string
+const types = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  idempotencyKey: 'text?',
+  transactionId: 'uuid',
+  reference: 'text',
   /** Null: a deposit of the partner itself. */
-  readonly customerId: string | null
-  readonly amount: Minor
-  readonly currency: Currency
-  readonly status: DepositStatus
-  readonly sessionId: string
-  readonly endToEndId: string
-  readonly paymentMethod: PaymentMethod
-  readonly paymentCountry: string
-  readonly ipAddress: string
-  readonly websiteReference: string | null
-  readonly customFields: string | null
-  readonly debtor: string | null
-  readonly expiresAt: Date | null
+  customerId: 'uuid?',
+  amount: 'bigint',
+  currency: 'text',
+  status: 'text',
+  sessionId: 'text',
+  endToEndId: 'text',
+  paymentMethod: 'text',
+  paymentCountry: 'text',
+  ipAddress: 'text',
+  websiteReference: 'text?',
+  customFields: 'text?',
+  debtor: 'text?',
+  expiresAt: 'timestamptz?',
   /** The time since which the bank has the payment, until it has ended. */
-  readonly heldSince: Date | null
-  readonly expiryDate: Date
-  readonly createdAt: Date
+  heldSince: 'timestamptz?',
+  expiryDate: 'timestamptz',
+  createdAt: 'timestamptz',
   /** The connector that created the deposit from a credit, or accepted it by one, and its id of that credit. */
-  readonly connector: string | null
-  readonly creditId: string | null
-  readonly transactionHash: string | null
+  connector: 'text?',
+  creditId: 'text?',
+  transactionHash: 'text?',
   /** The notification that reported the money. Null: none has, or before the column was made. */
-  readonly settledBy: string | null
+  settledBy: 'text?',
   /** The texts of the payment that may name a vessel: remittance, references, items. Null: none does, as of most. */
-  readonly craftText: string | null
+  craftText: 'text?',
   /** Payments add up to the amount. */
-  readonly inParts: boolean
+  inParts: 'boolean',
   /** When the bank took the money back, or a part of it. */
-  readonly reversedAt: Date | null
+  reversedAt: 'timestamptz?',
   /** The notification that reversed the credit. Null: none, or from before the column was made. */
-  readonly reversedBy: string | null
-}
-export type DepositRow = Deposit & {
-  readonly operation: string
-  readonly requestFingerprint: string
-  readonly errorDetails: string | null
-  readonly updatedAt: Date
+  reversedBy: 'text?',
+  operation: 'text',
+  requestFingerprint: 'text',
+  errorDetails: 'text?',
+  updatedAt: 'timestamptz',
   /** ISO 11649. The payer names the deposit by it. */
-  readonly creditorReference: string | null
-}
+  creditorReference: 'text?',
+} as const
+export type DepositRow = RowOf<
+  typeof types,
+  { currency: Currency; status: DepositStatus; paymentMethod: PaymentMethod }
+>
+/** The columns that status changes and events read. */
+export type Deposit = Omit<
+  DepositRow,
+  'operation' | 'requestFingerprint' | 'errorDetails' | 'updatedAt' | 'creditorReference'
+>
 
 const facts = sql`partner_id, id, idempotency_key, transaction_id, reference, customer_id, amount, currency, status,
   session_id, end_to_end_id, payment_method, payment_country, ip_address, website_reference, custom_fields, debtor,
@@ -75,42 +82,7 @@ const columns = sql`${facts}, operation, request_hash as request_fingerprint, er
   updated_at, creditor_reference`
 
 const newDeposits = insertBy<DepositRow>(
-  {
-    partnerId: 'uuid',
-    id: 'uuid',
-    idempotencyKey: 'text',
-    transactionId: 'uuid',
-    reference: 'text',
-    customerId: 'uuid',
-    amount: 'bigint',
-    currency: 'text',
-    status: 'text',
-    sessionId: 'text',
-    endToEndId: 'text',
-    paymentMethod: 'text',
-    paymentCountry: 'text',
-    ipAddress: 'text',
-    websiteReference: 'text',
-    customFields: 'text',
-    debtor: 'text',
-    expiresAt: 'timestamptz',
-    heldSince: 'timestamptz',
-    expiryDate: 'timestamptz',
-    createdAt: 'timestamptz',
-    connector: 'text',
-    creditId: 'text',
-    transactionHash: 'text',
-    settledBy: 'text',
-    craftText: 'text',
-    inParts: 'boolean',
-    reversedAt: 'timestamptz',
-    reversedBy: 'text',
-    operation: 'text',
-    requestFingerprint: 'text',
-    errorDetails: 'text',
-    updatedAt: 'timestamptz',
-    creditorReference: 'text',
-  },
+  types,
   [
     ['partnerId'],
     ['operation', 'inParts', 'connector', 'status', 'reversedAt', 'reversedBy', 'createdAt', 'updatedAt'],
@@ -255,62 +227,44 @@ export function expiredDeposits(
   )
 }
 
-export type DepositChange = DepositKey & {
+const changeTypes = {
+  partnerId: 'uuid',
+  id: 'uuid',
   /** The status that was judged under the lock. */
-  readonly fromStatus: DepositStatus
-  readonly status: DepositStatus
+  fromStatus: 'text',
+  status: 'text',
   /** Null leaves the stored debtor unchanged. */
-  readonly debtor: string | null
-  readonly errorDetails: string | null
-  readonly expiresAt: Date | null
-  readonly heldSince: Date | null
+  debtor: 'json?',
+  errorDetails: 'text?',
+  expiresAt: 'timestamptz?',
+  heldSince: 'timestamptz?',
   /** The time since which it waits for a decision about a name, and when a worker looks again. */
-  readonly screeningSince: Date | null
-  readonly screeningDueAt: Date | null
+  screeningSince: 'timestamptz?',
+  screeningDueAt: 'timestamptz?',
   /** Null leaves the stored value, as for `paymentCountry`. */
-  readonly ipAddress: string | null
-  readonly paymentCountry: string | null
+  ipAddress: 'text?',
+  paymentCountry: 'text?',
   /** Null leaves the stored ones unchanged. */
-  readonly connector: string | null
-  readonly creditId: string | null
-  readonly transactionHash: string | null
-  readonly settledBy: string | null
+  connector: 'text?',
+  creditId: 'text?',
+  transactionHash: 'text?',
+  settledBy: 'text?',
   /** Null leaves the stored text unchanged. */
-  readonly craftText: string | null
-}
+  craftText: 'text?',
+} as const
+export type DepositChange = RowOf<typeof changeTypes, { fromStatus: DepositStatus; status: DepositStatus }>
 
 /** Most changes of a batch have the same values in these columns. */
-const givenChanges = givenBy<DepositChange>(
-  {
-    partnerId: 'uuid',
-    id: 'uuid',
-    fromStatus: 'text',
-    status: 'text',
-    debtor: 'json',
-    errorDetails: 'text',
-    expiresAt: 'timestamptz',
-    heldSince: 'timestamptz',
-    screeningSince: 'timestamptz',
-    screeningDueAt: 'timestamptz',
-    ipAddress: 'text',
-    paymentCountry: 'text',
-    connector: 'text',
-    creditId: 'text',
-    transactionHash: 'text',
-    settledBy: 'text',
-    craftText: 'text',
-  },
-  [
-    ['partnerId'],
-    ['fromStatus', 'status', 'errorDetails'],
-    ['debtor'],
-    ['expiresAt', 'heldSince'],
-    ['screeningSince', 'screeningDueAt'],
-    ['ipAddress', 'paymentCountry'],
-    ['connector', 'creditId', 'transactionHash', 'settledBy'],
-    ['craftText'],
-  ],
-)
+const givenChanges = givenBy<DepositChange>(changeTypes, [
+  ['partnerId'],
+  ['fromStatus', 'status', 'errorDetails'],
+  ['debtor'],
+  ['expiresAt', 'heldSince'],
+  ['screeningSince', 'screeningDueAt'],
+  ['ipAddress', 'paymentCountry'],
+  ['connector', 'creditId', 'transactionHash', 'settledBy'],
+  ['craftText'],
+])
 
 /**
  * Each deposit once; the caller holds their locks. A deposit in another status than `fromStatus` fails the transaction.

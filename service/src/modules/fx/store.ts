@@ -1,44 +1,9 @@
 /** All SQL of fx. */
-import type { Currency, Minor } from '../../kernel/index.ts'
-import {
-  type Columns,
-  givenBy,
-  insertBy,
-  namesOf,
-  ofOnePartner,
-  ofPartners,
-  sql,
-  type Tx,
-} from '../../postgres/index.ts'
+import type { Currency } from '../../kernel/index.ts'
+import { givenBy, insertBy, namesOf, ofOnePartner, ofPartners, type RowOf, sql, type Tx } from '../../postgres/index.ts'
 import type { QuoteKind } from './rules.ts'
 
-export type QuoteRow = {
-  readonly partnerId: string
-  readonly id: string
-  readonly kind: QuoteKind
-  readonly sellCurrency: Currency
-  readonly sellAmount: Minor
-  readonly buyCurrency: Currency
-  readonly buyAmount: Minor
-  /** Decimal text. */
-  readonly midRate: string
-  /** Decimal text. */
-  readonly rate: string
-  readonly marginAmount: Minor
-  readonly marginBasisPoints: number
-  readonly feeAmount: Minor
-  readonly sheetId: string
-  readonly idempotencyKey: string | null
-  readonly requestFingerprint: string | null
-  readonly customerId: string | null
-  readonly createdAt: Date
-  readonly expiresAt: Date
-  readonly acceptedAt: Date | null
-  /** The reference of the transaction that has accepted it. */
-  readonly acceptedBy: string | null
-}
-
-const quoteTypes: Columns<QuoteRow> = {
+const quoteTypes = {
   partnerId: 'uuid',
   id: 'uuid',
   kind: 'text',
@@ -46,22 +11,26 @@ const quoteTypes: Columns<QuoteRow> = {
   sellAmount: 'bigint',
   buyCurrency: 'text',
   buyAmount: 'bigint',
+  /** Decimal text. */
   midRate: 'text',
+  /** Decimal text. */
   rate: 'text',
   marginAmount: 'bigint',
   marginBasisPoints: 'integer',
   feeAmount: 'bigint',
   sheetId: 'uuid',
-  idempotencyKey: 'text',
-  requestFingerprint: 'text',
-  customerId: 'uuid',
+  idempotencyKey: 'text?',
+  requestFingerprint: 'text?',
+  customerId: 'uuid?',
   createdAt: 'timestamptz',
   expiresAt: 'timestamptz',
-  acceptedAt: 'timestamptz',
-  acceptedBy: 'text',
-}
+  acceptedAt: 'timestamptz?',
+  /** The reference of the transaction that has accepted it. */
+  acceptedBy: 'text?',
+} as const
+export type QuoteRow = RowOf<typeof quoteTypes, { kind: QuoteKind; sellCurrency: Currency; buyCurrency: Currency }>
 const quoteColumns = namesOf(quoteTypes)
-const newQuotes = insertBy(quoteTypes, [
+const newQuotes = insertBy<QuoteRow>(quoteTypes, [
   ['partnerId', 'sheetId', 'createdAt', 'acceptedAt', 'acceptedBy'],
   ['kind', 'sellCurrency', 'buyCurrency', 'midRate', 'rate', 'marginBasisPoints', 'expiresAt'],
   ['idempotencyKey', 'requestFingerprint', 'customerId'],
@@ -144,30 +113,24 @@ export function acceptQuotes(tx: Tx, acceptances: readonly Acceptance[]): void {
   )
 }
 
-export type ConversionRow = {
-  readonly partnerId: string
-  readonly quoteId: string
-  readonly idempotencyKey: string
-  readonly requestFingerprint: string
-  readonly transactionId: string
-  readonly reference: string
-  /** The first transfer of the entry. */
-  readonly entryId: string
-  readonly createdAt: Date
-}
-
-const conversionTypes: Columns<ConversionRow> = {
+const conversionTypes = {
   partnerId: 'uuid',
   quoteId: 'uuid',
   idempotencyKey: 'text',
   requestFingerprint: 'text',
   transactionId: 'uuid',
   reference: 'text',
+  /** The first transfer of the entry. */
   entryId: 'uuid',
   createdAt: 'timestamptz',
-}
+} as const
+export type ConversionRow = RowOf<typeof conversionTypes>
 const conversionColumns = namesOf(conversionTypes)
-const newConversions = insertBy(conversionTypes, [['partnerId', 'createdAt']], ['partnerId', 'idempotencyKey'])
+const newConversions = insertBy<ConversionRow>(
+  conversionTypes,
+  [['partnerId', 'createdAt']],
+  ['partnerId', 'idempotencyKey'],
+)
 
 /** All inserts take keys in one order, so that two batches cannot deadlock. */
 export function insertConversions(tx: Tx, rows: readonly ConversionRow[]): void {

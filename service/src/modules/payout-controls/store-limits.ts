@@ -3,13 +3,13 @@ import type { VerificationState } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
 import { type Currency, type Minor, nilId } from '../../kernel/index.ts'
 import {
-  type Columns,
   columnOf,
   insertBy,
   namesOf,
   noSql,
   ofOnePartner,
   ofPartners,
+  type RowOf,
   sql,
   type Tx,
 } from '../../postgres/index.ts'
@@ -122,9 +122,7 @@ export function removeLimit(tx: Tx, partnerId: string, id: string): Promise<numb
     delete from payouts.limits where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export type CounterRow = CounterKey & { readonly used: Minor }
-
-const counterColumns: Columns<CounterRow> = {
+const counterColumns = {
   partnerId: 'uuid',
   currency: 'text',
   scope: 'text',
@@ -132,9 +130,10 @@ const counterColumns: Columns<CounterRow> = {
   period: 'text',
   startsOn: 'date',
   used: 'bigint',
-}
+} as const
+export type CounterRow = RowOf<typeof counterColumns, Pick<CounterKey, 'currency' | 'scope' | 'period'>>
 const counterKey = ['partnerId', 'currency', 'scope', 'scopeId', 'period', 'startsOn'] as const
-const newCounters = insertBy(counterColumns, [], counterKey)
+const newCounters = insertBy<CounterRow>(counterColumns, [], counterKey)
 
 /** Creates the counters that do not exist yet, in the order of their keys, so that two batches cannot deadlock. */
 export function ensureCounters(tx: Tx, keys: readonly CounterKey[]): void {
@@ -185,7 +184,7 @@ export function readCounters(
 export type CounterChange = CounterKey & { readonly by: Minor }
 
 /** Counters with their maxima, in the order of their keys, so that two batches cannot deadlock. */
-const counted = insertBy({ ...counterColumns, most: 'bigint' } satisfies Columns<Counted>, [], counterKey)
+const counted = insertBy<Counted>({ ...counterColumns, most: 'bigint' }, [], counterKey)
 type Counted = CounterRow & { readonly most: Minor }
 
 /**

@@ -1,12 +1,12 @@
 /** The SQL of approvals. */
 import {
-  type Columns,
   columnOf,
   dueWork,
   insertBy,
   namesOf,
   ofOnePartner,
   ofPartners,
+  type RowOf,
   sql,
   type Tx,
   unprepared,
@@ -16,18 +16,7 @@ import { payoutColumns, type PayoutId, type PayoutRow } from './store.ts'
 
 export type Decision = 'approved' | 'rejected' | 'expired' | 'cancelled'
 
-type NewApproval = {
-  readonly partnerId: string
-  readonly payoutId: string
-  readonly cause: 'amount' | 'day' | 'bulk' | 'beneficiary' | 'payee'
-  readonly requestedBy: string
-  readonly requestedName: string
-  readonly expiresAt: Date
-  readonly needsPasskey: boolean
-  /** Null: the payout is in no bulk. */
-  readonly bulkId: string | null
-}
-const approvalColumns: Columns<NewApproval> = {
+const approvalColumns = {
   partnerId: 'uuid',
   payoutId: 'uuid',
   cause: 'text',
@@ -35,9 +24,11 @@ const approvalColumns: Columns<NewApproval> = {
   requestedName: 'text',
   expiresAt: 'timestamptz',
   needsPasskey: 'boolean',
-  bulkId: 'uuid',
-}
-const newApprovals = insertBy(approvalColumns, [])
+  /** Null: the payout is in no bulk. */
+  bulkId: 'uuid?',
+} as const
+type NewApproval = RowOf<typeof approvalColumns, { cause: 'amount' | 'day' | 'bulk' | 'beneficiary' | 'payee' }>
+const newApprovals = insertBy<NewApproval>(approvalColumns, [])
 
 export function insertApprovals(tx: Tx, approvals: readonly NewApproval[]): void {
   tx.later(sql`/* payouts.insertApprovals */

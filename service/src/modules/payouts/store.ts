@@ -1,8 +1,7 @@
 /** All SQL of payouts. */
 import type { AccountType, ErrorKey, Rail } from '@partner-payments/wire'
-import type { Currency, Minor } from '../../kernel/index.ts'
+import type { Currency } from '../../kernel/index.ts'
 import {
-  type Columns,
   dueWork,
   fieldsOf,
   firstPartners,
@@ -12,116 +11,84 @@ import {
   noSql,
   ofPartners,
   type PartnerPage,
+  type RowOf,
   type Sql,
-  unprepared,
   sql,
   type Tx,
+  unprepared,
 } from '../../postgres/index.ts'
 import { payoutOperations, type PayoutStatus } from './rules.ts'
 
-export type PayoutRow = {
-  readonly partnerId: string
-  readonly id: string
-  readonly operation: string
-  readonly idempotencyKey: string | null
-  readonly requestFingerprint: string
-  readonly transactionId: string
-  readonly reference: string
-  readonly reserveId: string
-  readonly beneficiaryId: string | null
-  readonly customerId: string | null
-  readonly amount: Minor
-  readonly currency: Currency
-  readonly creditorName: string
-  readonly creditorAccount: string
-  readonly creditorBic: string | null
-  readonly creditorCountry: string
-  /** The type of an American account. Null: it is not known. */
-  readonly creditorAccountType: AccountType | null
-  readonly remittance: string | null
-  readonly rail: Rail
-  readonly connector: string
-  /** The id of the instruction, made by us: `instructionIdOf`. */
-  readonly endToEndId: string
-  /** The end-to-end id of the partner, which may repeat: `endToEndIdSent`. Null: it gave none. */
-  readonly partnerEndToEndId: string | null
-  readonly ipAddress: string
-  readonly simulatedOutcome: string | null
-  readonly status: PayoutStatus
-  readonly errorKey: ErrorKey | null
-  readonly errorDetails: string | null
-  readonly sendAttempts: number
-  readonly dueAt: Date | null
-  readonly leaseId: string | null
-  /** The amount that was sold for `amount`, by the quote. Null: the payout was paid from a balance in its currency. */
-  readonly soldAmount: Minor | null
-  readonly soldCurrency: Currency | null
-  readonly quoteId: string | null
-  readonly transactionHash: string | null
-  /** The fee, in the currency of the balance that paid: `soldCurrency`, or `currency`. Null: none was taken. */
-  readonly feeAmount: Minor | null
-  /** The end of the time for an approval. Null: it needed no approval. */
-  readonly approvalExpiresAt: Date | null
-  /** JSON: the counters of limits that have the amount (`readCounted`). Null: none has. */
-  readonly countedIn: string | null
-  /** The notification that reported the settlement, and the one that rejected or returned the payment. Null: none has. */
-  readonly settledBy: string | null
-  readonly endedBy: string | null
-  readonly createdAt: Date
-  readonly updatedAt: Date
-}
-
-/** `isHeld`: it waited for a decision about a name. Absent once it was attempted. */
-export type PayoutClaim = PayoutRow & { readonly leaseId: string; readonly isHeld?: boolean }
-
-const types: Columns<PayoutRow> = {
+const types = {
   partnerId: 'uuid',
   id: 'uuid',
   operation: 'text',
-  idempotencyKey: 'text',
+  idempotencyKey: 'text?',
   requestFingerprint: 'text',
   transactionId: 'uuid',
   reference: 'text',
   reserveId: 'uuid',
-  beneficiaryId: 'uuid',
-  customerId: 'uuid',
+  beneficiaryId: 'uuid?',
+  customerId: 'uuid?',
   amount: 'bigint',
   currency: 'text',
   creditorName: 'text',
   creditorAccount: 'text',
-  creditorBic: 'text',
+  creditorBic: 'text?',
   creditorCountry: 'text',
-  creditorAccountType: 'text',
-  remittance: 'text',
+  /** The type of an American account. Null: it is not known. */
+  creditorAccountType: 'text?',
+  remittance: 'text?',
   rail: 'text',
   connector: 'text',
+  /** The id of the instruction, made by us: `instructionIdOf`. */
   endToEndId: 'text',
-  partnerEndToEndId: 'text',
+  /** The end-to-end id of the partner, which may repeat: `endToEndIdSent`. Null: it gave none. */
+  partnerEndToEndId: 'text?',
   ipAddress: 'text',
-  simulatedOutcome: 'text',
+  simulatedOutcome: 'text?',
   status: 'text',
-  errorKey: 'text',
-  errorDetails: 'text',
+  errorKey: 'text?',
+  errorDetails: 'text?',
   sendAttempts: 'integer',
-  dueAt: 'timestamptz',
-  leaseId: 'uuid',
-  soldAmount: 'bigint',
-  soldCurrency: 'text',
-  quoteId: 'uuid',
-  transactionHash: 'text',
-  feeAmount: 'bigint',
-  approvalExpiresAt: 'timestamptz',
-  countedIn: 'json',
-  settledBy: 'text',
-  endedBy: 'text',
+  dueAt: 'timestamptz?',
+  leaseId: 'uuid?',
+  /** The amount that was sold for `amount`, by the quote. Null: the payout was paid from a balance in its currency. */
+  soldAmount: 'bigint?',
+  soldCurrency: 'text?',
+  quoteId: 'uuid?',
+  transactionHash: 'text?',
+  /** The fee, in the currency of the balance that paid: `soldCurrency`, or `currency`. Null: none was taken. */
+  feeAmount: 'bigint?',
+  /** The end of the time for an approval. Null: it needed no approval. */
+  approvalExpiresAt: 'timestamptz?',
+  /** JSON: the counters of limits that have the amount (`readCounted`). Null: none has. */
+  countedIn: 'json?',
+  /** The notification that reported the settlement, and the one that rejected or returned the payment. Null: none has. */
+  settledBy: 'text?',
+  endedBy: 'text?',
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',
-}
+} as const
+export type PayoutRow = RowOf<
+  typeof types,
+  {
+    currency: Currency
+    creditorAccountType: AccountType
+    rail: Rail
+    status: PayoutStatus
+    errorKey: ErrorKey
+    soldCurrency: Currency
+  }
+>
+
+/** `isHeld`: it waited for a decision about a name. Absent once it was attempted. */
+export type PayoutClaim = PayoutRow & { readonly leaseId: string; readonly isHeld?: boolean }
 /** The fingerprint of a request had this name when the column was made; processes of earlier versions use it. */
 const storedAs = { requestFingerprint: 'request_hash' }
 const stored = namesOf(types, storedAs)
 export const payoutColumns = fieldsOf(types, storedAs)
-const newPayouts = insertBy(
+const newPayouts = insertBy<PayoutRow>(
   types,
   [
     ['partnerId', 'ipAddress'],
@@ -269,44 +236,34 @@ export async function releaseLeases(tx: Tx, partnerId: string, now: Date): Promi
     update payouts.payouts set lease_id = null, due_at = ${now} where partner_id = ${partnerId} and lease_id is not null`)
 }
 
-export type PayoutChange = PayoutId & {
+const changeTypes = {
+  partnerId: 'uuid',
+  id: 'uuid',
   /** The status that was judged under the lock. */
-  readonly fromStatus: PayoutStatus
-  readonly status: PayoutStatus
-  readonly errorKey: ErrorKey | null
-  readonly errorDetails: string | null
-  readonly sendAttempts: number
-  readonly dueAt: Date | null
-  readonly leaseId: string | null
+  fromStatus: 'text',
+  status: 'text',
+  errorKey: 'text?',
+  errorDetails: 'text?',
+  sendAttempts: 'integer',
+  dueAt: 'timestamptz?',
+  leaseId: 'uuid?',
   /** Null leaves the stored ones unchanged. */
-  readonly transactionHash: string | null
-  readonly settledBy: string | null
-  readonly endedBy: string | null
-}
+  transactionHash: 'text?',
+  settledBy: 'text?',
+  endedBy: 'text?',
+} as const
+export type PayoutChange = RowOf<
+  typeof changeTypes,
+  { fromStatus: PayoutStatus; status: PayoutStatus; errorKey: ErrorKey }
+>
 
 /** Most changes of a batch have the same values in these columns. */
-const givenChanges = givenBy<PayoutChange>(
-  {
-    partnerId: 'uuid',
-    id: 'uuid',
-    fromStatus: 'text',
-    status: 'text',
-    errorKey: 'text',
-    errorDetails: 'text',
-    sendAttempts: 'integer',
-    dueAt: 'timestamptz',
-    leaseId: 'uuid',
-    transactionHash: 'text',
-    settledBy: 'text',
-    endedBy: 'text',
-  },
-  [
-    ['partnerId'],
-    ['fromStatus', 'status', 'errorKey', 'errorDetails'],
-    ['sendAttempts', 'dueAt', 'leaseId'],
-    ['transactionHash', 'settledBy', 'endedBy'],
-  ],
-)
+const givenChanges = givenBy<PayoutChange>(changeTypes, [
+  ['partnerId'],
+  ['fromStatus', 'status', 'errorKey', 'errorDetails'],
+  ['sendAttempts', 'dueAt', 'leaseId'],
+  ['transactionHash', 'settledBy', 'endedBy'],
+])
 
 /**
  * Each payout once; the caller holds their locks. A payout in another status than `fromStatus` fails the transaction.

@@ -1,6 +1,6 @@
 /** Operation id -> verb -> shape, for recalls. */
-import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
+import { recalls as wire } from '@partner-payments/wire'
+import { type Handlers, writerOf } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { reasonOf } from '../../iso20022/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
@@ -20,36 +20,15 @@ export const recallsRoutes = (recalls: Recalls, idempotency: Idempotency): Handl
   }),
 })
 
-function toWire(recall: RecallRow): ResponseOf<'getPayoutRecall'> {
-  const { amount, currency, details, answerCode, answerDueOn, settledAmount, returnReference } = recall
-  return {
-    id: recall.id,
-    payoutId: recall.payoutId,
-    payoutReference: recall.payoutReference,
-    reason: recall.reason,
-    ...(details === null ? {} : { text: details }),
-    status: recall.status,
+const writeRecall = writerOf(wire.PayoutRecall)
+const toWire = ({ amount, currency, settledAmount, answerCode, ...recall }: RecallRow) =>
+  writeRecall({
+    ...recall,
+    text: recall.details,
     amount: writeAmount(amount, currency),
     currency,
-    requestedAt: recall.requestedAt.toISOString(),
     requestedBy: recall.requestedName,
-    requestDueOn: recall.requestDueOn,
-    ...times(recall),
-    ...(answerDueOn === null ? {} : { answerDueOn }),
-    ...(answerCode === null ? {} : { answer: { code: answerCode, text: reasonOf(answerCode).details } }),
-    ...(settledAmount === null
-      ? {}
-      : { settledAmount: writeAmount(settledAmount, currency), fee: writeAmount(amount - settledAmount, currency) }),
-    ...(returnReference === null ? {} : { returnReference }),
-  }
-}
-
-/** The times that are set. */
-function times({ sentAt, answeredAt, expiredAt, returnedAt }: RecallRow) {
-  return {
-    ...(sentAt === null ? {} : { sentAt: sentAt.toISOString() }),
-    ...(answeredAt === null ? {} : { answeredAt: answeredAt.toISOString() }),
-    ...(expiredAt === null ? {} : { expiredAt: expiredAt.toISOString() }),
-    ...(returnedAt === null ? {} : { returnedAt: returnedAt.toISOString() }),
-  }
-}
+    answer: answerCode === null ? null : { code: answerCode, text: reasonOf(answerCode).details },
+    settledAmount: settledAmount === null ? null : writeAmount(settledAmount, currency),
+    fee: settledAmount === null ? null : writeAmount(amount - settledAmount, currency),
+  })

@@ -1,13 +1,13 @@
 /** The SQL of recalls. */
 import type { recalls } from '@partner-payments/wire'
-import type { Currency, Minor } from '../../kernel/index.ts'
+import type { Currency } from '../../kernel/index.ts'
 import {
   acrossPartners,
-  type Columns,
   dueWork,
   insertBy,
   namesOf,
   ofPartners,
+  type RowOf,
   type Sql,
   sql,
   type Tx,
@@ -17,44 +17,7 @@ import {
 export type RecallReason = (typeof recalls.recallReasons)[number]
 export type RecallStatus = (typeof recalls.recallStatuses)[number]
 
-export type RecallRow = {
-  readonly partnerId: string
-  readonly id: string
-  readonly payoutId: string
-  readonly transactionId: string
-  readonly payoutReference: string
-  readonly connector: string
-  readonly instructionId: string
-  /** The amount of the payout. */
-  readonly amount: Minor
-  readonly currency: Currency
-  readonly reason: RecallReason
-  readonly details: string | null
-  readonly status: RecallStatus
-  readonly requestedBy: string
-  readonly requestedName: string
-  readonly requestedAt: Date
-  /** `YYYY-MM-DD`. */
-  readonly requestDueOn: string
-  readonly sentAt: Date | null
-  readonly answerDueOn: string | null
-  /** The end of the last day for the answer. */
-  readonly answerDueAt: Date | null
-  readonly answeredAt: Date | null
-  readonly answerCode: string | null
-  readonly expiredAt: Date | null
-  /** The amount that is booked on the balance. */
-  readonly settledAmount: Minor | null
-  readonly returnReference: string | null
-  readonly returnedAt: Date | null
-  /** When a worker sends it to the bank. */
-  readonly dueAt: Date | null
-  readonly leaseId: string | null
-  readonly attempts: number
-  readonly updatedAt: Date
-}
-
-const types: Columns<RecallRow> = {
+const types = {
   partnerId: 'uuid',
   id: 'uuid',
   payoutId: 'uuid',
@@ -62,31 +25,37 @@ const types: Columns<RecallRow> = {
   payoutReference: 'text',
   connector: 'text',
   instructionId: 'uuid',
+  /** The amount of the payout. */
   amount: 'bigint',
   currency: 'text',
   reason: 'text',
-  details: 'text',
+  details: 'text?',
   status: 'text',
   requestedBy: 'uuid',
   requestedName: 'text',
   requestedAt: 'timestamptz',
+  /** `YYYY-MM-DD`. */
   requestDueOn: 'date',
-  sentAt: 'timestamptz',
-  answerDueOn: 'date',
-  answerDueAt: 'timestamptz',
-  answeredAt: 'timestamptz',
-  answerCode: 'text',
-  expiredAt: 'timestamptz',
-  settledAmount: 'bigint',
-  returnReference: 'text',
-  returnedAt: 'timestamptz',
-  dueAt: 'timestamptz',
-  leaseId: 'uuid',
+  sentAt: 'timestamptz?',
+  answerDueOn: 'date?',
+  /** The end of the last day for the answer. */
+  answerDueAt: 'timestamptz?',
+  answeredAt: 'timestamptz?',
+  answerCode: 'text?',
+  expiredAt: 'timestamptz?',
+  /** The amount that is booked on the balance. */
+  settledAmount: 'bigint?',
+  returnReference: 'text?',
+  returnedAt: 'timestamptz?',
+  /** When a worker sends it to the bank. */
+  dueAt: 'timestamptz?',
+  leaseId: 'uuid?',
   attempts: 'integer',
   updatedAt: 'timestamptz',
-}
+} as const
+export type RecallRow = RowOf<typeof types, { currency: Currency; reason: RecallReason; status: RecallStatus }>
 const columns = namesOf(types)
-const newRecalls = insertBy(types, [])
+const newRecalls = insertBy<RecallRow>(types, [])
 
 export type RecallKey = Pick<RecallRow, 'partnerId' | 'id'>
 

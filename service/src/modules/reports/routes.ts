@@ -1,46 +1,22 @@
 /** Operation id -> verb -> shape. */
-import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
+import { reports as wire } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import type { Report, Reports, Schedule } from './service.ts'
 
-/** A field without a value is absent. */
-function toWire(report: Report): ResponseOf<'getReport'> {
-  const { id, kind, format, currency, customerId, scheduleId, status, progress, rows, bytes, sha256, failure } = report
+const writeReport = writerOf(wire.Report)
+function toWire(report: Report) {
+  const { periodFrom: from, periodTo: to, status, sha256 } = report
   const isReady = status === 'Ready' && sha256 !== null
-  return {
-    id,
-    kind,
-    format,
-    from: report.periodFrom.toISOString(),
-    to: report.periodTo.toISOString(),
-    ...(currency === null ? {} : { currency }),
-    ...(customerId === null ? {} : { customerId }),
-    ...(scheduleId === null ? {} : { scheduleId }),
-    status,
-    progress,
-    ...(isReady ? { rows: Number(rows), bytes: Number(bytes), sha256 } : {}),
-    ...(failure === null ? {} : { failure }),
-    createdAt: report.createdAt.toISOString(),
-    expiresAt: report.expiresAt.toISOString(),
-  }
+  const file = isReady
+    ? { rows: Number(report.rows), bytes: Number(report.bytes), sha256 }
+    : { rows: null, bytes: null, sha256: null }
+  return writeReport({ ...report, from, to, ...file })
 }
 
-function toWireSchedule(schedule: Schedule): ResponseOf<'getReportSchedule'> {
-  const { id, kind, format, currency, customerId, frequency, emails, timeZone, nextAt, createdAt } = schedule
-  return {
-    id,
-    kind,
-    format,
-    ...(currency === null ? {} : { currency }),
-    ...(customerId === null ? {} : { customerId }),
-    frequency,
-    emails: JSON.parse(emails) as string[],
-    timeZone,
-    nextRunAt: nextAt.toISOString(),
-    createdAt: createdAt.toISOString(),
-  }
-}
+const writeSchedule = writerOf(wire.ReportSchedule)
+const toWireSchedule = ({ emails, nextAt: nextRunAt, ...schedule }: Schedule) =>
+  writeSchedule({ ...schedule, emails: JSON.parse(emails) as string[], nextRunAt })
 
 export function reportsRoutes(reports: Reports, idempotency: Idempotency): Handlers<'reports'> {
   return {
@@ -48,10 +24,7 @@ export function reportsRoutes(reports: Reports, idempotency: Idempotency): Handl
       const report = await reports.create(caller.partnerId, body, tx)
       return { body: toWire(report), created: `the report ${report.id}` }
     }),
-    listReports: async ({ caller, query }) => {
-      const page = await reports.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toWire) } }
-    },
+    listReports: async ({ caller, query }) => pageOf(await reports.list(caller.partnerId, query), toWire),
     getReport: async ({ caller, params }) => ({ body: toWire(await reports.get(caller.partnerId, params.id)) }),
     deleteReport: async ({ caller, params }) => {
       await reports.remove(caller.partnerId, params.id)
@@ -65,10 +38,8 @@ export function reportsRoutes(reports: Reports, idempotency: Idempotency): Handl
       const schedule = await reports.createSchedule(caller.partnerId, body, tx)
       return { body: toWireSchedule(schedule), created: `the schedule ${schedule.id}` }
     }),
-    listReportSchedules: async ({ caller, query }) => {
-      const page = await reports.listSchedules(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toWireSchedule) } }
-    },
+    listReportSchedules: async ({ caller, query }) =>
+      pageOf(await reports.listSchedules(caller.partnerId, query), toWireSchedule),
     getReportSchedule: async ({ caller, params }) => ({
       body: toWireSchedule(await reports.getSchedule(caller.partnerId, params.id)),
     }),

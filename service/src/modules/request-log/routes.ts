@@ -1,14 +1,11 @@
 /** Operation id -> verb -> shape, for what a partner reads of its request log. */
-import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
+import { requests as wire } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import type { LoggedRequest, Requests } from '../../requests/index.ts'
 
 export function requestLogRoutes(requests: Requests) {
   return {
-    listRequests: async ({ caller, query }) => {
-      const page = await requests.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toWireRequest) } }
-    },
+    listRequests: async ({ caller, query }) => pageOf(await requests.list(caller.partnerId, query), toWireRequest),
     getRequest: async ({ caller, params }) => ({
       body: toWireRequest(await requests.get(caller.partnerId, params.entryId)),
     }),
@@ -35,21 +32,6 @@ export function requestLogRoutes(requests: Requests) {
   } satisfies Handlers<'requests'>
 }
 
-const toWireRequest = ({
-  partnerId: _partnerId,
-  at,
-  params,
-  code,
-  pointer,
-  impersonatedBy,
-  userAgent,
-  ...row
-}: LoggedRequest): ResponseOf<'getRequest'> => ({
-  ...row,
-  at: at.toISOString(),
-  params: JSON.parse(params) as Record<string, string>,
-  ...(code === null ? {} : { code }),
-  ...(pointer === null ? {} : { pointer }),
-  ...(impersonatedBy === null ? {} : { impersonatedBy }),
-  ...(userAgent === null ? {} : { userAgent }),
-})
+const writeRequest = writerOf(wire.LoggedRequest)
+const toWireRequest = (row: LoggedRequest) =>
+  writeRequest({ ...row, params: JSON.parse(row.params) as Record<string, string> })

@@ -1,6 +1,6 @@
 /** Operation id -> verb -> shape, for standing orders. */
-import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
+import { type ResponseOf, standingOrders as wire } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import { timeText } from './schedule.ts'
@@ -18,10 +18,7 @@ export function standingOrdersRoutes(orders: StandingOrders, idempotency: Idempo
       const { id, customerId } = order
       return { body: withDates(order), created: `the standing order ${id}`, customerId }
     }),
-    listStandingOrders: async ({ caller, query }) => {
-      const page = await orders.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toWire) } }
-    },
+    listStandingOrders: async ({ caller, query }) => pageOf(await orders.list(caller.partnerId, query), toWire),
     getStandingOrder: async ({ caller, params }) => ({
       body: withDates(await orders.get(caller.partnerId, params.orderId)),
     }),
@@ -34,54 +31,31 @@ export function standingOrdersRoutes(orders: StandingOrders, idempotency: Idempo
     cancelStandingOrder: async ({ caller, params }) => ({
       body: withDates(await orders.cancel(caller.partnerId, params.orderId)),
     }),
-    listStandingOrderExecutions: async ({ caller, params, query }) => {
-      const page = await orders.executions(caller.partnerId, params.orderId, query)
-      return { body: { ...page, data: page.data.map(toExecution) } }
-    },
+    listStandingOrderExecutions: async ({ caller, params, query }) =>
+      pageOf(await orders.executions(caller.partnerId, params.orderId, query), toExecution),
   }
 }
 
-function toWire(order: OrderRow): ResponseOf<'getStandingOrder'> {
-  const { id, status, endReason, beneficiaryId, amount, currency, reference, payoutsMade, dueAt, endedAt } = order
-  return {
-    id,
-    status,
-    ...(endReason === null ? {} : { endReason }),
-    beneficiaryId,
-    amount: writeAmount(amount, currency),
-    currency,
-    ...(reference === null ? {} : { reference }),
-    schedule: toSchedule(order),
-    payoutsMade,
-    ...(dueAt === null ? {} : { nextAttemptAt: dueAt.toISOString() }),
-    createdAt: order.createdAt.toISOString(),
-    updatedAt: order.updatedAt.toISOString(),
-    ...(endedAt === null ? {} : { endedAt: endedAt.toISOString() }),
-  }
-}
+const writeOrder = writerOf(wire.StandingOrder)
+const toWire = (order: OrderRow) =>
+  writeOrder({
+    ...order,
+    amount: writeAmount(order.amount, order.currency),
+    schedule: { ...order, time: timeText(order.secondOfDay), count: order.dates },
+    nextAttemptAt: order.dueAt,
+  })
 
-const toSchedule = ({ frequency, startsOn, secondOfDay, dayOfMonth, endsOn, dates, businessDays }: OrderRow) => ({
-  frequency,
-  startsOn,
-  time: timeText(secondOfDay),
-  ...(dayOfMonth === null ? {} : { dayOfMonth }),
-  ...(endsOn === null ? {} : { endsOn }),
-  ...(dates === null ? {} : { count: dates }),
-  businessDays,
-})
-
-function toExecution(row: ExecutionRow): ResponseOf<'listStandingOrderExecutions'>['data'][number] {
-  const { id, occursOn: date, status, attempts, payoutId, transactionReference, problemCode, problemDetail } = row
-  return {
-    id,
+const writeExecution = writerOf(wire.StandingOrderExecution)
+const toExecution = ({
+  occursOn: date,
+  transactionReference: reference,
+  problemCode,
+  problemDetail,
+  ...row
+}: ExecutionRow) =>
+  writeExecution({
+    ...row,
     date,
-    executesAt: row.executesAt.toISOString(),
-    status,
-    attempts,
-    ...(payoutId === null ? {} : { payoutId }),
-    ...(transactionReference === null ? {} : { reference: transactionReference }),
-    ...(problemCode === null ? {} : { problem: { code: problemCode, detail: problemDetail ?? '' } }),
-    createdAt: row.createdAt.toISOString(),
-    updatedAt: row.updatedAt.toISOString(),
-  }
-}
+    reference,
+    problem: problemCode === null ? null : { code: problemCode, detail: problemDetail ?? '' },
+  })

@@ -1,9 +1,8 @@
 /** The SQL of standing orders and their executions. */
 import type { standingOrders } from '@partner-payments/wire'
 import type { PageRequest } from '../../api/index.ts'
-import type { Currency, Minor } from '../../kernel/index.ts'
+import type { Currency } from '../../kernel/index.ts'
 import {
-  type Columns,
   columnOf,
   dueWork,
   insertBy,
@@ -11,6 +10,7 @@ import {
   noSql,
   ofOnePartner,
   ofPartners,
+  type RowOf,
   type Sql,
   sql,
   type Tx,
@@ -22,72 +22,26 @@ export type OrderStatus = (typeof standingOrders.orderStatuses)[number]
 export type EndReason = (typeof standingOrders.orderEndReasons)[number]
 export type ExecutionStatus = (typeof standingOrders.executionStatuses)[number]
 
-export type OrderRow = {
-  readonly partnerId: string
-  readonly id: string
-  readonly beneficiaryId: string
-  readonly amount: Minor
-  readonly currency: Currency
-  readonly reference: string | null
-  readonly frequency: Frequency
-  readonly startsOn: string
-  readonly secondOfDay: number
-  readonly dayOfMonth: number | null
-  readonly endsOn: string | null
-  readonly dates: number | null
-  readonly businessDays: BusinessDays
-  readonly status: OrderStatus
-  readonly endReason: EndReason | null
-  readonly nextIndex: number
-  readonly nextNumber: number
-  readonly dueAt: Date | null
-  readonly retryUntil: Date | null
-  readonly attempts: number
-  readonly payoutsMade: number
-  readonly accountId: string
-  readonly accountName: string
-  readonly ipAddress: string
-  readonly createdAt: Date
-  readonly updatedAt: Date
-  readonly endedAt: Date | null
-}
-
-export type ExecutionRow = {
-  readonly partnerId: string
-  readonly id: string
-  readonly orderId: string
-  readonly occursOn: string
-  readonly executesAt: Date
-  readonly status: ExecutionStatus
-  readonly attempts: number
-  readonly payoutId: string | null
-  readonly transactionReference: string | null
-  readonly problemCode: string | null
-  readonly problemDetail: string | null
-  readonly createdAt: Date
-  readonly updatedAt: Date
-}
-
-const orderColumns: Columns<OrderRow> = {
+const orderColumns = {
   partnerId: 'uuid',
   id: 'uuid',
   beneficiaryId: 'uuid',
   amount: 'bigint',
   currency: 'text',
-  reference: 'text',
+  reference: 'text?',
   frequency: 'text',
   startsOn: 'date',
   secondOfDay: 'integer',
-  dayOfMonth: 'integer',
-  endsOn: 'date',
-  dates: 'integer',
+  dayOfMonth: 'integer?',
+  endsOn: 'date?',
+  dates: 'integer?',
   businessDays: 'text',
   status: 'text',
-  endReason: 'text',
+  endReason: 'text?',
   nextIndex: 'integer',
   nextNumber: 'integer',
-  dueAt: 'timestamptz',
-  retryUntil: 'timestamptz',
+  dueAt: 'timestamptz?',
+  retryUntil: 'timestamptz?',
   attempts: 'integer',
   payoutsMade: 'integer',
   accountId: 'uuid',
@@ -95,9 +49,14 @@ const orderColumns: Columns<OrderRow> = {
   ipAddress: 'text',
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',
-  endedAt: 'timestamptz',
-}
-const executionColumns: Columns<ExecutionRow> = {
+  endedAt: 'timestamptz?',
+} as const
+export type OrderRow = RowOf<
+  typeof orderColumns,
+  { currency: Currency; frequency: Frequency; businessDays: BusinessDays; status: OrderStatus; endReason: EndReason }
+>
+
+const executionColumns = {
   partnerId: 'uuid',
   id: 'uuid',
   orderId: 'uuid',
@@ -105,16 +64,17 @@ const executionColumns: Columns<ExecutionRow> = {
   executesAt: 'timestamptz',
   status: 'text',
   attempts: 'integer',
-  payoutId: 'uuid',
-  transactionReference: 'text',
-  problemCode: 'text',
-  problemDetail: 'text',
+  payoutId: 'uuid?',
+  transactionReference: 'text?',
+  problemCode: 'text?',
+  problemDetail: 'text?',
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',
-}
+} as const
+export type ExecutionRow = RowOf<typeof executionColumns, { status: ExecutionStatus }>
 const columns = namesOf(orderColumns)
-const newOrders = insertBy(orderColumns, [])
-const newExecutions = insertBy(executionColumns, [])
+const newOrders = insertBy<OrderRow>(orderColumns, [])
+const newExecutions = insertBy<ExecutionRow>(executionColumns, [])
 
 export function insertOrder(tx: Tx, row: OrderRow): Promise<number> {
   return tx.run(sql`/* standing-orders.insertOrder */

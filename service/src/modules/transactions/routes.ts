@@ -1,6 +1,6 @@
 /** Operation id -> service call and shape. */
 import type { ResponseOf } from '@partner-payments/wire'
-import { type Handlers, readTime } from '../../api/index.ts'
+import { type Handlers, pageOf, readTime } from '../../api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import { reasonOf } from '../../iso20022/index.ts'
 import type { Changes } from './changes.ts'
@@ -31,10 +31,8 @@ export function transactionsRoutes(transactions: Transactions): Handlers<'transa
     getTransactionTimeline: async ({ caller, params }) => ({
       body: toTimeline(await transactions.timeline(caller.partnerId, params.reference)),
     }),
-    listTransactions: async ({ caller, query }) => {
-      const page = await transactions.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toTransaction) } }
-    },
+    listTransactions: async ({ caller, query }) =>
+      pageOf(await transactions.list(caller.partnerId, query), toTransaction),
   }
 }
 

@@ -10,59 +10,74 @@ import type {
   TransactionStatus,
   TransactionType,
 } from '@partner-payments/wire'
-import { type Currency, type Minor, nilId } from '../../kernel/index.ts'
+import { type Currency, nilId } from '../../kernel/index.ts'
 import type { Actor } from '../../lifecycle/index.ts'
 import {
-  type Columns,
   givenBy,
   insertBy,
   namesOf,
   noSql,
   ofPartners,
-  unprepared,
+  type RowOf,
   sql,
   type Tx,
+  unprepared,
 } from '../../postgres/index.ts'
 
-export type TransactionRow = {
-  readonly partnerId: string
-  readonly id: string
-  readonly reference: string
-  readonly amount: Minor
-  readonly currency: Currency
-  readonly category: TransactionCategory
-  readonly direction: TransactionDirection
-  readonly method: TransactionMethod
-  readonly partyType: PartyType
-  readonly type: TransactionType
-  readonly status: TransactionStatus
-  readonly errorKey: ErrorKey | null
-  readonly rail: Rail | null
-  readonly customerId: string | null
-  readonly beneficiaryId: string | null
-  readonly beneficiaryAlias: string | null
-  readonly endToEndId: string | null
-  readonly sessionId: string | null
-  readonly websiteReference: string | null
-  readonly userReference: string | null
-  readonly idempotencyKey: string | null
-  readonly description: string | null
-  readonly originatingReference: string | null
-  readonly creditor: string | null
-  readonly debtor: string | null
-  readonly partnerUser: string | null
+const types = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  reference: 'text',
+  amount: 'bigint',
+  currency: 'text',
+  category: 'text',
+  direction: 'text',
+  method: 'text',
+  partyType: 'text',
+  type: 'text',
+  status: 'text',
+  errorKey: 'text?',
+  rail: 'text?',
+  customerId: 'uuid?',
+  beneficiaryId: 'uuid?',
+  beneficiaryAlias: 'text?',
+  endToEndId: 'text?',
+  sessionId: 'text?',
+  websiteReference: 'text?',
+  userReference: 'text?',
+  idempotencyKey: 'text?',
+  description: 'text?',
+  originatingReference: 'text?',
+  creditor: 'json?',
+  debtor: 'json?',
+  partnerUser: 'json?',
   /** The money on the customer's side of an exchange. Null: no exchange; it equals `amount`. */
-  readonly userAmount: Minor | null
-  readonly userCurrency: Currency | null
-  readonly fxQuoteExpiresAt: Date | null
+  userAmount: 'bigint?',
+  userCurrency: 'text?',
+  fxQuoteExpiresAt: 'timestamptz?',
   /** The quote that the transaction accepted. */
-  readonly quoteId: string | null
-  readonly transactionHash: string | null
+  quoteId: 'uuid?',
+  transactionHash: 'text?',
   /** JSON of `TimelineEntry[]`, oldest first. Inserted with `rowMark` for the id. */
-  readonly timeline: string
-  readonly createdAt: Date
-  readonly updatedAt: Date
-}
+  timeline: 'jsonb',
+  createdAt: 'timestamptz',
+  updatedAt: 'timestamptz',
+} as const
+export type TransactionRow = RowOf<
+  typeof types,
+  {
+    currency: Currency
+    category: TransactionCategory
+    direction: TransactionDirection
+    method: TransactionMethod
+    partyType: PartyType
+    type: TransactionType
+    status: TransactionStatus
+    errorKey: ErrorKey
+    rail: Rail
+    userCurrency: Currency
+  }
+>
 export type TimelineEntry = {
   readonly step: TimelineStep
   readonly status: TransactionStatus
@@ -77,44 +92,8 @@ export type TimelineEntry = {
   /** The audit record of the step and of the steps before it that were made with it. */
   readonly record?: string
 }
-const types: Columns<TransactionRow> = {
-  partnerId: 'uuid',
-  id: 'uuid',
-  reference: 'text',
-  amount: 'bigint',
-  currency: 'text',
-  category: 'text',
-  direction: 'text',
-  method: 'text',
-  partyType: 'text',
-  type: 'text',
-  status: 'text',
-  errorKey: 'text',
-  rail: 'text',
-  customerId: 'uuid',
-  beneficiaryId: 'uuid',
-  beneficiaryAlias: 'text',
-  endToEndId: 'text',
-  sessionId: 'text',
-  websiteReference: 'text',
-  userReference: 'text',
-  idempotencyKey: 'text',
-  description: 'text',
-  originatingReference: 'text',
-  creditor: 'json',
-  debtor: 'json',
-  partnerUser: 'json',
-  userAmount: 'bigint',
-  userCurrency: 'text',
-  fxQuoteExpiresAt: 'timestamptz',
-  quoteId: 'uuid',
-  transactionHash: 'text',
-  timeline: 'jsonb',
-  createdAt: 'timestamptz',
-  updatedAt: 'timestamptz',
-}
 export const columns = namesOf(types)
-const newTransactions = insertBy(
+const newTransactions = insertBy<TransactionRow>(
   types,
   [
     ['partnerId', 'partnerUser'],
@@ -194,19 +173,22 @@ export function lockTransaction(tx: Tx, partnerId: string, id: string): Promise<
     select ${columns} from transactions.transactions where partner_id = ${partnerId} and id = ${id} for update`)
 }
 
-export type TransactionMove = TransactionKey & {
-  readonly status: TransactionStatus
-  readonly errorKey: ErrorKey | null
+const moveTypes = {
+  partnerId: 'uuid',
+  id: 'uuid',
+  status: 'text',
+  errorKey: 'text?',
   /** Null keeps the debtor. */
-  readonly debtor: string | null
+  debtor: 'json?',
   /** Null keeps the hash. */
-  readonly transactionHash: string | null
+  transactionHash: 'text?',
   /** JSON of `TimelineEntry[]`, with `rowMark` for `record`. */
-  readonly entries: string
+  entries: 'jsonb',
   /** The audit record of the steps. */
-  readonly record: string
-  readonly updatedAt: Date
-}
+  record: 'uuid',
+  updatedAt: 'timestamptz',
+} as const
+export type TransactionMove = RowOf<typeof moveTypes, { status: TransactionStatus; errorKey: ErrorKey }>
 
 /** Columns that the event of a move needs. */
 export type Moved = Pick<
@@ -226,17 +208,7 @@ export type Moved = Pick<
 
 /** Most moves of a batch are alike. */
 const givenMoves = givenBy<TransactionMove>(
-  {
-    partnerId: 'uuid',
-    id: 'uuid',
-    status: 'text',
-    errorKey: 'text',
-    debtor: 'json',
-    transactionHash: 'text',
-    entries: 'jsonb',
-    record: 'uuid',
-    updatedAt: 'timestamptz',
-  },
+  moveTypes,
   [['partnerId'], ['status', 'errorKey', 'entries', 'updatedAt'], ['debtor'], ['transactionHash']],
   { entries: 'record' },
 )

@@ -1,21 +1,12 @@
 /** Operation id -> verb -> shape, of guest links. */
-import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
+import { guestLinks as wire } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import type { GuestLink, GuestLinks } from './guest-links.ts'
 
-function toWire(link: GuestLink): ResponseOf<'createGuestLink'> {
-  const { id: guestLinkId, email, fullName, access, status, madeById, madeByName: madeByFullName } = link
-  const time = (at: Date | null) => at?.toISOString() ?? null
-  return {
-    ...{ guestLinkId, email, fullName, access, status, madeById, madeByFullName },
-    createdAt: link.createdAt.toISOString(),
-    expiresAt: link.expiresAt.toISOString(),
-    openedAt: time(link.openedAt),
-    lastUsedAt: time(link.lastUsedAt),
-    revokedAt: time(link.revokedAt),
-  }
-}
+const writeLink = writerOf(wire.GuestLink)
+const toWire = ({ id: guestLinkId, madeByName: madeByFullName, ...link }: GuestLink) =>
+  writeLink({ ...link, guestLinkId, madeByFullName })
 
 export function guestLinksRoutes(links: GuestLinks, idempotency: Idempotency) {
   return {
@@ -23,10 +14,7 @@ export function guestLinksRoutes(links: GuestLinks, idempotency: Idempotency) {
       const link = await links.create(caller, body, { ip, ...(tx && { tx }) })
       return { body: toWire(link), created: `the guest link ${link.id}` }
     }),
-    listGuestLinks: async ({ caller, query }) => {
-      const page = await links.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toWire) } }
-    },
+    listGuestLinks: async ({ caller, query }) => pageOf(await links.list(caller.partnerId, query), toWire),
     revokeGuestLink: async ({ caller, params, ip }) => {
       await links.revoke(caller, params.guestLinkId, ip)
       return { body: undefined }

@@ -1,39 +1,16 @@
 /** Operation id -> verb -> shape, of the team. */
-import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
+import { users as wire } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import type { Members, User } from './members.ts'
-import type { SingleSignOnView } from './single-sign-on-settings.ts'
 
-function toUser(user: User): ResponseOf<'getUser'> {
-  return {
-    userId: user.id,
-    email: user.email,
-    fullName: user.fullName,
-    roleName: user.role,
-    factors: [...user.factors],
-    lastSignInAt: user.lastSignInAt?.toISOString() ?? null,
-    createdAt: user.createdAt.toISOString(),
-    updatedAt: user.updatedAt.toISOString(),
-  }
-}
+const writeUser = writerOf(wire.User)
+const toUser = ({ id: userId, role: roleName, ...user }: User) => writeUser({ ...user, userId, roleName })
 
-function toSingleSignOn(view: SingleSignOnView): ResponseOf<'getSingleSignOn'> {
-  const { createdAt, updatedAt, domainProvedAt, roles, ...rest } = view
-  return {
-    ...rest,
-    domainProvedAt: domainProvedAt?.toISOString() ?? null,
-    roles: roles && Object.fromEntries(Object.entries(roles).map(([role, values]) => [role, [...values]])),
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-  }
-}
+const toSingleSignOn = writerOf(wire.SingleSignOn)
 
 export function membersRoutes(members: Members) {
   return {
-    listUsers: async ({ caller, query }) => {
-      const page = await members.listUsers(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toUser) } }
-    },
+    listUsers: async ({ caller, query }) => pageOf(await members.listUsers(caller.partnerId, query), toUser),
     getUser: async ({ caller, params }) => ({ body: toUser(await members.getUser(caller.partnerId, params.userId)) }),
     updateUser: async ({ caller, params, body }) => ({
       body: toUser(await members.updateUser(caller, params.userId, body)),

@@ -1,21 +1,12 @@
 /** Operation id -> verb -> shape. */
-import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
+import { users as wire } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import type { Invitation, Users } from './service.ts'
 
-function toWire(invitation: Invitation): ResponseOf<'getInvitation'> {
-  return {
-    inviteId: invitation.id,
-    email: invitation.email,
-    roleName: invitation.role,
-    status: invitation.status,
-    invitedById: invitation.invitedById,
-    invitedByFullName: invitation.invitedByName,
-    createdAt: invitation.createdAt.toISOString(),
-    updatedAt: invitation.updatedAt.toISOString(),
-  }
-}
+const writeInvitation = writerOf(wire.Invitation)
+const toWire = ({ id: inviteId, role: roleName, invitedByName: invitedByFullName, ...invitation }: Invitation) =>
+  writeInvitation({ ...invitation, inviteId, roleName, invitedByFullName })
 
 export function usersRoutes(users: Users, idempotency: Idempotency) {
   return {
@@ -24,10 +15,7 @@ export function usersRoutes(users: Users, idempotency: Idempotency) {
       const ids = invitations.map(({ id }) => id).join(', ')
       return { body: { invitations: invitations.map(toWire) }, created: `the invitations ${ids}` }
     }),
-    listInvitations: async ({ caller, query }) => {
-      const page = await users.listInvitations(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toWire) } }
-    },
+    listInvitations: async ({ caller, query }) => pageOf(await users.listInvitations(caller.partnerId, query), toWire),
     getInvitation: async ({ caller, params }) => ({
       body: toWire(await users.getInvitation(caller.partnerId, params.invitationId)),
     }),

@@ -1,29 +1,21 @@
 /** Operation id -> verb -> shape, of service accounts. */
-import type { ResponseOf } from '@partner-payments/wire'
+import { serviceAccounts as wire } from '@partner-payments/wire'
 import type { ListedCredential } from '../../access/index.ts'
-import type { Handlers } from '../../api/index.ts'
+import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import type { Created, ServiceAccounts } from './service-accounts.ts'
 
 const statuses = { valid: 'Active', expired: 'Expired', revoked: 'Revoked' } as const
 
-function toWire(account: ListedCredential): ResponseOf<'getServiceAccount'> {
-  const { serviceAccountId, name, apiKey, replaces, status } = account
-  const time = (at: Date | null) => at?.toISOString() ?? null
-  return {
-    ...{ serviceAccountId, name, apiKey, replaces },
-    status: statuses[status],
-    permissions: [...account.permissions],
-    allowedAddresses: [...account.allowedAddresses],
+const writeAccount = writerOf(wire.ServiceAccount)
+const toWire = (account: ListedCredential) =>
+  writeAccount({
+    ...account,
+    status: statuses[account.status],
     impersonation: account.impersonatedBy !== null,
     issuedById: account.issuedBy,
     issuedByFullName: account.issuedByName,
-    createdAt: account.createdAt.toISOString(),
-    expiresAt: time(account.expiresAt),
-    revokedAt: time(account.revokedAt),
-    lastUsedAt: time(account.lastUsedAt),
-  }
-}
+  })
 
 const withSecret = ({ account, apiSecret }: Created) => ({
   body: { ...toWire(account), apiSecret },
@@ -38,10 +30,7 @@ export function serviceAccountsRoutes(accounts: ServiceAccounts, idempotency: Id
     rotateServiceAccount: idempotency.handler('rotateServiceAccount', async ({ caller, params, body }, tx) =>
       withSecret(await accounts.rotate(caller, params.serviceAccountId, body, tx)),
     ),
-    listServiceAccounts: async ({ caller, query }) => {
-      const page = await accounts.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toWire) } }
-    },
+    listServiceAccounts: async ({ caller, query }) => pageOf(await accounts.list(caller.partnerId, query), toWire),
     getServiceAccount: async ({ caller, params }) => ({
       body: toWire(await accounts.get(caller.partnerId, params.serviceAccountId)),
     }),

@@ -1,23 +1,18 @@
 /** Operation id -> verb -> shape. */
-import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
+import { wallets as wire } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Received, Wallets } from './service.ts'
 
-export function toWallet({ wallet, address, received }: Received): ResponseOf<'getWallet'> {
-  const { id, currency, chainId, network, customerId, createdAt } = wallet
-  return {
-    id,
+const writeWallet = writerOf(wire.Wallet)
+export const toWallet = ({ wallet, address, received }: Received) =>
+  writeWallet({
+    ...wallet,
     address,
-    currency,
-    chainId: Number(chainId),
-    network,
-    ...(customerId === null ? {} : { customerId }),
-    received: writeAmount(received, currency),
-    createdAt: createdAt.toISOString(),
-  }
-}
+    chainId: Number(wallet.chainId),
+    received: writeAmount(received, wallet.currency),
+  })
 
 export function walletsRoutes(wallets: Wallets, idempotency: Idempotency): Handlers<'wallets'> {
   return {
@@ -26,10 +21,7 @@ export function walletsRoutes(wallets: Wallets, idempotency: Idempotency): Handl
       const { id, customerId } = made.wallet
       return { body: toWallet(made), created: `the wallet ${id}`, customerId }
     }),
-    listWallets: async ({ caller, query }) => {
-      const page = await wallets.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(toWallet) } }
-    },
+    listWallets: async ({ caller, query }) => pageOf(await wallets.list(caller.partnerId, query), toWallet),
     getWallet: async ({ caller, params }) => ({
       body: toWallet(await wallets.get(caller.partnerId, params.walletId)),
     }),

@@ -1,79 +1,22 @@
 /** The handlers of webhook operations: each calls the delivery engine and shapes the response. */
-import type { webhooks as wire, Static } from '@partner-payments/wire'
-import type { Handlers } from '../../api/index.ts'
-import type {
-  Delivery,
-  DeliveryEngine,
-  FeedEvent,
-  Recovery,
-  Subscription,
-  TestDeliveries,
-} from '../../delivery/index.ts'
+import { webhooks as wire } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../api/index.ts'
+import type { DeliveryEngine, FeedEvent, Recovery, Subscription, TestDeliveries } from '../../delivery/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { eventTypes } from './event-types.ts'
 
-function subscriptionResponse(row: Subscription): Static<typeof wire.Subscription> {
-  return {
-    id: row.id,
-    url: row.url,
-    events: [...row.events],
-    ...(row.description === null ? {} : { description: row.description }),
-    apiVersion: row.apiVersion,
-    ordered: row.ordered,
-    signature: row.signature,
-    ...(row.publicKey === undefined ? {} : { publicKey: row.publicKey }),
-    status: row.status,
-    ...(row.disabledReason === null ? {} : { disabledReason: row.disabledReason }),
-    ...(row.disabledAt === null ? {} : { disabledAt: row.disabledAt.toISOString() }),
-    createdAt: row.createdAt.toISOString(),
-    updatedAt: row.updatedAt.toISOString(),
-    ...(row.warnings.length === 0 ? {} : { warnings: [...row.warnings] }),
-  }
-}
+const writeSubscription = writerOf(wire.Subscription)
+const subscriptionResponse = ({ warnings, ...row }: Subscription) =>
+  writeSubscription({ ...row, warnings: warnings.length === 0 ? undefined : warnings })
 
-function attemptResponse(row: Delivery['attempts'][number]): Static<typeof wire.DeliveryAttempt> {
-  return {
-    attempt: row.attempt,
-    startedAt: row.startedAt.toISOString(),
-    durationMs: row.durationMs,
-    ...(row.status === null ? {} : { status: row.status }),
-    ...(row.error === null ? {} : { error: row.error }),
-    ...(row.responseBody === null ? {} : { responseBody: row.responseBody }),
-  }
-}
+const deliveryResponse = writerOf(wire.Delivery)
 
-function deliveryResponse(row: Delivery): Static<typeof wire.Delivery> {
-  return {
-    eventId: row.eventId,
-    eventType: row.eventType,
-    reference: row.reference,
-    status: row.status,
-    attemptCount: row.attemptCount,
-    nextAttemptAt: row.nextAttemptAt?.toISOString() ?? null,
-    createdAt: row.createdAt.toISOString(),
-    ...(row.deliveredAt === null ? {} : { deliveredAt: row.deliveredAt.toISOString() }),
-    attempts: row.attempts.map(attemptResponse),
-  }
-}
+const writeRecovery = writerOf(wire.Recovery)
+const recoveryResponse = (row: Recovery) =>
+  writeRecovery({ ...row, examined: Number(row.examined), recovered: Number(row.recovered) })
 
-function recoveryResponse(row: Recovery): Static<typeof wire.Recovery> {
-  return {
-    id: row.id,
-    status: row.status,
-    since: row.since.toISOString(),
-    until: row.until.toISOString(),
-    examined: Number(row.examined),
-    recovered: Number(row.recovered),
-    createdAt: row.createdAt.toISOString(),
-    updatedAt: row.updatedAt.toISOString(),
-  }
-}
-
-const eventResponse = (event: FeedEvent): Static<typeof wire.FeedEvent> => ({
-  ...event,
-  sequence: Number(event.sequence),
-  occurredAt: event.occurredAt.toISOString(),
-})
+const writeEvent = writerOf(wire.FeedEvent)
+const eventResponse = (event: FeedEvent) => writeEvent({ ...event, sequence: Number(event.sequence) })
 
 /** The operations that take effect once per idempotency key. */
 function keyedRoutes(webhooks: DeliveryEngine, idempotency: Idempotency) {
@@ -111,10 +54,8 @@ export function webhooksRoutes(
   return {
     ...keyedRoutes(webhooks, idempotency),
     listEventTypes: async () => ({ body: { data: eventTypes } }),
-    listSubscriptions: async ({ caller, query }) => {
-      const page = await webhooks.list(caller.partnerId, query)
-      return { body: { ...page, data: page.data.map(subscriptionResponse) } }
-    },
+    listSubscriptions: async ({ caller, query }) =>
+      pageOf(await webhooks.list(caller.partnerId, query), subscriptionResponse),
     getSubscription: async ({ caller, params }) => ({
       body: subscriptionResponse(await webhooks.get(caller.partnerId, params.id)),
     }),
@@ -130,17 +71,13 @@ export function webhooksRoutes(
     deleteSubscription: async ({ caller, params }) => ({
       body: await webhooks.remove(caller.partnerId, params.id).then(() => undefined),
     }),
-    listDeliveries: async ({ caller, params, query }) => {
-      const page = await webhooks.deliveries(caller.partnerId, params.id, query)
-      return { body: { ...page, data: page.data.map(deliveryResponse) } }
-    },
+    listDeliveries: async ({ caller, params, query }) =>
+      pageOf(await webhooks.deliveries(caller.partnerId, params.id, query), deliveryResponse),
     getDelivery: async ({ caller, params }) => ({
       body: deliveryResponse(await webhooks.delivery(caller.partnerId, params.id, params.eventId)),
     }),
-    listRecoveries: async ({ caller, params, query }) => {
-      const page = await webhooks.recoveries(caller.partnerId, params.id, query)
-      return { body: { ...page, data: page.data.map(recoveryResponse) } }
-    },
+    listRecoveries: async ({ caller, params, query }) =>
+      pageOf(await webhooks.recoveries(caller.partnerId, params.id, query), recoveryResponse),
     getRecovery: async ({ caller, params }) => ({
       body: recoveryResponse(await webhooks.recovery(caller.partnerId, params.id, params.recoveryId)),
     }),

@@ -71,12 +71,7 @@ function passkeyTable(view: ConsoleView, { passkeys }: Account): Html {
   const t = accountTexts[view.language]
   return table({
     caption: t.passkeys,
-    columns: [
-      { label: t.addedAt, kind: 'head' },
-      { label: t.lastUsed },
-      { label: t.storedIn },
-      { label: view.t.actions, kind: 'actions' },
-    ],
+    columns: [[t.addedAt, 'head'], t.lastUsed, t.storedIn, [view.t.actions, 'actions']],
     rows: passkeys.map(({ id, createdAt, lastUsedAt, backedUp }) => [
       time(view, createdAt),
       lastUsedAt === null ? view.t.never : time(view, lastUsedAt),

@@ -99,7 +99,7 @@ function largest(view: ConsoleView, id: string, payouts: Waiting['payouts']): Ht
     <h2 id="largest-title">${t.largest}</h2>
     ${table({
       caption: t.largest,
-      columns: [{ label: t.payee, kind: 'head' }, { label: t.account }, { label: t.amount, kind: 'number' }],
+      columns: [[t.payee, 'head'], t.account, [t.amount, 'number']],
       rows: shown.map(({ id: payoutId, creditorName, creditorAccount, amount, currency }) => [
         html`<a href="${view.root}payouts/${payoutId}">${creditorName}</a>`,
         html`<span class="code">${inFours(creditorAccount)}</span>`,

@@ -61,7 +61,7 @@ export function auditPage(view: ConsoleView, { rows, ...shown }: Listed<AuditRow
       { name: 'createdFrom', label: a.from, type: 'date' },
       { name: 'createdTo', label: a.until, type: 'date' },
     ],
-    columns: [{ label: a.at, kind: 'head' }, { label: a.actor }, { label: a.action }, { label: a.subject }],
+    columns: [[a.at, 'head'], a.actor, a.action, a.subject],
     cells: rows.map((row) => [
       html`<a href="${view.root}audit/${row.id}">${time(view, row.at)}</a>`,
       actorText(view, row.actor),
@@ -164,13 +164,7 @@ export function auditHeadsPage(
     path: 'audit/heads',
     lead: a.headsLead,
     tabs: auditTabs(view, 'heads'),
-    columns: [
-      { label: a.period, kind: 'head' },
-      { label: a.recordsOfHead },
-      { label: a.root },
-      { label: a.publicKey },
-      { label: view.t.actions, kind: 'actions' },
-    ],
+    columns: [[a.period, 'head'], a.recordsOfHead, a.root, a.publicKey, [view.t.actions, 'actions']],
     cells: rows.map(({ from, to, firstSequence, lastSequence, root, publicKey, json }) => [
       html`${time(view, from)} – ${time(view, to)}`,
       `${firstSequence}–${lastSequence}`,

@@ -41,13 +41,7 @@ export function bulksPage(
     path: 'bulk-payouts',
     lead: b.lead,
     create: mayWrite && { text: b.newBulk, href: `${view.root}bulk-payouts/new` },
-    columns: [
-      { label: p.created, kind: 'head' },
-      { label: p.status },
-      { label: b.payouts, kind: 'number' },
-      { label: b.accepted, kind: 'number' },
-      { label: b.refused, kind: 'number' },
-    ],
+    columns: [[p.created, 'head'], p.status, [b.payouts, 'number'], [b.accepted, 'number'], [b.refused, 'number']],
     cells: rows.map((row) => [
       html`<a href="${view.root}bulk-payouts/${row.id}">${time(view, row.createdAt)}</a>`,
       statusBadge(view, row.status),
@@ -112,7 +106,7 @@ function problemTable(view: ConsoleView, inFile: NonNullable<Upload['inFile']>):
     ${inFile.count > inFile.shown.length && html`<p>${fill(b.problemsShown, shown)}</p>`}
     ${table({
       caption: b.problems,
-      columns: [{ label: b.line, kind: 'head' }, { label: b.column }, { label: b.problem }],
+      columns: [[b.line, 'head'], b.column, b.problem],
       rows: inFile.shown.map(({ line, column, code }) => [
         count(view, line),
         column === undefined ? '' : html`<code>${column}</code>`,
@@ -154,7 +148,7 @@ export function bulkPreviewPage(view: ConsoleView, preview: Preview): string {
       <h2>${fill(b.firstLines, { count: count(view, first.length) })}</h2>
       ${table({
         caption: b.payouts,
-        columns: [{ label: p.payee, kind: 'head' }, { label: p.reference }, { label: p.amount, kind: 'number' }],
+        columns: [[p.payee, 'head'], p.reference, [p.amount, 'number']],
         rows: first.map(({ payee, amount, currency, reference }) => [
           payee ?? badge('bad', b.unknownPayee),
           freeText(reference),
@@ -258,13 +252,7 @@ function itemTable(view: ConsoleView, items: readonly Item[]): Html {
   const itemTones = { Processing: 'warning', Accepted: 'good', Refused: 'bad', NotMade: 'neutral' } as const
   return table({
     caption: b.results,
-    columns: [
-      { label: '#', kind: 'head' },
-      { label: p.status },
-      { label: p.reference },
-      { label: p.payout },
-      { label: p.amount, kind: 'number' },
-    ],
+    columns: [['#', 'head'], p.status, p.reference, p.payout, [p.amount, 'number']],
     rows: items.map(({ position, status, reference, payoutHref, problem, amount, currency }) => [
       count(view, position + 1),
       html`${badge(itemTones[status], b.itemStatus[status])}

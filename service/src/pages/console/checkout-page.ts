@@ -107,13 +107,7 @@ function sessionTable(view: ConsoleView, rows: readonly SessionRow[]): Html {
   const p = paymentTexts[view.language]
   return table({
     caption: view.t.checkout,
-    columns: [
-      { label: c.creditorReference, kind: 'head' },
-      { label: p.status },
-      { label: p.created },
-      { label: c.expires },
-      { label: p.amount, kind: 'number' },
-    ],
+    columns: [[c.creditorReference, 'head'], p.status, p.created, c.expires, [p.amount, 'number']],
     rows: rows.map(({ id, amount, currency, status, creditorReference, createdAt, expiresAt }) => [
       html`<a href="${view.root}checkout/${id}">${creditorReference}</a>`,
       statusBadge(view, status),
@@ -262,12 +256,7 @@ function partsOf(view: ConsoleView, currency: string, rows: readonly PartRow[]):
         ? html`<p>${c.noParts}</p>`
         : table({
             caption: c.parts,
-            columns: [
-              { label: c.payer, kind: 'head' },
-              { label: p.status },
-              { label: p.created },
-              { label: p.amount, kind: 'number' },
-            ],
+            columns: [[c.payer, 'head'], p.status, p.created, [p.amount, 'number']],
             rows: rows.map(({ amount, status, payer, receivedAt }) => [
               html`<span class="free">${payer}</span>`,
               c.partStatus[status],

@@ -110,10 +110,11 @@ export const calendarDay = ({ language }: ConsoleView, day: string): Html =>
     >${new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))}</time
   >`
 
+/** A label, or one with a kind: `number` is right-aligned, `actions` has no visible heading, `head` names the row. */
+type Column = string | readonly [label: string, kind: 'head' | 'number' | 'actions']
 export type Table = {
   readonly caption: string
-  /** `kind`: `number` is right-aligned, `actions` has no visible heading, `head` names the row. */
-  readonly columns: readonly { readonly label: string; readonly kind?: 'head' | 'number' | 'actions' }[]
+  readonly columns: readonly Column[]
   readonly rows: readonly (readonly (Html | string)[])[]
 }
 
@@ -122,13 +123,14 @@ export type Table = {
  * a table in browsers that drop it for cards.
  */
 export function table({ caption, columns, rows }: Table): Html {
-  const heads = columns.map(({ label, kind }) =>
+  const named = columns.map((column) => (typeof column === 'string' ? ([column] as const) : column))
+  const heads = named.map(([label, kind]) =>
     kind === 'actions'
       ? html`<th scope="col" role="columnheader"><span class="away">${label}</span></th>`
       : html`<th scope="col" role="columnheader" class="${kind ?? ''}">${label}</th>`,
   )
   const cellOf = (part: Html | string, at: number): Html => {
-    const { label = '', kind } = columns[at] ?? {}
+    const [label = '', kind] = named[at] ?? []
     return kind === 'head'
       ? html`<th scope="row" role="rowheader">${part}</th>`
       : html`<td role="cell" class="${kind ?? ''}" data-label="${label}">${part}</td>`

@@ -67,7 +67,7 @@ function verificationTable(view: ConsoleView, rows: readonly IdentityVerificatio
   const { created } = paymentTexts[view.language]
   return table({
     caption: t.title,
-    columns: [{ label: t.kind, kind: 'head' }, { label: t.status }, { label: t.found }, { label: created }],
+    columns: [[t.kind, 'head'], t.status, t.found, created],
     rows: rows.map((row) => [
       row.kinds.map((kind) => t.kinds[kind]).join(', '),
       badge(tones[row.status], t.statuses[row.status]),

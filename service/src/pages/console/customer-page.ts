@@ -131,7 +131,7 @@ function fieldTable(view: ConsoleView, { verification: { fields, checkedOn } }: 
       fields.length > 0 &&
       table({
         caption: c.verification,
-        columns: [{ label: c.field, kind: 'head' }, { label: c.state }, { label: c.value }, { label: c.cure }],
+        columns: [[c.field, 'head'], c.state, c.value, c.cure],
         rows: fields.map(({ field, value, state, code }) => [
           wordOf(c.kyc, field),
           badge(fieldTones[state], c.fieldStates[state]),
@@ -146,7 +146,7 @@ function capabilityTable({ language }: ConsoleView, { capabilities }: Customer):
   const c = customerTexts[language]
   return table({
     caption: c.capabilities,
-    columns: [{ label: c.capabilities, kind: 'head' }, { label: c.allowedNow }, { label: c.why }],
+    columns: [[c.capabilities, 'head'], c.allowedNow, c.why],
     rows: capabilities.map(({ name, allowed, reasons, holdUpTo = [] }) => [
       c.capability[name],
       badge(allowed ? 'good' : 'warning', allowed ? c.allowed : c.notAllowed),
@@ -169,7 +169,7 @@ function accountPart(view: ConsoleView, { id, ibans = [], may }: Customer): Html
   if (ibans.length > 0)
     return table({
       caption: c.account,
-      columns: [{ label: c.country, kind: 'head' }, { label: p.account }],
+      columns: [[c.country, 'head'], p.account],
       rows: ibans.map(({ country, iban }) => [country, account(view, iban)]),
     })
   return html`<p class="calm">${c.noAccount}</p>
@@ -189,10 +189,10 @@ function balanceTable(view: ConsoleView, balances: readonly BalanceRow[]): Html 
     ${table({
       caption: c.balances,
       columns: [
-        { label: p.currency, kind: 'head' },
-        { label: c.posted, kind: 'number' },
-        { label: c.reserved, kind: 'number' },
-        { label: c.available, kind: 'number' },
+        [p.currency, 'head'],
+        [c.posted, 'number'],
+        [c.reserved, 'number'],
+        [c.available, 'number'],
       ],
       rows: balances.map(({ currency, posted, reserved, available }) => [
         currency,
@@ -208,7 +208,7 @@ function changeTable(view: ConsoleView, { changes, moreChanges }: Customer): Htm
   if (changes.length === 0) return html`<p class="calm">${c.noChanges}</p>`
   return html`${table({
     caption: c.changes,
-    columns: [{ label: c.changedAt, kind: 'head' }, { label: c.changedBy }, { label: c.changedFields }],
+    columns: [[c.changedAt, 'head'], c.changedBy, c.changedFields],
     rows: changes.map(({ at, by, fields }) => [
       time(view, at),
       html`<span class="free">${by ?? c.byService}</span>`,

@@ -63,13 +63,7 @@ export function customersPage(view: ConsoleView, { rows, mayWrite, done, ...show
       { name: 'createdFrom', label: p.createdFrom, type: 'date' },
       { name: 'createdTo', label: p.createdTo, type: 'date' },
     ],
-    columns: [
-      { label: p.customer, kind: 'head' },
-      { label: c.customerType },
-      { label: c.identifier },
-      { label: c.serviceId },
-      { label: p.created },
-    ],
+    columns: [[p.customer, 'head'], c.customerType, c.identifier, c.serviceId, p.created],
     cells: rows.map(({ id, serviceId, name, email, type, identifier: own, createdAt }) => [
       html`<a href="${view.root}customers/${id}">${name ?? c.unnamed}</a>
         ${email !== undefined && html`<span class="soft">${email}</span>`}`,

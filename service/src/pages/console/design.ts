@@ -137,14 +137,7 @@ const plots = (view: ConsoleView): Html => {
 const tables = (view: ConsoleView): Html =>
   table({
     caption: 'Payouts',
-    columns: [
-      { label: 'Payee', kind: 'head' },
-      { label: 'Status' },
-      { label: 'Created' },
-      { label: 'Day' },
-      { label: 'Amount', kind: 'number' },
-      { label: 'Actions', kind: 'actions' },
-    ],
+    columns: [['Payee', 'head'], 'Status', 'Created', 'Day', ['Amount', 'number'], ['Actions', 'actions']],
     rows: [
       ['Grace Hopper', badge('good', 'Completed'), '1,250.00'] as const,
       [

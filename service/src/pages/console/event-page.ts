@@ -32,12 +32,7 @@ export function eventsPage(view: ConsoleView, { rows, types, ...shown }: Events)
       { name: 'reference', label: e.reference, charsMax: 140 },
     ],
     note: isPart(shown) && html`<p class="soft">${e.searched}</p>`,
-    columns: [
-      { label: e.type, kind: 'head' },
-      { label: e.reference },
-      { label: e.occurred },
-      { label: e.sequence, kind: 'number' },
-    ],
+    columns: [[e.type, 'head'], e.reference, e.occurred, [e.sequence, 'number']],
     cells: rows.map(({ id, type, reference, occurredAt, sequence }) => [
       html`<a href="${view.root}events/${id}">${type}</a>`,
       freeText(reference),
@@ -110,12 +105,12 @@ function deliveryTable(view: ConsoleView, { id, deliveries, mayWrite }: Event): 
   return table({
     caption: e.deliveries,
     columns: [
-      { label: e.endpoint, kind: 'head' },
-      { label: e.status },
-      { label: e.attempts },
-      { label: e.nextAttempt },
-      { label: e.deliveryId },
-      ...(mayWrite ? [{ label: view.t.actions, kind: 'actions' as const }] : []),
+      [e.endpoint, 'head'],
+      e.status,
+      e.attempts,
+      e.nextAttempt,
+      e.deliveryId,
+      ...(mayWrite ? [[view.t.actions, 'actions'] as const] : []),
     ],
     rows: deliveries.map((row) => [
       html`<a href="${view.root}webhooks/${row.subscriptionId}">${row.url}</a>`,

@@ -120,10 +120,10 @@ function rateTable(view: ConsoleView, { base, rates }: Rates): Html {
   return table({
     caption: x.rates,
     columns: [
-      { label: x.pair, kind: 'head' },
-      { label: x.rate, kind: 'number' },
-      { label: x.midRate, kind: 'number' },
-      { label: x.margin, kind: 'number' },
+      [x.pair, 'head'],
+      [x.rate, 'number'],
+      [x.midRate, 'number'],
+      [x.margin, 'number'],
     ],
     rows: rates.map(({ currency, rate, midRate, marginBasisPoints }) => [
       `${base}/${currency}`,

@@ -28,7 +28,7 @@ export function findPage(view: ConsoleView, { text, found }: Search): string {
           ? empty({ title: text === '' ? t.nothingTyped : fill(t.nothing, { text }), text: t.what })
           : table({
               caption: t.title,
-              columns: [{ label: t.found, kind: 'head' }, { label: t.kind }, { label: t.amount, kind: 'number' }],
+              columns: [[t.found, 'head'], t.kind, [t.amount, 'number']],
               rows: found.map(({ href, name, kind, amount, currency }) => [
                 html`<a href="${view.root}${href}">${name}</a>`,
                 t.kinds[kind],

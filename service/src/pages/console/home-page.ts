@@ -62,10 +62,10 @@ function balanceTable({ t, language }: ConsoleView, balances: readonly Balance[]
   return table({
     caption: t.balances,
     columns: [
-      { label: t.currency, kind: 'head' },
-      { label: t.available, kind: 'number' },
-      { label: t.reserved, kind: 'number' },
-      ...(hasOwn ? [{ label: t.own, kind: 'number' as const }] : []),
+      [t.currency, 'head'],
+      [t.available, 'number'],
+      [t.reserved, 'number'],
+      ...(hasOwn ? [[t.own, 'number'] as const] : []),
     ],
     rows: balances.map(({ currency, available, reserved, own }) => [
       currency,

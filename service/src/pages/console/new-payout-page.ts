@@ -44,12 +44,7 @@ function payeeTable(view: ConsoleView, rows: readonly PayeeRow[], path: string):
   const p = paymentTexts[view.language]
   return table({
     caption: view.t.payees,
-    columns: [
-      { label: p.payee, kind: 'head' },
-      { label: p.account },
-      { label: p.currency },
-      { label: view.t.actions, kind: 'actions' },
-    ],
+    columns: [[p.payee, 'head'], p.account, p.currency, [view.t.actions, 'actions']],
     rows: rows.map((row) => [
       payeeNameCell(row, row.name),
       html`<code class="account">${inFours(row.account)}</code>`,
@@ -191,7 +186,7 @@ function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
   const p = paymentTexts[view.language]
   return table({
     caption: p.rules,
-    columns: [{ label: p.rule, kind: 'head' }, { label: p.outcome }],
+    columns: [[p.rule, 'head'], p.outcome],
     rows: rules.map(({ rule, verdict, code, detail }) => {
       const [name = rule, ...scope] = rule.split('.')
       const known = code === undefined ? undefined : wordOf({ ...p.refusal, ...p.errorKey }, code)

@@ -43,13 +43,7 @@ export function ordersPage(
     lead: o.lead,
     create: mayWrite && { text: o.newOrder, href: `${view.root}standing-orders/new` },
     filters: [{ name: 'status', label: p.status, options: optionsOf(o.status) }],
-    columns: [
-      { label: p.payee, kind: 'head' },
-      { label: o.frequency },
-      { label: p.status },
-      { label: o.next },
-      { label: p.amount, kind: 'number' },
-    ],
+    columns: [[p.payee, 'head'], o.frequency, p.status, o.next, [p.amount, 'number']],
     cells: rows.map(({ id, payee, frequency, status, nextAt, amount, currency }) => [
       html`<a href="${view.root}standing-orders/${id}">${payee}</a>`,
       o.frequencies[frequency],
@@ -203,7 +197,7 @@ function datesPart(view: ConsoleView, { datesAhead }: Order): Html {
   if (datesAhead.length === 0) return html`<p>${o.noDates}</p>`
   return table({
     caption: o.datesAhead,
-    columns: [{ label: o.date, kind: 'head' }, { label: o.executesAt }],
+    columns: [[o.date, 'head'], o.executesAt],
     rows: datesAhead.map(({ date, executesAt }) => [calendarDay(view, date), time(view, executesAt)]),
   })
 }
@@ -217,7 +211,7 @@ function executionsPart(view: ConsoleView, { executions, pages }: Order): Html {
   const tones = { Made: 'good', Retrying: 'warning', Failed: 'bad', Skipped: 'neutral' } as const
   return html`${table({
     caption: o.executions,
-    columns: [{ label: o.date, kind: 'head' }, { label: o.outcome }, { label: o.attempts }, { label: p.payout }],
+    columns: [[o.date, 'head'], o.outcome, o.attempts, p.payout],
     rows: executions.map(({ date, status, attempts, problem, payoutHref }) => [
       calendarDay(view, date),
       html`${badge(tones[status], o.executionStatus[status])}

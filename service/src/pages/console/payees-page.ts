@@ -48,11 +48,11 @@ export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: Pay
       { name: 'customerId', label: p.customerId },
     ],
     columns: [
-      { label: p.payee, kind: 'head' },
-      { label: p.account },
-      { label: p.currency },
-      { label: p.created },
-      ...(may.pay ? [{ label: view.t.actions, kind: 'actions' as const }] : []),
+      [p.payee, 'head'],
+      p.account,
+      p.currency,
+      p.created,
+      ...(may.pay ? [[view.t.actions, 'actions'] as const] : []),
     ],
     cells: rows.map((row) => [
       payeeNameCell(row, html`<a href="${view.root}payees/${row.id}">${row.name}</a>`),

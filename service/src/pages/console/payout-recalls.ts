@@ -71,14 +71,7 @@ function recallTable(view: ConsoleView, rows: readonly RecallRow[]): Html {
   const p = paymentTexts[view.language]
   return table({
     caption: p.recalls,
-    columns: [
-      { label: p.rejectReason, kind: 'head' },
-      { label: p.status },
-      { label: p.requestedBy },
-      { label: p.created },
-      { label: p.answerDue },
-      { label: p.recallAnswer },
-    ],
+    columns: [[p.rejectReason, 'head'], p.status, p.requestedBy, p.created, p.answerDue, p.recallAnswer],
     rows: rows.map(({ reason, status, requestedBy, requestedAt, answerDueOn, answer, returned }) => [
       wordOf(p.recallReason, reason),
       badge(tones[status] ?? 'neutral', wordOf(p.recallStatus, status)),

@@ -97,13 +97,7 @@ export function payoutsPage(
       { name: 'customerId', label: p.customerId },
       { name: 'idempotencyKey', label: p.idempotencyKey },
     ],
-    columns: [
-      { label: p.payee, kind: 'head' },
-      { label: p.reference },
-      { label: p.status },
-      { label: p.created },
-      { label: p.amount, kind: 'number' },
-    ],
+    columns: [[p.payee, 'head'], p.reference, p.status, p.created, [p.amount, 'number']],
     cells: rows.map((row) => [
       html`<a href="${view.root}payouts/${row.id}">${row.payee}</a>
         <span class="soft">${account(view, row.payeeAccount)}</span>`,
@@ -142,13 +136,7 @@ function waitingTable(view: ConsoleView, rows: readonly WaitingRow[]): Html {
   const b = bulkTexts[view.language]
   return table({
     caption: view.t.payouts,
-    columns: [
-      { label: p.payee, kind: 'head' },
-      { label: p.reference },
-      { label: p.madeBy },
-      { label: p.approvalUntil },
-      { label: p.amount, kind: 'number' },
-    ],
+    columns: [[p.payee, 'head'], p.reference, p.madeBy, p.approvalUntil, [p.amount, 'number']],
     rows: rows.map((row) => [
       row.kind === 'bulk'
         ? html`<a href="${view.root}bulk-payouts/${row.id}">${b.bulk}</a>

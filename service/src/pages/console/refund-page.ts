@@ -108,13 +108,7 @@ function refundTable(view: ConsoleView, rows: readonly RefundRow[]): Html {
   const p = paymentTexts[view.language]
   return table({
     caption: r.refunds,
-    columns: [
-      { label: p.reference, kind: 'head' },
-      { label: p.status },
-      { label: p.created },
-      { label: r.reason },
-      { label: p.amount, kind: 'number' },
-    ],
+    columns: [[p.reference, 'head'], p.status, p.created, r.reason, [p.amount, 'number']],
     rows: rows.map(({ reference, amount, currency, status, reason, errorKey, createdAt, payoutHref }) => [
       payoutHref === undefined
         ? html`<span class="free">${reference}</span>`

@@ -69,14 +69,7 @@ export function reportsPage(view: ConsoleView, { rows, mayWrite, done, ...shown 
     create: mayWrite && { text: r.newReport, href: `${view.root}reports/new` },
     tabs: reportTabs(view, 'files'),
     filters: [{ name: 'status', label: p.status, options: optionsOf(r.status) }],
-    columns: [
-      { label: r.kind, kind: 'head' },
-      { label: r.format },
-      { label: p.currency },
-      { label: r.period },
-      { label: p.status },
-      { label: view.t.actions, kind: 'actions' },
-    ],
+    columns: [[r.kind, 'head'], r.format, p.currency, r.period, p.status, [view.t.actions, 'actions']],
     cells: rows.map((row) => [
       html`<a href="${view.root}reports/${row.id}">${r.kinds[row.kind]}</a>`,
       r.formats[row.format],

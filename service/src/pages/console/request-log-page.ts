@@ -88,14 +88,7 @@ export function requestsPage(view: ConsoleView, { rows, choices, ...shown }: Req
     ],
     more: [{ name: 'requestId', label: r.requestId, charsMax: 64 }, ...dayFilters(view)],
     note: isPart(shown) && html`<p class="soft">${r.searched}</p>`,
-    columns: [
-      { label: r.at, kind: 'head' },
-      { label: r.status },
-      { label: r.operation },
-      { label: r.problem },
-      { label: r.account },
-      { label: r.duration, kind: 'number' },
-    ],
+    columns: [[r.at, 'head'], r.status, r.operation, r.problem, r.account, [r.duration, 'number']],
     cells: rows.map((row) => [
       html`<a href="${view.root}requests/${row.id}">${time(view, row.at, 'seconds')}</a>`,
       statusBadge(row.status),
@@ -139,13 +132,7 @@ export function requestProblemsPage(view: ConsoleView, { rows, ...shown }: Liste
     lead: `${r.problemsLead} ${r.period}`,
     tabs: requestTabs(view, 'problems'),
     filters: dayFilters(view),
-    columns: [
-      { label: r.problem, kind: 'head' },
-      { label: r.count, kind: 'number' },
-      { label: r.lastDay },
-      { label: r.cure },
-      { label: r.operations },
-    ],
+    columns: [[r.problem, 'head'], [r.count, 'number'], r.lastDay, r.cure, r.operations],
     cells: rows.map(({ code, status, title, cure, explained, count, operations, lastDay }) => [
       html`<a href="${linkOf(`${view.root}requests`, { ...shown.values, code })}"><code>${breakable(code)}</code></a>
         <span class="soft"><span lang="en">${title}</span> (${String(status)})</span>`,

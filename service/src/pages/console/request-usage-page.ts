@@ -87,12 +87,12 @@ function sumTable(
     ${table({
       caption,
       columns: [
-        { label: head, kind: 'head' },
-        { label: r.count, kind: 'number' },
-        { label: r.refusedCount, kind: 'number' },
-        { label: r.failedCount, kind: 'number' },
-        { label: r.mean, kind: 'number' },
-        { label: r.longest, kind: 'number' },
+        [head, 'head'],
+        [r.count, 'number'],
+        [r.refusedCount, 'number'],
+        [r.failedCount, 'number'],
+        [r.mean, 'number'],
+        [r.longest, 'number'],
       ],
       rows: rows.map(([name, { count, errors4xx, errors5xx, durationMsMean, durationMsMax }]) => [
         nameOf(name),

@@ -46,13 +46,7 @@ export function serviceAccountsPage(
     lead: s.lead,
     create: mayWrite && { text: s.newAccount, href: `${view.root}service-accounts/new` },
     filters: [{ name: 'status', label: s.status, options: optionsOf(s.statuses) }],
-    columns: [
-      { label: s.name, kind: 'head' },
-      { label: s.status },
-      { label: s.permissions },
-      { label: s.lastUsed },
-      { label: s.expires },
-    ],
+    columns: [[s.name, 'head'], s.status, s.permissions, s.lastUsed, s.expires],
     cells: rows.map((row) => [
       html`<a href="${view.root}service-accounts/${row.serviceAccountId}">${row.name}</a>`,
       statusBadge(view, row.status),

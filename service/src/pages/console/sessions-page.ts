@@ -50,14 +50,7 @@ export function sessionsPage(view: ConsoleView, { sessions, confirmation, suppor
       <p class="lead">${t.sessionsText}</p>
       ${table({
         caption: t.sessions,
-        columns: [
-          { label: t.device, kind: 'head' },
-          { label: t.address },
-          { label: t.signedInAt },
-          { label: t.lastUsed },
-          { label: t.endsAt },
-          { label: t.actions, kind: 'actions' },
-        ],
+        columns: [[t.device, 'head'], t.address, t.signedInAt, t.lastUsed, t.endsAt, [t.actions, 'actions']],
         rows: sessions.map((session) => row(view, session)),
       })}
       ${support.length > 0 && supportTable(view, support, mayEnd)}`,
@@ -74,12 +67,7 @@ function supportTable(view: ConsoleView, support: readonly SupportShown[], mayEn
     <p>${s.sessionsText}</p>
     ${table({
       caption: s.sessions,
-      columns: [
-        { label: s.staff, kind: 'head' },
-        { label: s.begun },
-        { label: s.ends },
-        ...(mayEnd ? [{ label: s.actions, kind: 'actions' as const }] : []),
-      ],
+      columns: [[s.staff, 'head'], s.begun, s.ends, ...(mayEnd ? [[s.actions, 'actions'] as const] : [])],
       rows: support.map((session) => [
         html`<span class="name">${session.name}</span>`,
         time(view, new Date(session.createdAt)),

@@ -18,7 +18,7 @@ export function simulationsPage(view: ConsoleView): string {
       <p class="lead">${s.lead}</p>
       ${table({
         caption: view.t.simulations,
-        columns: [{ label: s.simulation, kind: 'head' }, { label: s.effect }],
+        columns: [[s.simulation, 'head'], s.effect],
         rows: simulationNames.map((name) => [
           html`<a href="${view.root}simulations/${name}">${s.names[name]}</a>`,
           s.effects[name],

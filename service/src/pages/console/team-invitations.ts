@@ -20,12 +20,12 @@ export function invitationTable(view: ConsoleView, invitations: readonly TeamInv
   return table({
     caption: t.invitations,
     columns: [
-      { label: t.person, kind: 'head' },
-      { label: t.role },
-      { label: t.status },
-      { label: t.invitedAt },
-      { label: t.invitedBy },
-      ...(mayWrite ? [{ label: t.actions, kind: 'actions' as const }] : []),
+      [t.person, 'head'],
+      t.role,
+      t.status,
+      t.invitedAt,
+      t.invitedBy,
+      ...(mayWrite ? [[t.actions, 'actions'] as const] : []),
     ],
     rows: invitations.map((invitation) => [
       who(invitation),

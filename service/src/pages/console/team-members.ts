@@ -28,12 +28,12 @@ export function memberTable(
   return table({
     caption: t.members,
     columns: [
-      { label: t.person, kind: 'head' },
-      { label: t.role },
-      { label: t.factors },
-      { label: t.lastSignIn },
-      { label: t.joined },
-      ...(hasActions ? [{ label: t.actions, kind: 'actions' as const }] : []),
+      [t.person, 'head'],
+      t.role,
+      t.factors,
+      t.lastSignIn,
+      t.joined,
+      ...(hasActions ? [[t.actions, 'actions'] as const] : []),
     ],
     rows: members.map((member) => [
       html`<span class="name">${member.fullName}</span> ${member.isSelf && badge('neutral', t.you)}

@@ -139,13 +139,7 @@ function relatedTable(view: ConsoleView, rows: readonly RelatedRow[]): Html {
   const p = paymentTexts[view.language]
   return table({
     caption: p.related,
-    columns: [
-      { label: p.reference, kind: 'head' },
-      { label: p.relation },
-      { label: p.status },
-      { label: p.created },
-      { label: p.amount, kind: 'number' },
-    ],
+    columns: [[p.reference, 'head'], p.relation, p.status, p.created, [p.amount, 'number']],
     rows: rows.map(({ reference, href, relation, status, createdAt, amount, currency }) => [
       html`<a href="${href}">${reference}</a>`,
       wordOf(p.relations, relation),

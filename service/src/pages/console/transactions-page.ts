@@ -46,14 +46,7 @@ export function transactionsPage(view: ConsoleView, { rows, ...shown }: Listed<T
     lead: reordering.some((name) => name in shown.values) ? p.orderNote : p.transactionsText,
     filters: mainFilters.map(filterOf),
     more: moreFilters.map(filterOf),
-    columns: [
-      { label: p.reference, kind: 'head' },
-      { label: p.kind },
-      { label: p.party },
-      { label: p.status },
-      { label: p.created },
-      { label: p.amount, kind: 'number' },
-    ],
+    columns: [[p.reference, 'head'], p.kind, p.party, p.status, p.created, [p.amount, 'number']],
     cells: rows.map(({ reference, href, category, direction, status, party, createdAt, amount, currency }) => [
       html`<a href="${href}">${reference}</a>`,
       html`<span>${wordOf(p.category, category)} <span class="soft">${wordOf(p.directions, direction)}</span></span>`,

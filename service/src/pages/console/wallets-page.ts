@@ -43,14 +43,7 @@ export function walletsPage(view: ConsoleView, { rows, tokens, mayWrite, ...show
       { name: 'currency', label: w.token, options: optionsOfTokens(tokens) },
       { name: 'customerId', label: p.customerId },
     ],
-    columns: [
-      { label: w.address, kind: 'head' },
-      { label: w.owner },
-      { label: w.token },
-      { label: w.chain },
-      { label: p.created },
-      { label: w.received, kind: 'number' },
-    ],
+    columns: [[w.address, 'head'], w.owner, w.token, w.chain, p.created, [w.received, 'number']],
     cells: rows.map(({ id, address, currency, network, customer, received, createdAt }) => [
       html`<a href="${view.root}wallets/${id}"><code class="account">${address}</code></a>`,
       owner(view, customer),

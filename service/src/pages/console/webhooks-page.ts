@@ -41,7 +41,7 @@ export function webhooksPage(view: ConsoleView, { rows, mayWrite, hasGuests, don
     done: done && d[done],
     ...(hasGuests && { links: guests }),
     create: mayWrite && { text: d.newWebhook, href: `${view.root}webhooks/new` },
-    columns: [{ label: d.url, kind: 'head' }, { label: d.events }, { label: d.status }, { label: d.created }],
+    columns: [[d.url, 'head'], d.events, d.status, d.created],
     cells: rows.map(({ id, url, events, status, createdAt }) => [
       html`<a href="${view.root}webhooks/${id}">${url}</a>`,
       events.join(', '),
@@ -207,12 +207,12 @@ function deliveryTable(view: ConsoleView, { deliveries, mayWrite }: Webhook, pat
   return table({
     caption: d.deliveries,
     columns: [
-      { label: d.event, kind: 'head' },
-      { label: d.reference },
-      { label: d.status },
-      { label: d.created },
-      { label: d.attempts },
-      ...(mayWrite ? [{ label: view.t.actions, kind: 'actions' as const }] : []),
+      [d.event, 'head'],
+      d.reference,
+      d.status,
+      d.created,
+      d.attempts,
+      ...(mayWrite ? [[view.t.actions, 'actions'] as const] : []),
     ],
     rows: deliveries.map((row) => [
       html`<span title="${row.eventId}">${row.eventType}</span>`,

@@ -26,15 +26,7 @@ export function candidateTable(view: ConsoleView, candidates: readonly ShownCand
     <p>${d.candidatesText}</p>
     ${table({
       caption: d.candidates,
-      columns: [
-        { label: d.candidate, kind: 'head' },
-        { label: 'ID' },
-        { label: d.points, kind: 'number' },
-        { label: d.agreed },
-        { label: d.money, kind: 'number' },
-        { label: d.when },
-        { label: d.partner },
-      ],
+      columns: [[d.candidate, 'head'], 'ID', [d.points, 'number'], d.agreed, [d.money, 'number'], d.when, d.partner],
       rows: candidates.map(({ kind, id, partnerId, status, score, agreed, money, on }) => [
         html`${kind} ${status !== '' && badge('neutral', status)}`,
         kind === 'payout'
@@ -69,12 +61,7 @@ export function refundTable(
     <p>${d.refundsText}</p>
     ${table({
       caption: d.refunds,
-      columns: [
-        { label: d.refund, kind: 'head' },
-        { label: d.status },
-        { label: d.money, kind: 'number' },
-        { label: '' },
-      ],
+      columns: [[d.refund, 'head'], d.status, [d.money, 'number'], ''],
       rows: refunds.map(({ payoutId, status, money, isPaid }) => [
         html`<a href="${view.root}payouts/${partnerId}/${payoutId}">${payoutId}</a>`,
         badge('neutral', status),
@@ -95,7 +82,7 @@ export function relatedTable(view: ConsoleView, related: readonly Related[]): Ht
   return html`<h2>${d.related}</h2>
     ${table({
       caption: d.related,
-      columns: [{ label: d.kind, kind: 'head' }, { label: d.opened }, { label: d.action }],
+      columns: [[d.kind, 'head'], d.opened, d.action],
       rows: related.map(({ partnerId, id, kind, openedAt, resolution }) => [
         html`<a href="${view.root}cases/${partnerId}/${id}">${kind}</a>`,
         time(view, openedAt),

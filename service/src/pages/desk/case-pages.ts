@@ -73,7 +73,7 @@ export function casePage(view: ConsoleView, shown: Shown): string {
         html`<h2>${d.history}</h2>
           ${table({
             caption: d.history,
-            columns: [{ label: d.when, kind: 'head' }, { label: d.who }, { label: d.what }, { label: d.note }],
+            columns: [[d.when, 'head'], d.who, d.what, d.note],
             rows: decisions.map(({ at, actor, kind: what, note }) => [time(view, at), actor, what, note]),
           })}`
       }`,

@@ -65,12 +65,7 @@ export function devicePage(
             })
           : table({
               caption: d.signedIn,
-              columns: [
-                { label: d.from, kind: 'head' },
-                { label: d.allows },
-                { label: d.until },
-                { label: d.end, kind: 'actions' },
-              ],
+              columns: [[d.from, 'head'], d.allows, d.until, [d.end, 'actions']],
               rows: tokens.map(({ id, origin, commands, expiresAt }) => [
                 freeText(origin),
                 commands === null ? d.allCommands : commands.join(', '),
@@ -91,12 +86,7 @@ function sessionTable(view: ConsoleView, sessions: DeviceShown['sessions']): Htm
   return html`<h2>${s.sessions}</h2>
     ${table({
       caption: s.sessions,
-      columns: [
-        { label: s.session, kind: 'head' },
-        { label: s.address },
-        { label: s.lastUsed },
-        { label: s.end, kind: 'actions' },
-      ],
+      columns: [[s.session, 'head'], s.address, s.lastUsed, [s.end, 'actions']],
       rows: sessions.map(({ id, ip, userAgent, lastUsedAt, isThis }) => [
         freeText(userAgent),
         ip,
@@ -177,13 +167,7 @@ export function changesTable(view: ConsoleView, changes: readonly DeskChange[], 
   const d = commandTexts[view.language]
   return html`${table({
     caption,
-    columns: [
-      { label: d.command, kind: 'head' },
-      { label: d.partner },
-      { label: d.by },
-      { label: d.at },
-      { label: d.decide, kind: 'actions' },
-    ],
+    columns: [[d.command, 'head'], d.partner, d.by, d.at, [d.decide, 'actions']],
     rows: changes.map((change) => [
       html`<span class="name">${change.command}</span>
         ${change.options.map((option) => html`<span class="soft">${freeText(option)}</span>`)}

@@ -62,13 +62,7 @@ function summary(view: ConsoleView, connectors: readonly ConnectorFacts[]): Html
   const d = connectorTexts[view.language]
   return table({
     caption: d.connectors,
-    columns: [
-      { label: d.connector, kind: 'head' },
-      { label: d.state },
-      { label: d.answeredAt },
-      { label: d.failures, kind: 'number' },
-      { label: d.runbook },
-    ],
+    columns: [[d.connector, 'head'], d.state, d.answeredAt, [d.failures, 'number'], d.runbook],
     rows: connectors.map((each) => [
       html`<a href="#${each.id}">${each.id}</a>`,
       stateBadge(view, each),

@@ -39,7 +39,7 @@ export function countriesPage(view: ConsoleView, { rules, changes, mayWrite, sai
           ? empty({ title: d.none, text: d.noneText })
           : table({
               caption: d.countries,
-              columns: [{ label: d.country, kind: 'head' }, { label: d.side }, { label: d.action }],
+              columns: [[d.country, 'head'], d.side, d.action],
               rows: rules.map(({ country, side, action }) => [
                 `${names.of(country) ?? country} (${country})`,
                 d[side],

@@ -48,14 +48,14 @@ function statementsTable(view: ConsoleView, { file, statements, hasMoreStatement
     ${table({
       caption: d.statements,
       columns: [
-        { label: d.statement, kind: 'head' },
-        { label: d.account },
-        { label: d.day },
-        { label: d.opening, kind: 'number' },
-        { label: d.credits, kind: 'number' },
-        { label: d.debits, kind: 'number' },
-        { label: d.closing, kind: 'number' },
-        { label: d.entries, kind: 'number' },
+        [d.statement, 'head'],
+        d.account,
+        d.day,
+        [d.opening, 'number'],
+        [d.credits, 'number'],
+        [d.debits, 'number'],
+        [d.closing, 'number'],
+        [d.entries, 'number'],
       ],
       rows: statements.map((each) => [
         freeText(each.sequence === null ? each.statementId : `${each.statementId}, ${d.sequence} ${each.sequence}`),
@@ -88,14 +88,14 @@ function entriesTable(view: ConsoleView, { entries, cases }: FileShown, statemen
         : table({
             caption: title,
             columns: [
-              { label: d.outcome, kind: 'head' },
-              { label: d.amount, kind: 'number' },
-              { label: d.bookedOn },
-              { label: d.inLedger },
-              { label: d.payout },
-              { label: d.partner },
-              { label: d.case },
-              { label: d.entry },
+              [d.outcome, 'head'],
+              [d.amount, 'number'],
+              d.bookedOn,
+              d.inLedger,
+              d.payout,
+              d.partner,
+              d.case,
+              d.entry,
             ],
             rows: entries.map((each) => [
               outcome(each),
@@ -120,14 +120,14 @@ function paymentsTable(view: ConsoleView, { payments, cases }: FileShown): Html 
     ${table({
       caption: d.paymentsOf,
       columns: [
-        { label: d.endToEndId, kind: 'head' },
-        { label: d.amount, kind: 'number' },
-        { label: d.status },
-        { label: d.code },
-        { label: d.payout },
-        { label: d.partner },
-        { label: d.case },
-        { label: d.instruction },
+        [d.endToEndId, 'head'],
+        [d.amount, 'number'],
+        d.status,
+        d.code,
+        d.payout,
+        d.partner,
+        d.case,
+        d.instruction,
       ],
       rows: payments.map((each) => [
         identifier(view, each.endToEndId, d.endToEndId),
@@ -147,15 +147,7 @@ function recallsTable(view: ConsoleView, { recalls, cases }: FileShown): Html {
   return html`<h2>${d.recalls}</h2>
     ${table({
       caption: d.recalls,
-      columns: [
-        { label: d.recall, kind: 'head' },
-        { label: d.status },
-        { label: d.reason },
-        { label: d.answer },
-        { label: d.payout },
-        { label: d.partner },
-        { label: d.case },
-      ],
+      columns: [[d.recall, 'head'], d.status, d.reason, d.answer, d.payout, d.partner, d.case],
       rows: recalls.map((each) => [
         identifier(view, each.id, d.recall),
         badge(toneOf(each.status), each.status),

@@ -71,15 +71,7 @@ function filesTable(view: ConsoleView, files: readonly BankFile[]): Html {
   const d = fileTexts[view.language]
   return table({
     caption: d.files,
-    columns: [
-      { label: d.name, kind: 'head' },
-      { label: d.state },
-      { label: d.kind },
-      { label: d.at },
-      { label: d.direction },
-      { label: d.bank },
-      { label: d.reason },
-    ],
+    columns: [[d.name, 'head'], d.state, d.kind, d.at, d.direction, d.bank, d.reason],
     rows: files.map(({ id, name, state, kind, at, direction, connector, problem }) => [
       html`<a href="${view.root}files/${id}">${freeText(name)}</a>`,
       badge(tones[state], d[state]),

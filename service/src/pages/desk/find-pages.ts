@@ -50,14 +50,14 @@ function payoutsTable(view: ConsoleView, payouts: Found['payouts']): Html {
     ${table({
       caption: d.payouts,
       columns: [
-        { label: d.reference, kind: 'head' },
-        { label: d.partner },
-        { label: d.status },
-        { label: d.amount, kind: 'number' },
-        { label: d.created },
-        { label: d.endToEndId },
-        { label: d.payout },
-        { label: d.case },
+        [d.reference, 'head'],
+        d.partner,
+        d.status,
+        [d.amount, 'number'],
+        d.created,
+        d.endToEndId,
+        d.payout,
+        d.case,
       ],
       rows: payouts.map((each) => [
         html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${freeText(each.reference)}</a>`,
@@ -79,15 +79,7 @@ function depositsTable(view: ConsoleView, deposits: Found['deposits']): Html {
   return html`<h2>${d.deposits}</h2>
     ${table({
       caption: d.deposits,
-      columns: [
-        { label: d.reference, kind: 'head' },
-        { label: d.partner },
-        { label: d.status },
-        { label: d.amount, kind: 'number' },
-        { label: d.created },
-        { label: d.customer },
-        { label: d.deposit },
-      ],
+      columns: [[d.reference, 'head'], d.partner, d.status, [d.amount, 'number'], d.created, d.customer, d.deposit],
       rows: deposits.map(({ id, partnerName, reference, status, money: sum, createdAt, customerId }) => [
         freeText(reference),
         freeText(partnerName),
@@ -105,13 +97,7 @@ function filesTable(view: ConsoleView, files: Found['files']): Html {
   return html`<h2>${d.files}</h2>
     ${table({
       caption: d.files,
-      columns: [
-        { label: d.file, kind: 'head' },
-        { label: d.messageId },
-        { label: d.connector },
-        { label: d.status },
-        { label: d.created },
-      ],
+      columns: [[d.file, 'head'], d.messageId, d.connector, d.status, d.created],
       rows: files.map(({ id, name, messageId, connector, state, at }) => [
         html`<a href="${view.root}files/${id}">${freeText(name)}</a>`,
         messageId === null ? '–' : freeText(messageId),
@@ -127,7 +113,7 @@ function casesTable(view: ConsoleView, cases: Found['cases']): Html {
   return html`<h2>${d.cases}</h2>
     ${table({
       caption: d.cases,
-      columns: [{ label: d.case, kind: 'head' }, { label: d.partner }, { label: d.created }],
+      columns: [[d.case, 'head'], d.partner, d.created],
       rows: cases.map(({ id, partnerId, partnerName, kind, openedAt }) => [
         html`<a href="${view.root}cases/${partnerId}/${id}">${kind}</a>`,
         freeText(partnerName),
@@ -141,7 +127,7 @@ function customersTable(view: ConsoleView, customers: Found['customers']): Html 
   return html`<h2>${d.customers}</h2>
     ${table({
       caption: d.customers,
-      columns: [{ label: d.customer, kind: 'head' }, { label: d.partner }, { label: d.partnerId }, { label: d.iban }],
+      columns: [[d.customer, 'head'], d.partner, d.partnerId, d.iban],
       rows: customers.map(({ id, partnerId, partnerName, iban, closedAt }) => [
         identifier(view, id, d.customer),
         freeText(partnerName),
@@ -158,7 +144,7 @@ function partnersTable(view: ConsoleView, partners: Found['partners']): Html {
   return html`<h2>${d.partners}</h2>
     ${table({
       caption: d.partners,
-      columns: [{ label: d.partner, kind: 'head' }, { label: d.partnerId }],
+      columns: [[d.partner, 'head'], d.partnerId],
       rows: partners.map(({ partnerId, partnerName }) => [
         freeText(partnerName),
         identifier(view, partnerId, d.partnerId),

@@ -42,13 +42,13 @@ export function hitsPage(
           : table({
               caption: d.hits,
               columns: [
-                { label: d.name, kind: 'head' },
-                { label: d.listedName },
-                { label: d.list },
-                { label: d.score, kind: 'number' },
-                { label: d.opened },
-                { label: deskTexts[view.language].owner },
-                { label: d.proposal },
+                [d.name, 'head'],
+                d.listedName,
+                d.list,
+                [d.score, 'number'],
+                d.opened,
+                deskTexts[view.language].owner,
+                d.proposal,
               ],
               rows: hits.map(({ partnerId, id, name, listedName, source, score, openedAt, owner, proposedBy }) => [
                 html`<a href="${view.root}hits/${partnerId}/${id}">${name}</a>`,
@@ -113,7 +113,7 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
       <h2>${d.compared}</h2>
       ${table({
         caption: d.compared,
-        columns: [{ label: d.name, kind: 'head' }, { label: d.listedName }, { label: d.how }],
+        columns: [[d.name, 'head'], d.listedName, d.how],
         rows: hit.words.map(({ word, listed, how }) => [word ?? '–', listed ?? '–', how]),
       })}
       ${
@@ -126,7 +126,7 @@ export function hitPage(view: ConsoleView, hit: Shown): string {
         html`<h2>${d.history}</h2>
           ${table({
             caption: d.history,
-            columns: [{ label: d.when, kind: 'head' }, { label: d.who }, { label: d.what }, { label: d.note }],
+            columns: [[d.when, 'head'], d.who, d.what, d.note],
             rows: decisions.map(({ at, actor, what, note }) => [time(view, at), actor, what, note]),
           })}`
       }`,

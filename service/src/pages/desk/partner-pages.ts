@@ -27,7 +27,7 @@ export function partnersPage(view: ConsoleView, { partners, next }: PartnersShow
           ? empty({ title: p.noPartners, text: p.noPartnersText, more: call(view, add, p.addCall) })
           : table({
               caption: p.partners,
-              columns: [{ label: p.partners, kind: 'head' }, { label: p.partnerId }, { label: p.created }],
+              columns: [[p.partners, 'head'], p.partnerId, p.created],
               rows: partners.map(({ id, name, createdAt }) => [
                 html`<a href="${view.root}partners/${id}">${freeText(name)}</a>`,
                 identifier(view, id, p.partnerId),
@@ -91,11 +91,8 @@ function sectionPart(view: ConsoleView, shown: PartnerShown, { section, rows, ma
         : table({
             caption: title,
             columns: [
-              ...columns.map((column, at) => ({
-                label: labelOf(column),
-                ...(at === 0 ? { kind: 'head' as const } : {}),
-              })),
-              ...(removes ? [{ label: p.actions, kind: 'actions' as const }] : []),
+              ...columns.map((column, at) => (at === 0 ? ([labelOf(column), 'head'] as const) : labelOf(column))),
+              ...(removes ? [[p.actions, 'actions'] as const] : []),
             ],
             rows: rows.map((row, at) => [
               ...columns.map((column) => cell(view, row[column])),

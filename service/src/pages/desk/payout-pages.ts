@@ -161,7 +161,7 @@ function casesOf(view: ConsoleView, { cases }: PayoutShown): Html {
   return html`<h2>${d.cases}</h2>
     ${table({
       caption: d.cases,
-      columns: [{ label: d.kind, kind: 'head' }, { label: d.opened }, { label: d.resolution }],
+      columns: [[d.kind, 'head'], d.opened, d.resolution],
       rows: cases.map(({ partnerId, id, kind, openedAt, resolution }) => [
         html`<a href="${view.root}cases/${partnerId}/${id}">${kind}</a>`,
         time(view, openedAt),
@@ -175,7 +175,7 @@ function hitsOf(view: ConsoleView, { hits, partnerId }: PayoutFacts): Html {
   return html`<h2>${d.hits}</h2>
     ${table({
       caption: d.hits,
-      columns: [{ label: d.hit, kind: 'head' }, { label: d.status }, { label: d.opened }],
+      columns: [[d.hit, 'head'], d.status, d.opened],
       rows: hits.map(({ id, status, openedAt }) => [
         html`<a href="${view.root}hits/${partnerId}/${id}">${id}</a>`,
         status,

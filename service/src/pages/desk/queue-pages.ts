@@ -102,16 +102,7 @@ function casesTable(view: ConsoleView, cases: QueueShown['cases'], names: QueueS
   const d = deskTexts[view.language]
   return table({
     caption: d.queue,
-    columns: [
-      { label: d.kind, kind: 'head' },
-      { label: d.opened },
-      { label: d.owner },
-      { label: d.money, kind: 'number' },
-      { label: d.proposal },
-      { label: d.lastNote },
-      { label: d.runbook },
-      { label: d.partner },
-    ],
+    columns: [[d.kind, 'head'], d.opened, d.owner, [d.money, 'number'], d.proposal, d.lastNote, d.runbook, d.partner],
     rows: cases.map(({ partnerId, id, kind, openedAt, owner, money, proposedBy, lastNote }) => [
       html`<a href="${view.root}cases/${partnerId}/${id}">${kind}</a>`,
       time(view, openedAt),

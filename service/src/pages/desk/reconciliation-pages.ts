@@ -55,14 +55,14 @@ export function accountsPage(view: ConsoleView, { accounts }: AccountsShown): st
           : html`${table({
               caption: d.title,
               columns: [
-                { label: d.account, kind: 'head' },
-                { label: d.result },
-                { label: d.statementOn },
-                { label: d.closing, kind: 'number' },
-                { label: d.difference, kind: 'number' },
-                { label: d.explained, kind: 'number' },
-                { label: d.unexplained, kind: 'number' },
-                { label: d.bank },
+                [d.account, 'head'],
+                d.result,
+                d.statementOn,
+                [d.closing, 'number'],
+                [d.difference, 'number'],
+                [d.explained, 'number'],
+                [d.unexplained, 'number'],
+                d.bank,
               ],
               rows: accounts.map(({ name, line }) => [
                 html`<a href="${view.root}${addressOf(name)}"
@@ -153,13 +153,7 @@ function partsTable(view: ConsoleView, items: readonly Line[], line: Line | unde
   return html`<h2>${d.parts}</h2>
     ${table({
       caption: d.parts,
-      columns: [
-        { label: d.part, kind: 'head' },
-        { label: d.amount, kind: 'number' },
-        { label: d.count, kind: 'number' },
-        { label: d.since },
-        { label: d.todo },
-      ],
+      columns: [[d.part, 'head'], [d.amount, 'number'], [d.count, 'number'], d.since, d.todo],
       rows: [...left, ...rows],
     })}`
 }
@@ -172,13 +166,7 @@ function casesTable(view: ConsoleView, cases: readonly Line[]): Html | false {
     html`<h2>${d.cases}</h2>
       ${table({
         caption: d.cases,
-        columns: [
-          { label: d.case, kind: 'head' },
-          { label: d.amount, kind: 'number' },
-          { label: d.opened },
-          { label: d.status },
-          { label: d.partner },
-        ],
+        columns: [[d.case, 'head'], [d.amount, 'number'], d.opened, d.status, d.partner],
         rows: cases.map((each) => [
           html`<a href="${view.root}cases/${each['partner']}/${each['id']}"
             >${freeText(each['kind'])}<span class="away"> ${each['id']}</span></a
@@ -206,15 +194,7 @@ function rowsTable(view: ConsoleView, rows: readonly Line[], rowsMax: number): H
       <p class="lead">${fill(d.rowsText, { max: String(rowsMax) })}</p>
       ${table({
         caption: d.rows,
-        columns: [
-          { label: d.row, kind: 'head' },
-          { label: d.amount, kind: 'number' },
-          { label: d.since },
-          { label: d.status },
-          { label: d.payout },
-          { label: d.partner },
-          { label: d.id },
-        ],
+        columns: [[d.row, 'head'], [d.amount, 'number'], d.since, d.status, d.payout, d.partner, d.id],
         rows: rows.map((each) => [
           words[each['record'] ?? ''] ?? '',
           amountOf(view, each, 'amount'),
@@ -238,14 +218,14 @@ function daysTable(view: ConsoleView, { name, days }: AccountShown): Html {
     ${table({
       caption: d.days,
       columns: [
-        { label: d.day, kind: 'head' },
-        { label: d.closing, kind: 'number' },
-        { label: d.bankMoved, kind: 'number' },
-        { label: d.ledgerMoved, kind: 'number' },
-        { label: d.difference, kind: 'number' },
-        { label: d.explained, kind: 'number' },
-        { label: d.unexplained, kind: 'number' },
-        { label: d.lookedAt },
+        [d.day, 'head'],
+        [d.closing, 'number'],
+        [d.bankMoved, 'number'],
+        [d.ledgerMoved, 'number'],
+        [d.difference, 'number'],
+        [d.explained, 'number'],
+        [d.unexplained, 'number'],
+        d.lookedAt,
       ],
       rows: days.map((each) => [
         html`<a href="${view.root}${addressOf(name, { at: each['at'] ?? '' })}"
@@ -271,14 +251,14 @@ function statementsTable(view: ConsoleView, statements: readonly Line[]): Html |
       ${table({
         caption: d.statements,
         columns: [
-          { label: d.statement, kind: 'head' },
-          { label: d.day },
-          { label: d.opening, kind: 'number' },
-          { label: d.credits, kind: 'number' },
-          { label: d.debits, kind: 'number' },
-          { label: d.closing, kind: 'number' },
-          { label: d.gapBefore, kind: 'number' },
-          { label: d.sumDiffers, kind: 'number' },
+          [d.statement, 'head'],
+          d.day,
+          [d.opening, 'number'],
+          [d.credits, 'number'],
+          [d.debits, 'number'],
+          [d.closing, 'number'],
+          [d.gapBefore, 'number'],
+          [d.sumDiffers, 'number'],
         ],
         rows: statements
           .toReversed()

@@ -28,14 +28,7 @@ export function reviewsPage(view: ConsoleView, { reviews, next, first }: Shown):
           ? empty({ title: d.none, text: d.noneText, more: call(view, record, d.call) })
           : html`${table({
               caption: d.reviews,
-              columns: [
-                { label: d.customer, kind: 'head' },
-                { label: d.partner },
-                { label: d.due },
-                { label: d.risk },
-                { label: d.reviewed },
-                { label: d.by },
-              ],
+              columns: [[d.customer, 'head'], d.partner, d.due, d.risk, d.reviewed, d.by],
               rows: reviews.map(({ customerId, partnerId, dueOn, risk, reviewedAt, reviewedBy }) => [
                 identifier(view, customerId, d.customer),
                 identifier(view, partnerId, d.partner),

@@ -80,14 +80,7 @@ export function rulesPage(view: ConsoleView, { rules, mayWrite, error, form = ()
           ? empty({ title: d.none, text: d.noneText })
           : table({
               caption: d.rules,
-              columns: [
-                { label: d.rule, kind: 'head' },
-                { label: d.kind },
-                { label: d.state },
-                { label: d.when },
-                { label: d.severity },
-                { label: d.lastBacktest, kind: 'number' },
-              ],
+              columns: [[d.rule, 'head'], d.kind, d.state, d.when, d.severity, [d.lastBacktest, 'number']],
               rows: rules.map((versions) => ruleRow(view, versions)),
             })
       }
@@ -209,11 +202,11 @@ function backtests(view: ConsoleView, version: RuleVersion, mayWrite: boolean, t
             ${table({
               caption: d.backtests,
               columns: [
-                { label: d.period, kind: 'head' },
-                { label: d.transactions, kind: 'number' },
-                { label: d.hits, kind: 'number' },
-                { label: d.subjects, kind: 'number' },
-                { label: d.ranBy },
+                [d.period, 'head'],
+                [d.transactions, 'number'],
+                [d.hits, 'number'],
+                [d.subjects, 'number'],
+                d.ranBy,
               ],
               rows: rows.map(({ from, until, transactions, hits, subjects, ranBy, ranAt }) => [
                 `${from} – ${until}`,
@@ -262,13 +255,7 @@ function versionsTable(view: ConsoleView, versions: readonly RuleVersion[]): Htm
   return html`<h2>${d.versions}</h2>
     ${table({
       caption: d.versions,
-      columns: [
-        { label: d.version, kind: 'head' },
-        { label: d.state },
-        { label: d.madeBy },
-        { label: d.turnedOn },
-        { label: d.turnedOff },
-      ],
+      columns: [[d.version, 'head'], d.state, d.madeBy, d.turnedOn, d.turnedOff],
       rows: versions.map((each) => [
         String(each.version),
         badge(tones[each.state], d[each.state]),

@@ -32,12 +32,12 @@ export function daysPage(
           : table({
               caption: d.days,
               columns: [
-                { label: d.day, kind: 'head' },
-                { label: d.currency },
-                { label: d.result },
-                { label: d.requirement, kind: 'number' },
-                { label: d.resource, kind: 'number' },
-                { label: d.own, kind: 'number' },
+                [d.day, 'head'],
+                d.currency,
+                d.result,
+                [d.requirement, 'number'],
+                [d.resource, 'number'],
+                [d.own, 'number'],
               ],
               rows: days.map((content) => [
                 html`<a href="${view.root}safeguarding/${content.day}/${content.currency}">${content.day}</a>`,
@@ -96,7 +96,7 @@ export function dayPage(view: ConsoleView, { content, digest, versions }: Shown)
       <h2>${d.versions}</h2>
       ${table({
         caption: d.versions,
-        columns: [{ label: d.versions, kind: 'head' }, { label: d.endOfDay }, { label: d.result }],
+        columns: [[d.versions, 'head'], d.endOfDay, d.result],
         rows: versions.map((each) => [
           String(each.version),
           time(view, each.computedAt),
@@ -113,7 +113,7 @@ function accountsTable(view: ConsoleView, content: Content): Html {
   return html`<h2>${d.accounts}</h2>
     ${table({
       caption: d.accounts,
-      columns: [{ label: d.account, kind: 'head' }, { label: d.statement }, { label: d.closing, kind: 'number' }],
+      columns: [[d.account, 'head'], d.statement, [d.closing, 'number']],
       rows: content.accounts.map(({ account: iban, statement, dueOn }) => [
         account(view, iban),
         statement === null ? fill(d.missing, { day: dueOn }) : freeText(`${statement.name}, ${statement.on}`),
@@ -133,12 +133,7 @@ function partsTable(view: ConsoleView, { parts, currency }: Content): Html {
         ? html`<p>${d.noParts}</p>`
         : table({
             caption: d.parts,
-            columns: [
-              { label: d.part, kind: 'head' },
-              { label: d.account },
-              { label: d.count, kind: 'number' },
-              { label: d.amount, kind: 'number' },
-            ],
+            columns: [[d.part, 'head'], d.account, [d.count, 'number'], [d.amount, 'number']],
             rows: parts.map(({ kind, account: iban, connector, count, amount }) => [
               kindText(d, kind),
               freeText(iban || connector),
@@ -157,12 +152,7 @@ function entriesTable(view: ConsoleView, { entries, currency }: Content): Html |
       <summary>${d.entries}</summary>
       ${table({
         caption: d.entries,
-        columns: [
-          { label: d.entry, kind: 'head' },
-          { label: d.part },
-          { label: d.bookedOn },
-          { label: d.amount, kind: 'number' },
-        ],
+        columns: [[d.entry, 'head'], d.part, d.bookedOn, [d.amount, 'number']],
         rows: entries
           .slice(0, entriesShown)
           .map(({ id, kind, bookedOn, amount }) => [
@@ -185,7 +175,7 @@ function rowsTable(view: ConsoleView, { changedRows, currency }: Content): Html 
     html`<h2>${d.rows}</h2>
       ${table({
         caption: d.rows,
-        columns: [{ label: d.partner, kind: 'head' }, { label: d.account }, { label: d.difference, kind: 'number' }],
+        columns: [[d.partner, 'head'], d.account, [d.difference, 'number']],
         rows: changedRows.map(({ partnerId, account: name, difference }) => [
           identifier(view, partnerId, d.partner),
           name,

@@ -44,11 +44,11 @@ export function staffPage(view: ConsoleView, { people, isAdmin, waits, error, ty
       ${table({
         caption: d.staff,
         columns: [
-          { label: d.person, kind: 'head' },
-          { label: d.role },
-          { label: d.factors },
-          { label: d.since },
-          ...(isAdmin ? [{ label: d.actions, kind: 'actions' as const }] : []),
+          [d.person, 'head'],
+          d.role,
+          d.factors,
+          d.since,
+          ...(isAdmin ? [[d.actions, 'actions'] as const] : []),
         ],
         rows: people.map((person) => [
           html`<span class="name">${freeText(person.fullName)}</span> ${person.isSelf && badge('neutral', d.you)}

@@ -29,15 +29,7 @@ export function thingTable(view: ConsoleView, things: readonly OwnedThing[], nam
     cut.length > 0 && message('neutral', fill(w.more, { shown: String(thingsPerReasonMax), kinds }))
   }${table({
     caption: w.title,
-    columns: [
-      { label: w.what, kind: 'head' },
-      { label: w.since },
-      { label: w.detail },
-      { label: d.owner },
-      { label: d.lastNote },
-      { label: d.runbook },
-      { label: d.partner },
-    ],
+    columns: [[w.what, 'head'], w.since, w.detail, d.owner, d.lastNote, d.runbook, d.partner],
     rows: shown.map((thing) => [
       html`<a href="${view.root}${thingHref(thing)}">${w[thing.why]}</a>`,
       thing.since === undefined ? '–' : time(view, thing.since),
@@ -114,7 +106,7 @@ function history(view: ConsoleView, steps: readonly Step[]): Html {
   return html`<h2>${w.history}</h2>
     ${table({
       caption: w.history,
-      columns: [{ label: d.when, kind: 'head' }, { label: d.who }, { label: d.what }, { label: d.note }],
+      columns: [[d.when, 'head'], d.who, d.what, d.note],
       rows: steps.map(({ at, actor, kind, note }) => [time(view, at), freeText(actor), kind, freeText(note)]),
     })}`
 }

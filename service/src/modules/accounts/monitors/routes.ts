@@ -1,6 +1,6 @@
 /** Operation id -> verb -> shape, for monitors. */
-import type { ResponseOf } from '@partner-payments/wire'
-import type { Handlers } from '../../../api/index.ts'
+import { monitors as wire } from '@partner-payments/wire'
+import { type Handlers, pageOf, writerOf } from '../../../api/index.ts'
 import type { Idempotency } from '../../../idempotency/index.ts'
 import { writeAmount } from '../../../kernel/index.ts'
 import { rearmedAt } from './rules.ts'
@@ -12,10 +12,8 @@ export function monitorRoutes(monitors: Monitors, idempotency: Idempotency): Han
       const monitor = await monitors.createMonitor(keyOf(caller, params), body, tx)
       return { body: toWire(monitor), created: `the monitor ${monitor.id}` }
     }),
-    listAccountMonitors: async ({ caller, params, query }) => {
-      const page = await monitors.listMonitors(keyOf(caller, params), query)
-      return { body: { ...page, data: page.data.map(toWire) } }
-    },
+    listAccountMonitors: async ({ caller, params, query }) =>
+      pageOf(await monitors.listMonitors(keyOf(caller, params), query), toWire),
     getAccountMonitor: async ({ caller, params }) => ({
       body: toWire(await monitors.getMonitor(keyOf(caller, params), params.monitorId)),
     }),
@@ -25,10 +23,8 @@ export function monitorRoutes(monitors: Monitors, idempotency: Idempotency): Han
     deleteAccountMonitor: async ({ caller, params }) => ({
       body: await monitors.deleteMonitor(keyOf(caller, params), params.monitorId).then(() => undefined),
     }),
-    listAccountMonitorCrossings: async ({ caller, params, query }) => {
-      const page = await monitors.listCrossings(keyOf(caller, params), params.monitorId, query)
-      return { body: { ...page, data: page.data.map(toCrossing) } }
-    },
+    listAccountMonitorCrossings: async ({ caller, params, query }) =>
+      pageOf(await monitors.listCrossings(keyOf(caller, params), params.monitorId, query), toCrossing),
   }
 }
 
@@ -37,32 +33,16 @@ const keyOf = ({ partnerId }: { readonly partnerId: string }, { id }: { readonly
   accountId: id,
 })
 
-function toWire(monitor: Monitor): ResponseOf<'getAccountMonitor'> {
-  const { id, accountId, currency, direction, measure, threshold, description, state } = monitor
-  const { lastTriggeredAt, lastBalance, createdAt, updatedAt, endedAt } = monitor
-  return {
-    id,
-    accountId,
-    currency,
-    direction,
-    threshold: writeAmount(threshold, currency),
-    rearmAt: writeAmount(rearmedAt(monitor), currency),
-    measure,
-    notify: { emails: [...monitor.emails], event: monitor.sendsEvent },
-    ...(description === null ? {} : { description }),
-    state,
-    ...(lastTriggeredAt === null ? {} : { lastTriggeredAt: lastTriggeredAt.toISOString() }),
-    ...(lastBalance === null ? {} : { lastBalance: writeAmount(lastBalance, currency) }),
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-    ...(endedAt === null ? {} : { endedAt: endedAt.toISOString() }),
-  }
-}
+const writeMonitor = writerOf(wire.Monitor)
+const toWire = (monitor: Monitor) =>
+  writeMonitor({
+    ...monitor,
+    threshold: writeAmount(monitor.threshold, monitor.currency),
+    rearmAt: writeAmount(rearmedAt(monitor), monitor.currency),
+    notify: { emails: monitor.emails, event: monitor.sendsEvent },
+    lastBalance: monitor.lastBalance === null ? null : writeAmount(monitor.lastBalance, monitor.currency),
+  })
 
-const toCrossing = ({ id, crossedAt, kind, balance, currency, reference }: CrossingItem) => ({
-  id,
-  at: crossedAt.toISOString(),
-  kind,
-  balance: writeAmount(balance, currency),
-  ...(reference === null ? {} : { reference }),
-})
+const writeCrossing = writerOf(wire.MonitorCrossing)
+const toCrossing = ({ crossedAt: at, balance, currency, ...crossing }: CrossingItem) =>
+  writeCrossing({ ...crossing, at, balance: writeAmount(balance, currency) })

@@ -3,7 +3,6 @@ import type { monitors as wire } from '@partner-payments/wire'
 import type { PageRequest } from '../../../api/index.ts'
 import type { Currency, Minor } from '../../../kernel/index.ts'
 import {
-  type Columns,
   columnOf,
   dueWork,
   insertBy,
@@ -11,6 +10,7 @@ import {
   noSql,
   ofOnePartner,
   ofPartners,
+  type RowOf,
   sql,
   type Tx,
   unprepared,
@@ -32,42 +32,20 @@ export type BalanceRow = {
   readonly monitors: number
 }
 
-export type MonitorRow = {
-  readonly partnerId: string
-  readonly id: string
-  readonly accountId: string
-  readonly currency: Currency
-  readonly direction: (typeof wire.monitorDirections)[number]
-  readonly measure: (typeof wire.monitorMeasures)[number]
-  readonly threshold: Minor
-  /** Null: the threshold. */
-  readonly rearmAt: Minor | null
-  readonly emails: readonly string[]
-  readonly sendsEvent: boolean
-  readonly description: string | null
-  readonly state: MonitorState
-  readonly endReason: 'Deleted' | 'AccountClosed' | null
-  readonly startsAfter: string
-  readonly lastTriggeredAt: Date | null
-  readonly createdAt: Date
-  readonly updatedAt: Date
-  readonly endedAt: Date | null
-}
-
-export type CrossingRow = {
-  readonly partnerId: string
-  readonly monitorId: string
-  readonly position: string
-  readonly kind: (typeof wire.crossingKinds)[number]
-  readonly balance: Minor
-  readonly reference: string | null
-  readonly crossedAt: Date
-}
+const crossingColumns = {
+  partnerId: 'uuid',
+  monitorId: 'uuid',
+  position: 'uuid',
+  kind: 'text',
+  balance: 'bigint',
+  reference: 'text?',
+  crossedAt: 'timestamptz',
+} as const
+export type CrossingRow = RowOf<typeof crossingColumns, { kind: (typeof wire.crossingKinds)[number] }>
 
 export type BalanceKey = Pick<BalanceRow, 'partnerId' | 'accountId'>
 
-type StoredMonitor = Omit<MonitorRow, 'emails'> & { readonly emails: string }
-const monitorColumns: Columns<StoredMonitor> = {
+const monitorColumns = {
   partnerId: 'uuid',
   id: 'uuid',
   accountId: 'uuid',
@@ -75,30 +53,33 @@ const monitorColumns: Columns<StoredMonitor> = {
   direction: 'text',
   measure: 'text',
   threshold: 'bigint',
-  rearmAt: 'bigint',
+  /** Null: the threshold. */
+  rearmAt: 'bigint?',
   emails: 'jsonb',
   sendsEvent: 'boolean',
-  description: 'text',
+  description: 'text?',
   state: 'text',
-  endReason: 'text',
+  endReason: 'text?',
   startsAfter: 'uuid',
-  lastTriggeredAt: 'timestamptz',
+  lastTriggeredAt: 'timestamptz?',
   createdAt: 'timestamptz',
   updatedAt: 'timestamptz',
-  endedAt: 'timestamptz',
-}
-const crossingColumns: Columns<CrossingRow> = {
-  partnerId: 'uuid',
-  monitorId: 'uuid',
-  position: 'uuid',
-  kind: 'text',
-  balance: 'bigint',
-  reference: 'text',
-  crossedAt: 'timestamptz',
-}
+  endedAt: 'timestamptz?',
+} as const
+type StoredMonitor = RowOf<
+  typeof monitorColumns,
+  {
+    currency: Currency
+    direction: (typeof wire.monitorDirections)[number]
+    measure: (typeof wire.monitorMeasures)[number]
+    state: MonitorState
+    endReason: 'Deleted' | 'AccountClosed'
+  }
+>
+export type MonitorRow = Omit<StoredMonitor, 'emails'> & { readonly emails: readonly string[] }
 const monitorNames = namesOf(monitorColumns)
-const newMonitors = insertBy(monitorColumns, [])
-const newCrossings = insertBy(crossingColumns, [])
+const newMonitors = insertBy<StoredMonitor>(monitorColumns, [])
+const newCrossings = insertBy<CrossingRow>(crossingColumns, [])
 const balanceNames = sql`partner_id, account_id, currency, position, posted, reserved, starts_until, monitors`
 
 const stored = (row: MonitorRow): StoredMonitor => ({ ...row, emails: JSON.stringify(row.emails) })
