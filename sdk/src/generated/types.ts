@@ -2600,6 +2600,8 @@ export type ListBeneficiariesQuery = {
   readonly currency?: string | undefined
   /** Only beneficiaries with this IBAN. Spaces and case do not count. */
   readonly iban?: string | undefined
+  /** Only beneficiaries of whose name a word begins with this text, which may continue with the following words. Ignores case, accents and punctuation; other scripts are transliterated. At least 2 letters or digits; the first 12 characters count. */
+  readonly namePrefix?: string | undefined
 }
 
 export type ListBeneficiaryVerificationsQuery = {
@@ -5778,7 +5780,8 @@ export type Namespaces = {
     /**
      * List beneficiaries.
      *
-     * Returns the partner's beneficiaries, newest first. Filter by `customerId` or `currency`.
+     * Returns the partner's beneficiaries, newest first. Filters combine. `namePrefix` finds them by the beginning
+     * of a word of the name.
      *
      * `GET /v1/beneficiaries`, permission `beneficiaries:read`.
      */
