@@ -76,6 +76,11 @@ const ofRequests: Partial<Record<ProblemCode, Provocation>> = {
   body_too_large: ({ client }) => client.post(payouts, JSON.stringify({ reference: 'x'.repeat(300_000) })),
   unsupported_media_type: ({ client }) =>
     client.send({ ...post(payouts, '<payout/>'), headers: { 'Content-Type': 'application/xml' } }),
+  transfer_coding_not_supported: ({ service }) =>
+    sendRaw(
+      service.baseUrl,
+      'POST /v1/accounts HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+    ),
   headers_too_large: ({ client }) =>
     client.send({ method: 'GET', target: '/v1/accounts', headers: { 'X-Large': 'x'.repeat(20_000) } }),
 }
