@@ -69,7 +69,7 @@ async function decide(stage: Stage, order: ReturnType<typeof orderOf>): Promise<
   const [alert] = await operator<readonly Alert[]>('monitoring', 'alert', 'list', '--partner', partnerId)
   const { id, payouts } = present(alert, 'the alert')
   show('its alert holds', `${payouts.waiting} payout`, '1 payout')
-  say('Ann proposes to close the alert, and Joan agrees: Ada pays the builders of her house.')
+  say('Ann proposes to close the alert, and Joan agrees: Ada pays the builders of her home.')
   const named = ['--partner', partnerId, '--id', id] as const
   await operator('case', 'propose', ...named, '--action', 'note', '--note', 'Pays her builders', '--staff', 'Ann')
   await operator('case', 'approve', ...named, '--staff', 'Joan')

@@ -205,7 +205,7 @@ export function alertsAfter(
 }
 
 /** The query of the transactions of an alert, and which of them it holds. */
-export const holdsOf = (partnerId: string, alertId: string): Sql => sql`
+export const holdsOf = (partnerId: string, alertId: string): Sql => sql`/* monitoring.holdsOf */
   select transaction_id, holds from monitoring.hits where partner_id = ${partnerId} and alert_id = ${alertId}`
 
 /** The transactions of an alert after one, oldest first. */

@@ -1,4 +1,4 @@
-/** Parts of a session in the books: a day of safeguarding and of reconciliation, and a part that was for something else. */
+/** Parts of a session in the ledger and its reports: a day of safeguarding and of reconciliation, and a part that was for something else. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
